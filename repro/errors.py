@@ -4,7 +4,7 @@ ReproError
 ├── UsageError      2   the command line names something that does not exist
 ├── ManifestError   2   a cells.yaml or readings.yaml is broken; says file and line
 ├── DataError       2   a collection, run or qrels file is malformed; says file and line
-├── StoreError      2   the store cannot be opened or written, or an artefact is damaged
+├── StoreError      2   the store cannot be opened or written, or an artefact is damaged or in use
 ├── StageError      3   a stage failed; says where its log lies
 └── BlockedError    4   data, a licence or a component is missing; says how to get it
 

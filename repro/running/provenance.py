@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from repro.errors import BlockedError
+from repro.errors import BlockedError, StoreError
 from repro.graph import Node, walk
 from repro.machine import jvm, versions
 from repro.machine.source_code import code, digest
+from repro.running.engines import slurm_jobs
 from repro.running.plan import Plan
 from repro.store import Store
+from repro.store.lineage import Lineage
+from repro.store.underway import awaited, one_at_a_time
 
 REMEDY = "`repro run --rebuild-other-code` with a selection makes them again"
 
@@ -125,6 +128,27 @@ def made_otherwise(plan: Plan, store: Store) -> list[Node]:
         if obstacle := plan.machine.obstacles.get(node.fingerprint):
             raise BlockedError(f"{node} cannot be made again here: {obstacle.cause}", obstacle.remedy)
     return stored
+
+
+def discard(nodes: Sequence[Node], store: Store) -> None:
+    """Discard stored artefacts, all or none of them.
+
+    Raises:
+        StoreError: a running process, or a job in Slurm's queue, reads or is to read one of them.
+    """
+    if not nodes:
+        return
+    with one_at_a_time(store.root):
+        lineage = Lineage(store.root)
+        queued = slurm_jobs.waiting(store) - lineage.stored()
+        read = awaited(store.root).union(*map(lineage.inputs, queued))
+        in_use = [node for node in nodes if node.fingerprint in read]
+        if in_use:
+            more = f" and {len(in_use) - 1} more" if in_use[1:] else ""
+            reason = f"nothing is discarded: another run reads, or is to read, {in_use[0]}{more}"
+            raise StoreError(f"{reason}; wait until it has ended, then give the same command again")
+        for node in nodes:
+            store.discard(node)
 
 
 def _modules(params: Mapping[str, Any]) -> Iterator[str]:

@@ -1,7 +1,10 @@
 """``repro verify``: every artefact read; test_bad_store.py has the damaged ones."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from repro.store.underway import announced
 from tests.cli.conftest import CELL
 from tests.vector_store import forge, vector_store
 
@@ -91,6 +94,14 @@ def test_status_and_compare_count_what_other_code_made(repro, other_code):
 def test_what_other_code_made_is_made_again_on_request(repro, other_code):
     line = ("run", "--cell", CELL, "--scale", "tiny", "--rebuild-other-code")
     assert "1 artefacts would be discarded" in repro(*line, "--dry-run").err
+    [read] = (other_code / "store/evaluate").iterdir()
+    read = SimpleNamespace(fingerprint=read.name)
+    reads = SimpleNamespace(stage="compare", fingerprint="1" * 64, parents=lambda: [read])
+    with announced(other_code / "store", [reads]):
+        said = repro(*line)
+    assert (
+        said.status == 2 and "nothing is discarded: another run reads, or is to read, evaluate/" in said.err
+    )
     said = repro(*line)
     assert said.status == 0 and ", 1 run now;" in said.err
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.errors import BlockedError
+from repro.errors import BlockedError, StoreError
 from repro.graph import Node
 from repro.machine import versions
 from repro.progress import Progress
@@ -10,10 +10,11 @@ from repro.running import provenance
 from repro.running.engines import inline
 from repro.running.engines.inline import run_node
 from repro.running.plan import Plan
-from repro.running.provenance import Origins, differences, made_by, made_otherwise, origins
+from repro.running.provenance import Origins, differences, discard, made_by, made_otherwise, origins
 from repro.running.requirements import Machine, Obstacle
 from repro.stages import qrels
 from repro.store import Store
+from repro.store.underway import announced
 
 OLDER = {"code": "0" * 64, "modules": {"repro.stages.qrels": "0" * 16}}
 
@@ -99,6 +100,23 @@ def test_what_was_made_from_an_input_that_came_out_otherwise_since_is_counted_an
     store.build(index, lambda out: (out / "new").touch() or made_by(index), waiting=lambda: None)
     assert made_otherwise(plan, store) == [run]
     assert "1 from inputs that were made again and came out otherwise; " in origins(plan, store).sentence
+
+
+@pytest.mark.parametrize("way", ["announced", "queued"])
+def test_nothing_goes_while_another_run_is_to_read_some_of_it(chain, monkeypatch, way):
+    _, store, index, run = chain
+    reads, queue = Node("bm25", {"depth": 5}, dict(run.inputs)), set()
+    monkeypatch.setattr("repro.running.engines.slurm_jobs.waiting", lambda store: set(queue))
+    with announced(store.root, [reads] if way == "announced" else []):
+        if way == "queued":
+            store.remember([reads])
+            queue.add(reads.fingerprint)
+        with pytest.raises(StoreError, match=f"another run reads, or is to read, {index}; wait until"):
+            discard([index, run], store)
+        assert store.state(run) == "stored"
+    queue.clear()
+    discard([index, run], store)
+    assert {store.state(node) for node in (index, run)} == {"missing"}
 
 
 def test_nothing_goes_that_cannot_be_made_again_here(chain):

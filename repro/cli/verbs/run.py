@@ -138,13 +138,12 @@ def _options(engine: str, site: str | None, numbers: dict[str, int | None]) -> O
 
 
 def _discard_other_code(plan, store, dry_run: bool) -> None:
-    from repro.running.provenance import made_otherwise
+    from repro.running.provenance import discard, made_otherwise
 
     plan.look(store)
     stale = made_otherwise(plan, store)
     if not dry_run:
-        for node in stale:
-            store.discard(node)
+        discard(stale, store)
     does = "would be discarded" if dry_run else "discarded"
     print(
         f"{len(stale)} artefacts {does}: by other code or libraries, or from what these made", file=sys.stderr
