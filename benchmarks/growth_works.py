@@ -65,7 +65,7 @@ def search(folder: Path, size: int) -> Tools:
 
     def ours() -> list:
         best = stage.best(passages, queries, range(QUERIES), **how)
-        return [final_scores.rescored(passages, block, rows) for _, block, _, rows in best]
+        return [final_scores.rescore(passages, block, rows) for _, block, _, rows in best]
 
     def flat() -> object:
         index = faiss.IndexFlatIP(WIDTH)

@@ -38,7 +38,7 @@ from repro.manifest.cells import cells_of, is_measured
 from repro.manifest.papers import papers
 from repro.progress import Progress
 from repro.running.cost import shapes
-from repro.running.cost.stated import stated
+from repro.running.cost.stated import stated_costs
 from repro.running.cost.throughput import PEAKS
 from repro.running.plan import plan
 from repro.running.requirements import Machine
@@ -192,7 +192,7 @@ def matrix_product(rows: int, hidden: int, precision: str) -> float:
 
 def own_cost(paper: str) -> str:
     """The settings that the paper states for its first pre-training."""
-    said = [entry for entry in stated(papers()[paper]) if entry.of.startswith("pre-training")]
+    said = [entry for entry in stated_costs(papers()[paper]) if entry.of.startswith("pre-training")]
     return str(said[0]).partition(": ")[2] if said else "not stated"
 
 

@@ -150,7 +150,7 @@ def beside(folder: Path, asked: argparse.Namespace) -> tuple[list[dict], list[Be
     def ours() -> np.ndarray:
         some, quiet = range(len(queries)), lambda done: None
         found = search.best(passages, queries, some, depth=asked.depth, memory=memory, advance=quiet)
-        return np.vstack([final_scores.rescored(passages, block, rows)[0] for _, block, _, rows in found])
+        return np.vstack([final_scores.rescore(passages, block, rows)[0] for _, block, _, rows in found])
 
     def flat() -> np.ndarray:
         index = faiss.IndexFlatIP(asked.size)

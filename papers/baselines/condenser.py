@@ -9,7 +9,7 @@ from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
 from repro.nn.bottleneck_decoder import BottleneckDecoder
 from repro.nn.masked_pretraining import MaskedPretraining
-from repro.nn.text import framed, side_by_side
+from repro.nn.text import frame_texts, side_by_side
 from repro.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
 
 QUOTAS = ("text", "all")
@@ -65,7 +65,7 @@ class Condenser(MaskedPretraining):
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to ``masked_ids``, ``labels``, ``attention_mask`` and ``segments``, all (N, L) int64."""
-        ids, lengths = framed(self.texts(examples), self.tokenizer)
+        ids, lengths = frame_texts(self.texts(examples), self.tokenizer)
         hiding, generators = dict(self.masking), self.generators(examples)
         how = {"unit": self.unit, "quota": self.quota, "rate": hiding.pop("rate"), "generators": generators}
         chosen = self.words.drawn(ids, lengths, **how)

@@ -59,7 +59,9 @@ def deepct(request: Request, *, recall: str | None = None) -> Node:
     """
     score_columns(request, recall)
     ask = request.reading
-    model = recipe.released(ask("deepct-checkpoint"), revision="main", kind="term-weights", pooling=None)
+    model = recipe.released_encoder(
+        ask("deepct-checkpoint"), revision="main", kind="term-weights", pooling=None
+    )
     weighed = recipe.weigh_terms(model, recipe.corpus(request.collection), **ask("deepct-weights"))
     topics = recipe.queries(request.dataset)
     return recipe.bm25(weighed, topics, **ask("deepct-bm25-parameters"), depth=DEPTH)

@@ -8,10 +8,10 @@ from papers.baselines.two_stage import marco_passages
 from repro import recipe
 from repro.errors import check_known
 from repro.graph import Node
-from repro.manifest.released import ReleasedModel, released
+from repro.manifest.released import ReleasedModel, released_models
 from repro.nn.encoder_conventions import Conventions
-from repro.recipe.released import ranked
-from repro.recipe.released import released as checkpoint
+from repro.recipe.released import released_encoder as checkpoint
+from repro.recipe.released import released_ranking
 from repro.recipe.request import Request
 
 FILE = Path(__file__).with_suffix(".yaml")
@@ -37,7 +37,7 @@ def retriever(
 
     Raises UsageError for a system that has no entry.
     """
-    entries = released(FILE)
+    entries = released_models(FILE)
     check_known("released encoder", system, valid=entries)
     entry = entries[system]
     score_columns(request, recall)
@@ -53,7 +53,7 @@ def retriever(
         for weights in (entry.passages, entry.queries or entry.passages)
     )
     topics = recipe.queries(request.dataset)
-    return ranked(_documents(request, used), topics, models=models, conventions=used, depth=DEPTH)
+    return released_ranking(_documents(request, used), topics, models=models, conventions=used, depth=DEPTH)
 
 
 retriever.full_only = "a released checkpoint is measured at full scale only"

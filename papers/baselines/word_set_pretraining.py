@@ -11,7 +11,7 @@ import torch
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
 from repro.nn.masking import masked_texts
-from repro.nn.text import framed, side_by_side
+from repro.nn.text import frame_texts, side_by_side
 from repro.nn.token_cross_entropy import IGNORED
 
 
@@ -67,7 +67,7 @@ class TextMasks:
             how = {"rate": self.rate, "draw": "each", **hiding}
             return masked_texts(texts, tokenizer=tokenizer, generators=generators, **how)
         words = WholeWords.of(tokenizer)
-        ids, lengths = framed(texts, tokenizer)
+        ids, lengths = frame_texts(texts, tokenizer)
         how = {"rate": self.rate, "generators": generators, "quota": "words", "most": self.most}
         chosen = words.chosen(ids, lengths, **how)
         hidden = covered(ids, lengths, chosen, tokenizer=tokenizer, generators=generators, **hiding)

@@ -12,7 +12,7 @@ from papers.baselines.whole_words import WholeWords, covered
 from papers.cotmae_v2.contexts import Contexts
 from repro.errors import UsageError
 from repro.nn.seeded_generators import seeded_generators
-from repro.nn.text import framed, inside, side_by_side
+from repro.nn.text import frame_texts, inner_tokens, side_by_side
 from repro.nn.token_cross_entropy import IGNORED
 
 # of random numbers: a side's masks, and the windows that it takes for itself, do not move the other's
@@ -90,8 +90,8 @@ class Masking:
         chosen = words.drawn(source, lengths, **how) & ~special
         hiding = {"mask": self.mask, "random": self.random, "generators": generators}
         hidden = covered(inner, lengths, chosen, tokenizer=tokenizer, **hiding)
-        clean, lengths = framed(texts, tokenizer)
-        fed, labels, places = clean.copy(), np.full(len(clean), IGNORED), inside(lengths)
+        clean, lengths = frame_texts(texts, tokenizer)
+        fed, labels, places = clean.copy(), np.full(len(clean), IGNORED), inner_tokens(lengths)
         fed[places], labels[places] = hidden, np.where(chosen, inner, IGNORED)
         return Rows(clean, fed, labels, lengths)
 
@@ -101,7 +101,7 @@ def causal(texts: Sequence[np.ndarray], tokenizer, *, with_sep: bool) -> Rows:
 
     Reading ``causal-targets``: whether the last word predicts [SEP]; [SEP] itself predicts nothing.
     """
-    ids, lengths = framed(texts, tokenizer)
+    ids, lengths = frame_texts(texts, tokenizer)
     ends = np.cumsum(lengths)
     labels = np.append(ids[1:], IGNORED)
     labels[ends - 1] = IGNORED

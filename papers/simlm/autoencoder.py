@@ -7,7 +7,7 @@ from torch import nn
 from papers.baselines.segments import pair_segments
 from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.token_losses import check_per, denominator, predicted, reconstruction
-from repro.nn.text import framed, side_by_side
+from repro.nn.text import frame_texts, side_by_side
 
 
 class AutoEncoder(ThroughBottleneck, nn.Module):
@@ -32,7 +32,7 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to ``clean_ids``, ``attention_mask``, ``segments``, and ``special`` as in SimLM's."""
         texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
-        clean, lengths = framed(texts, self.tokenizer)
+        clean, lengths = frame_texts(texts, self.tokenizer)
         columns = {
             "clean_ids": (clean, self.tokenizer.pad_token_id),
             "segments": (pair_segments(clean, lengths, separator=self.tokenizer.sep_token_id), 0),

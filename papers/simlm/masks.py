@@ -10,7 +10,7 @@ from papers.baselines.segments import pair_segments
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
 from repro.nn.seeded_generators import seeded_generators
-from repro.nn.text import framed, side_by_side
+from repro.nn.text import frame_texts, side_by_side
 
 SUPERSETS = ("union", "exact")
 SMALLEST = 1e-4  # the released code masks nothing more for the decoder below this rate
@@ -101,7 +101,7 @@ def twice_masked(
         ``decoder_ids`` int64; ``encoder_chosen`` and ``decoder_chosen`` bool, what is to be replaced;
         ``special`` bool, True at special tokens and padding.
     """
-    clean, lengths = framed(texts, tokenizer)
+    clean, lengths = frame_texts(texts, tokenizer)
     encoder, decoder = masks.chosen(clean, lengths, words=words, generators=generators)
     hiding = {"tokenizer": tokenizer, "mask": masks.mask, "random": masks.random, "generators": generators}
     encoder_ids = decoder_ids = covered(clean, lengths, encoder, **hiding)

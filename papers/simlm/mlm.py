@@ -7,7 +7,7 @@ from papers.baselines.segments import pair_segments, segments_for
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import check_known
 from repro.nn.mlm import MaskedLanguageModel
-from repro.nn.text import framed, side_by_side
+from repro.nn.text import frame_texts, side_by_side
 from repro.nn.token_cross_entropy import IGNORED
 
 
@@ -42,7 +42,7 @@ class PairMaskedLanguageModel(MaskedLanguageModel):
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """The arrays of ``MaskedLanguageModel``, and ``segments``, (N, L) int64."""
         batch, texts = super().collate(examples), self.texts(examples)
-        clean, lengths = framed(texts, self.tokenizer)
+        clean, lengths = frame_texts(texts, self.tokenizer)
         columns = {"segments": (pair_segments(clean, lengths, separator=self.tokenizer.sep_token_id), 0)}
         if self.words:
             columns |= self._whole_words(clean, lengths, self.generators(examples))

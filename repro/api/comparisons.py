@@ -14,7 +14,7 @@ from repro.judging.comparison import judged_cells
 from repro.judging.paired_runs import run_paired_tests
 from repro.judging.plain_values import cell_as_row
 from repro.judging.row_tests import run_tests
-from repro.judging.summary import Summary, summarised
+from repro.judging.summary import Summary, summarise
 from repro.progress import Progress
 from repro.running.plan import Plan
 from repro.running.runner import Outcome
@@ -48,7 +48,7 @@ class ComparedCells(Listing[ComparedCell]):
     @property
     def summary(self) -> Summary:
         """Counts of cells and of verdicts; what others ran is counted by itself."""
-        return summarised(self.comparison.cells)
+        return summarise(self.comparison.cells)
 
     def plot(self) -> list[Axes]:
         """Published and measured numbers of the systems of one table, a panel for each column.

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from repro.api.listing import Listing
 from repro.judging.audit.collected import altered_records
 from repro.judging.audit.collected import audit as findings
-from repro.judging.audit.findings import Finding, ordered
-from repro.judging.audit.references import Reference, listed
+from repro.judging.audit.findings import Finding, sort_findings
+from repro.judging.audit.references import Reference, paper_references
 from repro.judging.claims.judged import JudgedStatement, judged_at
 from repro.judging.settings.checked import checked_parameters
 from repro.judging.settings.parameter import CheckedParameter
@@ -42,7 +42,7 @@ def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
     """
     sources = _sources(names)
     altered = altered_records(sources, (workspace or Workspace.open()).results)
-    return Listing(ordered([*findings(sources), *altered]), line=Finding.as_json, index="paper")
+    return Listing(sort_findings([*findings(sources), *altered]), line=Finding.as_json, index="paper")
 
 
 def settings(*names: str) -> Listing[CheckedParameter]:
@@ -68,7 +68,7 @@ def references(*names: str) -> Listing[Reference]:
 
     Raises UsageError for an unknown paper, ManifestError for a broken references.yaml.
     """
-    every = [reference for source in _sources(names) for reference in listed(source)]
+    every = [reference for source in _sources(names) for reference in paper_references(source)]
     return Listing(every, line=asdict, index="paper")
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from repro.cli.obstacles import together
+from repro.cli.obstacles import names_in_a_line
 from repro.cli.row_settings import planned_for, row_lines
 from repro.judging.compared import ComparedCell
 from repro.judging.released_code import Certificate, certificates, in_short
-from repro.judging.reported import in_a_line, reported
+from repro.judging.reported import in_a_line, reported_values
 from repro.judging.settings.parameter import CheckedParameter, is_setting
 from repro.manifest.cells import Cell
 from repro.manifest.reading_schema import Reading
@@ -83,7 +83,7 @@ class CellPage:
         facts["readings_under_other_choices"] = [reading.id for reading in self.more]
         facts["settings"] = [item.as_json() for item in self.settings]
         facts["released_code"] = [item.as_json() for item in self.certified]
-        others = reported(self.cell)
+        others = reported_values(self.cell)
         facts["reported"] = others.as_json() if others else []
         facts["note"] = self._note
         return facts | self._judged
@@ -152,7 +152,7 @@ class CellPage:
 
     def _reported(self, told: int | None) -> Iterator[tuple[str, str]]:
         """Others' reports, of several their sum and so many of them one by one; all for None."""
-        others = reported(self.cell)
+        others = reported_values(self.cell)
         if others is None:
             return
         several = len(others.reports) > 1
@@ -191,11 +191,11 @@ def _definition(cell: Cell) -> str:
 
 def _standing(stand: ComparedCell) -> str:
     """A cell at one scale in a sentence: the measured value, its collection and date, the verdict."""
-    from repro.report.grid import ours
+    from repro.report.grid import rounded_measurement
 
     if stand.measured is None:
         told = (
-            f"lacks {together(distinct_obstacles(stand.obstacles).names)}"
+            f"lacks {names_in_a_line(distinct_obstacles(stand.obstacles).names)}"
             if stand.obstacles
             else stand.verdict.why
         )
@@ -203,7 +203,7 @@ def _standing(stand: ComparedCell) -> str:
     first = stand.records[0]
     seeds = f"mean of {len(stand.records)} seeds, " if len(stand.records) > 1 else ""
     made = f"{seeds}{first.queries} queries of {', '.join(stand.measured_on)}, {first.recorded[:10]}"
-    return f"{ours(stand)} ({made}); {stand.verdict.name}: {stand.verdict.why}"
+    return f"{rounded_measurement(stand)} ({made}); {stand.verdict.name}: {stand.verdict.why}"
 
 
 def _call(cell: Cell) -> str:

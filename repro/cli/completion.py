@@ -11,7 +11,7 @@ def paper_names(ctx, param, incomplete: str) -> list[str]:
     return _starting(papers(), incomplete)
 
 
-def studied(ctx, param, incomplete: str) -> list[str]:
+def study_names(ctx, param, incomplete: str) -> list[str]:
     """Complete the name of a paper with a study, which is the suite's own."""
     sources = papers().values()
     return _starting(

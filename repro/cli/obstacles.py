@@ -106,15 +106,15 @@ def _rows(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str,
     alike: dict[tuple[str, ...], list[str]] = {}
     for row, names in lacking.items():
         alike.setdefault(tuple(name for name in names if name not in common), []).append(row)
-    besides = [(_some(rows, ROWS), together(names) or "nothing else") for names, rows in alike.items()]
-    return ([("every row", together(common))] if common else []) + (besides if len(alike) > 1 else [])
+    besides = [(_some(rows, ROWS), names_in_a_line(names) or "nothing else") for names, rows in alike.items()]
+    return ([("every row", names_in_a_line(common))] if common else []) + (besides if len(alike) > 1 else [])
 
 
 def _shared(names: Sequence[str], others: Sequence[str]) -> list[str]:
     return [name for name in names if name in others]
 
 
-def together(names: Sequence[str]) -> str:
+def names_in_a_line(names: Sequence[str]) -> str:
     """Names in one line; those that begin alike are told together."""
     alike: dict[str, list[str]] = {}
     for name in names:
@@ -127,7 +127,7 @@ def together(names: Sequence[str]) -> str:
     return ", ".join(parts)
 
 
-def blocked(comparison: Comparison) -> list[str]:
+def blocked_cell_lines(comparison: Comparison) -> list[str]:
     """Sentences on cells that wait for something: everything that their rows lack, and how to get it."""
     cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
     lacking = distinct_obstacles(o for c in cells for o in c.obstacles)

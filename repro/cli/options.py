@@ -97,15 +97,15 @@ def _options(scale: str) -> list[Callable]:
 
 def selecting_for_rehearsal(function: Callable) -> Callable:
     """Give a command the selection options, whose scale is the rehearsal unless another is named."""
-    return selecting(function, scale="rehearsal")
+    return selection_options(function, scale="rehearsal")
 
 
 def selecting_everything(function: Callable) -> Callable:
     """Give a command the selection options, which without a paper or cell select from everything."""
-    return selecting(function, by_default_all=True)
+    return selection_options(function, by_default_all=True)
 
 
-def selecting(function: Callable, *, by_default_all: bool = False, scale: str = "full") -> Callable:
+def selection_options(function: Callable, *, by_default_all: bool = False, scale: str = "full") -> Callable:
     """Give a command the selection options; it is called with a ``Selection`` first."""
 
     @functools.wraps(function)
@@ -137,7 +137,7 @@ def selecting(function: Callable, *, by_default_all: bool = False, scale: str = 
     return wrapped
 
 
-def discarding(function: Callable) -> Callable:
+def disk_options(function: Callable) -> Callable:
     """Give a command the options on the disk that a run takes; ``discard`` is a tuple, ``max_disk`` bytes."""
     function = click.option(
         "--max-disk",
@@ -172,7 +172,7 @@ def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | N
     return size
 
 
-def stated(*names: str) -> list[str]:
+def stated_options(*names: str) -> list[str]:
     """The options for these parameters of the command that its command line has."""
     context = click.get_current_context()
     typed = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]

@@ -9,9 +9,9 @@ from repro.cli.plan_notes import device_notes
 from repro.cli.printing import say
 from repro.machine.sizes import size_in_words
 from repro.running.cost.estimate import Estimate
-from repro.running.cost.throughput import ASSUMED, assumed
+from repro.running.cost.throughput import ASSUMED, assumed_throughput
 from repro.running.discarding import DISCARDABLE, discarded_stages
-from repro.running.modified import modified, modified_by_stand_ins
+from repro.running.modified import modified_by_stand_ins, modified_cells
 from repro.running.plan import Plan
 from repro.running.recipe_calls import refusals
 
@@ -38,7 +38,7 @@ def show_summary(
         f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "
         f"{sum(r['needed'] for r in rows)} to run; {unplanned} cells have no recipe yet"
     )
-    for line in refused(plan):
+    for line in refused_cell_lines(plan):
         say(line)
     if cost.nodes:
         print(f"to download: {downloads(cost)}")
@@ -51,7 +51,7 @@ def show_summary(
         say(line)
 
 
-def refused(plan: Plan) -> list[str]:
+def refused_cell_lines(plan: Plan) -> list[str]:
     """Lines on cells that are not measured at the plan's scale, a line for each reason."""
     counts = refusals(plan.cells, plan.scale)
     return [
@@ -107,7 +107,7 @@ def _work(cost: Estimate) -> str:
 
 def _by_device(cost: Estimate) -> str:
     """Hours on GPUs that many have, where it would take one any."""
-    hours = {gpu: replace(cost, throughput=assumed(gpu)).hours(cost.nodes) for gpu in COMMON}
+    hours = {gpu: replace(cost, throughput=assumed_throughput(gpu)).hours(cost.nodes) for gpu in COMMON}
     if max(hours.values()) < SHOWN:
         return ""
     named = " or ".join(f"{each:,.1f} hours of one {gpu}" for gpu, each in hours.items())
@@ -131,7 +131,7 @@ def _uncounted(cost: Estimate) -> list[str]:
 
 
 def _obstacles(plan: Plan, rows: Sequence[dict]) -> list[str]:
-    from repro.cli.obstacles import together
+    from repro.cli.obstacles import names_in_a_line
     from repro.running.node_obstacles import obstacles_of
 
     blocked = sum(row["state"] == "blocked" for row in rows)
@@ -139,7 +139,7 @@ def _obstacles(plan: Plan, rows: Sequence[dict]) -> list[str]:
     if not blocked:
         return ["obstacles: none"]
     more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    return [f"obstacles: {blocked} nodes are blocked, lacking {together(names[:FEW])}{more}"]
+    return [f"obstacles: {blocked} nodes are blocked, lacking {names_in_a_line(names[:FEW])}{more}"]
 
 
 def _modified(plan: Plan, rows: Sequence[dict]) -> list[str]:
@@ -148,7 +148,7 @@ def _modified(plan: Plan, rows: Sequence[dict]) -> list[str]:
     lines = [
         f"modified: {len(ids)} of {cells} cells will be *modified*, because reading {reading} is {choice} in"
         f" place of its default; leave out --reading {reading} to have them compared"
-        for (reading, choice), ids in modified(plan).items()
+        for (reading, choice), ids in modified_cells(plan).items()
     ]
     blocked = {row["fingerprint"]: [o["remedy"] for o in row["blocked"]] for row in rows}
     for stand_in, ids in modified_by_stand_ins(plan, blocked).items():

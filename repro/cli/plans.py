@@ -129,7 +129,7 @@ def _amounts(cost: Estimate, nodes: list[Node]) -> list[str]:
 def _papers(cost: Estimate) -> None:
     """A line a paper, beside what it says of its own cost."""
     from repro.manifest.papers import paper
-    from repro.running.cost.stated import stated
+    from repro.running.cost.stated import stated_costs
 
     rows = []
     for name, nodes in cost.by_paper.items():
@@ -137,7 +137,7 @@ def _papers(cost: Estimate) -> None:
         longest = sorted(trained, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]
         tuned = [node for node in nodes if node.stage == "finetune"]
         amounts = [_amount(cost, group) for group in (trained, longest, tuned, nodes)]
-        rows.append([name, *amounts, "\n".join(map(str, stated(paper(name))))])
+        rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
     unit = f"{cost.throughput.unit} hours" if cost.throughput else "FLOP"
     head = ["paper", "pre-training", "longest of it", "fine-tuning", "all", "the paper on its own cost"]
     table(f"Estimated {unit} of what is to run; what papers share is in each", head, rows, right=(1, 2, 3, 4))

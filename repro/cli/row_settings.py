@@ -10,7 +10,7 @@ from repro.judging.settings.lines import (
     by_step,
     counts,
     in_words,
-    merged,
+    merged_lines,
     of_cells_of_settings,
 )
 from repro.judging.settings.parameter import CheckedParameter, is_setting
@@ -30,7 +30,7 @@ def print_steps(items: Iterable[CheckedParameter]) -> None:
 
     for heading, of_step in by_step(items).items():
         paper = of_step[0].row.partition("/")[0]
-        table(f"{paper}: {heading}", HEAD, merged(of_step))
+        table(f"{paper}: {heading}", HEAD, merged_lines(of_step))
 
 
 def print_cells(items: Iterable[CheckedParameter]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from repro.judging.study_answers import Answer, told
+from repro.judging.study_answers import Answer, answers_in_words
 
 
 def show_answers(
@@ -14,7 +14,9 @@ def show_answers(
     """Print a line for every comparison that readings or claims, by id, point at; nothing without one."""
     from repro.cli.printing import table
 
-    lines = [[name, text, told(answered[text])] for name, pointers in pointing for text in pointers]
+    lines = [
+        [name, text, answers_in_words(answered[text])] for name, pointers in pointing for text in pointers
+    ]
     if lines:
         title = f"{paper}: on equal terms and at a small size, which says nothing of the published numbers"
         table(title, [kind, "comparison", "difference"], lines)

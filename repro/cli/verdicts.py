@@ -4,9 +4,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from repro.cli.obstacles import blocked, row_of
+from repro.cli.obstacles import blocked_cell_lines, row_of
 from repro.judging.compared import ComparedCell, Comparison, PairedTest
-from repro.judging.summary import Summary, stand_ins, summarised
+from repro.judging.summary import Summary, stand_ins, summarise
 from repro.judging.verdict import FAILS
 from repro.manifest.cells import ShownExhibit
 from repro.running.plan import Plan
@@ -94,10 +94,10 @@ def show(
 
 
 def _show_summary(comparison: Comparison, plan: Plan) -> None:
-    from repro.cli.plan_summary import refused
+    from repro.cli.plan_summary import refused_cell_lines
     from repro.cli.printing import say
 
-    for line in [*summary(comparison), *(f"{line}." for line in refused(plan))]:
+    for line in [*summary(comparison), *(f"{line}." for line in refused_cell_lines(plan))]:
         say(line)
 
 
@@ -162,7 +162,7 @@ def summary(comparison: Comparison) -> list[str]:
     """Lines on what was measured and what it says, what others ran, and what intervals and letters mean."""
     if not comparison.cells:
         return ["what is selected holds no number to compare."]
-    counted = summarised(comparison.cells)
+    counted = summarise(comparison.cells)
     lines = [_measured(comparison, counted)]
     lines.append(", ".join(f"{number} {name}" for name, number in counted.verdicts.items()))
     if counted.imported:
@@ -220,7 +220,7 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
 
 
 def _obstacles(cells: Sequence[ComparedCell], brief: bool) -> list[str]:
-    lines, count = blocked(Comparison(list(cells))), sum(bool(c.obstacles) for c in cells)
+    lines, count = blocked_cell_lines(Comparison(list(cells))), sum(bool(c.obstacles) for c in cells)
     if not brief or len(lines) <= FEW_OBSTACLES:
         return lines
     return [

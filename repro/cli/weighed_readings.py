@@ -12,7 +12,7 @@ from repro.locations import Locations
 from repro.manifest.cells import Cell, ShownExhibit, cell, cells_of, exhibits, figure_tables, table_of
 from repro.manifest.papers import Paper, paper, papers
 from repro.running.cell_readings import CellReadings
-from repro.running.cost.throughput import Throughput, assumed
+from repro.running.cost.throughput import Throughput, assumed_throughput
 from repro.running.reading_weights import Change, Weight, weights
 from repro.running.requirements import Machine
 from repro.running.workspace import Workspace
@@ -54,7 +54,7 @@ class PaperReadings:
     def show(self, gpu: str | None) -> None:
         """Print them: what decides with what it costs to know on a GPU, or all, switches first."""
         if gpu:
-            return self._show_decisive(assumed(gpu))
+            return self._show_decisive(assumed_throughput(gpu))
         from repro.cli.printing import table
 
         head = ["id", "kind", "where", "what is open", "changes", "cells", "choices"]

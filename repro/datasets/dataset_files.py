@@ -135,7 +135,7 @@ def file_count(rows: int, size: int) -> dict[str, int]:
     return {"files": files, "batch": batch}
 
 
-def spare(features) -> int:
+def offset_slack_bytes(features) -> int:
     """Bytes of the offsets that the arrays of a record batch have beyond one for each of their entries."""
     return OFFSET * sum(map(_offsets, features.arrow_schema.types))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from repro.datasets import hub_texts, libraries, reading
 from repro.datasets.catalog import Dataset, catalog, dataset
 from repro.datasets.records import Query
-from repro.datasets.resumed import resumed
+from repro.datasets.resumed import resumable_downloads
 from repro.datasets.source import Source
 from repro.datasets.sources import LIBRARIES, describe_size, fetched_with
 from repro.datasets.writing import copy, write, write_documents, write_qrels, write_queries
@@ -43,7 +43,7 @@ def offer(id: str, *, library: str = "") -> Offer:
         if entry.source == "datasets":
             return [hub_texts.fetch(entry, data_root, progress)]
         libraries.quiet_ir_datasets()
-        with resumed(progress):
+        with resumable_downloads(progress):
             return [path for one in wanted for path in _load(one, data_root, progress, library)]
 
     return Offer(description, load, size, entry.licence)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from repro.datasets.libraries import quiet_ir_datasets
-from repro.datasets.lines import lines, malformed, unpacked
+from repro.datasets.lines import lines, malformed, open_unpacked
 from repro.datasets.records import Document, Judgement, Query
 
 
@@ -19,7 +19,7 @@ class _File:
 
     @contextlib.contextmanager
     def stream(self) -> Iterator[IO[bytes]]:
-        with unpacked(self._path) as file:
+        with open_unpacked(self._path) as file:
             yield file
 
     def path(self, force: bool = True) -> str:

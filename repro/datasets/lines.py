@@ -28,7 +28,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     damaged, cannot be opened or is not UTF-8, naming line and byte.
     """
     empty = True
-    with unpacked(path) as file:
+    with open_unpacked(path) as file:
         for number, text in texts(file, path):
             empty = False
             yield number, text
@@ -37,7 +37,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 @contextlib.contextmanager
-def unpacked(path: Path) -> Iterator[IO[bytes]]:
+def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
     """The bytes of a file, unpacked (.gz, .xz), or of one inside an archive (.zip, .tar.gz).
 
     Raises DataError where it cannot be opened or read.

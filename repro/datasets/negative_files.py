@@ -46,7 +46,7 @@ class ListedQuery(NamedTuple):
         return None if margin is None else min(score for _, score in self.positives) - margin
 
 
-def listed(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
+def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
     """Read a record from every line: {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
 
     An item is {"pid": id, "ce-score": number} or an id alone. An id may be a string or an integer, as which

@@ -14,7 +14,7 @@ from repro.datasets import document_files, home_files, judgement_files, librarie
 from repro.datasets.catalog import dataset
 from repro.datasets.folds import in_fold
 from repro.datasets.homes import check_home
-from repro.datasets.negative_files import ListedQuery, listed
+from repro.datasets.negative_files import ListedQuery, read_listed_queries
 from repro.datasets.records import Document, Judgement, Query
 from repro.datasets.source import Source
 from repro.datasets.triple_files import Chunk
@@ -83,7 +83,7 @@ def negatives(source: Source, *, scored: bool = False, first: int | None = None)
     ``scored`` refuses passages without a cross-encoder's score.
     """
     file = libraries.linked_file(source.dataset) if source.kind == "library" else source.files[0]
-    return counted(listed(file, scored=scored), source, first=first)
+    return counted(read_listed_queries(file, scored=scored), source, first=first)
 
 
 def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:

@@ -18,7 +18,7 @@ PAST_THE_END = 416
 
 
 @contextlib.contextmanager
-def resumed(progress: Progress) -> Iterator[None]:
+def resumable_downloads(progress: Progress) -> Iterator[None]:
     """Let every file that ir_datasets requests be kept while it comes, for a later process to go on with.
 
     ir_datasets itself asks for the rest of a file within one process only. Here the file grows in

@@ -7,7 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from repro.datasets.dataset_files import DatasetFile, dataset_files, describe, features_of, file_count, spare
+from repro.datasets.dataset_files import (
+    DatasetFile,
+    dataset_files,
+    describe,
+    features_of,
+    file_count,
+    offset_slack_bytes,
+)
 from repro.datasets.digests import file_sha256
 
 ALL = "all.json"  # stands where every block is there
@@ -108,7 +115,7 @@ class RowBlocks:
         notes = {first: self._read(f"{first}.json") for first in blocks}
         rows, size, written = (sum(n[name] for n in notes.values()) for name in ("rows", "bytes", "batches"))
         batches = written if held is None else -(-rows // (held or rows or 1))
-        layout = file_count(rows, size + (batches - written) * spare(self.features))
+        layout = file_count(rows, size + (batches - written) * offset_slack_bytes(self.features))
         layout["held"] = held
         for path in self.folder.glob("*.sha256"):
             path.unlink()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from repro.datasets.lines import checked_id, lines, malformed, texts, unpacked
+from repro.datasets.lines import checked_id, lines, malformed, open_unpacked, texts
 from repro.errors import DataError
 
 Triple = tuple[str, str, str]
@@ -91,7 +91,7 @@ def pieces(rows: Iterable[Triple]) -> Iterator[Piece]:
 def chunks(path: Path) -> Iterator[Chunk]:
     """The lines of a file, plain or packed, ``CHUNK`` bytes at a time; DataError as of ``triples``."""
     first, empty = 1, True
-    with unpacked(path) as file:
+    with open_unpacked(path) as file:
         while text := file.read(CHUNK):
             text += file.readline()
             empty = False

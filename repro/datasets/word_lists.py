@@ -53,7 +53,7 @@ def fault(data: Path | None, name: str) -> str:
     return f"{file} is not the union of {titles} ({len(read):,} words, where that has {stated['words']:,})"
 
 
-def how(name: str) -> str:
+def remedy(name: str) -> str:
     """The way to get the file ``name``: an imperative."""
     if name not in known_lists():
         return "lay it there"

@@ -65,7 +65,7 @@ def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
     return used
 
 
-def completed(
+def complete_metadata(
     metadata: Mapping[str, Any],
     *,
     collection: Mapping[str, str],

@@ -19,7 +19,7 @@ class MeansTest:
     p: float
 
 
-def unpaired(first: Sequence[float], second: Sequence[float]) -> MeansTest | None:
+def unpaired_t_test(first: Sequence[float], second: Sequence[float]) -> MeansTest | None:
     """Student's t-test with a pooled variance, its unit being one run of a group.
 
     To the digit ``scipy.stats.ttest_ind``, which takes longer to import than a report to write.

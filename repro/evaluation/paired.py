@@ -21,7 +21,7 @@ _BATCH = 256
 _ROUNDING = 1e-12  # of the largest sum there can be: sums that are equal in exact arithmetic count as equal
 
 
-def paired(scores: np.ndarray, queries: Sequence[str], measure: str) -> dict:
+def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> dict:
     """Every system against every other: permutation p, effect size, bootstrap interval, Holm.
 
     Args:

@@ -28,7 +28,7 @@ def rankings(
     end = None if end is None else _start(path, end)
     for query, lines in groupby(_lines(path, begin, end), key=_query):
         if query in seen:
-            raise scattered(path, query)
+            raise scattered_query_error(path, query)
         seen.add(query)
         documents, scores = [], []
         for number, line in lines:
@@ -48,7 +48,7 @@ def parts(path: Path, size: int) -> range:
         raise DataError(f"{path}: no such file") from None
 
 
-def scattered(path: Path, query: str) -> DataError:
+def scattered_query_error(path: Path, query: str) -> DataError:
     """The error for a query whose lines are found in two places."""
     return DataError(f"{path}: the lines of query {query!r} do not stand together")
 

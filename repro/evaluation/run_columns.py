@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from repro.evaluation.text_lines import LARGEST_SCORE, opened
+from repro.evaluation.text_lines import LARGEST_SCORE, open_text
 
 COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
 BLOCK = 1 << 22  # bytes of the file that are parsed at a time
@@ -61,7 +61,7 @@ def read_fast(path: Path) -> Run | None:
     """
     run: Run = {}
     try:
-        with opened(path) as file:
+        with open_text(path) as file:
             for query, parts in groupby(_stretches(file.buffer), key=itemgetter(0)):
                 if query in run:
                     return None  # a query in several places

@@ -1,4 +1,4 @@
-"""Paired tests between systems: ranx's Student's t, with the tests of ``paired`` beside it.
+"""Paired tests between systems: ranx's Student's t, with the tests of ``pairwise_tests`` beside it.
 
 The test is given scores of queries. ranx's own ``compare`` starts from runs, to the same end (a test holds
 both together), but breaks ties in no fixed order, keys its report by names of runs, and compiles itself for
@@ -14,7 +14,7 @@ import numpy as np
 from repro.errors import UsageError
 from repro.evaluation.holm import holm
 from repro.evaluation.measures import parse_measure, score
-from repro.evaluation.paired import matrix, paired
+from repro.evaluation.paired import matrix, pairwise_tests
 
 Ranking = Sequence[tuple[str, float]]
 
@@ -36,7 +36,7 @@ def compare(
         max_p: level recorded in the result; ``p <= max_p`` is significant.
 
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", "wins", "ties",
-    "losses", "identical", …}}}``, the rest being what :func:`repro.evaluation.paired.paired` gives and
+    "losses", "identical", …}}}``, the rest as ``repro.evaluation.paired.pairwise_tests`` gives it, with
     ``holm_student_p``, the correction of ``p`` among all systems compared with i. ``p[i][j]`` and the counts
     of queries on which i is above, equal to or below j are None on the diagonal. Two runs with the same score
     on every query have no t statistic: their p is 1.0 and the pair ``[i, j]`` (i < j) is listed under
@@ -71,7 +71,7 @@ def compare_scores(
     tables_by_measure = {}
     for text in measures:
         values = np.array([system[text] for system in scores], dtype=np.float64)
-        tests = paired(values, queries, text)  # refuses what is not finite before anything is made of it
+        tests = pairwise_tests(values, queries, text)  # refuses what is not finite
         tables = _means_and_t_tests(values, names)
         tables_by_measure[text] = {**tables, **tests, "holm_student_p": [holm(row) for row in tables["p"]]}
     return {"test": "student", "max_p": max_p, "measures": tables_by_measure}

@@ -35,7 +35,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """
     number = 0
     try:
-        with opened(path) as file:
+        with open_text(path) as file:
             for number, line in enumerate(file, start=1):
                 yield number, line
     except FileNotFoundError:
@@ -59,7 +59,7 @@ def columns(line: str, where: str) -> list[str]:
     return fields
 
 
-def opened(path: Path) -> IO[str]:
+def open_text(path: Path) -> IO[str]:
     """Open a text file, plain or gzipped, to be read as UTF-8; a byte order mark at its start is dropped."""
     with open(path, "rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"

@@ -33,7 +33,7 @@ class Transfer:
         return 0 < self.counts["absent"] == sum(self.counts.values())
 
 
-def chosen(plan: Plan, *, inputs: bool, only: Sequence[str] = ()) -> list[Node]:
+def chosen_nodes(plan: Plan, *, inputs: bool, only: Sequence[str] = ()) -> list[Node]:
     """The scores and exhibits of a plan; with ``inputs`` all that they are made from, too.
 
     Args:

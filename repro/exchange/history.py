@@ -11,7 +11,7 @@ from repro.errors import ReproError
 from repro.judging.compared import ComparedCell, Comparison
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
-from repro.running.records import identities, members
+from repro.running.records import identities, member_cells
 from repro.stage_table import STAGES
 from repro.store import RECORD, Store, read_json
 from repro.store.results import Record
@@ -112,7 +112,7 @@ def accounts_of(comparison: Comparison, plan: Plan, history: History) -> list[Ac
     made = []
     for compared in map(_with_others, comparison.cells):
         seeds = {identity: seed for seed, identity in asked.get(compared.cell.id, {}).items()}
-        parts = [m for id in members(compared.cell) or [compared.cell.id] for m in of_cell[id]]
+        parts = [m for id in member_cells(compared.cell) or [compared.cell.id] for m in of_cell[id]]
         for record in () if compared.contradicted else compared.records:
             if record.identity in seeds:
                 measured_by = [m for m in parts if m.seed == seeds[record.identity]]

@@ -49,7 +49,7 @@ def public_runs() -> tuple[PublicRun, ...]:
     return yaml_file.read(FILE, tuple[PublicRun, ...])
 
 
-def present(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
+def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
     """The runs whose files lie in the folder, and the others.
 
     Raises DataError when there is none, or when a file of that name has other bytes.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from repro.datasets.catalog import catalog
 from repro.errors import StoreError, UsageError
-from repro.evaluation.ir_metadata import completed, header, read_metadata, resources
+from repro.evaluation.ir_metadata import complete_metadata, header, read_metadata, resources
 from repro.graph import Node
 from repro.manifest.cells import cell
 from repro.stage_table import STAGES
@@ -48,7 +48,9 @@ class ExportedRun:
         collection = _collection(judged.params["dataset"]) if judged else {}
         measures = list(params.get("measures", ()))
         environment = self.record.environment if made_here else {}
-        complete = completed(metadata, collection=collection, measures=measures, environment=environment)
+        complete = complete_metadata(
+            metadata, collection=collection, measures=measures, environment=environment
+        )
         if version == "0.2" and self.path.parents[1].name != "imported_run":
             complete["resources"] = resources(read_json(self.path.with_name(RECORD))["facts"])
         return header(complete, version=version)
@@ -61,7 +63,7 @@ def _collection(identifier: str) -> dict[str, str]:
     return {"name": identifier, **known}
 
 
-def exported(name: str, store: Store, results: Results, *, scale: str) -> ExportedRun:
+def stored_run(name: str, store: Store, results: Results, *, scale: str) -> ExportedRun:
     """The run of a cell (``paper/table/row/column``) or of a fingerprint (or its first digits).
 
     Raises:

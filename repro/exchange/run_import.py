@@ -11,7 +11,7 @@ from repro.errors import UsageError
 from repro.evaluation.foreign_runs import ForeignRun, read_foreign
 from repro.evaluation.qrels import read_qrels
 from repro.evaluation.run_depth import check_depth
-from repro.exchange.public_runs import cells_of_run, present, scorable_cells
+from repro.exchange.public_runs import cells_of_run, scorable_cells, split_by_presence
 from repro.exchange.run_origin import Origin, departures
 from repro.graph import Node, check_types
 from repro.judging.among_reports import ValueAmongReports, among_reports
@@ -21,9 +21,9 @@ from repro.manifest.cells import Cell
 from repro.progress import Progress
 from repro.running.cell_readings import CellReadings
 from repro.running.engines.inline import ensure
-from repro.running.imports import import_of, scoring
+from repro.running.imports import import_of, scoring_settings
 from repro.running.measurement import COMPUTED, Measurement
-from repro.running.records import measured
+from repro.running.records import measured_record
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
@@ -165,8 +165,8 @@ class Importer:
     def _record(
         self, measurement: Measurement, origin: dict, readings: dict[str, str], made: tuple[Node, ...]
     ) -> ImportedCell:
-        about = {"origin": {**origin, **scoring(measurement)}, "readings": readings}
-        record = replace(measured(measurement, SCALE, self.store), **about)
+        about = {"origin": {**origin, **scoring_settings(measurement)}, "readings": readings}
+        record = replace(measured_record(measurement, SCALE, self.store), **about)
         facts = self.store.record(measurement.runs[0])["facts"]
         added = self.results.append([record])
         return ImportedCell(measurement.cell, record, facts, made, added[0] if added else None)
@@ -174,7 +174,7 @@ class Importer:
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
     """Import every public run of a folder; also returns sentences on what is left out."""
-    runs, absent = present(folder)
+    runs, absent = split_by_presence(folder)
     imported, notices = [], [f"not in {folder}: {run.file}" for run in absent]
     every = scorable_cells()
     for run in runs:

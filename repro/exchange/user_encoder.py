@@ -9,7 +9,7 @@ from repro.datasets.hub_models import cached_folder
 from repro.errors import BlockedError, UsageError
 from repro.graph import Node
 from repro.nn.encoder_conventions import Conventions
-from repro.recipe.released import released
+from repro.recipe.released import released_encoder
 from repro.running.requirements import checkpoint
 from repro.store import check_where_stored
 
@@ -58,4 +58,4 @@ class UserEncoder:
     def node(self, conventions: Conventions) -> Node:
         """The encoder as an artefact of the store."""
         how = {"kind": conventions.kind, "pooling": conventions.pooling}
-        return released(self.name, revision="main", source=self.source, **how)
+        return released_encoder(self.name, revision="main", source=self.source, **how)

@@ -13,10 +13,10 @@ from repro.manifest.cells import Cell, cell_of, cells_of, table_of
 from repro.manifest.papers import paper
 from repro.nn.encoder_conventions import Conventions
 from repro.progress import Progress
-from repro.recipe.released import ranked
+from repro.recipe.released import released_ranking
 from repro.running.engines.inline import ensure
 from repro.running.measurement import Measurement, MeasurementBuilder
-from repro.running.records import measured
+from repro.running.records import measured_record
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
 from repro.store import make_writable
@@ -118,7 +118,8 @@ def scores_on_table(
     parts = [part for m in measurements.values() for part in m.parts]
     ensure(parts, store, progress, machine=workspace.machine).raise_first()
     scores = [
-        _score(m, measured(m, scale.name, store), _best(cells[name])) for name, m in measurements.items()
+        _score(m, measured_record(m, scale.name, store), _best(cells[name]))
+        for name, m in measurements.items()
     ]
     scores += _averages(averages, scores)
     return _placed(scores, row) if scale.compares_with_paper else scores, left_out
@@ -220,7 +221,9 @@ def _measured_like(
     for part in parts.values():
         run = part.inputs["run"]
         passages, topics = (run.inputs[side].inputs["texts"] for side in ("passages", "queries"))
-        ranking = ranked(passages, topics, models=checkpoints, conventions=within, depth=run.params["depth"])
+        ranking = released_ranking(
+            passages, topics, models=checkpoints, conventions=within, depth=run.params["depth"]
+        )
         scored = Node("evaluate", part.params, {**part.inputs, "run": ranking})
         evaluations.append(builder.machine.resolve(scored))
     return Measurement(retriever.cell, None, (tuple(evaluations),), retriever.measure, {}, {})

@@ -94,7 +94,7 @@ def usual_measures(identifier: str) -> list[str]:
 
     Raises UsageError when there is none.
     """
-    if usual := measures_per_dataset.listed(identifier):
+    if usual := measures_per_dataset.listed_measures(identifier):
         return list(usual)
     columns = [c.column for source in papers().values() for c in numeric_cells(source)]
     published = {c.measure for c in columns if c.dataset == identifier and c.measure}

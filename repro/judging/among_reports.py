@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from repro.judging.reported import reported
+from repro.judging.reported import reported_values
 from repro.judging.tolerance import UNITS
 from repro.manifest.cells import Cell
 from repro.manifest.decimals import decimals_of, half_unit, half_up
@@ -120,7 +120,7 @@ def among_reports(cell: Cell, value: Decimal, *, decimals: int | None = None) ->
 
     Raises ManifestError for a bad reports.yaml.
     """
-    known = reported(cell)
+    known = reported_values(cell)
     return placed(cell, value, known.reports, decimals=decimals) if known else None
 
 

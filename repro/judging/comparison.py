@@ -10,7 +10,7 @@ from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.evidence import Evidence
 from repro.judging.imported import ImportedRun, imported_verdict
 from repro.judging.paired_runs import stored_paired_tests
-from repro.judging.reported import reported
+from repro.judging.reported import reported_values
 from repro.judging.row_tests import stored_tests
 from repro.judging.tolerance import UNITS, Tolerance, implied_class, tolerance
 from repro.judging.verdict import Verdict, verdict
@@ -67,7 +67,7 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
 def _judge(case: Evidence) -> ComparedCell:
     """The strongest thing that can be said of a cell, beside runs and reports of others."""
     judged = _failed(case) or _recorded(case) or _blocked(case) or _not_run(case)
-    return replace(judged, imported=_imported(case), reported=reported(case.cell))
+    return replace(judged, imported=_imported(case), reported=reported_values(case.cell))
 
 
 def _compared(case: Evidence, verdict: Verdict, records: Iterable[Record] = ()) -> ComparedCell:

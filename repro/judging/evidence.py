@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from repro.manifest.cells import Cell
-from repro.running.imports import import_of, scoring
+from repro.running.imports import import_of, scoring_settings
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
-from repro.running.records import members
+from repro.running.records import member_cells
 from repro.running.runner import Outcome
 from repro.store.results import Record
 
@@ -40,7 +40,7 @@ class Evidence:
         """The measurements of the cell or, for an average, of the cells it averages."""
         if not self.cell.column.mean_of:
             return list(self.measurements)
-        wanted = members(self.cell)
+        wanted = member_cells(self.cell)
         return [m for m in self.plan.measurements if m.cell.id in wanted]
 
     @cached_property
@@ -117,7 +117,7 @@ class Evidence:
         made, machine = (*self.measurements, None)[0], self.plan.machine
         now = import_of(self.cell, made, machine, {"sha256": record.origin["sha256"]})
         if any(parent.fingerprint in machine.obstacles for parent in now.parts[0].parents()):
-            return scoring(now).items() <= record.origin.items()
+            return scoring_settings(now).items() <= record.origin.items()
         return record.fingerprint == now.fingerprint
 
 

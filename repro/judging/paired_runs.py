@@ -8,7 +8,7 @@ from repro.evaluation.holm import holm
 from repro.graph import Node
 from repro.judging.compared import ComparedCell, Comparison, PairedTest
 from repro.judging.imported import ImportedRun
-from repro.judging.row_tests import computed, is_stored
+from repro.judging.row_tests import compute_test, is_stored
 from repro.progress import Progress
 from repro.running.imports import import_of
 from repro.running.measurement import Measurement
@@ -33,7 +33,7 @@ def run_paired_tests(comparison: Comparison, plan: Plan, store: Store, progress:
     for c, run, node in _pairs(comparison, plan, store):
         try:
             about = f"{c.cell.id}: comparing our run with {run.file}"
-            contents.append((c, run, computed(node, plan, store, progress, about=about)))
+            contents.append((c, run, compute_test(node, plan, store, progress, about=about)))
         except ReproError as error:
             comparison.untested.append(str(error))
     comparison.paired.update(_tests(contents))

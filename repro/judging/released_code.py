@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from repro.graph import Node, once_a_node
-from repro.manifest.oracles import Oracle, oracles, unreleased
+from repro.manifest.oracles import Oracle, oracles, unreleased_objectives
 from repro.manifest.papers import kept_with_papers
 
 TRAININGS = {"pretrain": "pre-training", "finetune": "fine-tuning"}
@@ -103,8 +103,8 @@ def _without_code(objective: str, node: Node, known: Iterable[Oracle]) -> str:
     """Why a training is not equal to released code; empty where it is."""
     if any(oracle.takes_in(node) and oracle.is_about(objective) for oracle in known):
         return ""
-    if objective in unreleased():
-        return f"nothing was released: {unreleased()[objective].because}"
+    if objective in unreleased_objectives():
+        return f"nothing was released: {unreleased_objectives()[objective].because}"
     if any(oracle.is_about(objective) for oracle in oracles().values()):
         return "the released code has no such options"
     return "not held against released code"

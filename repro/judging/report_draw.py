@@ -21,7 +21,7 @@ class DrawnReport:
         return stated | place | {"address": self.source.address}
 
 
-def drawn(known: Iterable[CellReport], count: int, seed: int) -> list[DrawnReport]:
+def draw_reports(known: Iterable[CellReport], count: int, seed: int) -> list[DrawnReport]:
     """Some of the reports, of the same chance whether on one cell or on many; all where there are no more.
 
     The order is that of digests of seed, place, cells, value and measure. So a draw does not depend on the

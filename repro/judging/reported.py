@@ -43,13 +43,13 @@ class ReportedValues:
     @property
     def between(self) -> str:
         """The span in words, one value where all are equal."""
-        least, most = (readable(value, self.cell) for value in self.span)
+        least, most = (rounded_report(value, self.cell) for value in self.span)
         return least if least == most else f"{least} to {most}"
 
     @property
     def shown(self) -> str:
         """The closest value as tables show it."""
-        return readable(self.closest.value, self.cell)
+        return rounded_report(self.closest.value, self.cell)
 
     def __str__(self) -> str:
         count = f"{len(self.reports)} report{'s' if len(self.reports) > 1 else ''}"
@@ -72,7 +72,7 @@ def in_a_line(made: CellReport) -> str:
     return "; ".join(told)
 
 
-def readable(value: Decimal, cell: Cell) -> str:
+def rounded_report(value: Decimal, cell: Cell) -> str:
     """A reported value with one decimal more than the published one at most, halves away from zero."""
     most = (cell.printed.decimals or 0) + 1
     return f"{value if decimals_of(value) <= most else half_up(value, most):f}"
@@ -99,7 +99,7 @@ def report_as_json(made: CellReport) -> dict:
     }
 
 
-def reported(cell: Cell) -> ReportedValues | None:
+def reported_values(cell: Cell) -> ReportedValues | None:
     """Sum up others' reports on a cell; None where there is none. Raises ManifestError for a bad file."""
     known = sorted(reports().get(cell.id, ()), key=_kind)
     by_kind = (_median_first(alike) for _, alike in groupby(known, key=_kind))

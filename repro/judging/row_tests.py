@@ -75,12 +75,12 @@ def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progre
     """Add the tests between rows to ``comparison``, computing those not stored yet; what fails is noted."""
     for key, node in tests(plan, store).items():
         try:
-            comparison.tests[key] = computed(node, plan, store, progress, about=_about(node, key))
+            comparison.tests[key] = compute_test(node, plan, store, progress, about=_about(node, key))
         except ReproError as error:
             comparison.untested.append(str(error))
 
 
-def computed(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
+def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
     """The content of a test, which is made (and told in words) where it is not stored or of older scores."""
     if not is_stored(node, store):
         if store.state(node) == "stored":

@@ -10,7 +10,7 @@ from functools import cached_property
 from repro.evaluation.crossed import Estimate, estimate
 from repro.judging.contrasts import Contrast, OfSeeds, contrasts, floor_standings
 from repro.judging.study_scores import StudyEvidence, scores_paths
-from repro.judging.training_costs import Cost, costs, row_hours, total_hours, untrained
+from repro.judging.training_costs import Cost, costs, row_hours, total_hours, untrained_rows
 from repro.manifest.analysis_schema import Analysis, Confirmatory, TableAnalysis
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
@@ -163,7 +163,7 @@ def study_of(
         costs=costs(own, known),
         hours=row_hours(own, known),
         total_hours=total_hours(own, known),
-        untrained=untrained(own),
+        untrained=untrained_rows(own),
         commits=_commits(own, records),
     )
 

@@ -111,7 +111,7 @@ def check_pointer(pointer: StudyPointer) -> None:
     check_known(f"row of the study {pointer.study}/{table.id}", pointer.row, pointer.other, valid=rows)
 
 
-def tested(study: Study, pointer: StudyPointer, column: Column, *, scale: str) -> Answer | None:
+def tested_answer(study: Study, pointer: StudyPointer, column: Column, *, scale: str) -> Answer | None:
     """The answer to a pointer with its interval and verdict; None where the study does not test it."""
     contrast = study.contrast(pointer.row, pointer.other, column.id)
     if contrast is None or contrast.difference is None:
@@ -142,13 +142,13 @@ def of_means(
     return Answer(scale, column.label, len(common), difference)
 
 
-def deciding(source: Paper, table: Table) -> Column:
+def primary_column(source: Paper, table: Table) -> Column:
     """The primary column of the analysis, else the first."""
     primary = source.analysis.of(table).primary
     return next((c for c in table.columns if c.id == primary), table.columns[0])
 
 
-def told(answered: Sequence[Answer]) -> str:
+def answers_in_words(answered: Sequence[Answer]) -> str:
     """The answers to a pointer in words, a line a scale."""
     return "\n".join(map(str, answered)) or UNMEASURED
 
@@ -161,7 +161,7 @@ def as_json(answered: Mapping[str, Sequence[Answer]], pointers: Iterable[str]) -
 def _of_table(
     source: Paper, table: Table, wanted: Mapping[str, StudyPointer], measured: StudyRecords
 ) -> Iterator[tuple[str, Answer]]:
-    column = deciding(source, table)
+    column = primary_column(source, table)
     for name in sorted(measured.results.scales("records") & known_scales().keys()):
         scale = known_scales()[name]
         if dataset(scale.dataset(column.dataset)).source == "embedded":
@@ -189,14 +189,14 @@ def _at(
     source, table = cells[0].paper, cells[0].table
     planned = plan(cells, scale=scale, machine=measured.machine, seeds=seeds)
     compared = judged_cells(planned, measured.results, measured.store).cells
-    column = deciding(source, table)
+    column = primary_column(source, table)
     study = study_of(planned, measured.store, source=source, table=table, results=measured.results)
     recorded = {c.cell.row.id: _by_seed(c) for c in compared if c.cell.column.id == column.id and c.current}
     for text, pointer in asked.items():
         ours, theirs = recorded.get(pointer.row, {}), recorded.get(pointer.other, {})
         means = of_means(ours, theirs, column, unit=table.unit, scale=scale.name)
         if means is not None:
-            yield text, tested(study, pointer, column, scale=scale.name) or means
+            yield text, tested_answer(study, pointer, column, scale=scale.name) or means
 
 
 def _by_seed(c: ComparedCell) -> dict[int | None, float]:

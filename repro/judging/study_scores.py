@@ -16,7 +16,7 @@ from repro.errors import DataError
 from repro.graph import Node, walk
 from repro.recipe.training import TRAININGS
 from repro.running.plan import Plan
-from repro.store import Store, read_json, translated
+from repro.store import Store, read_json, translated_errors
 from repro.store.disk import write_bytes_whole
 from repro.store.results import Results
 
@@ -79,7 +79,7 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
     own = plan.of_table(paper, table)
     if not _evaluations(own, StudyEvidence(store, paths)):
         return None
-    with translated(results.root, "results folder", "--results"):
+    with translated_errors(results.root, "results folder", "--results"):
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
         with FileLock(paths[-1].with_suffix(".lock")):
             known = StudyEvidence(store, paths)  # another process may have written the file meanwhile

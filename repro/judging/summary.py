@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from repro.judging.compared import ComparedCell
 from repro.judging.verdict import FAILS, NEITHER, PASSES
-from repro.running.records import members
+from repro.running.records import member_cells
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Summary:
         return asdict(self)
 
 
-def summarised(cells: Sequence[ComparedCell]) -> Summary:
+def summarise(cells: Sequence[ComparedCell]) -> Summary:
     """Count compared cells."""
     verdicts = Counter(c.verdict.name for c in cells)
     held = [c.published_inside for c in cells if c.published_inside is not None]
@@ -67,7 +67,7 @@ def summarised(cells: Sequence[ComparedCell]) -> Summary:
 def distinct(cells: Sequence[ComparedCell]) -> int:
     """How many measurements are behind the numbers of the cells; an average has none beside its parts'."""
     measured = {c.cell.id: c.measurement for c in cells if c.measured is not None}
-    averages = {c.cell.id for c in cells if not measured.keys().isdisjoint(members(c.cell))}
+    averages = {c.cell.id for c in cells if not measured.keys().isdisjoint(member_cells(c.cell))}
     return len({measurement for cell, measurement in measured.items() if cell not in averages})
 
 

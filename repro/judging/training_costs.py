@@ -98,7 +98,7 @@ def total_hours(plan: Plan, store: TrainingStore) -> float | None:
     return None if None in seconds else sum(seconds) / 3600
 
 
-def untrained(plan: Plan) -> list[str]:
+def untrained_rows(plan: Plan) -> list[str]:
     """The rows of a plan that no training enters."""
     trained = {m.cell.row.id: False for m in plan.measurements}
     for m in plan.measurements:

@@ -49,7 +49,7 @@ def java() -> Component:
     """The Java of :func:`repro.machine.jvm.runtime`, or what to do about its absence."""
     runtime = jvm.runtime()
     if runtime is None:
-        return Component("java", "missing", *jvm.missing())
+        return Component("java", "missing", *jvm.missing_requirement())
     return Component("java", "ok", f"{runtime.version} of {runtime.source} at {runtime.home}")
 
 

@@ -37,7 +37,7 @@ def runtime() -> Java | None:
     return next(filter(None, (_at(home, source) for home, source in homes)), None)
 
 
-def missing() -> tuple[str, str] | None:
+def missing_requirement() -> tuple[str, str] | None:
     """Why BM25 cannot run here, as (cause, remedy); None when it can."""
     if runtime() is not None:
         return None

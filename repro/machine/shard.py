@@ -42,12 +42,12 @@ _here = WHOLE
 
 
 def shard() -> Shard:
-    """The shard that this process fills; the whole unless ``only`` says otherwise."""
+    """The shard that this process fills; the whole unless ``only_shard`` says otherwise."""
     return _here
 
 
 @contextlib.contextmanager
-def only(part: Shard) -> Iterator[None]:
+def only_shard(part: Shard) -> Iterator[None]:
     """Have stages fill the blocks of one shard, and leave to others what is made of all blocks."""
     global _here
     before, _here = _here, part
@@ -67,7 +67,7 @@ def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
     return range(0, count, block)[first :: _here.count * ranks]
 
 
-def own(items: Sequence[T]) -> Sequence[T]:
+def own_blocks(items: Sequence[T]) -> Sequence[T]:
     """Those of a stage's blocks that are this shard's."""
     return items[_here.number - 1 :: _here.count]
 

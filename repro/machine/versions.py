@@ -33,7 +33,7 @@ def software() -> dict[str, str]:
     return {name: version for name, version in versions.items() if version is not None}
 
 
-def behind(imports: Iterable[str]) -> list[str]:
+def distributions_behind(imports: Iterable[str]) -> list[str]:
     """Those of ``DISTRIBUTIONS`` that are behind imports of packages; ``java``, too, behind Lucene."""
     names = {name for top in imports for name in BEHIND.get(top, (top,))}
     return [name for name in DISTRIBUTIONS if name in names] + ["java"] * ("pyserini" in names)

@@ -131,12 +131,12 @@ class Evaluation:
         for relation, right in zip(node.ops, map(self._value, node.comparators), strict=True):
             holds, sign = _COMPARISONS[type(relation)]
             if not holds(left, right):
-                self.say(f"{shown(left)} {sign} {shown(right)} does not hold")
+                self.say(f"{format_value(left)} {sign} {format_value(right)} does not hold")
                 return False
             left = right
         return True
 
 
-def shown(value) -> str:
+def format_value(value) -> str:
     """A value for people: four digits after the point at most."""
     return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, Decimal | float) else str(value)

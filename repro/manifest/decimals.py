@@ -18,7 +18,7 @@ def half_up(value: Decimal, decimals: int) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
 
 
-def shifted(value: Decimal | str, digits: int) -> Decimal:
+def shift_point(value: Decimal | str, digits: int) -> Decimal:
     """A number with its point moved to the right, or left where negative; no exponent is left to be shown."""
     moved = Decimal(value).scaleb(digits)
     return moved.quantize(Decimal(1)) if moved.as_tuple().exponent > 0 else moved
@@ -26,4 +26,4 @@ def shifted(value: Decimal | str, digits: int) -> Decimal:
 
 def percent(value: Decimal, unit: str) -> Decimal:
     """A number of a cell in percent; of another unit than a fraction or percent, as it is."""
-    return shifted(value, 2) if unit == "fraction" else value
+    return shift_point(value, 2) if unit == "fraction" else value

@@ -8,10 +8,10 @@ from repro.manifest import yaml_file
 
 def measures(dataset: str, wanted: str) -> list[str]:
     """Sorted names of the measures that score a run over ``dataset``: those listed for it, and ``wanted``."""
-    return sorted({*listed(dataset), wanted})
+    return sorted({*listed_measures(dataset), wanted})
 
 
-def listed(dataset: str) -> tuple[str, ...]:
+def listed_measures(dataset: str) -> tuple[str, ...]:
     """The measures of measures_per_dataset.yaml; none for a dataset that it does not name."""
     return _by_dataset().get(dataset, ())
 

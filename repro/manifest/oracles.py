@@ -200,7 +200,7 @@ def oracles() -> dict[str, Oracle]:
 
 
 @kept_with_papers
-def unreleased() -> dict[str, UnreleasedObjective]:
+def unreleased_objectives() -> dict[str, UnreleasedObjective]:
     """The objectives for which nothing was released, by name."""
     entries: dict[str, UnreleasedObjective] = {}
     for folder in _folders():

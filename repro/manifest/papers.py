@@ -17,7 +17,7 @@ from repro.manifest.analysis_schema import Analysis, read_analysis
 from repro.manifest.claims_schema import Claim, claims
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Manifest, faults
-from repro.manifest.settings import FILE, FolderSteps, Settings, Step, complete, read_settings
+from repro.manifest.settings import FILE, FolderSteps, Settings, Step, completed_step, read_settings
 
 ROOT = PAPERS
 Made = TypeVar("Made")
@@ -90,7 +90,7 @@ class Paper:
         steps, made = FolderSteps(folders), []
         for number, step in enumerate(self.settings.steps):
             try:
-                made += [complete(steps, self.name, step)] if step.rows else []
+                made += [completed_step(steps, self.name, step)] if step.rows else []
             except UsageError as error:
                 place = ("steps", number, "like")
                 raise yaml_file.fault_at(self.folder / FILE, place, str(error)) from None

@@ -56,6 +56,6 @@ class ReleasedModel(StrictMapping):
         return self
 
 
-def released(path: Path) -> dict[str, ReleasedModel]:
+def released_models(path: Path) -> dict[str, ReleasedModel]:
     """The entries of a released.yaml by system. Raises ManifestError with file and line."""
     return yaml_file.read_shared(path, dict[str, ReleasedModel])

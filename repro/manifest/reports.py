@@ -18,7 +18,7 @@ from pydantic import Field
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.decimals import decimals_of, half_unit, shifted
+from repro.manifest.decimals import decimals_of, half_unit, shift_point
 from repro.manifest.identified import Identified
 from repro.manifest.papers import Paper
 from repro.manifest.places import DAY, Place, Who
@@ -129,7 +129,7 @@ class CellReport:
     def value(self) -> Decimal:
         """The reported value in the unit of the published one."""
         digits = {("percent", "fraction"): -2, ("fraction", "percent"): 2}
-        return shifted(self.report.value, digits.get((self.report.unit, self.cell.unit), 0))
+        return shift_point(self.report.value, digits.get((self.report.unit, self.cell.unit), 0))
 
     @property
     def decimals(self) -> int:

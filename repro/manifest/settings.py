@@ -139,7 +139,7 @@ class FolderSteps(Mapping):
         return len(self._folders)
 
 
-def complete(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:
+def completed_step(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:
     """The step with the nodes and settings of the one that it is like.
 
     Args:

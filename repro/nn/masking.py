@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from repro.errors import check_known
-from repro.nn.text import framed, side_by_side
+from repro.nn.text import frame_texts, side_by_side
 from repro.nn.token_cross_entropy import IGNORED
 
 DRAWS = ("each", "count")
@@ -96,7 +96,7 @@ def masked_texts(
     Returns:
         ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, all (N, L) int64.
     """
-    clean, lengths = framed(texts, tokenizer)
+    clean, lengths = frame_texts(texts, tokenizer)
     masked, labels = masked_tokens(
         clean,
         lengths,

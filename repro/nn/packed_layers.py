@@ -49,7 +49,7 @@ class Layout:
         return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
 
 
-def embedded(model: nn.Module, inputs: Inputs, places: torch.Tensor) -> torch.Tensor:
+def embed(model: nn.Module, inputs: Inputs, places: torch.Tensor) -> torch.Tensor:
     """The input of the first layer, (T, H), with positions that are counted in each text.
 
     Args:

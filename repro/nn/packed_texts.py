@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from repro.nn.packed_layers import Inputs, Layout, can_be_packed, embedded, layer_output
+from repro.nn.packed_layers import Inputs, Layout, can_be_packed, embed, layer_output
 from repro.nn.precision import device, is_small, on_device
 
 TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time: as a processor's cache holds, or a whole batch
@@ -69,7 +69,7 @@ class PackedTexts(nn.Module):
         where = device()
         layout, how = Layout(lengths, where), {"rows": self.rows}
         places = rows["attention_mask"].reshape(-1).nonzero().squeeze(1)
-        hidden = embedded(self.model, on_device(rows), places.to(where, non_blocking=True))  # (T, H)
+        hidden = embed(self.model, on_device(rows), places.to(where, non_blocking=True))  # (T, H)
         *layers, last = self.model.encoder.layer
         for layer in layers:
             hidden = layer_output(layer, hidden, hidden, layout, **how)

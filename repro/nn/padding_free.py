@@ -19,7 +19,7 @@ from repro.nn.packed_layers import (
     Layout,
     by_kernel,
     can_be_packed,
-    embedded,
+    embed,
     has_size,
     layer_output,
     text_by_text,
@@ -88,7 +88,7 @@ def _states(
     inputs = {"input_ids": ids}
     if kinds is not None:
         inputs["token_type_ids"] = kinds.expand_as(ids)
-    hidden, layout = embedded(model, inputs, places), Layout(lengths[order].tolist(), mask.device)
+    hidden, layout = embed(model, inputs, places), Layout(lengths[order].tolist(), mask.device)
     *layers, last = model.encoder.layer
     for layer in layers:
         hidden = layer_output(layer, hidden, hidden, layout)

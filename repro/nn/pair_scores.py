@@ -152,7 +152,7 @@ class _Piece:
     last: bool
 
 
-def scored(
+def score_pairs(
     pairs: PairTexts,
     scorer: PairScorer,
     *,

@@ -97,17 +97,17 @@ def padded(rows: Sequence[np.ndarray], *, value: int) -> torch.Tensor:
     return torch.from_numpy(full)
 
 
-def framed(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.ndarray]:
+def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.ndarray]:
     """Texts end to end, each between [CLS] and [SEP]: N of (n,) to (T,) int64, and tokens of each, (N,)."""
     lengths = np.array([len(text) + 2 for text in texts])
     ends = np.cumsum(lengths)
     tokens = np.full(ends[-1], tokenizer.sep_token_id)
     tokens[ends - lengths] = tokenizer.cls_token_id
-    tokens[inside(lengths)] = np.concatenate(texts)
+    tokens[inner_tokens(lengths)] = np.concatenate(texts)
     return tokens, lengths
 
 
-def inside(lengths: np.ndarray) -> np.ndarray:
+def inner_tokens(lengths: np.ndarray) -> np.ndarray:
     """Which tokens of framed texts that lie end to end are neither the first nor the last of theirs, (T,)."""
     ends = np.cumsum(lengths)
     inner = np.ones(ends[-1], dtype=bool)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from repro.nn.token_rows import TokenRows, cutting, token_ids
+from repro.nn.token_rows import TokenRows, token_ids, truncating_tokenizer
 
 
 def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int) -> TokenRows:
@@ -55,7 +55,7 @@ def _frame(tokenizer) -> tuple[int, int] | None:
     backend, (start, end) = tokenizer.backend_tokenizer, (tokenizer.cls_token_id, tokenizer.sep_token_id)
     if start is None or end is None or backend.post_processor is None or tokenizer.truncation_side != "right":
         return None
-    cutting(tokenizer, 512)
+    truncating_tokenizer(tokenizer, 512)
     inner = backend.encode("a", add_special_tokens=False)
     alone, both = backend.post_process(inner), backend.post_process(inner, inner)
     a = inner.ids
@@ -65,7 +65,7 @@ def _frame(tokenizer) -> tuple[int, int] | None:
 
 
 def _cut_by_the_library(tokenizer, first: str, second: str, *, length: int) -> tuple[np.ndarray, np.ndarray]:
-    row = cutting(tokenizer, length).encode(first, second)
+    row = truncating_tokenizer(tokenizer, length).encode(first, second)
     ids, kinds = np.array(row.ids, dtype=np.int32), np.array(row.type_ids)
     return ids[kinds == 0][1:-1], ids[kinds == 1][:-1]
 
@@ -74,6 +74,6 @@ def _as_the_library_has_them(
     tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int
 ) -> TokenRows:
     pairs = [pair if pair[0] else pair[1] for pair in zip(firsts, seconds, strict=True)]
-    rows = cutting(tokenizer, length).encode_batch_fast(pairs)
+    rows = truncating_tokenizer(tokenizer, length).encode_batch_fast(pairs)
     kinds = [row.type_ids for row in rows]
     return TokenRows.of([row.ids for row in rows], padding=tokenizer.pad_token_id, kinds=kinds)

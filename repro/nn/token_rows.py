@@ -87,7 +87,7 @@ def token_ids(
 
 
 def _read(tokenizer, texts: Sequence[str], *, length: int, add_special_tokens: bool) -> list[list[int]]:
-    backend = cutting(tokenizer, length)
+    backend = truncating_tokenizer(tokenizer, length)
     how = {"add_special_tokens": add_special_tokens}
     limit = CHARACTERS * length
     if max(map(len, texts), default=0) <= limit or not _reads_words(tokenizer):
@@ -117,7 +117,7 @@ def _beginning(text: str, limit: int) -> str:
     return text if end < 0 else text[:end]
 
 
-def cutting(tokenizer, length: int):
+def truncating_tokenizer(tokenizer, length: int):
     """The library's tokenizer, set to cut as transformers' call with ``truncation=True`` sets it."""
     backend = tokenizer.backend_tokenizer
     cut = {

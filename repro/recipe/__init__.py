@@ -32,7 +32,7 @@ from repro.recipe.ranking import (
     union,
     weigh_terms,
 )
-from repro.recipe.released import released, released_reranker_or
+from repro.recipe.released import released_encoder, released_reranker_or
 from repro.recipe.showing import inspect_text, project, top_passages
 from repro.recipe.training import (
     Objective,

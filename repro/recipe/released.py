@@ -12,7 +12,7 @@ SPLADE_VIEW = {  # the whole sparse vector, by the model's own head at every pos
 }
 
 
-def released(
+def released_encoder(
     name: str,
     *,
     revision: str,
@@ -34,10 +34,10 @@ def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
     """A released cross-encoder with the head that scores, for which our own stands in at other scales."""
     if checkpoint is None:
         return own
-    return released(checkpoint, revision="main", kind="cross-encoder", pooling=None, stand_in=own)
+    return released_encoder(checkpoint, revision="main", kind="cross-encoder", pooling=None, stand_in=own)
 
 
-def ranked(
+def released_ranking(
     passages: Node, topics: Node, *, models: tuple[Node, Node], conventions: Conventions, depth: int
 ) -> Node:
     """The ranking of passages for queries by the vectors of released encoders.

@@ -50,7 +50,7 @@ def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
     for panel in panels:
         if len(panel["series"]) == 2:
             first, second = ([point[1] for point in series["points"]] for series in panel["series"])
-            test = means.unpaired(first, second)
+            test = means.unpaired_t_test(first, second)
             if test:
                 result = f"t({test.degrees}) = {test.statistic:.2f}, p = {test.p:.2g}, unpaired, two sides"
                 yield f"{panel['y_label']}, {' against '.join(s['label'] for s in panel['series'])}: {result}"

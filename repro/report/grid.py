@@ -108,7 +108,7 @@ def rounded(value: float, cell: Cell) -> str:
     return str(half_up(Decimal(repr(value)), decimals or 0))
 
 
-def ours(c: ComparedCell) -> str | None:
+def rounded_measurement(c: ComparedCell) -> str | None:
     """The measured value, rounded as the published one; None where nothing was measured."""
     return None if c.measured is None else rounded(c.measured, c.cell)
 
@@ -127,7 +127,7 @@ def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
 
 
 def _best(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
-    values = {(c.cell.row.id, c.cell.column.id): Decimal(ours(c) or 0) for c in cells}
+    values = {(c.cell.row.id, c.cell.column.id): Decimal(rounded_measurement(c) or 0) for c in cells}
     best = (min if cells[0].cell.smaller_is_better else max)(values.values())
     return {place for place, value in values.items() if value == best}
 

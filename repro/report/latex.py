@@ -8,7 +8,16 @@ from dataclasses import dataclass
 
 from repro.judging.compared import ComparedCell, Comparison
 from repro.manifest.schema import Manifest
-from repro.report.grid import LETTERS, Grid, Head, best_measured, compared_grid, ours, runs, spans
+from repro.report.grid import (
+    LETTERS,
+    Grid,
+    Head,
+    best_measured,
+    compared_grid,
+    rounded_measurement,
+    runs,
+    spans,
+)
 from repro.report.latex_caption import caption, short_caption
 from repro.report.latex_entries import (
     Entry,
@@ -17,9 +26,9 @@ from repro.report.latex_entries import (
     has_digit,
     in_line,
     interval,
-    published,
-    reported,
-    visible,
+    published_entry,
+    reported_entry,
+    visible_length,
 )
 from repro.report.latex_page import environment
 from repro.report.latex_text import SYMBOLS, escape, raised, table_row
@@ -46,7 +55,7 @@ class _Column:
     @property
     def length(self) -> int:
         """Its characters, roughly."""
-        return max(len(entry.number) + visible(entry.after) for entry in self.entries)
+        return max(len(entry.number) + visible_length(entry.after) for entry in self.entries)
 
     def code(self, line: int) -> str:
         entry = self.entries[line]
@@ -99,7 +108,7 @@ class _Writer:
     @property
     def length(self) -> int:
         """The characters of its widest line, roughly, two between columns."""
-        label = max(visible(self._label(head, head.label)) for head in self.grid.down)
+        label = max(visible_length(self._label(head, head.label)) for head in self.grid.down)
         widths = [
             max(sum(column.length + 2 for column in columns), len(head.last) + 2)
             for head, columns in self.heads
@@ -164,8 +173,8 @@ class _Writer:
     def _below(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
         """The columns below one head: those in which there is a number."""
         kinds = {
-            "publ.": [published(c) for c in cells],
-            "rep.": [reported(c) for c in cells],
+            "publ.": [published_entry(c) for c in cells],
+            "rep.": [reported_entry(c) for c in cells],
             "ours": [self._ours(c) for c in cells],
             r"$\Delta$": [difference(c) for c in cells],
             "others": [by_others(c) for c in cells],
@@ -180,7 +189,7 @@ class _Writer:
             return Entry("" if c is None else "--")
         sign = SYMBOLS.get(c.verdict.name, "") if c.verdict.difference is None else ""
         after = interval(c) + (rf"\,{sign}" if sign else "") + raised(self._beaten(c))
-        return Entry(ours(c) or "", after, (c.cell.row.id, c.cell.column.id) in self.best)
+        return Entry(rounded_measurement(c) or "", after, (c.cell.row.id, c.cell.column.id) in self.best)
 
     def _beaten(self, c: ComparedCell) -> str:
         letters = self.grid.letters

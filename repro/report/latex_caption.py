@@ -17,10 +17,12 @@ UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in perce
 
 def short_caption(paper: Paper, table: Table) -> str:
     """The caption for a list of tables."""
-    return escape(f"{table.about[:1].upper()}{table.about[1:]}: Table {table.id} of {cited(paper.manifest)}")
+    return escape(
+        f"{table.about[:1].upper()}{table.about[1:]}: Table {table.id} of {cited_paper(paper.manifest)}"
+    )
 
 
-def cited(manifest: Manifest) -> str:
+def cited_paper(manifest: Manifest) -> str:
     """A paper by its authors and venue, as a caption names it; by its title where nobody signs it."""
     if not manifest.authors:
         return manifest.title

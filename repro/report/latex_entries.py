@@ -29,7 +29,7 @@ class Entry:
         return rf"\textbf{{{number}}}" if self.bold else number
 
 
-def published(c: ComparedCell | None) -> Entry:
+def published_entry(c: ComparedCell | None) -> Entry:
     """The published number as the paper prints it, its marks raised; a dash where there is none."""
     if c is None:
         return Entry("--")
@@ -55,7 +55,7 @@ def by_others(c: ComparedCell | None) -> Entry:
     return Entry(rounded(run.measured, c.cell), rf"\,{sign}" if sign else "")
 
 
-def reported(c: ComparedCell | None) -> Entry:
+def reported_entry(c: ComparedCell | None) -> Entry:
     """The report that is closest in kind, the letter of its making raised, and how many reports there are."""
     if c is None or not c.reported:
         return Entry()
@@ -89,6 +89,6 @@ def has_digit(entry: Entry) -> bool:
     return any(map(str.isdigit, entry.number))
 
 
-def visible(code: str) -> int:
+def visible_length(code: str) -> int:
     """How many characters of LaTeX are set, roughly."""
     return len(re.sub(r"\\[A-Za-z]+|[{}\\,]", "", re.sub(r"\$[^$]*\$", "x", code)))

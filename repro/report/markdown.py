@@ -8,9 +8,9 @@ from repro.errors import UsageError
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.comparison import judged_cells
 from repro.judging.coverage import CoverageItem, Tally, coverage
-from repro.judging.summary import summarised
+from repro.judging.summary import summarise
 from repro.judging.verdict import FAILS
-from repro.report.grid import ours
+from repro.report.grid import rounded_measurement
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace
 
@@ -21,7 +21,7 @@ ORDER += ("modified", "scaled", "blocked", "not run")
 
 def summary(comparison: Comparison, *, scale: str) -> str:
     """The cells that fail, one a line, and then the counts of verdicts in every table."""
-    failing, counted = [c for c in comparison.cells if c.verdict.name in FAILS], summarised(comparison.cells)
+    failing, counted = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
     note = "" if scale == "full" else " Only full scale is compared with the published numbers."
     measured = f"{counted.measured} measured ({counted.measurements} distinct)"
     others = f" {counted.imported} have runs by others, which are not counted." if counted.imported else ""
@@ -64,7 +64,7 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
     for name, cells in covered.items():
         printed = [c for c in comparison.cells if c.cell.paper.name == name and c.cell.table.kind != "study"]
         if any(not c.cell.is_unpublished for c in printed):
-            manifest, counted = printed[0].cell.paper.manifest, summarised(printed)
+            manifest, counted = printed[0].cell.paper.manifest, summarise(printed)
             numbers = Tally(name, name, cells).measurements
             counts = (numbers["tiny"], numbers["full"], counted.passing, counted.failing, counted.neither)
             title = f"{manifest.title} ({manifest.venue})"
@@ -107,7 +107,13 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _failing(c: ComparedCell) -> list[str]:
-    return [f"`{c.cell.id}`", c.cell.printed.plain, ours(c) or "–", c.verdict.name, c.verdict.why]
+    return [
+        f"`{c.cell.id}`",
+        c.cell.printed.plain,
+        rounded_measurement(c) or "–",
+        c.verdict.name,
+        c.verdict.why,
+    ]
 
 
 def _cell(text: str) -> str:

@@ -8,7 +8,7 @@ from repro.judging.contrasts import Contrast
 from repro.judging.studies import Entry, Study
 from repro.judging.training_costs import Cost
 from repro.manifest.analysis_schema import Family
-from repro.report.study_words import begun, caption, label, mark, order, verdicts_note
+from repro.report.study_words import caption, label, mark, order, preliminary_note, verdicts_note
 
 COMPARED = ("", "column", "seeds", "difference", "95 % interval", "p", "p (Holm)", "verdict")
 POWER = (
@@ -52,7 +52,7 @@ def markdown(study: Study, *, title: str, command: str) -> str:
     lines += _table(heads, rows(study), texts=1)
     lines += [caption(study), ""]
     if study.contrasts:
-        lines += ["## What can be told apart", "", *(f"{said}\n" for said in begun(study))]
+        lines += ["## What can be told apart", "", *(f"{said}\n" for said in preliminary_note(study))]
         lines += [*(f"- {order(study, c)}" for c in table.columns), ""]
         lines += ["## Comparisons", "", verdicts_note(study), ""]
         lines += [line for family in study.analysis.families for line in _family(study, family)]
@@ -69,7 +69,7 @@ def rows(study: Study) -> Iterator[list[str]]:
         yield [
             label(study, row.id),
             *means,
-            *spent(study.costs.get(row.id)),
+            *format_cost(study.costs.get(row.id)),
             "–" if hours is None else f"{hours:.2f}",
         ]
 
@@ -97,7 +97,7 @@ def probability(p: float | None) -> str:
     return "–" if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def spent(cost: Cost | None) -> tuple[str, str]:
+def format_cost(cost: Cost | None) -> tuple[str, str]:
     """FLOPs and seconds, dashes where they are unknown."""
     if cost is None:
         return "–", "–"

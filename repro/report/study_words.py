@@ -43,10 +43,10 @@ def mark(verdict: str) -> str:
 def caption(study: Study) -> str:
     """How to read the table: intervals, marks, rows without training and rows at the floor, cost."""
     said = [METHOD, *_signs(study), *_few_seeds(study), *_untrained(study), *_floor(study), COST]
-    return " ".join([*begun(study), *said])
+    return " ".join([*preliminary_note(study), *said])
 
 
-def briefly(text: str, study: Study, *, explained: str) -> str:
+def shortened_note(text: str, study: Study, *, explained: str) -> str:
     """The text of a table without what another table, ``explained``, says in the same words."""
     how = " ".join([METHOD, *_signs(study)])
     text = text.replace(how, f"Intervals, signs and costs as under Table {explained}.").replace(
@@ -64,14 +64,14 @@ def _signs(study: Study) -> list[str]:
     return [signs, overlap] if study.contrasts else []
 
 
-def begun(study: Study) -> list[str]:
+def preliminary_note(study: Study) -> list[str]:
     """Say that planned seeds are missing, if they are: every text on verdicts begins so."""
     return [f"{study.preliminary.capitalize()}."] if study.preliminary else []
 
 
 def verdicts_note(study: Study) -> str:
     """How the comparisons are made and what their verdicts mean."""
-    return " ".join([*begun(study), _claim(study)]) + _verdicts_explained(study)
+    return " ".join([*preliminary_note(study), _claim(study)]) + _verdicts_explained(study)
 
 
 def _verdicts_explained(study: Study) -> str:
@@ -105,16 +105,18 @@ def order(study: Study, column: Column) -> str:
     """Sentences on the rows that can be told apart in a column, and those that cannot, after its name."""
     primary = ", which decides" if column.id == study.analysis.primary else ""
     first, *others = _findings(study, column)
-    return " ".join([f"{column.label}{primary}: {first}.", *(f"{begun_large(part)}." for part in others)])
+    return " ".join([f"{column.label}{primary}: {first}.", *(f"{capitalised(part)}." for part in others)])
 
 
 def order_of_primary(study: Study) -> str:
     """The sentences of ``order`` on the column that decides, without its name, and shorter."""
     column = next(column for column in study.table.columns if column.id == study.analysis.primary)
-    return " ".join([*begun(study), *(f"{begun_large(part)}." for part in _findings(study, column, many=1))])
+    return " ".join(
+        [*preliminary_note(study), *(f"{capitalised(part)}." for part in _findings(study, column, many=1))]
+    )
 
 
-def begun_large(text: str) -> str:
+def capitalised(text: str) -> str:
     """The text with its first letter as a capital."""
     return f"{text[:1].upper()}{text[1:]}"
 

@@ -6,10 +6,10 @@ from itertools import groupby
 from repro import __version__
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.reported import HOW
-from repro.judging.summary import summarised
+from repro.judging.summary import summarise
 from repro.manifest.schema import Row
-from repro.report.grid import Grid, compared_grid, ours, rounded
-from repro.report.latex_caption import UNITS, cited
+from repro.report.grid import Grid, compared_grid, rounded, rounded_measurement
+from repro.report.latex_caption import UNITS, cited_paper
 from repro.report.markdown import table as markdown_table
 from repro.running.recipe_calls import not_at
 from repro.running.scale import scale
@@ -49,7 +49,7 @@ def _index(tables: Sequence[Sequence[ComparedCell]], small: dict[str, ComparedCe
     yield INDEX
     rows = []
     for cells in tables:
-        first, counts = cells[0].cell, summarised(cells)
+        first, counts = cells[0].cell, summarise(cells)
         rehearsed = sum(small[c.cell.id].measured is not None for c in cells if c.cell.id in small)
         link = f"[{first.paper.name}, table {first.table.id}]({_name(cells)})"
         numbers = [len(cells), counts.measured, counts.imported, rehearsed]
@@ -64,7 +64,7 @@ def _page(cells: Sequence[ComparedCell], small: dict[str, ComparedCell]) -> Iter
     data = sorted({name for c in cells if c.cell.id in small for name in small[c.cell.id].stand_ins})
     yield f"# {first.paper.name}, table {first.table.id}\n"
     unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
-    source = f"Table {first.table.id} of *{first.paper.manifest.title}*, {cited(first.paper.manifest)}"
+    source = f"Table {first.table.id} of *{first.paper.manifest.title}*, {cited_paper(first.paper.manifest)}"
     yield _text(f"{source}: {first.table.about}. {unit}.\n")
     yield HOW_TO.format(
         place=place,
@@ -106,7 +106,7 @@ def _pair(c: ComparedCell | None) -> str:
     if c is None:
         return "–"
     published = _published(c)
-    return published if c.measured is None else f"{published} → {ours(c)}"
+    return published if c.measured is None else f"{published} → {rounded_measurement(c)}"
 
 
 def _published(c: ComparedCell) -> str:
@@ -144,8 +144,8 @@ def _numbers(cells: Sequence[ComparedCell], small: dict[str, ComparedCell]) -> I
     rows = []
     for c in cells:
         column, rehearsed = c.cell.column, small.get(c.cell.id)
-        line = [column.label, _measure(c), _published(c), ours(c) or "–"]
-        line += [c.verdict.name if c.records else "–", (rehearsed and ours(rehearsed)) or "–"]
+        line = [column.label, _measure(c), _published(c), rounded_measurement(c) or "–"]
+        line += [c.verdict.name if c.records else "–", (rehearsed and rounded_measurement(rehearsed)) or "–"]
         rows.append(line + [show(c) for show in more.values()])
     yield from markdown_table([*head, *more], rows)
     if outdated := dict.fromkeys(c.outdated for c in cells if c.outdated):

@@ -18,8 +18,8 @@ from repro.report.grid import (
     best_measured,
     column_heads,
     compared_grid,
-    ours,
     rounded,
+    rounded_measurement,
     runs,
 )
 from repro.report.sheet import Cell as Shown
@@ -139,7 +139,7 @@ class _Writer:
         """Ours with its verdict, in brackets where the manifest is another now."""
         if c is None:
             return Text()
-        style, value = STYLES[c.verdict.name], ours(c)
+        style, value = STYLES[c.verdict.name], rounded_measurement(c)
         if value is None:
             return Text(c.verdict.name, style=style)
         bold = " bold" if (c.cell.row.id, c.cell.column.id) in self.best else ""
@@ -203,7 +203,7 @@ def cell_line(comparison: Comparison, c: ComparedCell) -> tuple[str, ...]:
     return (
         c.cell.id,
         "" if c.cell.printed.is_dash else c.cell.printed.plain,
-        ours(c) or "",
+        rounded_measurement(c) or "",
         _difference(c),
         c.verdict.name,
         c.scale,

@@ -8,12 +8,12 @@ from pathlib import Path
 from repro.errors import DataError, UsageError
 from repro.manifest.cells import Cell, select
 from repro.manifest.papers import papers
-from repro.running.imports import import_of, scoring
+from repro.running.imports import import_of, scoring_settings
 from repro.running.plan import Plan, plan
-from repro.running.records import identities, members, stored_records
+from repro.running.records import identities, member_cells, stored_records
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
-from repro.store import Store, translated
+from repro.store import Store, translated_errors
 from repro.store.record_lines import DIGEST, content_of, line_of, older_record, record_of
 from repro.store.results import Record, Results
 
@@ -41,7 +41,10 @@ def convert(results: Results, workspace: Workspace) -> Iterator[Conversion]:
     from filelock import FileLock
 
     for path in sorted((results.root / "records").glob("*/*.jsonl")):
-        with translated(results.root, "results folder", "--results"), FileLock(path.with_suffix(".lock")):
+        with (
+            translated_errors(results.root, "results folder", "--results"),
+            FileLock(path.with_suffix(".lock")),
+        ):
             lines = _read(path)
             older = {n: r for n, r in enumerate(lines) if isinstance(r, Record)}
             settled = dict(zip(older, _settled(list(older.values()), path, workspace), strict=True))
@@ -129,7 +132,7 @@ def _one(record: Record, cell: Cell | None, basis: _Basis | None, store: Store) 
     identity = basis.identities.get(cell.id, {}).get(record.seed)
     if identity is None or identity[0] != record.fingerprint:
         return replace(record, measure=cell.column.measure or "", unit=cell.unit)
-    parts = [m for m in basis.plan.measurements if m.cell.id in (cell.id, *members(cell))]
+    parts = [m for m in basis.plan.measurements if m.cell.id in (cell.id, *member_cells(cell))]
     readings = {reading: choice for m in parts for reading, choice in m.departures.items()}
     settled = replace(record, measure=identity[1], unit=identity[2], readings=readings)
     return _proved(settled, basis.stored)
@@ -138,7 +141,9 @@ def _one(record: Record, cell: Cell | None, basis: _Basis | None, store: Store) 
 def _imported(record: Record, cell: Cell, made: Plan, store: Store) -> Record:
     own = next((m for m in made.measurements if m.cell.id == cell.id), None)
     now = import_of(cell, own, made.machine, {"sha256": record.origin["sha256"]})
-    settled = replace(record, measure=now.measure, unit=cell.unit, origin={**record.origin, **scoring(now)})
+    settled = replace(
+        record, measure=now.measure, unit=cell.unit, origin={**record.origin, **scoring_settings(now)}
+    )
     alone = replace(made, cells=[], measurements=[now], exhibits={})
     alone.look(store)
     return _proved(settled, stored_records(alone, store, sound_only=True))

@@ -77,7 +77,7 @@ def places(plan: Plan) -> dict[str, list[Place]]:
     return of_nodes
 
 
-def whose(places: Sequence[Place]) -> str:
+def describe_rows(places: Sequence[Place]) -> str:
     """Rows in a few words, with their table; a system for several groups; empty without any."""
     if len(places) < 2:
         return "".join(f"{place.table} {place.row}" for place in places)

@@ -29,7 +29,7 @@ def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapp
     return Measurement(cell, None, ((scored,),), measure, {}, {})
 
 
-def scoring(measurement: Measurement) -> dict[str, Any]:
+def scoring_settings(measurement: Measurement) -> dict[str, Any]:
     """The settings of scoring that a record of an imported run states, beside measure and unit."""
     params = measurement.parts[0].params
     return {"dataset": measurement.cell.column.dataset} | {name: params[name] for name in RULES}

@@ -76,7 +76,7 @@ def kept_artefacts(
     return KeptArtefacts(needed | lineage.tests_between(needed), notices, plans)
 
 
-def finished(plans: Iterable[Plan], store: Store, *, keep_days: float) -> list[Node]:
+def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -> list[Node]:
     """Stored vectors that nothing which plans still have to run is made from, and nothing asked for lately.
 
     Asked for is what a run noted within ``keep_days`` and has not stored.

@@ -6,7 +6,7 @@ from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 
 
-def modified(plan: Plan) -> dict[tuple[str, str], set[str]]:
+def modified_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
     """(reading, choice) -> the cells that it makes *modified*; nothing at scales that are not compared."""
     cells: dict[tuple[str, str], set[str]] = {}
     for m in plan.measurements if plan.scale.compares_with_paper else ():

@@ -16,7 +16,7 @@ from repro.running.engines import slurm_jobs
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.store.lineage import Lineage
-from repro.store.underway import awaited, one_at_a_time
+from repro.store.underway import awaited_inputs, one_at_a_time
 
 REMEDY = "`repro run --rebuild-other-code` with a selection makes them again"
 
@@ -28,7 +28,7 @@ def made_by(node: Node) -> dict[str, Any]:
     that its parameters name; ``modules`` has one of each; ``libraries`` are versions of what these import.
     """
     used = code(f"repro.stages.{node.stage}", *_modules(node.params))
-    here = {name: _version(name) for name in versions.behind(used.libraries)}
+    here = {name: _version(name) for name in versions.distributions_behind(used.libraries)}
     libraries = {name: version for name, version in here.items() if version is not None}
     return {"code": used.digest, "modules": used.modules, "libraries": libraries}
 
@@ -141,7 +141,7 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
     with one_at_a_time(store.root):
         lineage = Lineage(store.root)
         queued = slurm_jobs.waiting(store) - lineage.stored()
-        read = awaited(store.root).union(*map(lineage.inputs, queued))
+        read = awaited_inputs(store.root).union(*map(lineage.inputs, queued))
         in_use = [node for node in nodes if node.fingerprint in read]
         if in_use:
             more = f" and {len(in_use) - 1} more" if in_use[1:] else ""

@@ -66,7 +66,7 @@ def known_records(plan: Plan, by_paper: Iterable[Iterable[Record]]) -> list[Reco
     return parts + averages(plan, parts)
 
 
-def measured(measurement: Measurement, scale: str, store: Store) -> Record:
+def measured_record(measurement: Measurement, scale: str, store: Store) -> Record:
     """The record of one cell in the paper's unit: the mean over its queries, then over its members and runs.
 
     Of several groups of runs the largest mean. A set of queries that several runs answer is counted once;
@@ -134,7 +134,7 @@ def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
     made = []
     for cell in plan.cells:
         for seed in {seed for _, seed in known} if cell.column.mean_of else ():
-            parts = [known.get((member, seed)) for member in members(cell)]
+            parts = [known.get((member, seed)) for member in member_cells(cell)]
             if all(parts):
                 made.append(_average(cell, parts))
     return made
@@ -146,13 +146,13 @@ def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
     for m in plan.measurements:
         wanted.setdefault(m.cell.id, {})[m.seed] = m.identity
     for cell in plan.cells:
-        parts = [wanted.get(member, {}) for member in members(cell)]
+        parts = [wanted.get(member, {}) for member in member_cells(cell)]
         for seed in set.intersection(*map(set, parts)) if parts else ():
             wanted.setdefault(cell.id, {})[seed] = _of_average(cell, [of[seed] for of in parts])
     return wanted
 
 
-def members(cell: Cell) -> list[str]:
+def member_cells(cell: Cell) -> list[str]:
     """Ids of the cells that a cell averages; none for others."""
     row = cell.id.rpartition("/")[0]
     return [f"{row}/{column}" for column in cell.column.mean_of]

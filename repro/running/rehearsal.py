@@ -9,7 +9,7 @@ from repro.graph import Node
 from repro.machine.system import cores
 from repro.progress import Progress
 from repro.running.cost import peak
-from repro.running.cost.extrapolation import RehearsedNode, pairs, rehearsed
+from repro.running.cost.extrapolation import RehearsedNode, pairs, rehearsed_cost
 from repro.running.cost.work import work
 from repro.running.description import places
 from repro.running.discarding import Consumers, readers_first
@@ -67,7 +67,7 @@ class Rehearsal:
 
         nodes = self.plan.nodes
         consumers = Consumers(self.plan.ends, nodes, nodes, (), discarded)
-        level = peak.fullest(list(peak.levels(readers_first(nodes, discarded), consumers, sizes)))
+        level = peak.fullest_level(list(peak.levels(readers_first(nodes, discarded), consumers, sizes)))
         return level.during if level else 0.0
 
     @property
@@ -101,7 +101,7 @@ def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: Outcome) -> Reh
     nodes, left_out = [], []
     for large, small in pairs(whole, plan).values():
         if store.state(small) == "stored":
-            nodes.append(rehearsed(large, small, store))
+            nodes.append(rehearsed_cost(large, small, store))
         else:
             left_out.append((large, _why_not(small, outcome)))
     return Rehearsal(whole, nodes, left_out, outcome)

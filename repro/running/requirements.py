@@ -176,7 +176,7 @@ class Machine:
 
     def _no_file(self, file: str) -> Obstacle:
         cause = word_lists.fault(self.data, file) or f"{file} is not in {self.data or data_folder()}"
-        how = word_lists.how(file)
+        how = word_lists.remedy(file)
         return self._or_stand_in(Obstacle(cause, how, lacks=file, otherwise=how), file)
 
     def _or_stand_in(self, obstacle: Obstacle, known_as: str) -> Obstacle:
@@ -239,7 +239,7 @@ def _no_source(missing: MissingPiece) -> Obstacle:
 
 
 def _java() -> Obstacle | None:
-    from repro.machine.jvm import missing as java_missing
+    from repro.machine.jvm import missing_requirement as java_missing
 
     missing = java_missing()
     return Obstacle(*missing, of_machine=True, lacks="Java") if missing else None

@@ -7,7 +7,7 @@ from pathlib import Path
 from repro.graph import Node
 from repro.progress import OverallProgress, Progress, span
 from repro.running.cost.pace import Pace
-from repro.running.description import Place, describe, whose
+from repro.running.description import Place, describe, describe_rows
 from repro.running.requirements import Machine
 from repro.store import Store
 
@@ -73,7 +73,7 @@ class RunProgress:
 
     def _piece(self, node: Node) -> str:
         number = f"[{self._numbers.get(node.fingerprint, '?')}/{len(self._numbers)}]"
-        rows = whose(self._places.get(node.fingerprint, ()))
+        rows = describe_rows(self._places.get(node.fingerprint, ()))
         return f"{number} {rows}: {describe(node)}" if rows else f"{number} {describe(node)}"
 
     def _without(self, node: Node) -> OverallProgress:

@@ -101,7 +101,7 @@ def prepare(ends: Iterable[Node], store: Store, *, rebuild: bool) -> list[Node]:
 
 
 @contextlib.contextmanager
-def prepared(
+def prepared_nodes(
     ends: Iterable[Node], store: Store, progress: Progress, options: Options
 ) -> Iterator[tuple[list[Node], DiskRoom]]:
     """The nodes to run as ``prepare`` has them, and the room that they have on the disk.
@@ -114,7 +114,7 @@ def prepared(
     with contextlib.ExitStack() as stack:
         with underway.one_at_a_time(store.root):
             needed = prepare(ends, store, rebuild=options.rebuild)
-            announcement = stack.enter_context(underway.announced(store.root, needed))
+            announcement = stack.enter_context(underway.announce(store.root, needed))
         stored = {n.fingerprint for n in nodes if n.stage in stages and store.state(n) == "stored"}
         consumers = Consumers(ends, nodes, needed, stored, stages)
         how = {"announcement": announcement, "most": options.max_disk}
@@ -132,7 +132,7 @@ def _waiting(store: Store, *, since: int) -> set[str]:
     """
     lineage = Lineage(store.root)
     noted = notes.asked_after(store.root, since) - lineage.stored()
-    return {read for node in slurm_jobs.waiting(store) | noted for read in lineage.inputs(node)}
+    return {read for node in slurm_jobs.waiting_fingerprints(store) | noted for read in lineage.inputs(node)}
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome) -> bool:

@@ -280,7 +280,7 @@ def scale(name: str) -> Scale:
 
 
 def _scale(name: str, facts: Mapping[str, ScaleFacts], *, by_user: bool = False) -> Scale:
-    inherited = scale_facts.inherited(name, facts)
+    inherited = scale_facts.inherit_facts(name, facts)
     return Scale(name, inherited, scale_facts.lineage(name, facts), by_user)
 
 

@@ -170,7 +170,7 @@ def of_user(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, ScaleFact
 def _mixed(name: str, facts: ScaleFacts, known: Mapping[str, ScaleFacts]) -> Iterator[yaml_file.Fault]:
     """Entries of a user's scale that go with the papers' own data where it has stand-ins, or the reverse."""
     like = facts.like or "full"
-    stands_in = like in known and inherited(like, known).backbone is not None
+    stands_in = like in known and inherit_facts(like, known).backbone is not None
     if facts.backbone and not stands_in:
         reason = "the papers' own data go with their own checkpoints"
         yield (name, "backbone"), f"{reason}; leave it out, or be like tiny or small"
@@ -185,12 +185,12 @@ def lineage(name: str, facts: Mapping[str, ScaleFacts]) -> tuple[str, ...]:
     return (name,) if like is None else (name, *lineage(like, facts))
 
 
-def inherited(name: str, facts: Mapping[str, ScaleFacts]) -> ScaleFacts:
+def inherit_facts(name: str, facts: Mapping[str, ScaleFacts]) -> ScaleFacts:
     """A variation: everything of the scale it is like, with its own entries over those."""
     own = facts[name]
     if own.like is None:
         return own
-    like = inherited(own.like, facts)
+    like = inherit_facts(own.like, facts)
     merged: dict[str, Any] = {table: {**getattr(like, table), **getattr(own, table)} for table in TABLES}
     for table, other in (("caps", own.replace), ("replace", own.caps), ("without_gpu", own.replace)):
         kept = getattr(own, table)

@@ -56,7 +56,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.nn.packed_texts import without_padding
     from repro.nn.padding_free import is_asked_for, packs
     from repro.nn.precision import check_precision, device, threads_for
-    from repro.stages.vectors.token_groups import prepared
+    from repro.stages.vectors.token_groups import prepared_batches
 
     check_precision(params["precision"])
     numbers = params.get("numbers", "float32")
@@ -69,7 +69,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     packed = packs(encoder, wanted=wanted, precision=params["precision"], say=progress.note)
     halved = HalvingEncoder(without_padding(encoder, gpu=packed))
     how = params | {"normalize": params["normalize"] or getattr(encoder, "normalizes", False)}
-    prepare, encode = partial(prepared, load_tokenizer(folder), params=params), _encoding(halved, how)
+    prepare, encode = partial(prepared_batches, load_tokenizer(folder), params=params), _encoding(halved, how)
     size = getattr(encoder, "size", encoder.model.config.hidden_size)
     with launched_together() as (rank, ranks), threads_for(encoder):
         if rank == 0 and shard().whole:
@@ -127,7 +127,7 @@ def _encoder(folder: Path, pooling: str):
 
 
 def outputs(halved, batches: list[tuple], params: dict) -> Iterator[tuple]:
-    """Yield the places of each of the ``prepared`` batches with what a ``HalvingEncoder`` gives for it.
+    """Yield the places of each batch with what a ``HalvingEncoder`` gives for it.
 
     A GPU may still be computing it.
     """
@@ -142,7 +142,7 @@ def outputs(halved, batches: list[tuple], params: dict) -> Iterator[tuple]:
 
 
 def _encoding(halved, params: dict) -> Callable[[list[tuple]], Vectors]:
-    """A function that begins to encode ``prepared`` batches, and returns one that waits for their vectors."""
+    """A function that begins to encode a batch, and returns one that waits for its vectors."""
     import torch
     from torch.nn.functional import normalize
 

@@ -12,7 +12,14 @@ from repro.machine.shard import blocks, shard, share
 from repro.progress import Progress
 from repro.stages.encode import outputs, read_texts
 from repro.stages.vectors.vector_files import write_ids
-from repro.stages.vectors.view_blocks import Arrays, block_path, check_joined, join_blocks, kept, save_block
+from repro.stages.vectors.view_blocks import (
+    Arrays,
+    block_is_kept,
+    block_path,
+    check_joined,
+    join_blocks,
+    save_block,
+)
 from repro.store.disk import BLOCKS
 from repro.training.process_group import launched_together
 
@@ -49,7 +56,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.nn.memory import HalvingEncoder
     from repro.nn.padding_free import is_asked_for, packs, padding_free
     from repro.nn.precision import check_precision, device, on_device, threads_for
-    from repro.stages.vectors.token_groups import prepared
+    from repro.stages.vectors.token_groups import prepared_batches
     from repro.training.process_group import everybody_waits
 
     check_precision(params["precision"])
@@ -60,7 +67,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     wanted = is_asked_for(os.environ)
     packed = packs(encoder, wanted=wanted, precision=params["precision"], say=progress.note)
     halved = HalvingEncoder(lambda inputs: encoder(on_device(inputs)))
-    prepare, encode = partial(prepared, encoder.tokenizer, params=params), _encoding(halved, params)
+    prepare, encode = partial(prepared_batches, encoder.tokenizer, params=params), _encoding(halved, params)
     firsts = range(0, len(ids), BLOCK)
     with launched_together() as (rank, ranks), threads_for(encoder), padding_free(encoder, packed) as read:
         (out / BLOCKS).mkdir(exist_ok=True)
@@ -134,7 +141,7 @@ def _write_blocks(folder: Path, count: int, texts, prepare, encode, advance, ran
     firsts = blocks(count, BLOCK, rank=rank, ranks=ranks)
     ranges, redone = [(first, min(first + BLOCK, count)) for first in firsts], count
     rows: list[Arrays] = []
-    with token_groups(ranges, texts, prepare, there=lambda a, b: kept(folder, a, b - a)) as groups:
+    with token_groups(ranges, texts, prepare, there=lambda a, b: block_is_kept(folder, a, b - a)) as groups:
         for group in groups:
             if group.batches is not None:
                 redone = min(redone, group.first)

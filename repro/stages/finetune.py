@@ -132,7 +132,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from transformers import set_seed
 
     from repro.nn.checkpoint import check_length, load_tokenizer
-    from repro.training.loop import keep, train
+    from repro.training.loop import save_model, train
     from repro.training.memory import step_memory
     from repro.training.objective import build, import_declared
     from repro.training.optimisation import Execution, Optimisation
@@ -158,5 +158,5 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     execution = Execution.of(os.environ)
     how = {"execution": execution, "memory": step_memory(objective, params)}
     facts = train(objective, groups, optimisation, out=out, progress=progress, **how)
-    keep(objective, out)
+    save_model(objective, out)
     return facts | {"queries_left_out": groups.left_out}

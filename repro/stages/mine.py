@@ -14,7 +14,7 @@ from repro.errors import DataError, UsageError
 from repro.evaluation.qrels import read_qrels, relevant_documents
 from repro.machine.shard import shard
 from repro.progress import Progress
-from repro.stages.mined_blocks import fill
+from repro.stages.mined_blocks import fill_blocks
 from repro.store.disk import BLOCKS
 
 BLOCK = 1 << 26  # bytes of the run whose queries make a block, and are lost at most when interrupted
@@ -51,7 +51,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         rows = partial(_rows, params=params, positives=positives, ids=ids)
         with progress.task("mining", total=len(positives)) as advance:
             run = inputs["run"] / "run.trec"
-            firsts, facts = fill(blocks, run, BLOCK, rows, counts=COUNTS, advance=advance)
+            firsts, facts = fill_blocks(blocks, run, BLOCK, rows, counts=COUNTS, advance=advance)
         if not shard().whole:
             return {}
         if not facts["queries"]:

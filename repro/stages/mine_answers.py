@@ -14,7 +14,7 @@ from repro.evaluation.answers import contains_answer, read_answers
 from repro.evaluation.qrels import read_qrels
 from repro.progress import Progress
 from repro.stages.mine import sample
-from repro.stages.mined_blocks import fill
+from repro.stages.mined_blocks import fill_blocks
 from repro.store.disk import BLOCKS
 
 BLOCK = 1 << 24  # bytes of the run whose questions make a block: some 370,000 passages, half a minute
@@ -51,7 +51,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if facts is None:
         rows = partial(_examples, params=params, inputs=inputs, answers=answers, judged=judged)
         with progress.task("matching answers", total=len(answers)) as advance:
-            firsts, facts = fill(blocks, source, BLOCK, rows, counts=COUNTS, advance=advance)
+            firsts, facts = fill_blocks(blocks, source, BLOCK, rows, counts=COUNTS, advance=advance)
         if not facts["queries"]:
             raise DataError(f"{source}: no question has both a positive and a negative")
         blocks.complete(firsts, facts, held=BATCH)

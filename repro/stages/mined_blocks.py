@@ -6,13 +6,13 @@ from pathlib import Path
 
 from repro.datasets.arrow import in_batches
 from repro.datasets.row_blocks import RowBlocks
-from repro.evaluation.rankings import parts, rankings, scattered
-from repro.machine.shard import own
+from repro.evaluation.rankings import parts, rankings, scattered_query_error
+from repro.machine.shard import own_blocks
 
 Rows = Callable[[Iterator[tuple[str, list[str], list[float]]], dict[str, int]], Iterable[dict]]
 
 
-def fill(
+def fill_blocks(
     blocks: RowBlocks,
     run: Path,
     size: int,
@@ -32,14 +32,14 @@ def fill(
     """
     firsts = parts(run, size)
     totals, seen = Counter(dict.fromkeys(counts, 0)), set()
-    for first in own(firsts):
+    for first in own_blocks(firsts):
         if (facts := blocks.kept(first)) is None:
             facts = {"of_run": [], **dict.fromkeys(counts, 0)}
             results = _noted(rankings(run, first, first + size), facts["of_run"])
             blocks.write(first, in_batches(rows(results, facts), blocks.features), facts)
         queries = facts.pop("of_run")
         if again := next(filter(seen.__contains__, queries), None):
-            raise scattered(run, again)
+            raise scattered_query_error(run, again)
         seen.update(queries)
         totals.update(facts)
         advance(len(queries))

@@ -89,7 +89,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     from repro.errors import DataError
     from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
-    from repro.training.loop import keep, train
+    from repro.training.loop import save_model, train
     from repro.training.memory import step_memory
     from repro.training.objective import build, import_declared
     from repro.training.optimisation import Execution, Optimisation
@@ -114,5 +114,5 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     execution = Execution.of(os.environ)
     how = {"execution": execution, "memory": step_memory(objective, params)}
     facts = train(objective, rows, optimisation, out=out, progress=progress, **how)
-    keep(objective, out)
+    save_model(objective, out)
     return facts

@@ -35,7 +35,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     import pyarrow as pa
 
     from repro.nn.padding_free import is_asked_for
-    from repro.nn.pair_scores import PairScorer, PairTexts, scored
+    from repro.nn.pair_scores import PairScorer, PairTexts, score_pairs
 
     source, depth = inputs["run"] / "run.trec", params["depth"]
     ranked = list(rankings(source))
@@ -50,7 +50,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     rows = document_rows(documents, inputs["corpus"], source=source)
     pairs = PairTexts(texts, inputs["corpus"], query=np.repeat(np.arange(len(texts)), sizes), row=rows)
     with progress.task("re-ranking", total=len(pairs)) as advance:
-        scores = scored(pairs, scorer, decimals=params["decimals"], scratch=out / BLOCKS, advance=advance)
+        scores = score_pairs(
+            pairs, scorer, decimals=params["decimals"], scratch=out / BLOCKS, advance=advance
+        )
     if not shard().whole:
         return {}
     scores = np.split(scores, np.cumsum(sizes)[:-1])

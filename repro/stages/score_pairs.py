@@ -32,7 +32,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     import pyarrow.compute as pc
 
     from repro.nn.padding_free import is_asked_for
-    from repro.nn.pair_scores import PairScorer, scored
+    from repro.nn.pair_scores import PairScorer, score_pairs
 
     rows = read_rows(inputs["training_set"])
     if len(rows) == 0:
@@ -50,7 +50,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         pairs = _pairs(lists, queries, inputs)
         with progress.task(f"scoring {side}", total=len(pairs)) as advance:
             how = {"decimals": params["decimals"], "scratch": out / BLOCKS / side}
-            logits = scored(pairs, scorer, advance=advance, **how)
+            logits = score_pairs(pairs, scorer, advance=advance, **how)
         scores[side] = Lists(logits, list_offsets(lists))
     if not shard().whole:
         return {}

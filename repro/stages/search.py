@@ -9,7 +9,7 @@ from repro.errors import DataError, StageError, UsageError
 from repro.evaluation.run_writer import write_run
 from repro.machine.shard import shard, share
 from repro.progress import Progress
-from repro.stages.vectors.final_scores import among_all, cut, error_bounds, may_lack, rescored
+from repro.stages.vectors.final_scores import among_all, error_bounds, greatest_scores, may_lack, rescore
 from repro.stages.vectors.pairs import Pairs
 from repro.stages.vectors.run_blocks import Advance, RunBlocks, in_shares
 from repro.stages.vectors.search_memory import VARIABLE, search_memory
@@ -167,7 +167,7 @@ def _ranked(
 ) -> Iterator[Pairs]:
     """Yield the ``depth`` best passages of each block's queries with their final scores, in no order."""
     for start, queries, found, rows in blocks:
-        scores, longest = rescored(passages, queries, rows)
+        scores, longest = rescore(passages, queries, rows)
         if rows.shape[1] < len(passages):
             errors = error_bounds(queries, longest)
             unsure = may_lack(found, scores, errors, depth)
@@ -176,7 +176,7 @@ def _ranked(
             scores[unsure] = -np.inf
             for query, best in zip(unsure, wider, strict=True):
                 scores[query, :depth], rows[query, :depth] = best
-        kept = [cut(*pair, documents, depth) for pair in zip(scores, rows, strict=True)]
+        kept = [greatest_scores(*pair, documents, depth) for pair in zip(scores, rows, strict=True)]
         yield Pairs(
             np.repeat(np.arange(start, start + len(kept)), [len(places) for places in kept]),
             np.concatenate([own[places] for own, places in zip(rows, kept, strict=True)]),

@@ -86,7 +86,7 @@ def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
 
 def _search(passages: Views, queries: Views, terms: Sequence[str], lists: dict[str, int], depth: int):
     from repro.nn.precision import device
-    from repro.stages.vectors.view_products import inverted
+    from repro.stages.vectors.view_products import uses_inverted_index
     from repro.stages.vectors.view_search import SPARE, ViewSearch
     from repro.stages.vectors.view_sizes import MemoryNeeds, device_memory
 
@@ -96,6 +96,8 @@ def _search(passages: Views, queries: Views, terms: Sequence[str], lists: dict[s
     where, count = device(), len(passages)
     wide = sum(min(most + SPARE, count) for most in lists.values())
     ranked = min(len(queries), BLOCK) * min(depth, count) * (1 if "" in lists else len(lists))
-    needs = MemoryNeeds(passages, queries, terms, candidates=wide, ranked=ranked, inverted=inverted(where))
+    needs = MemoryNeeds(
+        passages, queries, terms, candidates=wide, ranked=ranked, inverted=uses_inverted_index(where)
+    )
     sizes = needs.sizes(int(min(search_memory(), device_memory(where))))
     return ViewSearch(passages, queries, terms, lists, depth, places, sizes, where)

@@ -14,8 +14,8 @@ from repro.errors import StoreError
 from repro.graph import Node
 from repro.progress import SILENT, Progress
 from repro.store import attempts, notes
-from repro.store.disk import RECORD, make_writable, remove, remove_irregular, sync, translated
-from repro.store.locks import alone, beside_others, lock_file
+from repro.store.disk import RECORD, make_writable, remove, remove_irregular, sync, translated_errors
+from repro.store.locks import beside_others, exclusive_lock, lock_file
 from repro.store.seal import content, damage, read_json, seal, wrong_sizes
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "make_writable",
     "read_json",
     "remove",
-    "translated",
+    "translated_errors",
 ]
 
 
@@ -44,7 +44,7 @@ class Store:
     def __init__(self, root: Path, progress: Progress = SILENT):
         self.root, self.progress = root, progress
         self._checked: set[tuple] = set()
-        with translated(root), contextlib.suppress(FileNotFoundError):
+        with translated_errors(root), contextlib.suppress(FileNotFoundError):
             os.scandir(root).close()
 
     def path(self, node: Node) -> Path:
@@ -97,16 +97,19 @@ class Store:
 
     def discard(self, node: Node) -> None:
         """Remove a node's artefact, so that it is built again."""
-        with translated(self.root), contextlib.suppress(FileNotFoundError):  # another process was first
+        with (
+            translated_errors(self.root),
+            contextlib.suppress(FileNotFoundError),
+        ):  # another process was first
             remove(self.path(node))
 
     def remember(self, nodes: Iterable[Node]) -> None:
         """Write a note of each node, so that ``remembered`` finds it by fingerprint."""
-        notes.remember(self.root, nodes)
+        notes.write_notes(self.root, nodes)
 
     def remembered(self, fingerprint: str) -> Node:
         """The node of an earlier plan. Raises UsageError when no plan had it, or several did."""
-        return notes.remembered(self.root, fingerprint)
+        return notes.noted_node(self.root, fingerprint)
 
     def build(self, node: Node, work: Callable[[Path], dict | None], *, waiting: Callable[[], None]) -> Path:
         """Build the node's artefact by ``work(directory)`` unless it exists, and return its folder.
@@ -140,11 +143,14 @@ class Store:
             StoreError: the stored artefact or an input is damaged, or the disk refuses.
         """
         if not attempts.goes_on(self.partial(node), self.contents(node.parents())):
-            with alone(self.root, node, waiting), translated(self.root):  # nobody writes what goes then
+            with (
+                exclusive_lock(self.root, node, waiting),
+                translated_errors(self.root),
+            ):  # nobody writes what goes then
                 attempts.begin(self.partial(node), self.contents(node.parents()))
         with beside_others(self.root, node, waiting):
             if not self._stored(node):
-                with translated(self.root):
+                with translated_errors(self.root):
                     partial = self._scratch(self.partial(node))
                     self._check_inputs(node)
                     attempts.begin(partial, self.contents(node.parents()))
@@ -172,10 +178,10 @@ class Store:
     def _placed(self, node: Node, scratch: Path, fill: Callable[[Path], None], waiting) -> Path:
         """Fill ``scratch`` and give it the artefact's name, unless that is there already."""
         path = self.path(node)
-        with alone(self.root, node, waiting):
+        with exclusive_lock(self.root, node, waiting):
             if self._stored(node):
                 return path
-            with translated(self.root):
+            with translated_errors(self.root):
                 fill(self._scratch(scratch))
                 os.rename(scratch, path)
                 sync(path.parent)

@@ -21,7 +21,7 @@ CHECKPOINTS = "checkpoints"  # that of a training
 
 
 @contextlib.contextmanager
-def translated(root: Path, what: str = "store", option: str = "--store") -> Iterator[None]:
+def translated_errors(root: Path, what: str = "store", option: str = "--store") -> Iterator[None]:
     """Turn operating-system errors about a folder or file of the user into a StoreError of one sentence.
 
     Args:
@@ -58,10 +58,10 @@ def _lies_elsewhere(error: OSError, root: Path) -> bool:
 
 def make_writable(root: Path, what: str = "store", option: str = "--store") -> None:
     """Make a folder and try to write into it, before hours of work rely on that. Raises StoreError."""
-    with translated(root, what, option):
+    with translated_errors(root, what, option):
         root.mkdir(parents=True, exist_ok=True)
         probe = root / f".probe-{os.getpid()}"
-        created(probe).close()
+        create_file(probe).close()
         probe.unlink()
 
 
@@ -87,7 +87,7 @@ def size_on_disk(path: Path) -> int:
     return sum(file.lstat().st_size for file in files if file.is_symlink() or not file.is_dir())
 
 
-def opened(file: Path) -> IO[bytes]:
+def open_regular(file: Path) -> IO[bytes]:
     """A regular file, to be read. Links lead elsewhere, and a pipe would be waited for, perhaps for ever.
 
     Raises:
@@ -98,7 +98,7 @@ def opened(file: Path) -> IO[bytes]:
     return os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
 
 
-def created(file: Path, mode: str = "x") -> IO:
+def create_file(file: Path, mode: str = "x") -> IO:
     """Open a new file. What has its name is removed first: a link may lead anywhere."""
     file.unlink(missing_ok=True)
     return file.open(mode)
@@ -113,7 +113,7 @@ def write_bytes_whole(path: Path, content: bytes) -> None:
     """Write bytes as ``write_whole`` does text."""
     new = path.with_name(f"{path.name}.{uuid4().hex}.new")
     try:
-        with created(new, "xb") as file:
+        with create_file(new, "xb") as file:
             file.write(content)
         sync(new)
         new.replace(path)

@@ -12,7 +12,7 @@ from typing import IO
 
 from repro.stage_table import STAGES
 from repro.store import Store, damage, lock_file, notes
-from repro.store.disk import remove, size_on_disk, translated
+from repro.store.disk import remove, size_on_disk, translated_errors
 from repro.store.lineage import Lineage
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial|\.incoming)?(\.gone)?")
@@ -72,7 +72,7 @@ def any_old(store: Store, *, keep_days: float) -> bool:
 
 def remove_leftover(store: Store, item: Leftover) -> bool:
     """Remove it, unless a process holds its lock; returns whether it went. Raises StoreError."""
-    with translated(store.root), contextlib.suppress(FileNotFoundError):
+    with translated_errors(store.root), contextlib.suppress(FileNotFoundError):
         if not item.stage:
             item.path.unlink()
             return True
@@ -101,7 +101,7 @@ def _is_read(root: Path, fingerprint: str) -> bool:
 def remove_damaged(store: Store, path: Path) -> bool:
     """Remove an artefact that is damaged, unless a process holds its lock; returns whether it is gone."""
     item = Leftover("artefact", path, path.parent.name, path.name, 0)
-    with translated(store.root), hold(store, item) as held:
+    with translated_errors(store.root), hold(store, item) as held:
         if held and os.path.lexists(path) and damage(path):  # it may have been built again since
             remove(path)
         return held

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from repro.stage_table import STAGES
 from repro.store import notes
-from repro.store.disk import RECORD, opened
+from repro.store.disk import RECORD, open_regular
 
 
 class Lineage:
@@ -63,7 +63,7 @@ class Lineage:
 
 def _description(path: Path) -> dict | None:
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             read = json.load(file)
         read = read["identity"] if path.name == RECORD else read
         sound = read["stage"] in STAGES and isinstance(read["params"], dict)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from repro.graph import Node
-from repro.store.disk import translated
+from repro.store.disk import translated_errors
 
 
 def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
@@ -19,11 +19,11 @@ def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
 
 
 @contextlib.contextmanager
-def alone(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
+def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
     """Hold the node's lock alone; ``waiting`` is called once where somebody else holds it."""
     from filelock import FileLock, Timeout
 
-    with translated(root):
+    with translated_errors(root):
         lock = FileLock(_file(root, node))
         try:
             lock.acquire(timeout=0)
@@ -39,7 +39,7 @@ def alone(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]
 @contextlib.contextmanager
 def beside_others(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
     """Hold the node's lock as others may, too; ``waiting`` is called once where somebody holds it alone."""
-    with translated(root):
+    with translated_errors(root):
         held = _shared(_file(root, node), waiting)
     try:
         yield

@@ -16,7 +16,7 @@ from pathlib import Path
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.stage_table import STAGES
-from repro.store.disk import created, opened, sync, translated
+from repro.store.disk import create_file, open_regular, sync, translated_errors
 
 DAY = 24 * 60 * 60
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
@@ -50,8 +50,8 @@ def asked_after(root: Path, time_ns: int) -> set[str]:
     return asked
 
 
-def remember(root: Path, nodes: Iterable[Node]) -> None:
-    """Write a note of each node, so that ``remembered`` finds it by fingerprint.
+def write_notes(root: Path, nodes: Iterable[Node]) -> None:
+    """Write a note of each node, so that ``noted_node`` finds it by fingerprint.
 
     A note that is there gets the time of now: what was asked for lately is not collected. One that says
     something else is replaced in one step: this user's data or code may have moved.
@@ -59,7 +59,7 @@ def remember(root: Path, nodes: Iterable[Node]) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     folder = folders(root)[0]
-    with translated(root):
+    with translated_errors(root):
         folder.mkdir(parents=True, exist_ok=True)
         fresh = {}
         for node in nodes:
@@ -69,7 +69,7 @@ def remember(root: Path, nodes: Iterable[Node]) -> None:
                     os.utime(path)
                 continue
             fresh[path] = path.with_suffix(f".{os.getpid()}")
-            with created(fresh[path]) as file:
+            with create_file(fresh[path]) as file:
                 file.write(text)
         with ThreadPoolExecutor(32) as pool:  # one by one, thousands wait for the disk half a minute
             list(pool.map(sync, fresh.values()))
@@ -77,7 +77,7 @@ def remember(root: Path, nodes: Iterable[Node]) -> None:
             scratch.replace(path)
 
 
-def remembered(root: Path, fingerprint: str) -> Node:
+def noted_node(root: Path, fingerprint: str) -> Node:
     """The node of an earlier plan. Raises UsageError when no plan had it, or several did."""
     places = folders(root)
     notes = (note for place in places for note in place.glob(f"{fingerprint}*.json"))
@@ -90,7 +90,7 @@ def remembered(root: Path, fingerprint: str) -> Node:
 
 def _text(path: Path) -> str | None:
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             return file.read().decode()
     except (OSError, ValueError):
         return None

@@ -12,7 +12,7 @@ from typing import IO, Any
 from repro.errors import ReproError, StoreError, UsageError
 from repro.graph import Node
 from repro.store import RECORD
-from repro.store.disk import opened
+from repro.store.disk import open_regular
 from repro.store.seal import Files, files_of
 
 LARGEST_RECORD = 64 * 2**20  # bytes; one line for each of a few hundred thousand shards
@@ -88,7 +88,7 @@ class RemoteStore:
                 return stream, getattr(stream, "size", None)
             if not stat.S_ISREG(os.lstat(path).st_mode):
                 raise self.refusal(node, f"{name} is a link, a pipe or a device, not a file")
-            stream = opened(Path(path))
+            stream = open_regular(Path(path))
             return stream, os.fstat(stream.fileno()).st_size
 
     def files_of(self, node: Node, record: Any) -> Files:

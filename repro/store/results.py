@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import DataError
-from repro.store import make_writable, translated
+from repro.store import make_writable, translated_errors
 from repro.store.record_lines import Record, line_of, record_of
 
 __all__ = ["AppendedRecord", "FaultyLine", "Record", "Results"]
@@ -98,7 +98,7 @@ class Results:
         return [path for path, text in texts if _is_left_out(text.rpartition(b"\n")[2])]
 
     def _paths(self) -> list[Path]:
-        with translated(self.root, *_FOLDER):
+        with translated_errors(self.root, *_FOLDER):
             with contextlib.suppress(FileNotFoundError):
                 os.scandir(self.root).close()  # a file in its place would hold nothing, without a fault
             return [p for folder in self.folders for p in sorted((folder / "records").glob("*/*.jsonl"))]
@@ -117,7 +117,7 @@ class Results:
         from filelock import FileLock
 
         path = self.path(scale, paper)
-        with translated(self.root, *_FOLDER):
+        with translated_errors(self.root, *_FOLDER):
             path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(path.with_suffix(".lock")):
                 added = list(_news(group, {r.key: r for r in self.read(scale, paper)}))
@@ -127,7 +127,7 @@ class Results:
 
     def _lines(self, path: Path) -> Iterator[Record | FaultyLine]:
         try:
-            with translated(self.root, *_FOLDER):
+            with translated_errors(self.root, *_FOLDER):
                 *lines, unfinished = path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return

@@ -12,7 +12,7 @@ from typing import Any
 from repro.errors import StoreError
 from repro.graph import Node, canonical
 from repro.progress import SILENT, Progress
-from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, opened, remove, sha256, sync
+from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, open_regular, remove, sha256, sync
 
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -64,7 +64,7 @@ def _written(directory: Path) -> tuple[list[Path], list[Path]]:
 def read_json(path: Path) -> Any:
     """A JSON file of an artefact, compared with its checksum. Raises StoreError, naming the file."""
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             content = file.read()
         value = json.loads(content.decode("utf-8"))
     except (OSError, ValueError) as error:
@@ -122,7 +122,7 @@ def wrong_sizes(path: Path) -> list[str]:
     try:
         if (path / RECORD).is_symlink():
             return [f"{RECORD} is a link"]
-        with opened(path / RECORD) as file:
+        with open_regular(path / RECORD) as file:
             record = json.loads(file.read().decode("utf-8"))
         files = files_of(record, stage=path.parent.name, fingerprint=path.name.partition(".")[0])
     except (OSError, ValueError, RecursionError):

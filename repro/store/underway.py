@@ -15,7 +15,7 @@ from pathlib import Path
 
 from repro.graph import Node
 from repro.store import Store
-from repro.store.disk import created, remove, translated
+from repro.store.disk import create_file, remove, translated_errors
 from repro.store.leftovers import Leftover, being_built, hold
 from repro.store.lineage import Lineage
 
@@ -27,7 +27,7 @@ def one_at_a_time(root: Path) -> Iterator[None]:
     """Look at a store and act upon it while no other process announces a plan or lets go of an artefact."""
     from filelock import FileLock
 
-    with translated(root):
+    with translated_errors(root):
         folder = root / "plans"
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / "lock", mode=0o666):
@@ -35,13 +35,13 @@ def one_at_a_time(root: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def announced(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
+def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
     """Tell other processes, until the block ends, that this one is to make ``nodes`` from their inputs."""
     inputs = {f"{node.stage}/{node.fingerprint}": [p.fingerprint for p in node.parents()] for node in nodes}
     path = root / "plans" / f"{socket.gethostname()}-{os.getpid()}-{next(_numbers)}.json"
-    with translated(root):
+    with translated_errors(root):
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = created(path)
+        file = create_file(path)
         fcntl.flock(file, fcntl.LOCK_EX)
         json.dump(inputs, file)
         file.flush()
@@ -52,7 +52,7 @@ def announced(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
         file.close()
 
 
-def awaited(root: Path, *, but: Path | None = None) -> set[str]:
+def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
     """Fingerprints of the inputs of what running processes are to make, or make now, and have not stored.
 
     Args:
@@ -79,7 +79,7 @@ def let_go(
     """
     path = store.path(node)
     with one_at_a_time(store.root):
-        if node.fingerprint in awaited(store.root, but=but) or node.fingerprint in set(keep()):
+        if node.fingerprint in awaited_inputs(store.root, but=but) or node.fingerprint in set(keep()):
             return False
         with hold(store, Leftover("artefact", path, node.stage, node.fingerprint, 0)) as held:
             if held and os.path.lexists(path):

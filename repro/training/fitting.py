@@ -15,7 +15,7 @@ FILE = "micro_batch.json"  # in a checkpoint, so that a resumed training draws t
 VARIABLE = VARIABLES["micro_batch"][0]
 
 
-def estimated(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
+def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
     """The execution with a micro-batch for this GPU where a step needs one and none was asked for.
 
     Args:

@@ -18,7 +18,7 @@ from repro.store.disk import CHECKPOINTS
 from repro.training.batch_order import BatchOrder, Place
 from repro.training.batch_reading import BatchReading
 from repro.training.checkpoints import last_complete
-from repro.training.fitting import estimated
+from repro.training.fitting import with_estimated_micro_batch
 from repro.training.memory import StepMemory
 from repro.training.optimisation import WHOLE_BATCHES, Execution, Optimisation
 from repro.training.process_group import everybody_waits, join_others, processes, rank
@@ -70,7 +70,7 @@ def train(
     checkpoint = _last_checkpoint(out / CHECKPOINTS, steps)
     shown = progress if rank() == 0 else SILENT
     reading = BatchReading(execution, checkpoint, shown.note)
-    execution = estimated(reading.execution, memory, share=max(order.shares(0)))
+    execution = with_estimated_micro_batch(reading.execution, memory, share=max(order.shares(0)))
     how = {"log": log, "checkpoints": out / CHECKPOINTS, "resumed": checkpoint, "reading": reading}
     trainer = ObjectiveTrainer(objective, examples, optimisation, order, execution=execution, **how)
     with (
@@ -95,7 +95,7 @@ def _course(steps: int, examples: int, batch_size: int, log: Path) -> dict:
     return {"steps": steps, "epochs": epochs, "examples": examples, "losses": _last_losses(log)}
 
 
-def keep(objective: nn.Module, out: Path) -> None:
+def save_model(objective: nn.Module, out: Path) -> None:
     """Save a trained objective in ``out/model``. Rank 0 does it; its checkpoints go when that is sealed."""
     if rank() == 0:
         objective.save(out / "model")

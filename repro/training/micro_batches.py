@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from repro.training.objective import BatchObjective, SumObjective
-from repro.training.process_group import gathered, in_memory, summed
+from repro.training.process_group import gather_rows, in_memory, sum_values
 
 Batch = dict[str, torch.Tensor]
 Backward = Callable[[torch.Tensor], None]
@@ -53,7 +53,7 @@ def backward_in_parts(
         return _with_cached_gradient(objective, pieces, backward, autocast)
     device = next(objective.parameters()).device
     represented = in_memory(lambda: _represented(objective, pieces[0], autocast), device)
-    everybodys = {name: gathered(rows) for name, rows in represented.items()}
+    everybodys = {name: gather_rows(rows) for name, rows in represented.items()}
 
     def minimised() -> Batch:
         losses = objective.losses(everybodys)
@@ -89,14 +89,14 @@ def _sum_of_parts(
         return sums
 
     sums = in_memory(added, device)
-    return {name: summed(loss).float() for name, loss in sums.items() if totals.get(name, 1)}
+    return {name: sum_values(loss).float() for name, loss in sums.items() if totals.get(name, 1)}
 
 
 def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
     """The denominator in the whole batch of each loss that is a mean."""
     means = [name for name, count in counts[0].items() if count is not None]
     here = torch.tensor([float(sum(c[name] for c in counts)) for name in means], dtype=torch.float64)
-    return dict(zip(means, summed(here.to(device)).tolist(), strict=True))
+    return dict(zip(means, sum_values(here.to(device)).tolist(), strict=True))
 
 
 def _with_cached_gradient(
@@ -113,7 +113,7 @@ def _with_cached_gradient(
     rows = {name: torch.cat([part[name] for part in encoded]) for name in encoded[0]}
     for values in rows.values():
         values.requires_grad_(values.is_floating_point())
-    everybodys = {name: gathered(values) for name, values in rows.items()}
+    everybodys = {name: gather_rows(values) for name, values in rows.items()}
 
     def minimised() -> Batch:
         losses = objective.losses(everybodys)

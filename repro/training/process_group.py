@@ -82,7 +82,7 @@ def happened_anywhere(event: bool, device: torch.device) -> bool:
     """Whether it happened in any process; all of them ask at the same place."""
     if processes() == 1:
         return event
-    return summed(torch.tensor(int(event), device=device)).item() > 0
+    return sum_values(torch.tensor(int(event), device=device)).item() > 0
 
 
 class OutOfMemory(Exception):
@@ -108,7 +108,7 @@ def in_memory(work: Callable[[], T], device: torch.device) -> T:
     return value
 
 
-def gathered(vectors: torch.Tensor) -> torch.Tensor:
+def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
     """The rows of all processes in the order of their ranks: (N_r, ...) of each to (sum of N_r, ...).
 
     Only a process's own rows carry a gradient.
@@ -116,7 +116,7 @@ def gathered(vectors: torch.Tensor) -> torch.Tensor:
     if processes() == 1:
         return vectors
     if vectors.dtype == torch.bool:  # which not every backend sends
-        return gathered(vectors.byte()).bool()
+        return gather_rows(vectors.byte()).bool()
     counts = torch.zeros(processes(), dtype=torch.int64, device=vectors.device)
     counts[distributed.get_rank()] = len(vectors)
     distributed.all_reduce(counts)
@@ -129,7 +129,7 @@ def gathered(vectors: torch.Tensor) -> torch.Tensor:
     return torch.cat(rows)
 
 
-def summed(values: torch.Tensor) -> torch.Tensor:
+def sum_values(values: torch.Tensor) -> torch.Tensor:
     """The sum of every process's values, without a gradient."""
     values = values.detach()
     if processes() > 1:
@@ -155,7 +155,7 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
 def _used_anywhere(parameters: list[nn.Parameter]) -> list[nn.Parameter]:
     """Those of the parameters that have a gradient in some process."""
     here = torch.tensor([parameter.grad is not None for parameter in parameters], dtype=torch.int32)
-    times = summed(here.to(parameters[0].device)).tolist()
+    times = sum_values(here.to(parameters[0].device)).tolist()
     return [parameter for parameter, used in zip(parameters, times, strict=True) if used]
 
 

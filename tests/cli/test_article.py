@@ -26,5 +26,5 @@ def test_bad_input_is_one_sentence(words, said, tmp_path):
 
 
 def test_papers_with_a_study_are_completed():
-    assert completion.studied(None, None, "") == ["head_to_head"]
-    assert completion.studied(None, None, "c") == []
+    assert completion.study_names(None, None, "") == ["head_to_head"]
+    assert completion.study_names(None, None, "c") == []

@@ -15,7 +15,7 @@ from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
 from repro.store.record_lines import line_of, record_of
-from repro.store.underway import announced
+from repro.store.underway import announce
 from tests.noted import Noted
 
 STAGES = {"bm25", "corpus", "evaluate", "lucene_index", "qrels", "queries"}
@@ -59,7 +59,7 @@ def test_without_yes_what_could_go_is_told_with_its_bytes_and_stays(repro, measu
 def test_what_a_process_is_to_read_that_began_since_it_was_listed_stays(repro, measured, stray):
     reads = SimpleNamespace(stage="evaluate", fingerprint="1" * 64, parents=lambda: [read])
     read = SimpleNamespace(fingerprint=stray.name)
-    with announced(measured / "store", [reads]):
+    with announce(measured / "store", [reads]):
         said = repro("gc", *TINY, "--yes")
     assert said.status == 0 and stray.exists()
     assert repro("gc", *TINY, "--yes").status == 0 and not stray.exists()
@@ -262,7 +262,7 @@ def test_vectors_of_finished_rows_could_go_whatever_their_age(repro, measured, m
     vectors = Node("encode", {"kind": "passages"}, {})
     store = Store(measured / "store")
     path = store.build(vectors, lambda out: (out / "x").write_bytes(b"0" * 100), waiting=lambda: None)
-    monkeypatch.setattr("repro.running.kept_artefacts.finished", lambda *args, **options: [vectors])
+    monkeypatch.setattr("repro.running.kept_artefacts.finished_vectors", lambda *args, **options: [vectors])
     said = repro("gc", "costa", "--scale", "tiny", "--finished")
     assert f"vectors: encode/{vectors.fingerprint[:12]}, " in said.out and path.exists()
     assert "1 could go, " in said.out and said.out.endswith("add --yes to remove them\n")

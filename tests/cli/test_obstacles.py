@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from repro.api.selection import select
-from repro.cli.obstacles import blocked
+from repro.cli.obstacles import blocked_cell_lines
 from repro.judging.comparison import compare
 from tests.cli.conftest import CELL
 
@@ -66,7 +66,7 @@ def test_beside_what_ran_rows_are_told_everything_that_they_lack_and_the_one_com
     chosen = select("costa/1")
     plan = chosen.plan()
     plan.look(chosen.workspace.store)
-    lines = blocked(compare(plan, chosen.workspace.results))
+    lines = blocked_cell_lines(compare(plan, chosen.workspace.results))
     assert any(line.startswith("blocked: costa/1/bm25neg.bert, costa/1/hardneg.bert, ") for line in lines)
     assert lines[-1].startswith("`repro data fetch --for costa/1` fetches 6 collections")
 

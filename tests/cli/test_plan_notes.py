@@ -9,7 +9,7 @@ from repro.cli.plan_summary import _work
 from repro.machine import system, versions
 from repro.manifest.cells import select
 from repro.running.cost.estimate import estimate
-from repro.running.cost.throughput import assumed
+from repro.running.cost.throughput import assumed_throughput
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
@@ -27,7 +27,7 @@ def notes(tmp_path, monkeypatch):
         cells = select((paper,), tables=(table,), rows=(row,), cells=())
         planned = plan(cells, scale=scale("full"), machine=Machine())
         planned.look(Store(tmp_path))
-        return device_notes(estimate(planned, gpu and assumed(gpu)))
+        return device_notes(estimate(planned, gpu and assumed_throughput(gpu)))
 
     return told
 
@@ -56,7 +56,7 @@ def test_without_a_calibration_hours_are_told_of_two_gpus_where_there_are_any(tm
         planned.look(Store(tmp_path))
         return estimate(planned, None)
 
-    hours = [replace(told("full"), throughput=assumed(gpu)) for gpu in ("h100", "rtx4090")]
+    hours = [replace(told("full"), throughput=assumed_throughput(gpu)) for gpu in ("h100", "rtx4090")]
     one, other = (f"{cost.hours(cost.nodes):,.1f} hours of one" for cost in hours)
     expected = f"; {one} h100 or {other} rtx4090, at an assumed 35% of the peak; for hours, `repro calibrate`"
     assert expected in _work(told("full"))

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from repro.store.underway import announced
+from repro.store.underway import announce
 from tests.cli.conftest import CELL
 from tests.vector_store import forge, vector_store
 
@@ -97,7 +97,7 @@ def test_what_other_code_made_is_made_again_on_request(repro, other_code):
     [read] = (other_code / "store/evaluate").iterdir()
     read = SimpleNamespace(fingerprint=read.name)
     reads = SimpleNamespace(stage="compare", fingerprint="1" * 64, parents=lambda: [read])
-    with announced(other_code / "store", [reads]):
+    with announce(other_code / "store", [reads]):
         said = repro(*line)
     assert (
         said.status == 2 and "nothing is discarded: another run reads, or is to read, evaluate/" in said.err

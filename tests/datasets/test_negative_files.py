@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from repro.datasets.negative_files import ListedQuery, listed
+from repro.datasets.negative_files import ListedQuery, read_listed_queries
 from repro.errors import DataError
 
 # The form of sbert.net's file: ids as strings, a cross-encoder's score with each.
@@ -35,7 +35,7 @@ def file(tmp_path):
 
 @pytest.mark.parametrize("name", ["n.jsonl", "n.jsonl.gz"])
 def test_both_forms_are_read_packed_or_not_and_ids_become_strings(file, name):
-    scored, plain = listed(file(SCORED, PLAIN, name=name), scored=False)
+    scored, plain = read_listed_queries(file(SCORED, PLAIN, name=name), scored=False)
     assert (scored.query, scored.positives) == ("867436", [("5238393", 10.5)])
     assert list(scored.systems) == ["bm25", "msmarco-MiniLM-L-6-v3"]
     assert scored.systems["bm25"] == [("9", -3), ("5238393", 10.5)]
@@ -47,7 +47,7 @@ def test_both_forms_are_read_packed_or_not_and_ids_become_strings(file, name):
 
 
 def test_a_positive_is_no_negative_and_none_comes_twice(file):
-    scored, plain = listed(file(SCORED, PLAIN), scored=False)
+    scored, plain = read_listed_queries(file(SCORED, PLAIN), scored=False)
     assert scored.negatives(**ALL) == ["9", "8"]
     assert plain.negatives(**ALL) == ["12", "13"]
 
@@ -134,7 +134,7 @@ MALFORMED = {
 @pytest.mark.parametrize("line", MALFORMED)
 def test_a_malformed_line_is_told_with_file_and_number(file, line):
     with pytest.raises(DataError) as caught:
-        list(listed(file(SCORED, line), scored=False))
+        list(read_listed_queries(file(SCORED, line), scored=False))
     assert "negatives.jsonl:2: " in str(caught.value) and MALFORMED[line] in str(caught.value)
 
 
@@ -142,14 +142,14 @@ def test_what_has_no_scores_is_refused_where_they_are_needed(file):
     path = file(SCORED, PLAIN)
     reason = r"negatives\.jsonl:2: no margin without a ce-score of passage '7349777'"
     with pytest.raises(DataError, match=reason):
-        list(listed(path, scored=True))
+        list(read_listed_queries(path, scored=True))
     half = _changed(qid="1", neg={"bm25": [{"pid": "9", "ce-score": None}]})
     with pytest.raises(DataError, match=r"the file of sbert\.net has scores"):
-        list(listed(file(half), scored=True))
+        list(read_listed_queries(file(half), scored=True))
 
 
 def test_records_come_one_at_a_time(file):
-    records = listed(file(SCORED, "{"), scored=True)
+    records = read_listed_queries(file(SCORED, "{"), scored=True)
     assert next(records).query == "867436"
     with pytest.raises(DataError):
         next(records)
@@ -159,9 +159,9 @@ def test_a_cut_off_packed_file_is_refused(file):
     path = file(*({**SCORED, "qid": str(n)} for n in range(200)), name="n.jsonl.gz")
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(DataError, match="damaged or cut off"):
-        list(listed(path, scored=False))
+        list(read_listed_queries(path, scored=False))
 
 
 def test_scores_may_be_integers(file):
-    record = next(listed(file(_changed(pos=[{"pid": "1", "ce-score": 2**70}])), scored=True))
+    record = next(read_listed_queries(file(_changed(pos=[{"pid": "1", "ce-score": 2**70}])), scored=True))
     assert record.positives == [("1", 2**70)]

@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from repro.evaluation.paired import paired
+from repro.evaluation.paired import pairwise_tests
 from repro.manifest.cells import select
 from repro.running.plan import plan
 from repro.running.requirements import Machine
@@ -43,7 +43,7 @@ def reciprocal_ranks(table):
 
 def against(scores, row, reference):
     """The difference of two rows' means, and its two-sided permutation p."""
-    made = paired(np.array([scores[row], scores[reference]]), list(map(str, range(150))), "RR@10")
+    made = pairwise_tests(np.array([scores[row], scores[reference]]), list(map(str, range(150))), "RR@10")
     return made["difference"][0][1], made["permutation_p"][0][1]
 
 

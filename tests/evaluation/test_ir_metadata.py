@@ -2,7 +2,7 @@ import pytest
 import yaml
 
 from repro.errors import StoreError
-from repro.evaluation.ir_metadata import END, START, completed, header, read_metadata, resources
+from repro.evaluation.ir_metadata import END, START, complete_metadata, header, read_metadata, resources
 
 ENVIRONMENT = {
     "commit": "abc",
@@ -28,7 +28,7 @@ def test_the_header_is_yaml_behind_comment_marks_between_its_two_lines():
 
 def test_what_the_suite_knows_is_put_under_the_schemas_keys_and_what_it_does_not_is_absent():
     known = {"tag": "t", "method": {"automatic": True}, "data": {"test collection": {"name": "old"}}}
-    found = completed(
+    found = complete_metadata(
         known, collection={"name": "x", "ir_datasets": "x"}, measures=["RR@10"], environment=ENVIRONMENT
     )
     assert found == {
@@ -46,12 +46,12 @@ def test_what_the_suite_knows_is_put_under_the_schemas_keys_and_what_it_does_not
         },
         "implementation": {"source": {"lang": ["Python"], "commit": "abc"}},
     }
-    assert completed(known, collection={}, measures=[], environment={}) == known
+    assert complete_metadata(known, collection={}, measures=[], environment={}) == known
 
 
 def test_the_gpus_of_a_machine_are_one_text_as_the_model_of_its_cpu_is():
     environment = {"hardware": {"gpu": ["A GPU, 1 MiB", "B GPU, 2 MiB"]}}
-    platform = completed({}, collection={}, measures=[], environment=environment)["platform"]
+    platform = complete_metadata({}, collection={}, measures=[], environment=environment)["platform"]
     assert platform["hardware"]["gpu"] == {"model": "A GPU, 1 MiB; B GPU, 2 MiB"}
 
 

@@ -12,7 +12,7 @@ from repro.evaluation.paired import (
     RESAMPLES,
     bootstrap_interval,
     holm,
-    paired,
+    pairwise_tests,
     permutation_p,
     seed_of,
     sign_flips,
@@ -101,20 +101,20 @@ def test_the_bootstrap_interval_is_scipys_for_the_same_generator():
 
 def test_p_is_never_zero_where_flips_are_drawn():
     apart = np.stack([np.ones(300), np.zeros(300)])
-    found = paired(apart, ids(300), "RR@10")
+    found = pairwise_tests(apart, ids(300), "RR@10")
     assert found["permutation_p"][0][1] == 1 / (RESAMPLES + 1)
     assert found["exact"] is False
 
 
 def test_few_queries_get_more_draws_and_very_few_all_flips():
-    assert paired(scores(2, 100), ids(100), "RR@10")["resamples"] == 100_000
-    assert paired(scores(2, 101), ids(101), "RR@10")["resamples"] == 10_000
-    assert paired(scores(2, 12), ids(12), "RR@10")["exact"] is True
+    assert pairwise_tests(scores(2, 100), ids(100), "RR@10")["resamples"] == 100_000
+    assert pairwise_tests(scores(2, 101), ids(101), "RR@10")["resamples"] == 10_000
+    assert pairwise_tests(scores(2, 12), ids(12), "RR@10")["exact"] is True
 
 
 def test_effect_size_is_the_mean_difference_over_its_standard_deviation():
     made = scores(2, 50)
-    found = paired(made, ids(50), "nDCG@10")
+    found = pairwise_tests(made, ids(50), "nDCG@10")
     difference = made[0] - made[1]
     assert found["difference"][0][1] == pytest.approx(difference.mean(), abs=1e-12)
     assert found["effect_size"][0][1] == pytest.approx(difference.mean() / difference.std(ddof=1))
@@ -124,7 +124,7 @@ def test_effect_size_is_the_mean_difference_over_its_standard_deviation():
 
 
 def test_swapping_two_systems_turns_the_difference_and_its_interval_round_and_keeps_p():
-    found = paired(scores(3, 80), ids(80), "nDCG@10")
+    found = pairwise_tests(scores(3, 80), ids(80), "nDCG@10")
     for i in range(3):
         for j in range(i):
             assert found["permutation_p"][i][j] == found["permutation_p"][j][i]
@@ -135,14 +135,14 @@ def test_swapping_two_systems_turns_the_difference_and_its_interval_round_and_ke
 
 def test_other_systems_in_the_table_leave_a_pairs_p_and_interval_as_they_are():
     made = scores(4, 80)
-    alone, among = paired(made[:2], ids(80), "RR@10"), paired(made, ids(80), "RR@10")
+    alone, among = pairwise_tests(made[:2], ids(80), "RR@10"), pairwise_tests(made, ids(80), "RR@10")
     assert alone["permutation_p"][0][1] == among["permutation_p"][0][1]
     assert alone["interval"][0][1] == pytest.approx(among["interval"][0][1], abs=1e-12)
 
 
 def test_identical_systems_have_p_one_and_no_effect_size():
     one = scores(1, 40)[0]
-    found = paired(np.stack([one, one]), ids(40), "RR@10")
+    found = pairwise_tests(np.stack([one, one]), ids(40), "RR@10")
     assert found["permutation_p"][0][1] == found["holm_p"][0][1] == 1.0
     assert found["effect_size"][0][1] is None
     assert found["interval"][0][1] == [0.0, 0.0]
@@ -150,13 +150,13 @@ def test_identical_systems_have_p_one_and_no_effect_size():
 
 def test_a_constant_difference_has_no_effect_size_but_a_p():
     one = scores(1, 40)[0] / 2
-    found = paired(np.stack([one + 0.1, one]), ids(40), "RR@10")
+    found = pairwise_tests(np.stack([one + 0.1, one]), ids(40), "RR@10")
     assert found["effect_size"][0][1] is None
     assert found["permutation_p"][0][1] < 0.001
 
 
 def test_one_query_is_no_sample():
-    found = paired(np.array([[1.0], [0.5]]), ["q"], "RR@10")
+    found = pairwise_tests(np.array([[1.0], [0.5]]), ["q"], "RR@10")
     assert found["difference"] == [[None, 0.5], [-0.5, None]]
     for key in ("permutation_p", "holm_p", "effect_size", "interval"):
         assert found[key] == [[None, None], [None, None]]
@@ -167,7 +167,7 @@ def test_a_score_that_is_no_number_is_refused(bad):
     made = scores(2, 5)
     made[1, 3] = bad
     with pytest.raises(DataError, match=r"RR@10 of system 2 on query 'q3' is (nan|inf), no finite number"):
-        paired(made, ids(5), "RR@10")
+        pairwise_tests(made, ids(5), "RR@10")
 
 
 def test_holm_is_its_definition_as_loops():
@@ -186,7 +186,7 @@ def test_what_was_not_tested_does_not_count_in_the_family():
 
 
 def test_the_family_is_every_system_against_one_reference():
-    found = paired(scores(4, 60), ids(60), "RR@10")
+    found = pairwise_tests(scores(4, 60), ids(60), "RR@10")
     for i in range(4):
         assert found["holm_p"][i] == holm(found["permutation_p"][i])
         assert found["holm_p"][i][i] is None
@@ -199,7 +199,7 @@ def test_another_process_draws_the_same():
         "print(json.dumps(paired(made, [str(i) for i in range(200)], 'RR@10')))"
     )
     elsewhere = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    here = paired(np.random.default_rng(4).random((3, 200)), [str(i) for i in range(200)], "RR@10")
+    here = pairwise_tests(np.random.default_rng(4).random((3, 200)), [str(i) for i in range(200)], "RR@10")
     assert json.loads(elsewhere.stdout) == here
 
 

@@ -11,7 +11,7 @@ from repro.evaluation.measures import score
 from repro.evaluation.qrels import read_qrels
 from repro.evaluation.run_writer import write_run
 from repro.evaluation.runs import read_run
-from repro.exchange.public_runs import cells_of_run, present, public_runs, scorable_cells
+from repro.exchange.public_runs import cells_of_run, public_runs, scorable_cells, split_by_presence
 from repro.exchange.run_origin import departures
 from repro.running.cell_readings import CellReadings
 
@@ -44,7 +44,7 @@ def test_every_public_run_names_the_repository_the_commit_and_the_file_that_it_i
 
 
 def test_the_files_are_what_is_said_of_them(real_data):
-    there, absent = present(real_data / "runs")
+    there, absent = split_by_presence(real_data / "runs")
     assert len(there) >= 10 and len(absent) <= 5
     for run in there:
         path = real_data / "runs" / run.file

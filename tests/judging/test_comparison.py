@@ -260,7 +260,7 @@ def test_a_row_measured_with_its_authors_model_is_judged_as_encoded_again_and_sa
 def test_what_others_report_stands_beside_a_cell_and_changes_no_verdict(results, monkeypatch):
     names = (RR, AVERAGE, MEMBER, "simlm/2/dense.ance/dev.rr10")
     beside = compare(planned(*names, at="full"), results).cells
-    monkeypatch.setattr("repro.judging.comparison.reported", lambda cell: None)
+    monkeypatch.setattr("repro.judging.comparison.reported_values", lambda cell: None)
     without = compare(planned(*names, at="full"), results).cells
     assert {c.cell.id for c in beside if c.reported} >= {RR, "simlm/2/dense.ance/dev.rr10"}
     assert [replace(c, reported=None) for c in beside] == without

@@ -8,7 +8,7 @@ import pytest
 from repro.graph import Node
 from repro.judging.released_code import by_code, certificates, in_short
 from repro.manifest.cells import cell, numeric_cells
-from repro.manifest.oracles import unreleased
+from repro.manifest.oracles import unreleased_objectives
 from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
 
@@ -33,7 +33,9 @@ def test_a_training_without_released_code_says_so():
 def test_what_is_said_to_be_written_twice_is_there_and_tested():
     objectives = ("costa", "cpdae", "contextual-autoencoder", "multi-view-contrastive")
     for objective in objectives:
-        [named] = re.findall(r"are written twice, .* \((tests/\S+)\)", unreleased()[objective].because)
+        [named] = re.findall(
+            r"are written twice, .* \((tests/\S+)\)", unreleased_objectives()[objective].because
+        )
         again = Path(named)
         held = again.with_name(f"test_{again.stem.replace('again', 'twice')}.py").read_text(encoding="utf-8")
         assert f"import {again.stem} as again" in held

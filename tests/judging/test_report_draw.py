@@ -1,6 +1,6 @@
 """Reports drawn by a seed."""
 
-from repro.judging.report_draw import drawn
+from repro.judging.report_draw import draw_reports
 from repro.manifest.cells import cell
 from repro.manifest.reports import CellReport, Report, Source
 
@@ -18,7 +18,7 @@ MANY = [made for value in range(30, 60) for made in _made(str(value))]
 
 
 def _values(known, count, seed):
-    return [one.report.value for one in drawn(known, count, seed)]
+    return [one.report.value for one in draw_reports(known, count, seed)]
 
 
 def test_a_draw_does_not_depend_on_the_order_of_reports_and_is_the_beginning_of_a_larger_one():
@@ -28,7 +28,7 @@ def test_a_draw_does_not_depend_on_the_order_of_reports_and_is_the_beginning_of_
 
 
 def test_a_report_on_several_cells_is_drawn_once():
-    assert len(drawn([*_made("33.1", CELLS), *_made("33.2")], 10, 0)) == 2
+    assert len(draw_reports([*_made("33.1", CELLS), *_made("33.2")], 10, 0)) == 2
 
 
 def test_a_note_that_is_mended_or_a_report_that_is_not_drawn_leaves_a_draw_as_it_is():

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from repro.judging.reported import ReportedValues, in_a_line, reported
+from repro.judging.reported import ReportedValues, in_a_line, reported_values
 from repro.manifest.cells import cell
 from repro.manifest.reports import CellReport, Report, Source, reports
 
@@ -20,7 +20,7 @@ def _made(value, start="checkpoint", match="exact", unit="percent", of=CELL):
 
 def _of(monkeypatch, *known):
     monkeypatch.setattr("repro.judging.reported.reports", lambda: {CELL.id: known})
-    return reported(CELL)
+    return reported_values(CELL)
 
 
 def test_the_closest_in_kind_is_a_released_model_beyond_doubt(monkeypatch):
@@ -63,9 +63,9 @@ def test_a_single_report_is_told_in_the_singular():
 
 def test_a_cell_that_nobody_reports_on_has_none(monkeypatch):
     monkeypatch.setattr("repro.judging.reported.reports", dict)
-    assert reported(CELL) is None
+    assert reported_values(CELL) is None
 
 
 def test_every_report_of_the_papers_can_be_told():
     for made in reports().values():
-        assert str(reported(made[0].cell))
+        assert str(reported_values(made[0].cell))

@@ -3,7 +3,14 @@
 import pytest
 
 from repro.errors import UsageError
-from repro.judging.study_answers import StudyRecords, answers, as_json, check_pointer, pointers_of, told
+from repro.judging.study_answers import (
+    StudyRecords,
+    answers,
+    answers_in_words,
+    as_json,
+    check_pointer,
+    pointers_of,
+)
 from repro.manifest.cells import select, table_of
 from repro.manifest.papers import paper, papers
 from repro.manifest.study_pointers import study_pointer
@@ -40,12 +47,12 @@ def measured(tmp_path):
 
 def test_the_difference_is_the_mean_over_common_seeds_at_the_scale_of_the_records(measured):
     made = answers([AGAINST, BELOW, UNMEASURED], measured("small-cpu"))
-    assert made[UNMEASURED] == [] and told(made[UNMEASURED]) == "not measured yet"
+    assert made[UNMEASURED] == [] and answers_in_words(made[UNMEASURED]) == "not measured yet"
     [answer] = made[BELOW]
     assert (answer.scale, answer.column, answer.seeds) == ("small-cpu", "MS MARCO MRR@10", 2)
     assert answer.difference == pytest.approx(100 * ((0.45 - 0.50) + (0.53 - 0.60)) / 2)
     assert answer.low < answer.difference < answer.high and answer.verdict == "not told apart"
-    assert answer.as_stated is None and told(made[BELOW]).startswith("small-cpu: -6.00 (")
+    assert answer.as_stated is None and answers_in_words(made[BELOW]).startswith("small-cpu: -6.00 (")
     [the_same] = made[AGAINST]
     assert the_same == answer
     [line] = as_json(made, [BELOW])
@@ -58,7 +65,9 @@ def test_an_order_that_is_told_apart_is_held_against_the_stated_one(monkeypatch,
     made = answers([AGAINST, BELOW, above], found)
     assert {a.verdict for told_of in made.values() for a in told_of} == {"below"}
     assert [made[text][0].as_stated for text in (AGAINST, BELOW, above)] == [None, True, False]
-    assert told(made[BELOW]).endswith("2 seeds: preliminary: 2 of 5 planned seeds: below, as the text has it")
+    assert answers_in_words(made[BELOW]).endswith(
+        "2 seeds: preliminary: 2 of 5 planned seeds: below, as the text has it"
+    )
 
 
 def test_the_embedded_collection_answers_nothing(measured):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from repro.judging.compared import ComparedCell
 from repro.judging.imported import ImportedRun
-from repro.judging.summary import stand_ins, summarised
+from repro.judging.summary import stand_ins, summarise
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import cell
 from repro.store.results import Record
@@ -22,20 +22,20 @@ def _compared(column, fingerprint, verdict="exact", **changes):
 
 
 def test_cells_that_share_an_evaluation_and_a_measure_are_one_measurement():
-    counted = summarised([_compared("nfcorpus", "a"), _compared("scifact", "a"), _compared("nq", "b")])
+    counted = summarise([_compared("nfcorpus", "a"), _compared("scifact", "a"), _compared("nq", "b")])
     assert (counted.measured, counted.measurements, counted.passing) == (3, 2, 3)
 
 
 def test_an_average_is_no_measurement_beside_those_that_it_averages():
     average = _compared("average", "of many")
-    assert summarised([_compared("nfcorpus", "a"), average]).measurements == 1
-    assert summarised([average]).measurements == 1
+    assert summarise([_compared("nfcorpus", "a"), average]).measurements == 1
+    assert summarise([average]).measurements == 1
 
 
 def test_what_others_ran_counts_by_itself():
     run = ImportedRun(_record(BEIR + "nq", "theirs", origin={"file": "a"}), Verdict("lower", "why"))
     others = [_compared(c, "", "blocked", imported=(run,)) for c in ("nq", "scifact")]
-    counted = summarised([_compared("nfcorpus", "a"), *others])
+    counted = summarise([_compared("nfcorpus", "a"), *others])
     assert (counted.measured, counted.measurements, counted.passing, counted.failing) == (1, 1, 1, 0)
     assert (counted.imported, counted.imported_runs, counted.only_imported) == (2, 1, 2)
     assert (counted.inside, counted.intervals) == (1, 1)

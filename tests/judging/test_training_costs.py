@@ -12,7 +12,7 @@ from repro.judging.training_costs import (
     row_hours,
     total_hours,
     training_hours,
-    untrained,
+    untrained_rows,
 )
 
 MLM = {"name": "mlm", "version": 1, "path": ""}
@@ -64,7 +64,7 @@ def test_all_hours_count_a_shared_training_once(trained):
 
 
 def test_a_row_that_no_training_enters_is_told_from_one_whose_training_is_missing(trained):
-    assert untrained(trained[0]) == ["c"]
+    assert untrained_rows(trained[0]) == ["c"]
 
 
 def test_seconds_of_an_interrupted_training_are_in_proportion_to_its_last_attempt():

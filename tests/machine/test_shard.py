@@ -1,7 +1,7 @@
 import pytest
 
 from repro.errors import UsageError
-from repro.machine.shard import Shard, blocks, only, shard, share
+from repro.machine.shard import Shard, blocks, only_shard, shard, share
 
 
 @pytest.mark.parametrize("text", ["0/8", "9/8", "3", "3/", "/8", "a/b", "-1/2", "1/0", "1/2/3", ""])
@@ -18,7 +18,7 @@ def test_without_a_shard_a_process_has_all_blocks():
 def test_shards_and_their_processes_have_every_block_once(shards, ranks):
     seen = []
     for number in range(1, shards + 1):
-        with only(Shard.parse(f"{number}/{shards}")):
+        with only_shard(Shard.parse(f"{number}/{shards}")):
             assert shard().whole == (shards == 1)
             mine = [list(blocks(115, 10, rank=rank, ranks=ranks)) for rank in range(ranks)]
             assert share(115, 10, ranks=ranks) == sum(min(10, 115 - first) for first in mine[0])

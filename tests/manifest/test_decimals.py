@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from repro.manifest.decimals import decimals_of, half_unit, half_up, percent, shifted
+from repro.manifest.decimals import decimals_of, half_unit, half_up, percent, shift_point
 
 
 @pytest.mark.parametrize(("text", "decimals"), [("0.340", 3), ("34", 0), ("1E+2", 0), ("-0.5", 1)])
@@ -20,7 +20,7 @@ def test_rounding_moves_a_number_by_half_a_unit_at_most():
 
 def test_a_fraction_in_percent_keeps_its_digits_and_shows_no_exponent():
     assert str(percent(Decimal("0.340"), "fraction")) == "34.0"
-    assert str(percent(Decimal("34.0"), "percent")) == "34.0" and str(shifted("2", 2)) == "200"
+    assert str(percent(Decimal("34.0"), "percent")) == "34.0" and str(shift_point("2", 2)) == "200"
 
 
 def test_halves_go_away_from_zero():

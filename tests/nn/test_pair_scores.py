@@ -11,7 +11,7 @@ from repro.errors import StageError, UsageError
 from repro.nn import pair_scores
 from repro.nn.checkpoint import save_model
 from repro.nn.cross_encoder import load_cross_encoder
-from repro.nn.pair_scores import PairScorer, PairTexts, scored
+from repro.nn.pair_scores import PairScorer, PairTexts, score_pairs
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 HOW = {"length": 20, "separator": ": ", "precision": "fp32"}
@@ -58,7 +58,9 @@ def test_scores_are_those_of_one_pair_after_another_whatever_the_batches(folder,
     monkeypatch.setitem(pair_scores.BATCH, "cpu", 7)
     monkeypatch.setattr(pair_scores, "BLOCK", 20)
     texts, rows, places = pairs(tmp_path)
-    found = scored(texts, PairScorer(folder, **HOW), decimals=None, scratch=tmp_path / "s", advance=print)
+    found = score_pairs(
+        texts, PairScorer(folder, **HOW), decimals=None, scratch=tmp_path / "s", advance=print
+    )
     model = load_cross_encoder(folder).eval()
     for score, query, row in zip(found, places["query"], places["row"], strict=True):
         title = f"{rows['title'][row]}: " if rows["title"][row] else ""
@@ -87,12 +89,12 @@ def test_finished_blocks_are_not_scored_again_and_damaged_ones_are(tmp_path, mon
 
     how = {"decimals": None, "scratch": tmp_path / "scratch", "advance": advanced.append}
     with pytest.raises(KeyboardInterrupt):
-        scored(texts, Scoring(score), **how)
+        score_pairs(texts, Scoring(score), **how)
     damaged = next((tmp_path / "scratch").glob("20-*.npy"))
     damaged.write_bytes(damaged.read_bytes()[:-4] + b"xxxx")
-    found = scored(texts, Scoring(score), **how)
+    found = score_pairs(texts, Scoring(score), **how)
     assert calls == [20, 20, 10, 20, 10] and sum(advanced) == 40 + 50
-    everything = scored(
+    everything = score_pairs(
         texts, Scoring(score), decimals=None, scratch=tmp_path / "other", advance=advanced.append
     )
     assert (found == everything).all()
@@ -114,20 +116,20 @@ def test_pairs_are_made_tokens_while_the_model_is_at_those_before(tmp_path, monk
                 ready.set()
             yield from super().prepared(queries, passages)
 
-    scored(texts, Ahead(score), decimals=None, scratch=tmp_path / "s", advance=print)
+    score_pairs(texts, Ahead(score), decimals=None, scratch=tmp_path / "s", advance=print)
     assert waited == [True, True] and prepared == [20, 20]
 
 
 def test_scores_are_rounded_in_double(tmp_path):
     texts, _, _ = pairs(tmp_path, count=3)
     given = np.float32([1.234567, -0.000004, 2])
-    found = scored(texts, Scoring(lambda q, p: given), decimals=5, scratch=tmp_path / "s", advance=print)
+    found = score_pairs(texts, Scoring(lambda q, p: given), decimals=5, scratch=tmp_path / "s", advance=print)
     assert found.tolist() == [1.23457, 0.0, 2.0]
 
 
 def test_nothing_to_score_is_nothing(tmp_path):
     texts, _, _ = pairs(tmp_path, count=0)
-    assert len(scored(texts, None, decimals=5, scratch=tmp_path / "s", advance=print)) == 0
+    assert len(score_pairs(texts, None, decimals=5, scratch=tmp_path / "s", advance=print)) == 0
 
 
 def test_a_score_that_is_not_finite_stops_the_stage(folder):

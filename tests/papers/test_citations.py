@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from repro.manifest.papers import ROOT, readings
 from repro.manifest.reading_schema import Reading
-from repro.manifest.released import released
+from repro.manifest.released import released_models
 
 FILES = {path.parent.name: path for path in sorted(ROOT.glob("*/readings.yaml"))}
 REPOSITORY = re.compile(
@@ -33,7 +33,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _on_the_hub() -> set[str]:
     """Names of models and data of the hub, which readings choose among and released.yaml describes."""
-    systems = released(ROOT / "baselines/released.yaml")
+    systems = released_models(ROOT / "baselines/released.yaml")
     chosen = {text for path in FILES.values() for r in readings(path).values() for text in _texts(r.choices)}
     return chosen | {text for system in systems.values() for text in _texts(system.model_dump())}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from repro.judging.settings.values import published
+from repro.judging.settings.values import published_value
 from repro.manifest.papers import papers, readings
 from repro.manifest.reading_schema import Reading
-from repro.manifest.settings import Step, complete, read_settings
+from repro.manifest.settings import Step, completed_step, read_settings
 
 FOLDERS = {name: source.folder for name, source in papers().items()}
 FOLDERS["baselines"] = FOLDERS["costa"].with_name("baselines")
@@ -21,7 +21,7 @@ NO_VALUE = (None, "2-3")  # a range is no choice
 def test_what_is_published_and_planned_otherwise_is_no_silence(name):
     known = {n: {step.id: step for step in read_settings(folder).steps} for n, folder in FOLDERS.items()}
     for step in known[name].values():
-        whole = complete(known, name, step)
+        whole = completed_step(known, name, step)
         departing = [one for one in whole.settings.values() if one.is_published and one.departs]
         silent = {
             one.reading for one in departing if not CONTRADICTIONS & kinds(one.reading, of=step, at=name)
@@ -33,8 +33,8 @@ def test_what_is_published_and_planned_otherwise_is_no_silence(name):
 def test_what_is_published_and_planned_otherwise_is_a_choice(name):
     known = {n: {step.id: step for step in read_settings(folder).steps} for n, folder in FOLDERS.items()}
     for step in known[name].values():
-        for path, one in complete(known, name, step).settings.items():
-            if one and one.departs and (value := published(one, "")) not in NO_VALUE:
+        for path, one in completed_step(known, name, step).settings.items():
+            if one and one.departs and (value := published_value(one, "")) not in NO_VALUE:
                 offered = [
                     part
                     for reading in named(one.reading, of=step, at=name)

@@ -10,7 +10,7 @@ from repro.errors import ManifestError
 from repro.manifest.cells import cells_of, select
 from repro.manifest.checkpoints import known_checkpoints
 from repro.manifest.papers import ROOT, papers
-from repro.manifest.released import released
+from repro.manifest.released import released_models
 from repro.running.plan import plan
 from repro.running.recipe_calls import recipe_path
 from repro.running.requirements import Machine
@@ -18,7 +18,7 @@ from repro.running.scale import scale
 
 PATH = ROOT / "baselines" / "released.yaml"
 RECIPE = "papers.baselines.released:retriever"
-ENTRIES = released(PATH)
+ENTRIES = released_models(PATH)
 CELLS = [
     c
     for source in papers().values()
@@ -87,7 +87,7 @@ def _broken(tmp_path, old: str, new: str):
 )
 def test_what_does_not_fit_is_refused_with_its_line(tmp_path, old, new, told):
     with pytest.raises(ManifestError, match=r"released\.yaml:\d+: ") as refused:
-        released(_broken(tmp_path, old, new))
+        released_models(_broken(tmp_path, old, new))
     assert told in str(refused.value)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from repro.judging.settings.checked import checked_parameters
 from repro.manifest.papers import ROOT, papers
-from repro.manifest.settings import FILE, complete, read_settings
+from repro.manifest.settings import FILE, completed_step, read_settings
 
 PUBLISHED = [
     name for name, source in papers().items() if any(t.kind != "study" for t in source.manifest.tables)
@@ -41,7 +41,9 @@ def test_no_template_states_what_every_step_replaces():
     folders = {path.parent.name: path.parent for path in ROOT.glob(f"*/{FILE}")}
     steps = {name: {step.id: step for step in read_settings(f).steps} for name, f in folders.items()}
     own = [(name, step) for name, of_folder in steps.items() for step in of_folder.values()]
-    taken = {id(s) for name, step in own if step.rows for s in complete(steps, name, step).settings.values()}
+    taken = {
+        id(s) for name, step in own if step.rows for s in completed_step(steps, name, step).settings.values()
+    }
     stated = [(name, step.id, path, s) for name, step in own for path, s in step.settings.items() if s]
     live = {(name, path, repr(s)) for name, _, path, s in stated if id(s) in taken}  # also by an alias
     idle = [(name, step, path) for name, step, path, s in stated if (name, path, repr(s)) not in live]

@@ -8,7 +8,7 @@ import pytest
 
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.imported import ImportedRun
-from repro.judging.reported import reported
+from repro.judging.reported import reported_values
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, papers
@@ -257,7 +257,7 @@ def test_every_table_with_every_sign_is_set_without_printing_over_anything(compi
                 _measured_as_published(c, verdicts[n % len(verdicts)], seeds=1 + n % 2)
                 for n, c in enumerate(numeric)
             ]
-            cells = [replace(c, reported=reported(c.cell)) for c in cells]
+            cells = [replace(c, reported=reported_values(c.cell)) for c in cells]
             if cells and table.kind == "results":
                 texts.append(latex(AllBeaten(cells), cells, command="c", two_column=two_column))
     pdf = compiled(texts, two_column=two_column)

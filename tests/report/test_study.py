@@ -14,7 +14,7 @@ from repro.manifest.analysis_schema import Analysis, Confirmatory, TableAnalysis
 from repro.manifest.schema import Column, Row, Table
 from repro.report.study import markdown
 from repro.report.study_latex import latex
-from repro.report.study_words import MANY, briefly, caption, order, order_of_primary, verdicts_note
+from repro.report.study_words import MANY, caption, order, order_of_primary, shortened_note, verdicts_note
 
 TABLE = Table(
     id="1",
@@ -111,7 +111,7 @@ def test_where_no_row_is_compared_nothing_is_said_of_the_floor_nor_of_signs():
 
 def test_what_another_table_explains_is_not_explained_again():
     whole = "\n".join(_lines())
-    brief = briefly(whole, STUDY, explained="7")
+    brief = shortened_note(whole, STUDY, explained="7")
     assert "Satterthwaite" in whole and "Satterthwaite" not in brief
     assert "Intervals, signs and costs as under Table 7. Not trained: Zero." in brief
     assert "All of this is exploratory. Verdicts as under Table 7.\n" in brief

@@ -15,7 +15,7 @@ from repro.progress import Progress
 from repro.running.discarding import Consumers, discarded_stages, readers_first
 from repro.running.engines import slurm
 from repro.running.engines.inline import ensure
-from repro.running.kept_artefacts import finished
+from repro.running.kept_artefacts import finished_vectors
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.runner import Options
@@ -162,11 +162,11 @@ def test_what_another_process_is_to_read_stays_until_that_is_stored_or_the_proce
     command = [sys.executable, "-c", WAITS, str(store.root), other.fingerprint]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "announced\n"
-        assert underway.awaited(store.root) == {p.fingerprint for p in other.parents()}
+        assert underway.awaited_inputs(store.root) == {p.fingerprint for p in other.parents()}
         _run(ends, store, discard=("vectors",))
         assert store.state(first) == "stored" and store.state(second) == "missing"
         os.kill(process.pid, signal.SIGKILL)
-    assert underway.awaited(store.root) == set() and not list(store.root.glob("plans/*.json"))
+    assert underway.awaited_inputs(store.root) == set() and not list(store.root.glob("plans/*.json"))
     _run(ends, store, discard=("vectors",))
     assert store.state(first) == "missing"
 
@@ -188,7 +188,7 @@ def test_what_is_being_read_by_a_stage_alone_stays(world):
 def test_what_is_asked_for_while_a_run_goes_on_stays_until_it_is_stored(world, monkeypatch, way):
     ends, first, second, store = world
     other, queue = _searched(first, "q3"), set()
-    monkeypatch.setattr("repro.running.engines.slurm_jobs.waiting", lambda store: set(queue))
+    monkeypatch.setattr("repro.running.engines.slurm_jobs.waiting_fingerprints", lambda store: set(queue))
     store.remember(walk([other]))
     seen, build = [], _engine(store, [])
 
@@ -212,17 +212,19 @@ def test_vectors_of_finished_rows_are_found_in_a_store(tmp_path):
     made = plan(cells, scale=scale("tiny"), machine=Machine())
     _run(made.ends, store)
     vectors = {n.fingerprint for n in made.nodes if n.stage == "encode"}
-    assert {n.fingerprint for n in finished([made], store, keep_days=14)} == vectors != set()
+    assert {n.fingerprint for n in finished_vectors([made], store, keep_days=14)} == vectors != set()
     end = made.ends[0]
     store.discard(end)
-    assert {n.fingerprint for n in finished([made], store, keep_days=14)} == vectors  # its run is there
+    assert {
+        n.fingerprint for n in finished_vectors([made], store, keep_days=14)
+    } == vectors  # its run is there
     store.discard(end.inputs["run"])
     read = {p.fingerprint for p in end.inputs["run"].parents()}
-    assert {n.fingerprint for n in finished([made], store, keep_days=14)} == vectors - read
+    assert {n.fingerprint for n in finished_vectors([made], store, keep_days=14)} == vectors - read
     other = _searched(next(n for n in made.nodes if n.fingerprint in vectors - read), "q3")
     store.remember(walk([other]))
     asked = {p.fingerprint for p in other.parents()}
-    assert {n.fingerprint for n in finished([made], store, keep_days=14)} == vectors - read - asked
+    assert {n.fingerprint for n in finished_vectors([made], store, keep_days=14)} == vectors - read - asked
 
 
 def test_the_consumers_of_what_is_needed_alone_count(world):

@@ -14,7 +14,7 @@ from repro.running.provenance import Origins, differences, discard, made_by, mad
 from repro.running.requirements import Machine, Obstacle
 from repro.stages import qrels
 from repro.store import Store
-from repro.store.underway import announced
+from repro.store.underway import announce
 
 OLDER = {"code": "0" * 64, "modules": {"repro.stages.qrels": "0" * 16}}
 
@@ -107,7 +107,7 @@ def test_nothing_goes_while_another_run_is_to_read_some_of_it(chain, monkeypatch
     _, store, index, run = chain
     reads, queue = Node("bm25", {"depth": 5}, dict(run.inputs)), set()
     monkeypatch.setattr("repro.running.engines.slurm_jobs.waiting", lambda store: set(queue))
-    with announced(store.root, [reads] if way == "announced" else []):
+    with announce(store.root, [reads] if way == "announced" else []):
         if way == "queued":
             store.remember([reads])
             queue.add(reads.fingerprint)

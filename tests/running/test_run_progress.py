@@ -7,7 +7,7 @@ import pytest
 from repro.errors import StageError
 from repro.manifest.cells import select
 from repro.progress import TerminalProgress
-from repro.running.description import collections, describe, places, whose
+from repro.running.description import collections, describe, describe_rows, places
 from repro.running.engines.inline import ensure
 from repro.running.plan import plan
 from repro.running.requirements import Machine, Obstacle
@@ -81,12 +81,12 @@ def test_a_failure_is_told_with_its_node(tmp_path, capsys):
 )
 def test_rows_that_share_a_node_are_told_together(rows, stage, words):
     whole = _planned(rows, columns=None)
-    of_stage = [whose(places(whole)[n.fingerprint]) for n in whole.nodes if n.stage == stage]
+    of_stage = [describe_rows(places(whole)[n.fingerprint]) for n in whole.nodes if n.stage == stage]
     assert words in of_stage
 
 
 def test_rows_of_several_tables_are_counted():
     cells = select(("costa",), tables=("1", "2"), rows=("bm25",), cells=())
     whole = plan(cells, scale=scale("tiny"), machine=Machine())
-    told = {whose(of_node) for of_node in places(whole).values()}
+    told = {describe_rows(of_node) for of_node in places(whole).values()}
     assert "costa/1 sparse.bm25" in told

@@ -11,7 +11,7 @@ from repro.manifest.cells import select
 from repro.progress import Progress
 from repro.running.engines.inline import ensure
 from repro.running.plan import plan
-from repro.running.records import measured, record
+from repro.running.records import measured_record, record
 from repro.running.requirements import Machine, Obstacle
 from repro.running.runner import Options
 from repro.running.scale import scale
@@ -235,7 +235,7 @@ def test_a_cell_of_several_runs_is_the_largest_mean_of_a_group(make):
     for value, part in zip(values, parts, strict=True):
         _engine(value)[0](part, store, Progress())
     several = replace(first, groups=(tuple(parts[:2]), tuple(parts[2:])))
-    found = measured(several, "tiny", store)
+    found = measured_record(several, "tiny", store)
     assert found.measured == pytest.approx(0.3)
     assert found.queries == 2  # of one set of queries, however many runs answer it
     assert found.fingerprint not in {part.fingerprint for part in parts}

@@ -13,7 +13,7 @@ from repro.progress import Progress
 from repro.stages import bm25, lucene_index
 from tests.stages import outputs
 
-pytestmark = pytest.mark.skipif(jvm.missing() is not None, reason="no Java 21 on this machine")
+pytestmark = pytest.mark.skipif(jvm.missing_requirement() is not None, reason="no Java 21 on this machine")
 
 # Words that Porter's stemmer leaves alone; "the" and "of" are stop words, which lengths do not count.
 DOCUMENTS = [

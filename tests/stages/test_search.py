@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from repro.errors import DataError, StageError, UsageError
 from repro.evaluation.runs import read_run
-from repro.machine.shard import Shard, only
+from repro.machine.shard import Shard, only_shard
 from repro.stages import search
 from repro.stages.vectors import final_scores
 from repro.stages.vectors.vector_files import VectorFile
@@ -293,7 +293,7 @@ def test_shards_search_for_some_of_the_blocks_and_the_whole_writes_the_run(tmp_p
     searched(tmp_path / "straight", inputs, progress)
     (out := tmp_path / "shards").mkdir()
     for number in (2, 1):
-        with only(Shard(number, 2)):
+        with only_shard(Shard(number, 2)):
             assert search.run({"depth": 20}, inputs, out, progress) == {}
     assert {path.name for path in (out / "blocks").glob("*.npz")} == {"0.npz", "4.npz", "8.npz"}
     monkeypatch.setattr(search, "best", None)

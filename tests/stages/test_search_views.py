@@ -69,7 +69,7 @@ def brute_force(made, *, depth, terms, list_depth=None):
 @pytest.fixture(params=["CPU", "GPU"])
 def way(request, monkeypatch):
     """The way in which each device multiplies; that of a GPU takes any device, and here the CPU."""
-    monkeypatch.setattr(view_products, "inverted", lambda where: request.param == "CPU")
+    monkeypatch.setattr(view_products, "uses_inverted_index", lambda where: request.param == "CPU")
     return request.param
 
 
@@ -224,7 +224,7 @@ def test_a_run_has_the_same_bytes_in_any_memory_and_on_any_device(
         products = {view: rows.to_dense().flip(1) @ columns[view].flip(0) for view, rows in passages.items()}
         return {name: sum(products[term] for term in reversed(terms)) for name, terms in self.sums.items()}
 
-    monkeypatch.setattr(view_products, "inverted", lambda where: False)
+    monkeypatch.setattr(view_products, "uses_inverted_index", lambda where: False)
     monkeypatch.setattr(Tile, "_sums", reversed_sums)
     (folder := tmp_path / "device").mkdir()
     found(folder, progress, made, terms=terms, mode=mode, list_depth=15)

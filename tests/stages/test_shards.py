@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from repro.machine.shard import WHOLE, Shard, only
+from repro.machine.shard import WHOLE, Shard, only_shard
 from repro.nn import pair_scores, precision
 from repro.nn.checkpoint import save_model
 from repro.progress import Progress
@@ -31,7 +31,7 @@ class InShards(Outputs):
         filled = []
         for part in (Shard(3, 3), Shard(1, 3), Shard(2, 3)):
             before = blocks(parted)
-            with only(part):
+            with only_shard(part):
                 module.run(params, inputs, parted, Progress())
             filled.append(blocks(parted) - before)
         assert all(filled), f"{stage}: a shard has no block"
@@ -86,6 +86,6 @@ def test_shards_of_searches_and_of_mining_make_the_bytes_of_the_whole(runs, corp
 def test_outside_a_shard_there_is_the_whole():
     from repro.machine import shard
 
-    with only(Shard(1, 2)):
+    with only_shard(Shard(1, 2)):
         assert not shard.shard().whole
     assert shard.shard() == WHOLE

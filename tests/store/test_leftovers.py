@@ -15,7 +15,7 @@ from repro.store import RECORD, Store, disk
 from repro.store import leftovers as module
 from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover, remove_leftovers
 from repro.store.lineage import Lineage
-from repro.store.locks import alone
+from repro.store.locks import exclusive_lock
 from repro.store.notes import folders
 
 CORPUS = Node("corpus", {"dataset": "x"})
@@ -133,7 +133,7 @@ def test_killed_while_it_removes_it_leaves_nothing_that_counts_and_that_goes_lat
 def test_an_artefact_that_was_built_again_since_it_was_found_damaged_stays(store):
     assert remove_damaged(store, store.path(CORPUS)) and store.state(CORPUS) == "stored"
     (store.path(CORPUS) / "file").write_text("other")
-    with alone(store.root, CORPUS, lambda: None):
+    with exclusive_lock(store.root, CORPUS, lambda: None):
         assert not remove_damaged(store, store.path(CORPUS))
     assert store.state(CORPUS) == "stored"  # of the right size
     assert remove_damaged(store, store.path(CORPUS)) and store.state(CORPUS) == "missing"
@@ -244,7 +244,7 @@ def test_what_a_process_builds_and_its_inputs_stay_until_it_is_gone(store, tmp_p
 def test_what_was_listed_and_is_locked_since_stays(store, kind):
     items = [i for i in leftovers(store, set(), keep_days=14) if i.fingerprint == CORPUS.fingerprint]
     [item] = [i for i in items if i.kind == kind]
-    with alone(store.root, CORPUS, lambda: None):
+    with exclusive_lock(store.root, CORPUS, lambda: None):
         assert not remove_leftover(store, item)
         assert item.path.exists()
     assert remove_leftover(store, item)
@@ -266,7 +266,7 @@ def test_two_that_wait_for_a_lock_whose_file_goes_do_not_both_get_it(store, tmp_
     """)
     command = [sys.executable, "-c", code, str(store.root), str(tmp_path / "log"), CORPUS.fingerprint]
     children = []
-    with alone(store.root, CORPUS, lambda: None):
+    with exclusive_lock(store.root, CORPUS, lambda: None):
         for _ in range(2):
             children.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
             assert children[-1].stdout.readline() == "waiting\n"

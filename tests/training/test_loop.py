@@ -12,7 +12,7 @@ from torch import nn
 
 from repro.errors import StageError, UsageError
 from repro.progress import Progress
-from repro.training.loop import BatchOrder, keep, train
+from repro.training.loop import BatchOrder, save_model, train
 from repro.training.optimisation import Execution
 from tests.training.settings import settings
 
@@ -171,7 +171,7 @@ def test_the_last_step_is_kept_for_whoever_is_killed_after_the_model_is_saved_an
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoints", "train_log.jsonl"]
     assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {"checkpoint-10", "checkpoint-12"}
     objective.save = lambda folder: folder.write_text("saved")
-    keep(objective, tmp_path)
+    save_model(objective, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoints", "model", "train_log.jsonl"]
     assert capfd.readouterr().out == ""
     assert facts["steps"] == 12 and facts["examples"] == 20 and facts["epochs"] == 12 * 4 / 20

@@ -9,7 +9,7 @@ import torch
 from repro.nn.bi_encoder import BiEncoderContrastive
 from repro.nn.token_cross_entropy import IGNORED
 from repro.training.micro_batches import backward_in_parts
-from repro.training.process_group import gathered, rank, sum_gradients
+from repro.training.process_group import gather_rows, rank, sum_gradients
 from tests.nn.parted_objectives import COUNT, NAMES, batch_in_parts, objective
 
 
@@ -159,4 +159,4 @@ def test_two_readings_of_a_part_differ_as_those_of_the_whole_do():
 
 def test_one_process_has_what_it_gave():
     vectors = torch.ones(2, 3)
-    assert gathered(vectors) is vectors and rank() == 0
+    assert gather_rows(vectors) is vectors and rank() == 0

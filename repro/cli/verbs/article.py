@@ -14,7 +14,7 @@ Examples:
   repro article PAPER --scale small-cpu --seeds 1,2,3
   repro article PAPER --scale small-cpu --seeds 1,2,3 -o DIR""",
 )
-@click.argument("name", metavar="PAPER", shell_complete=completion.studied)
+@click.argument("name", metavar="PAPER", shell_complete=completion.study_names)
 @scale_option(default="full", help="The scale of the study's tables.")
 @click.option("--seeds", metavar="1,2,3", help="The seeds of the study.")
 @click.option("-o", "--out", metavar="DIR", help="Where to write instead of RESULTS/articles/SCALE/PAPER.")
@@ -34,7 +34,7 @@ def command(name, scale_name, seeds, out, store, results):
     from repro.report.article.results import StudyResults
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
-    from repro.store import translated
+    from repro.store import translated_errors
 
     if out == "":
         raise UsageError("--out names no folder; give the one that the article goes into")
@@ -42,6 +42,8 @@ def command(name, scale_name, seeds, out, store, results):
     found = StudyResults(source, scale(scale_name).name, seeds_of(seeds), workspace)
     folder = Path(out) if out else workspace.results.root / "articles" / scale_name / name
     command = f"repro article {name} --scale {scale_name}" + (f" --seeds {seeds}" if seeds else "")
-    with translated(*((folder, "folder", "--out") if out else (folder, "results folder", "--results"))):
+    with translated_errors(
+        *((folder, "folder", "--out") if out else (folder, "results folder", "--results"))
+    ):
         for path in write(found, folder, command=command):
             print(path)

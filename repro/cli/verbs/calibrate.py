@@ -19,14 +19,14 @@ def command(store, as_json):
     from repro.cli.printing import emit_json
     from repro.running.cost.calibrate import calibrate
     from repro.running.cost.throughput import calibration_file
-    from repro.store import Store, make_writable, translated
+    from repro.store import Store, make_writable, translated_errors
     from repro.store.disk import write_whole
 
     opened = Store(Locations.resolve(store).store)
     make_writable(opened.root)
     rates = calibrate()
     path = calibration_file(opened)
-    with translated(opened.root):
+    with translated_errors(opened.root):
         write_whole(path, json.dumps(rates, indent=1) + "\n")
     if as_json:
         return emit_json(rates)

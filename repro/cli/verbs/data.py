@@ -128,10 +128,10 @@ def make_(name, files):
     """
     from repro.datasets.making import make
     from repro.progress import TerminalProgress
-    from repro.store import translated
+    from repro.store import translated_errors
 
     target = data_folder()
-    with translated(target, "data folder", "REPRO_DATA"):
+    with translated_errors(target, "data folder", "REPRO_DATA"):
         print(make(name, files, target, TerminalProgress()))
 
 
@@ -174,12 +174,12 @@ def _ask(identifiers, places) -> None:
 def _fetched(wanted, target) -> int:
     """Load every offer, the others too where one fails; the greatest exit status of those that failed."""
     from repro.progress import TerminalProgress
-    from repro.store import translated
+    from repro.store import translated_errors
 
     failed: list[ReproError] = []
     for one in wanted.values():
         try:
-            with translated(target, "data folder", "REPRO_DATA"):
+            with translated_errors(target, "data folder", "REPRO_DATA"):
                 for path in one.load(target, TerminalProgress()):
                     print(path)
         except (BlockedError, DataError) as error:

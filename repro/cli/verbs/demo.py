@@ -105,11 +105,11 @@ def _real(cell, workspace) -> int:
     """Measure BM25 on SciFact and print it beside the published number."""
     from repro.api.selection import select
     from repro.cli.printing import table
-    from repro.report.grid import ours
+    from repro.report.grid import rounded_measurement
 
     compared = _measured(select(cell.id, workspace=workspace))
     [c] = compared
-    row = [cell.id, cell.column.measure, cell.printed.plain, ours(c) or "–", c.verdict.name]
+    row = [cell.id, cell.column.measure, cell.printed.plain, rounded_measurement(c) or "–", c.verdict.name]
     table("published beside measured", ["cell", "measure", "published", "measured", "verdict"], [row])
     print(c.verdict.why)
     return _status(compared)

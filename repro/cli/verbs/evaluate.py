@@ -5,7 +5,7 @@ import sys
 import click
 
 from repro.cli import completion
-from repro.cli.options import OF_FILE, scale_option, stated
+from repro.cli.options import OF_FILE, scale_option, stated_options
 from repro.errors import UsageError
 from repro.nn.encoder_conventions import CHOICES
 
@@ -89,7 +89,7 @@ def command(
     if (run is None) == (model is None):
         raise UsageError("give a RUN with --dataset, or --model with --table, and not both")
     if run is not None:
-        scaled = stated("scale_name") or OF_FILE in click.get_current_context().meta
+        scaled = stated_options("scale_name") or OF_FILE in click.get_current_context().meta
         if any((table, columns, row, query_model, scaled, set(chosen.values()) - {None})):
             raise UsageError("a RUN is scored by --dataset, --measure and --cell alone")
         return _run(run, dataset, measures, cells, as_json)

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from repro.cli.options import selecting
+from repro.cli.options import selection_options
 from repro.errors import UsageError
 
 
@@ -15,7 +15,7 @@ Examples:
   repro export PAPER --table 1 --to ro-crate -o DIR --license https://creativecommons.org/licenses/by/4.0/
   repro export PAPER --all --to every-eval-ever -o DIR --by "A Lab\"""",
 )
-@selecting
+@selection_options
 @click.option("--to", "form", type=click.Choice(["ro-crate", "every-eval-ever"]), required=True)
 @click.option("-o", "--output", metavar="DIR", required=True, help="A folder that is empty or not there yet.")
 @click.option("--license", "licence", metavar="URL", help="Of a deposit; without it none is stated.")

@@ -5,7 +5,7 @@ import sys
 import click
 
 from repro.cli import completion
-from repro.cli.options import scale_option, stated
+from repro.cli.options import scale_option, stated_options
 from repro.errors import UsageError
 
 
@@ -38,16 +38,16 @@ def command(what, annotate, schema, output, scale_name, store, results):
     """
     from pathlib import Path
 
-    from repro.exchange.run_export import exported
+    from repro.exchange.run_export import stored_run
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
-    if stated("schema") and not annotate:
+    if stated_options("schema") and not annotate:
         raise UsageError("--schema is of the header that --annotate writes; say that, or leave --schema out")
     if output == "":
         raise UsageError("-o was given an empty name; name a file, or leave -o out for standard output")
     workspace = Workspace.open(store, results)
-    chosen = exported(what, workspace.store, workspace.results, scale=scale(scale_name).name)
+    chosen = stored_run(what, workspace.store, workspace.results, scale=scale(scale_name).name)
     header = chosen.header(schema) if annotate else ""
     _write(header, chosen.path, Path(output) if output else None)
     if chosen.described:

@@ -21,11 +21,11 @@ def command(selection):
     from repro.api.comparisons import compare_selection
     from repro.judging.training_costs import training_hours
     from repro.report.drawing import draw_curves, draw_exhibits
-    from repro.store import translated
+    from repro.store import translated_errors
 
     compared, store = compare_selection(selection, new_tests=False), selection.workspace.store
     folder = selection.workspace.results.root / "figures" / selection.scale
-    with translated(selection.workspace.results.root, "results folder", "--results"):
+    with translated_errors(selection.workspace.results.root, "results folder", "--results"):
         folder.mkdir(parents=True, exist_ok=True)
         hours = training_hours(compared.plan, store)
         curves = draw_curves(compared, folder, hours=hours)

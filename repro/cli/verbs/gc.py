@@ -79,7 +79,7 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
         print("0 removed, 0 bytes" if yes else "0 could go, 0 bytes")
         return 0
     with progress.task("what nothing needs"):
-        waiting = slurm_jobs.waiting(workspace.store)
+        waiting = slurm_jobs.waiting_fingerprints(workspace.store)
         items = leftovers(workspace.store, known.fingerprints, keep_days=keep_days, waiting=waiting)
     _tell_of_trainings(items)
     gone = _removed(workspace.store, items) if yes else set(items)
@@ -97,12 +97,12 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
 def _removed(store, items) -> set:
     """Remove items, but those that a process, which may have begun since they were listed, is to read."""
     from repro.store.leftovers import remove_leftovers
-    from repro.store.underway import awaited, one_at_a_time
+    from repro.store.underway import awaited_inputs, one_at_a_time
 
     if not items:
         return set()
     with one_at_a_time(store.root):
-        read = awaited(store.root)
+        read = awaited_inputs(store.root)
         return remove_leftovers(store, [item for item in items if item.fingerprint not in read])
 
 
@@ -119,7 +119,7 @@ def _tell_of_trainings(items) -> None:
 def _finished(plans, store, *, keep_days: float, yes: bool) -> list:
     """The vectors of finished rows that went, or that could go, each with a line about it."""
     from repro.running.engines import slurm_jobs
-    from repro.running.kept_artefacts import finished
+    from repro.running.kept_artefacts import finished_vectors
     from repro.store import underway
     from repro.store.disk import size_on_disk
     from repro.store.leftovers import Leftover
@@ -127,16 +127,16 @@ def _finished(plans, store, *, keep_days: float, yes: bool) -> list:
 
     def queued() -> set[str]:
         lineage = Lineage(store.root)
-        return {read for job in slurm_jobs.waiting(store) for read in lineage.inputs(job)}
+        return {read for job in slurm_jobs.waiting_fingerprints(store) for read in lineage.inputs(job)}
 
     going = []
-    for node in finished(plans, store, keep_days=keep_days):
+    for node in finished_vectors(plans, store, keep_days=keep_days):
         path = store.root / node.stage / node.fingerprint
         item = Leftover("vectors", path, node.stage, node.fingerprint, size_on_disk(path))
         if yes:
             goes = underway.let_go(store, node, keep=queued)
         else:
-            goes = node.fingerprint not in underway.awaited(store.root) | queued()
+            goes = node.fingerprint not in underway.awaited_inputs(store.root) | queued()
         if _goes(item, goes):
             going.append(item)
     return going

@@ -33,7 +33,7 @@ def command(names, out, scale_name, store, results):
     from repro.running.plan import plan
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
-    from repro.store import translated
+    from repro.store import translated_errors
 
     if scale_name == "full":
         raise UsageError("--scale names what stands beside full scale; leave it out, or name a smaller one")
@@ -46,7 +46,7 @@ def command(names, out, scale_name, store, results):
         for name in ("full", scale_name)
     )
     folder = Path(out)
-    with translated(folder, "folder", "--out"):
+    with translated_errors(folder, "folder", "--out"):
         folder.mkdir(parents=True, exist_ok=True)
         pages = table_pages(full, rehearsal)
         for name, text in pages.items():

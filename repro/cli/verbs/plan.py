@@ -4,7 +4,14 @@ import sys
 
 import click
 
-from repro.cli.options import OF_FILE, discarding, scale_words, selecting, selecting_words, stated
+from repro.cli.options import (
+    OF_FILE,
+    disk_options,
+    scale_words,
+    selecting_words,
+    selection_options,
+    stated_options,
+)
 from repro.errors import UsageError
 from repro.store import make_writable
 
@@ -15,13 +22,13 @@ from repro.store import make_writable
     "  repro plan --all --gpu h100 --by table\n  repro plan PAPER --discard vectors --by row\n"
     "  repro plan PAPER --table 1 --to argo --image IMAGE --volume CLAIM > workflow.yaml",
 )
-@selecting
+@selection_options
 @click.option("--gpu", metavar="NAME", help="Tell hours of this GPU, v100 to rtx4090, not of this machine.")
 @click.option(
     "--by", type=click.Choice(("stage", "table", "row")), help="A line for each instead of a line a node."
 )
 @click.option("--summary", is_flag=True, help="The same as --by stage.")
-@discarding
+@disk_options
 @click.option("--json", "as_json", is_flag=True, help="One object per node.")
 @click.option("--to", type=click.Choice(("argo",)), help="Write it as a workflow of Kubernetes instead.")
 @click.option("--image", metavar="IMAGE", help="The image of its containers, which has repro.")
@@ -69,10 +76,10 @@ def _check(summary: bool, by: str | None, as_json: bool, *, elsewhere: str) -> N
     Args:
         elsewhere: the option by which no plan is shown, if any.
     """
-    shown = stated("gpu", "by", "summary", "discard", "max_disk", "as_json")
+    shown = stated_options("gpu", "by", "summary", "discard", "max_disk", "as_json")
     if elsewhere and shown:
         raise UsageError(f"{shown[0]} is of the plan that is shown, which {elsewhere} does not; leave it out")
-    if elsewhere != "--to" and (written := stated("image", "volume", "site", "shards")):
+    if elsewhere != "--to" and (written := stated_options("image", "volume", "site", "shards")):
         raise UsageError(f"{written[0]} is of the workflow that --to argo writes; say that, or leave it out")
     if (summary or by) and as_json:
         raise UsageError("--by is for people and --json lists every node; give one of them")

@@ -2,7 +2,7 @@
 
 import click
 
-from repro.cli.options import selecting
+from repro.cli.options import selection_options
 
 
 @click.command(
@@ -12,7 +12,7 @@ from repro.cli.options import selecting
     "  repro push backbones PAPER --scale small --only 3f2a…",
 )
 @click.argument("destination", metavar="DEST")
-@selecting
+@selection_options
 @click.option("--inputs", is_flag=True, help="Everything below the scores, too: runs, models, collections.")
 @click.option(
     "--only", multiple=True, metavar="FINGERPRINT", help="Only this artefact of them, by its first digits."
@@ -25,9 +25,9 @@ def command(selection, destination, inputs, only):
     command continues.
     """
     from repro.cli.printing import show_transfer
-    from repro.exchange.artefacts import chosen, send
+    from repro.exchange.artefacts import chosen_nodes, send
     from repro.progress import TerminalProgress
 
     plan, store = selection.plan(), selection.workspace.store
-    nodes = chosen(plan, inputs=inputs, only=only)
+    nodes = chosen_nodes(plan, inputs=inputs, only=only)
     return show_transfer(send(plan, nodes, store, destination, progress=TerminalProgress()))

@@ -3,7 +3,7 @@
 import click
 
 from repro.cli import completion
-from repro.cli.options import stated
+from repro.cli.options import stated_options
 from repro.errors import UsageError
 
 MOST = 10  # of --decisive
@@ -60,5 +60,5 @@ def command(names, cells, tables, kind, decisive, gpu, citations, as_json):
 
 
 def _check_gpu(*, shown: bool) -> None:
-    if stated("gpu") and not shown:
+    if stated_options("gpu") and not shown:
         raise UsageError("--gpu tells hours in the table of --decisive; say that alone, or leave --gpu out")

@@ -30,7 +30,7 @@ def command(selection, as_json):
     from repro.cli.printing import emit_json
     from repro.cli.rehearsals import as_plain, show_rehearsal
     from repro.progress import TerminalProgress
-    from repro.running.cost.rehearsals import keep
+    from repro.running.cost.rehearsals import keep_times
     from repro.running.rehearsal import rehearse
     from repro.store import make_writable
 
@@ -42,7 +42,7 @@ def command(selection, as_json):
     for note in plan.scale.notes:
         progress.note(note)
     rehearsal = rehearse(whole, plan, store, progress)
-    kept = keep(rehearsal.nodes, store)
+    kept = keep_times(rehearsal.nodes, store)
     if as_json:
         emit_json(as_plain(rehearsal))
     else:

@@ -49,7 +49,7 @@ def _show(known, as_json: bool) -> int:
     from repro.cli.printing import emit_json, say, table
     from repro.judging.reported import HOW, report_as_json
     from repro.judging.reproduction.nearness import COUNTS, nearnesses
-    from repro.judging.reproduction.quantities import joined
+    from repro.judging.reproduction.quantities import join_quantities
 
     if as_json:
         emit_json([{"cell": id, **report_as_json(one)} for id, made in known.items() for one in made])
@@ -58,7 +58,7 @@ def _show(known, as_json: bool) -> int:
         say("nobody is known to report a value of these cells; --searches tells where was looked")
         return 0
     _cells(known)
-    lines = [line for line in nearnesses(joined(known)) if line.by in ("all", *HOW.values())]
+    lines = [line for line in nearnesses(join_quantities(known)) if line.by in ("all", *HOW.values())]
     rows = [
         [line.kind if line.by == "all" else f"– {line.by}", *map(str, line.counts), f"{line.size:.2f}"]
         for line in lines
@@ -103,9 +103,9 @@ def _write(out: str) -> int:
 
     from repro.report.reproduction.content import document
     from repro.report.reproduction.files import write
-    from repro.store import translated
+    from repro.store import translated_errors
 
-    with translated(Path(out), "folder", "--out"):
+    with translated_errors(Path(out), "folder", "--out"):
         files = write(document(), Path(out))
     print(f"{len(files)} files in {out}; open {Path(out) / 'reported.html'}")
     return 0
@@ -113,12 +113,12 @@ def _write(out: str) -> int:
 
 def _cells(known) -> None:
     from repro.cli.printing import table
-    from repro.judging.reported import HOW, readable, reported
+    from repro.judging.reported import HOW, reported_values, rounded_report
 
     rows = []
     for made in known.values():
-        of_cell = reported(made[0].cell)
-        least, most = (readable(end, of_cell.cell) for end in of_cell.span)
+        of_cell = reported_values(made[0].cell)
+        least, most = (rounded_report(end, of_cell.cell) for end in of_cell.span)
         near = of_cell.closest
         told = f"{of_cell.shown} ({near.source.name}, {HOW[near.report.how.start]})"
         published = of_cell.cell.printed.plain
@@ -129,9 +129,11 @@ def _cells(known) -> None:
 
 def _show_drawn(known, draw: int, seed: int, as_json: bool) -> int:
     from repro.cli.printing import emit_json, table
-    from repro.judging.report_draw import drawn
+    from repro.judging.report_draw import draw_reports
 
-    objects = [one.as_json() for one in drawn((one for made in known.values() for one in made), draw, seed)]
+    objects = [
+        one.as_json() for one in draw_reports((one for made in known.values() for one in made), draw, seed)
+    ]
     if as_json:
         emit_json(objects)
         return 0

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import click
 
-from repro.cli.options import discarding, selecting, selecting_words
+from repro.cli.options import disk_options, selecting_words, selection_options
 from repro.errors import UsageError
 from repro.running.engines.site import Site
 from repro.running.engines.site import site as read_site
@@ -31,7 +31,7 @@ Examples:
   repro run PAPER --table 1 --engine slurm --shards 8 --nodes 2
   repro run --all --discard vectors --max-disk 1TB""",
 )
-@selecting
+@selection_options
 @click.option(
     "--engine",
     type=click.Choice(tuple(ENGINES)),
@@ -54,7 +54,7 @@ Examples:
 @click.option("--nodes", type=int, metavar="N", help="Machines of a training, of the engine slurm.")
 @click.option("--max-gpu-hours", "budget", type=float, metavar="H", help="Stop planning at this budget.")
 @click.option("--gpu", metavar="NAME", help="Count hours of this GPU, v100 to rtx4090, not of this machine.")
-@discarding
+@disk_options
 @click.option("--dry-run", is_flag=True, help="Only show the plan.")
 @click.option("--rebuild", is_flag=True, help="Discard damaged artefacts and build them again.")
 @click.option(

@@ -15,7 +15,7 @@ def command(selection, as_json):
     from repro.api.comparisons import compare_selection
     from repro.cli.printing import emit_json, table
     from repro.judging.plain_values import cell_as_json
-    from repro.judging.summary import stand_ins, summarised
+    from repro.judging.summary import stand_ins, summarise
     from repro.running.provenance import origins
 
     compared, store = compare_selection(selection, new_tests=False), selection.workspace.store
@@ -26,7 +26,7 @@ def command(selection, as_json):
         return emit_json([cell_as_json(c) | by_cell[c.cell.id] for c in comparison.cells])
     rows = []
     for names, cells in comparison.by_table().items():
-        counted = summarised(cells)
+        counted = summarise(cells)
         verdicts = ", ".join(f"{number} {name}" for name, number in counted.verdicts.items())
         done = f"{counted.measured}/{counted.cells}"
         rows.append([*names, done, str(counted.measurements), str(counted.imported or "–"), verdicts])

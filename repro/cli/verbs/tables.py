@@ -33,12 +33,14 @@ def command(selection, out, document, two_column, reported):
     from repro.api.comparisons import compare_selection
     from repro.judging.study_scores import write_scores
     from repro.report.table_files import table_texts, tables_document, write_tables
-    from repro.store import translated
+    from repro.store import translated_errors
 
     compared, workspace = compare_selection(selection, new_tests=False), selection.workspace
     comparison, plan, results = compared.comparison, compared.plan, workspace.results
     folder = Path(out) if out else results.root / "tables" / selection.scale
-    with translated(*((folder, "folder", "--out") if out else (results.root, "results folder", "--results"))):
+    with translated_errors(
+        *((folder, "folder", "--out") if out else (results.root, "results folder", "--results"))
+    ):
         store = workspace.store
         options = {"seeds": selection.seeds, "two_column": two_column, "reported": reported}
         options["results"] = results

@@ -35,7 +35,7 @@ def in_id_order(documents: Sequence[Document]) -> tuple[Document, ...]:
     return tuple(sorted(documents, key=lambda document: int(document.id)))
 
 
-def graded(
+def graded_judgements(
     query: str,
     asked: Mapping[str, Concept],
     world: Mapping[str, Sequence[Deed]],

@@ -7,7 +7,7 @@ could learn whom it is never asked for in training, and would rank all that is r
 from collections.abc import Sequence
 
 from repro.datasets.records import Document, Judgement, Query
-from repro.datasets.tiny.collection import Collection, Topics, graded, in_id_order, shuffled_ids
+from repro.datasets.tiny.collection import Collection, Topics, graded_judgements, in_id_order, shuffled_ids
 from repro.datasets.tiny.draw import Draw
 from repro.datasets.tiny.telling import TALES, ask, tell
 from repro.datasets.tiny.world import SHORT_DEED, Deed, deeds, people, question
@@ -126,5 +126,5 @@ def _judged(
     for number, (_, deed) in enumerate(targets, first):
         asked = question(draw, deed, world, sizes=sizes)
         queries.append(Query(str(number), ask(asked, draw, keywords=KEYWORDS)))
-        judgements += graded(str(number), asked, told, draw, top=3, others=8)
+        judgements += graded_judgements(str(number), asked, told, draw, top=3, others=8)
     return Topics(tuple(queries), tuple(judgements))

@@ -1,7 +1,7 @@
 """tiny/beir and the two forums of tiny/cqadupstack: evaluation without training, other kinds of text."""
 
 from repro.datasets.records import Document, Judgement, Query
-from repro.datasets.tiny.collection import Collection, Topics, graded, in_id_order, shuffled_ids
+from repro.datasets.tiny.collection import Collection, Topics, graded_judgements, in_id_order, shuffled_ids
 from repro.datasets.tiny.draw import Draw
 from repro.datasets.tiny.telling import HEADLINE, POST, TITLES, ask, fill, tell
 from repro.datasets.tiny.world import deeds, people, question
@@ -24,7 +24,9 @@ def beir() -> Collection:
     for number, deed in enumerate(draw.sample(world[15:], 45), 5001):
         asked = question(draw, deed, world, sizes=(3, 4))
         queries.append(Query(str(number), ask(asked, draw, keywords=0.2)))
-        judgements += graded(str(number), asked, {id: (d,) for id, d in told.items()}, draw, top=2, others=6)
+        judgements += graded_judgements(
+            str(number), asked, {id: (d,) for id, d in told.items()}, draw, top=2, others=6
+        )
     for again, original in zip(ids[len(world) :], ids[:15], strict=True):
         queries.append(Query(again, documents[again].text))
         judgements.append(Judgement(again, original, 2))

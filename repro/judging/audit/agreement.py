@@ -25,23 +25,23 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
         for cell in numeric_cells(source):
             if cell.column.dataset and cell.column.measure:
                 of_it = configurations.setdefault(notes.configuration(cell), {})
-                of_it.setdefault(scored(cell), []).append(cell)
+                of_it.setdefault(dataset_and_measure(cell), []).append(cell)
     for name, by_measure in configurations.items():
         unlike = {key: cells for key, cells in by_measure.items() if _disagree(cells)}
         if unlike:
             yield _finding(name, unlike)
 
 
-def scored(cell: Cell) -> Scored:
+def dataset_and_measure(cell: Cell) -> Scored:
     """The data set and measure of a cell; success counts as recall, under whose name it is published."""
     return cell.column.dataset, cell.column.measure.replace(_SUCCESS, "R@")
 
 
 def _disagree(cells: list[Cell]) -> bool:
-    return any(differ(a, b) for a, b in combinations(cells, 2))
+    return any(numbers_differ(a, b) for a, b in combinations(cells, 2))
 
 
-def differ(a: Cell, b: Cell) -> bool:
+def numbers_differ(a: Cell, b: Cell) -> bool:
     """Whether two published numbers cannot be one.
 
     Those of equal precision are compared by their digits, others differ where their roundings part.
@@ -81,7 +81,9 @@ def _finding(configuration: str, unlike: dict[Scored, list[Cell]]) -> Finding:
 
 
 def _is_misquoted(cell: Cell, makers: list[Cell]) -> bool:
-    return any(scored(cell) == scored(m) and differ(cell, m) for m in makers)
+    return any(
+        dataset_and_measure(cell) == dataset_and_measure(m) and numbers_differ(cell, m) for m in makers
+    )
 
 
 def _is_run_again(cells: list[Cell]) -> bool:

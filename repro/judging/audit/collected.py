@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from repro.judging.audit.agreement import disagreements
-from repro.judging.audit.findings import Finding, ordered, told_once
+from repro.judging.audit.findings import Finding, sort_findings, told_once
 from repro.judging.audit.namesakes import conventions, namesakes
 from repro.judging.audit.notes import Notes, notes, notes_of
 from repro.judging.audit.reference_findings import of_references, other_numbers
@@ -23,7 +23,7 @@ def audit(sources: list[Paper]) -> list[Finding]:
     every = {source.name: source for source in (*papers().values(), *sources)}
     explained = [f.explained(known.explanation(f.places)) for f in each(list(every.values()), known)]
     names = {source.name for source in sources}
-    return ordered([f for f in told_once(explained, known.facts) if names & _papers(f)])
+    return sort_findings([f for f in told_once(explained, known.facts) if names & _papers(f)])
 
 
 def each(sources: list[Paper], known: Notes) -> Iterator[Finding]:

@@ -71,7 +71,7 @@ class Finding:
         return asdict(self) | {"places": list(self.places), "values": list(self.values)}
 
 
-def ordered(findings: list[Finding]) -> list[Finding]:
+def sort_findings(findings: list[Finding]) -> list[Finding]:
     """The findings by paper, severity, kind and place."""
     return sorted(findings, key=lambda f: (f.paper, SEVERITIES.index(f.severity), f.kind, f.places, f.says))
 

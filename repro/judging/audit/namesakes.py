@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import combinations, product
 
-from repro.judging.audit.agreement import Scored, differ, scored
+from repro.judging.audit.agreement import Scored, dataset_and_measure, numbers_differ
 from repro.judging.audit.findings import Finding
 from repro.judging.audit.notes import Notes
 from repro.manifest.cells import Cell, numeric_cells
@@ -20,7 +20,7 @@ def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
     """
     by_system: dict[str, Values] = {}
     for cell in _of_others(sources):
-        of_it = by_system.setdefault(cell.row.system, {}).setdefault(scored(cell), {})
+        of_it = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})
         of_it.setdefault(cell.paper.name, []).append(cell)
     for system, values in by_system.items():
         apart = {key: cells for key, by_paper in values.items() if (cells := _apart(by_paper, notes))}
@@ -46,7 +46,7 @@ def _apart(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
     cells: dict[str, Cell] = {}
     for one, other in combinations(by_paper.values(), 2):
         compared = {notes.configuration(c) for c in one} & {notes.configuration(c) for c in other}
-        if not compared and all(differ(a, b) for a, b in product(one, other)):
+        if not compared and all(numbers_differ(a, b) for a, b in product(one, other)):
             cells |= {c.id: c for c in (*one, *other)}
     return list(cells.values())
 
@@ -79,10 +79,10 @@ def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell,
     """Cells of one configuration, data set and measure with the same number in both papers."""
     known: dict[tuple, list[Cell]] = {}
     for cell in _retrieval([one]):
-        known.setdefault((notes.configuration(cell), scored(cell)), []).append(cell)
+        known.setdefault((notes.configuration(cell), dataset_and_measure(cell)), []).append(cell)
     for cell in _retrieval([other]):
-        for equal in known.get((notes.configuration(cell), scored(cell)), ()):
-            if not differ(equal, cell):
+        for equal in known.get((notes.configuration(cell), dataset_and_measure(cell)), ()):
+            if not numbers_differ(equal, cell):
                 yield equal, cell
 
 

@@ -111,7 +111,7 @@ class Reference:
     reading: str = ""
 
 
-def listed(source: Paper) -> Iterator[Reference]:
+def paper_references(source: Paper) -> Iterator[Reference]:
     """Every pointer of a paper, a line for each thing that it points at, then its reference list."""
     known = references_of(source)
     for pointer in known.pointers:

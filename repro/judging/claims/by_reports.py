@@ -9,9 +9,9 @@ from functools import partial
 from repro.judging.claims.measures import UNTESTED
 from repro.judging.claims.places import Places
 from repro.judging.claims.statements import Judgement, Statement
-from repro.judging.reported import HOW, STARTS, report_as_json, reported
+from repro.judging.reported import HOW, STARTS, report_as_json, reported_values
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import MissingNumber, shown
+from repro.manifest.claim_expressions import MissingNumber, format_value
 from repro.manifest.decimals import half_unit
 from repro.manifest.reports import CellReport
 
@@ -37,7 +37,7 @@ class ClosestReports:
 
     def of(self, cell: Cell) -> CellReport:
         """The report that counts. Raises NoNumber where there is none."""
-        known = reported(cell)
+        known = reported_values(cell)
         made = [one for one in known.reports if one.report.how.start in self.starts] if known else []
         if not made:
             raise MissingNumber(f"nobody is known to report {cell.id}")
@@ -52,7 +52,7 @@ class ClosestReports:
     def told(self, cell: Cell) -> str:
         """The value, four digits after the point at most, with how it was made. Raises NoNumber."""
         made = self.of(cell)
-        return f"{shown(made.value)} ({made.report.how.start})"
+        return f"{format_value(made.value)} ({made.report.how.start})"
 
     def check_order(self, one: Cell, other: Cell) -> None:
         """Raise NoNumber where two values of unlike decimals are one number at the coarser rounding."""

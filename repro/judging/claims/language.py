@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from repro.evaluation.means import unpaired
-from repro.judging.claims.orders import Listed, listed
+from repro.evaluation.means import unpaired_t_test
+from repro.judging.claims.orders import Listed, as_columns
 from repro.judging.claims.relations import Relations
 from repro.manifest.arithmetic import rounded
-from repro.manifest.claim_expressions import FUNCTIONS, MissingNumber, shown
+from repro.manifest.claim_expressions import FUNCTIONS, MissingNumber, format_value
 from repro.manifest.decimals import decimals_of
 
 
@@ -52,7 +52,7 @@ class Language(Relations):
     def student(self, rows: list[str], others: list[str], column: str) -> float:
         """p of Student's t-test between two groups of rows, such as runs with several seeds each."""
         groups = [[float(self.v(f"{row}/{column}")) for row in group] for group in (rows, others)]
-        test = unpaired(*groups)
+        test = unpaired_t_test(*groups)
         if test is None:
             raise MissingNumber("without a variance over the runs there is no test")
         self.tests.append(test.p)
@@ -86,11 +86,13 @@ class Language(Relations):
             holds = target in rounded(Decimal(x), decimals)
         else:
             holds = abs(x - float(target)) <= 0.5 * 10**-decimals
-        return self._fits(holds, f"{shown(x)} does not round to {text}")
+        return self._fits(holds, f"{format_value(x)} does not round to {text}")
 
     def about(self, x, text: str, by) -> bool:
         """Whether x is within ``by`` of the text's number."""
-        return self._fits(abs(x - self.number(text)) <= by, f"{shown(x)} is not within {shown(by)} of {text}")
+        return self._fits(
+            abs(x - self.number(text)) <= by, f"{format_value(x)} is not within {format_value(by)} of {text}"
+        )
 
     # ranks and courses
 
@@ -122,7 +124,7 @@ class Language(Relations):
         return top[0] if len(top) == 1 else None
 
     def _tell(self, number):
-        self.seen.append(shown(number))
+        self.seen.append(format_value(number))
         return number
 
     def _fits(self, holds: bool, reason: str) -> bool:
@@ -132,7 +134,7 @@ class Language(Relations):
 
     def _standings(self, row: str, columns: Listed, among: list[str] | None) -> tuple[int, int]:
         ahead, tied = [], []
-        for column in listed(columns):
+        for column in as_columns(columns):
             pairs = self._rivals(row, column, among)
             orders = [self.order(*pair) for pair in pairs]
             if not orders:
@@ -143,7 +145,7 @@ class Language(Relations):
             elif min(orders) == 0:
                 tied.append(f"{column} (with {', '.join(equals)})")
         told = f"; tied in {', '.join(tied)}" if tied else ""
-        self.seen.append(f"strictly best in {len(ahead)} of {len(listed(columns))}{told}")
+        self.seen.append(f"strictly best in {len(ahead)} of {len(as_columns(columns))}{told}")
         return len(ahead), len(tied)
 
     def _monotonic(self, paths: list[str], sign: int) -> bool:

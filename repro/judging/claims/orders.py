@@ -40,7 +40,7 @@ class Orders:
     def _pairs(self, a: str, b: str, columns: Listed | None) -> list[Pair]:
         if columns is None:
             return [(self.places.cell(a), self.places.cell(b))]
-        return [(self.places.cell(f"{a}/{c}"), self.places.cell(f"{b}/{c}")) for c in listed(columns)]
+        return [(self.places.cell(f"{a}/{c}"), self.places.cell(f"{b}/{c}")) for c in as_columns(columns)]
 
     def _rivals(self, row: str, columns: Listed, among: list[str] | None) -> list[Pair]:
         """The row's cells beside those of the others in which the paper has a number."""
@@ -87,6 +87,6 @@ def has_number(cell: Cell) -> bool:
     return cell.is_numeric or cell.is_unpublished
 
 
-def listed(columns: Listed) -> list[str]:
+def as_columns(columns: Listed) -> list[str]:
     """The columns as a list, where one alone may stand for itself."""
     return [columns] if isinstance(columns, str) else columns

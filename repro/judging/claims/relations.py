@@ -5,7 +5,7 @@ from itertools import combinations
 
 from repro.errors import unknown
 from repro.judging.claims.measures import FAILS, HOLDS
-from repro.judging.claims.orders import RELATIONS, Listed, Orders, has_number, listed
+from repro.judging.claims.orders import RELATIONS, Listed, Orders, as_columns, has_number
 from repro.manifest.cells import Cell
 from repro.manifest.claim_expressions import MissingNumber
 
@@ -33,7 +33,7 @@ class Relations(Orders):
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
         """Whether no two rows stand in one order and those in their places among ``others`` in the other."""
-        turned = [self._is_turned(*four, c) for c in listed(columns) for four in _fours(rows, others)]
+        turned = [self._is_turned(*four, c) for c in as_columns(columns) for four in _fours(rows, others)]
         return not any(turned)
 
     def significantly_above(self, a: str, b: str, columns: Listed | None = None) -> bool:

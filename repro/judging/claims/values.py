@@ -7,7 +7,7 @@ from typing import Protocol
 
 from repro.judging.compared import Comparison
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import MissingNumber, shown
+from repro.manifest.claim_expressions import MissingNumber, format_value
 from repro.running.plan import Plan
 from repro.store import Store
 
@@ -109,7 +109,7 @@ class MeasuredValues:
 
     def told(self, cell: Cell) -> str:
         """The mean with four digits after the point at most."""
-        return shown(self.number(cell))
+        return format_value(self.number(cell))
 
     def check_order(self, one: Cell, other: Cell) -> None:
         """Nothing: means are known in full."""

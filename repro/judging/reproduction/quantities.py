@@ -98,10 +98,10 @@ class Quantity:
 
 def quantities() -> list[Quantity]:
     """Every quantity that somebody reports, by system. Raises ManifestError for a bad file."""
-    return joined(reports())
+    return join_quantities(reports())
 
 
-def joined(known: Mapping[str, Sequence[CellReport]]) -> list[Quantity]:
+def join_quantities(known: Mapping[str, Sequence[CellReport]]) -> list[Quantity]:
     """The quantities of reports by cell: cells that share a report are of one."""
     group = {cell: cell for cell in known}
 
@@ -124,18 +124,18 @@ def _quantity(of_cells: Sequence[Sequence[CellReport]]) -> Quantity:
     cells = tuple(on[0].cell for on in of_cells)
     entries = {id(made.report): Entry(made) for on in reversed(of_cells) for made in reversed(on)}
     systems = Counter(system_of(cell) for cell in cells)
-    system = max(systems, key=lambda name: (name in sought(), len(tables_of().get(name, ())), name))
+    system = max(systems, key=lambda name: (name in searched_systems(), len(tables_of().get(name, ())), name))
     return Quantity(system, cells, tuple(reversed(entries.values())))
 
 
 def system_of(cell: Cell) -> str:
     """The system of a cell; of a row that is a stage or an ablation, that of its group, where it is one."""
     own, group = cell.row.system, cell.row.group or ""
-    return group if own not in sought() and group in sought() else own
+    return group if own not in searched_systems() and group in searched_systems() else own
 
 
 @kept_with_papers
-def sought() -> frozenset[str]:
+def searched_systems() -> frozenset[str]:
     """The systems for which a search is written down."""
     return frozenset(search.id for of_folder in searches().values() for search in of_folder)
 

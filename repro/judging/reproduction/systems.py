@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from repro.judging.reproduction.quantities import label_of, published_cells, sought, system_of
+from repro.judging.reproduction.quantities import label_of, published_cells, searched_systems, system_of
 from repro.manifest.cells import Cell
 from repro.manifest.reports import CellReport, Search, reports, searches
 
@@ -67,4 +67,6 @@ def systems() -> list[System]:
         System(name, tuple(own), tuple(r for cell in own for r in known.get(cell.id, ())), looked.get(name))
         for name, own in cells.items()
     ]
-    return sorted(made, key=lambda system: (system.id not in sought(), system.label.lower(), system.id))
+    return sorted(
+        made, key=lambda system: (system.id not in searched_systems(), system.label.lower(), system.id)
+    )

@@ -8,14 +8,14 @@ from repro.graph import Node, canonical
 from repro.judging.settings.nodes import (
     PlannedRow,
     at_path,
-    begins,
     begins_path,
+    lies_within,
     parameters,
     planned_alike,
     planned_rows,
 )
 from repro.judging.settings.parameter import FAILURE, NO_PARAMETER, CheckedParameter, is_setting, of_cells
-from repro.judging.settings.values import ExpectedValue, ExpectedValues, published
+from repro.judging.settings.values import ExpectedValue, ExpectedValues, published_value
 from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.settings import Setting, StatedValue, Step
@@ -80,7 +80,7 @@ def _stated_by_itself(source: Paper, of_rows: Iterable[CheckedParameter]) -> Ite
     claimed = {item.cell for item in of_rows}
     for item in source.settings.elsewhere:
         claimed.add(item.cell)
-        value = published(item, source.name)
+        value = published_value(item, source.name)
         yield CheckedParameter(
             row=item.cell or source.name,
             step="",
@@ -150,7 +150,7 @@ def _where(stated: StatedValue) -> str:
 
 def _published(setting: Setting, row: str) -> Any:
     try:
-        return published(setting, row)
+        return published_value(setting, row)
     except ReproError:  # the failure says so
         return None
 
@@ -187,7 +187,7 @@ def _idle(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[CheckedPara
     for step in steps:
         for place in step.rows:
             alone = step.model_copy(update={"rows": (place,)})
-            near = [row for row in rows if begins(row.id, (place,)) or begins(place, (row.id,))]
+            near = [row for row in rows if lies_within(row.id, (place,)) or lies_within(place, (row.id,))]
             if not any(row.of_step(alone) for row in near):
                 says = "no planned node is what the step describes; correct its rows or its nodes"
                 yield CheckedParameter(place, step.id, step.nodes.stage if step.nodes else "", "", says=says)

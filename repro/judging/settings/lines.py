@@ -34,7 +34,7 @@ def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParamete
     return steps
 
 
-def merged(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
+def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
     """The fields of ``HEAD``; rows of which the same is true share a line."""
     lines: dict[tuple[str, ...], list[str]] = {}
     for item in items:

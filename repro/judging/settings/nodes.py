@@ -43,7 +43,7 @@ class PlannedRow:
     def _covered(self, places: tuple[str, ...]) -> list[Node]:
         """The nodes of the cells that lie in places, each once."""
         if places not in self._in_places:
-            cells = (nodes for cell, nodes in self.nodes.items() if begins(cell, places))
+            cells = (nodes for cell, nodes in self.nodes.items() if lies_within(cell, places))
             self._in_places[places] = _distinct(cells)
         return self._in_places[places]
 
@@ -80,9 +80,11 @@ def planned_rows(source: Paper, place: str = "", machine: Machine | None = None)
 def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
     """The plan at full of the cells and exhibits of some places."""
     tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
-    measured = [cell for cell in cells_of(source, tables) if is_measured(cell) and begins(cell.id, places)]
+    measured = [
+        cell for cell in cells_of(source, tables) if is_measured(cell) and lies_within(cell.id, places)
+    ]
     cells = [cell for cell in measured if cell.row.role != "reference"]
-    shown = [item for item in exhibits((source.name,), ()) if begins(item.id, places)]
+    shown = [item for item in exhibits((source.name,), ()) if lies_within(item.id, places)]
     return plan(cells, scale=scale("full"), machine=machine, exhibits=shown)
 
 
@@ -97,7 +99,7 @@ def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[s
                 yield identifier, seen[place].id
 
 
-def begins(identifier: str, places: Iterable[str]) -> bool:
+def lies_within(identifier: str, places: Iterable[str]) -> bool:
     """Whether a cell, row or exhibit lies in one of the places: its table, its row, itself."""
     return not _beginnings(identifier, "/").isdisjoint(places)
 

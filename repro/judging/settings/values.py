@@ -38,7 +38,7 @@ class ExpectedValue:
         return {_comparable(value) for value in wanted} == {_comparable(value) for value in planned}
 
 
-def published(stated: StatedValue, row: str) -> Any:
+def published_value(stated: StatedValue, row: str) -> Any:
     """The published value for a row; None where nothing, or "not applicable", is published."""
     value = stated.published
     if value is None and stated.cell:
@@ -72,7 +72,7 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
         readings: those that the row rests on, by id.
     """
     try:
-        stated = published(setting, row)
+        stated = published_value(setting, row)
         filled, offered = _of_reading(setting.reading, readings) if setting.reading else (None, [])
     except ReproError as error:
         return ExpectedValue(fault=str(error))

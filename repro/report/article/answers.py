@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from repro.judging.study_answers import Answer, deciding, of_means, tested
+from repro.judging.study_answers import Answer, of_means, primary_column, tested_answer
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.papers import Paper, papers
 from repro.manifest.schema import Column
@@ -12,7 +12,7 @@ from repro.manifest.study_pointers import StudyPointer, study_pointer
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
 from repro.report.markdown import table as markdown_table
-from repro.report.study_words import begun_large, label
+from repro.report.study_words import capitalised, label
 
 HEADS = ("what the paper says", "two rows of this study", "measured here")
 HOW = (
@@ -34,7 +34,7 @@ def _answers(results: StudyResults) -> str:
         return "No claim or reading of a paper points at a comparison of this study."
     rows, before, columns = [], "", {}
     for says, pointer in pointing:
-        column = deciding(results.source, results.table(pointer.table))
+        column = primary_column(results.source, results.table(pointer.table))
         columns[column.label] = None
         compared = f"Table {pointer.table}: {_compared(results, pointer)}"
         rows.append(["the same" if says == before else says, compared, _measured(results, pointer)])
@@ -55,7 +55,7 @@ def _pointing(source: Paper) -> Iterator[tuple[str, StudyPointer]]:
             for pointer in map(study_pointer, stated.study):
                 if pointer.study == source.name:
                     place = f"{stated.where}; `{paper.name}/{stated.id}`"
-                    yield f"{begun_large(says)} ({place})", pointer
+                    yield f"{capitalised(says)} ({place})", pointer
 
 
 def _compared(results: StudyResults, pointer: StudyPointer) -> str:
@@ -67,8 +67,8 @@ def _compared(results: StudyResults, pointer: StudyPointer) -> str:
 def _measured(results: StudyResults, pointer: StudyPointer) -> str:
     """The difference with its interval, and the verdict beside the order that the paper states."""
     table = results.table(pointer.table)
-    column = deciding(results.source, table)
-    found = tested(results.study(pointer.table), pointer, column, scale=results.scale)
+    column = primary_column(results.source, table)
+    found = tested_answer(results.study(pointer.table), pointer, column, scale=results.scale)
     if found is not None:
         return f"{_points(found)}: {found.verdict}{AS_STATED[found.as_stated]}"
     cells = (results.cell(f"{pointer.table}/{row}/{column.id}") for row in (pointer.row, pointer.other))
@@ -90,7 +90,7 @@ def _orders(results: StudyResults, table: str) -> str:
     Of the pairs in which every row is compared with every other, in the column that decides.
     """
     study = results.study(table)
-    column = deciding(results.source, study.table)
+    column = primary_column(results.source, study.table)
     families = [f for f in study.analysis.families if f.rows and f.against is None]
     lines, apart = [], []
     for row, other in (pair for family in families for pair in family.pairs):

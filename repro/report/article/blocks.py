@@ -11,7 +11,7 @@ from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
 from repro.report.article.words import value
 from repro.report.markdown import table as markdown_table
-from repro.report.study_words import begun_large, briefly
+from repro.report.study_words import capitalised, shortened_note
 from repro.report.table_files import table_texts
 from repro.store.results import Record
 
@@ -35,7 +35,7 @@ def _table(results: StudyResults, identifier: str) -> str:
     """The table as ``repro tables`` writes it; its differences are folded, and notes stand once."""
     table = results.table(identifier)
     if all(c.measured is None for c in _cells(results, identifier)):
-        return f"**Table {identifier}.** {begun_large(table.about)}. This table is {NOT_MEASURED}."
+        return f"**Table {identifier}.** {capitalised(table.about)}. This table is {NOT_MEASURED}."
     if not results.study(identifier).entries:
         return _means(results, table)
     files = table_texts(
@@ -48,11 +48,11 @@ def _table(results: StudyResults, identifier: str) -> str:
     text = next(f.text for f in files if f.name == f"{results.source.name}-table{identifier}.md")
     text = text.partition("\n")[2].strip()  # its title is the article's
     if results.explained not in ("", identifier):
-        text = briefly(text, results.study(identifier), explained=results.explained)
+        text = shortened_note(text, results.study(identifier), explained=results.explained)
     scores, _, rest = text.partition("\n## ")
     lower = re.sub("^##", "####", f"## {rest}", flags=re.MULTILINE)  # below the sections of the page
     folded = _folded(f"Table {identifier}: every comparison, variances and power", lower) if rest else ""
-    return f"**Table {identifier}.** {begun_large(scores.strip())}\n\n{folded}".strip()
+    return f"**Table {identifier}.** {capitalised(scores.strip())}\n\n{folded}".strip()
 
 
 def _means(results: StudyResults, table: Table) -> str:
@@ -64,7 +64,7 @@ def _means(results: StudyResults, table: Table) -> str:
         for row in table.rows
     ]
     lines = [f"| {' | '.join(line)} |" for line in (head, rule, *rows)]
-    told = f"**Table {table.id}.** {begun_large(table.about)}. Unit: {table.unit}."
+    told = f"**Table {table.id}.** {capitalised(table.about)}. Unit: {table.unit}."
     return "\n".join([told, "", *lines, "", MEANS_ONLY])
 
 

@@ -15,7 +15,7 @@ from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
 from repro.report.figures.line_panels import Lines, Place, line_panels
 from repro.report.size_trends import markdown, panel_trends
-from repro.report.study_words import begun_large
+from repro.report.study_words import capitalised
 
 SETTINGS = "Learning curves, one setting at a time"
 TITLE = 28  # letters in a line above one of several panels
@@ -52,7 +52,7 @@ def _chosen(results: StudyResults, figures: Sequence[str]) -> list[Figure]:
 
 def _about(figures: Sequence[Figure]) -> str:
     """Say what a picture of one figure is about; of several the panels say it."""
-    return "" if figures[1:] else f"{begun_large(figures[0].about)}. "
+    return "" if figures[1:] else f"{capitalised(figures[0].about)}. "
 
 
 def growth(results: StudyResults, put: Put, scale: str, identifier: str) -> str:
@@ -145,7 +145,7 @@ def _panel(figure: Figure, points: Points, *, alone: bool) -> Lines:
     """A figure as far as it is measured: the name of its x-axis below it or, among others, above it."""
     level = [line for line in figure.lines if not line.over and line.id in points]
     levels = [(line.label, points[line.id][0].measured) for line in level]
-    title = "\n".join(textwrap.wrap(begun_large(figure.x or ""), TITLE))
+    title = "\n".join(textwrap.wrap(capitalised(figure.x or ""), TITLE))
     names = ("", figure.x or "") if alone else (title, "")
     return Lines(*names, _lines(figure, points), levels)
 
@@ -159,7 +159,7 @@ def _missing(known: Sequence[tuple[Figure, Points]]) -> Iterator[str]:
     told = {figure.x or figure.id: _gaps(figure, points) for figure, points in drawn}
     gaps = {x: gap for x, gap in told.items() if gap}
     if gaps:
-        items = "\n".join(f"* {begun_large(x)}: {gap}." for x, gap in gaps.items())
+        items = "\n".join(f"* {capitalised(x)}: {gap}." for x, gap in gaps.items())
         alone = f"Not measured yet: {''.join(gaps.values())}."
         yield f"Not measured yet, of what is drawn:\n\n{items}" if known[1:] else alone
     if drawn and len(drawn) < len(known):

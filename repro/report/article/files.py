@@ -7,7 +7,7 @@ from repro.report.article import html
 from repro.report.article.answers import answers
 from repro.report.article.blocks import blocks
 from repro.report.article.pictures import pictures
-from repro.report.article.prose import filled, prose
+from repro.report.article.prose import fill_directives, prose
 from repro.report.article.results import StudyResults
 from repro.report.article.verdicts import verdicts
 from repro.report.article.words import words
@@ -28,7 +28,7 @@ def write(results: StudyResults, folder: Path, *, command: str) -> list[Path]:
     path, text = prose(results.source.folder)
     folder.mkdir(parents=True, exist_ok=True)
     directives = words(results) | verdicts(results) | answers(results) | blocks(results)
-    markdown = filled(path, text, directives | pictures(results, folder))
+    markdown = fill_directives(path, text, directives | pictures(results, folder))
     foot = f"Written by {{}} of repro {__version__} from {path.name}, records and stored scores."
     texts = {
         "index.md": f"{markdown.rstrip()}\n\n*{foot.format(f'`{command}`')} {ONE_FILE}*\n",

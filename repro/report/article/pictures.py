@@ -20,7 +20,7 @@ from repro.report.article.results import StudyResults
 from repro.report.figures.difference_panels import Differences, difference_panels
 from repro.report.figures.line_panels import Lines, Place, line_panels
 from repro.report.figures.seed_panels import SeedScores, seed_panels
-from repro.report.study_words import begun
+from repro.report.study_words import preliminary_note
 
 TERA = 1e12
 
@@ -81,7 +81,9 @@ def _differences(results: StudyResults, put: Put, table: str, references: Sequen
         partial(difference_panels, panels, shown),
         name=f"differences-{table}",
         title=f"Table {table}: difference to {against}",
-        small=" ".join([*begun(compared), _intervals(seeds), *_floored(rows), f"Scale {results.scale}."]),
+        small=" ".join(
+            [*preliminary_note(compared), _intervals(seeds), *_floored(rows), f"Scale {results.scale}."]
+        ),
         head=("column", "system", "against", "difference", "low", "high", "p (Holm)", "verdict"),
         rows=rows,
     )

@@ -23,7 +23,7 @@ def prose(folder: Path) -> tuple[Path, str]:
     return path, path.read_text(encoding="utf-8")
 
 
-def filled(path: Path, text: str, directives: Mapping[str, Callable[..., str]]) -> str:
+def fill_directives(path: Path, text: str, directives: Mapping[str, Callable[..., str]]) -> str:
     """The text with every directive replaced.
 
     Args:

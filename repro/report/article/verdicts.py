@@ -11,11 +11,11 @@ from repro.manifest.analysis_schema import FILE, Analysis, TableAnalysis
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
 from repro.report.study_words import (
-    begun,
-    begun_large,
-    briefly,
+    capitalised,
     order,
     order_of_primary,
+    preliminary_note,
+    shortened_note,
     verdicts_note,
 )
 
@@ -81,7 +81,7 @@ def _plan(results: StudyResults, each: TableAnalysis) -> Iterator[str]:
         yield f"    * Nothing is concluded of two rows where the better one is not above the row *{row}*."
     for family in each.families:
         rows = f": {', '.join(labels[row] for row in family.rows)}" if family.rows[1:] else ""
-        yield f"    * {begun_large(family.label)}{rows}."
+        yield f"    * {capitalised(family.label)}{rows}."
     if not each.families:
         yield "    * Every row against its own row of reference."
 
@@ -118,18 +118,18 @@ def _verdicts(results: StudyResults, table: str) -> str:
     study = results.study(table)
     if not study.contrasts:
         return f"What can be told apart in Table {table}: {NOT_MEASURED}."
-    first = "".join(f"{said} " for said in begun(study))
+    first = "".join(f"{said} " for said in preliminary_note(study))
     lines = [f"* {order(study, column)}" for column in study.table.columns]
     note = verdicts_note(study).removeprefix(first)
     if table != results.explained:
-        note = briefly(note, study, explained=results.explained)
-    return "\n".join([*begun(study), "", *lines, "", note]).strip()
+        note = shortened_note(note, study, explained=results.explained)
+    return "\n".join([*preliminary_note(study), "", *lines, "", note]).strip()
 
 
 def _primary(results: StudyResults, table: str) -> str:
     """What can be told apart in the column of a table that decides."""
     study = results.study(table)
-    return order_of_primary(study) if study.contrasts else f"{begun_large(NOT_MEASURED)}."
+    return order_of_primary(study) if study.contrasts else f"{capitalised(NOT_MEASURED)}."
 
 
 def _difference(results: StudyResults, table: str, row: str, against: str, column: str) -> str:

@@ -9,8 +9,8 @@ from repro.manifest.cells import Cell
 from repro.manifest.decimals import half_unit
 from repro.manifest.printed import PublishedCell
 from repro.report.grid import label_in_full
-from repro.report.html.elements import Content, Markup, by_scale, copied, el, identifier, plain_table
-from repro.report.html.released_code import behind
+from repro.report.html.elements import Content, Markup, by_scale, copyable, el, identifier, plain_table
+from repro.report.html.released_code import released_code_facts
 from repro.report.html.reports import on_card
 from repro.report.html.sections import Part
 from repro.report.html.verdicts import badge
@@ -51,7 +51,7 @@ def card(cells: Mapping[str, ComparedCell], part: Part) -> Markup:
     of_scales = {scale: _at_scale(c, part.views[scale].comparison) for scale, c in cells.items()}
     shared = [_fact("reported", on_card(first.reported))] if first.reported else []
     shared += [*_definition(first), *_readings(cell, part), *_settings(cell, part)]
-    shared += [_fact("released code", said, ": ", names) for said, names in behind(cell, part)]
+    shared += [_fact("released code", said, ": ", names) for said, names in released_code_facts(cell, part)]
     link = el("p", el("a", "in its table", href=f"#{identifier(*cell.id.split('/'))}"), class_="fine")
     dialog = {"id": place, "popover": True, "class_": "card", "role": "dialog"}
     content = by_scale(of_scales), el("dl", shared) if shared else None, link
@@ -61,7 +61,7 @@ def card(cells: Mapping[str, ComparedCell], part: Part) -> Markup:
 def _at_scale(c: ComparedCell, comparison: Comparison) -> Content:
     facts = [*_published(c), *_ours(c), *_by_others(c), *_blocked(c), *_choices(c)]
     facts += [*_tests(c, comparison), *_paired(c, comparison)]
-    facts += [_fact("reproduce", copied(_command(c)))]
+    facts += [_fact("reproduce", copyable(_command(c)))]
     facts += [fact for record in c.records for fact in _provenance(record)]
     return el("p", badge(c.verdict.name), " ", c.verdict.why), el("dl", facts)
 
@@ -129,7 +129,7 @@ def _by_others(c: ComparedCell) -> Iterator[Markup]:
     """Runs that others made, none of which is a measurement of the suite's."""
     for run in c.imported:
         shown = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
-        yield _fact("by others", shown, copied(f"repro import-run {quote(run.file)} --cell {c.cell.id}"))
+        yield _fact("by others", shown, copyable(f"repro import-run {quote(run.file)} --cell {c.cell.id}"))
         yield from _provenance(run.record)
 
 

@@ -54,7 +54,7 @@ def plain_table(
     return el("table", el("thead", el("tr", heads)), el("tbody", lines), class_=class_)
 
 
-def copied(text: str, tag: str = "code") -> Markup:
+def copyable(text: str, tag: str = "code") -> Markup:
     """A text with a button that copies it, which the page's script shows."""
     button = el("button", "copy", type="button", class_="copy", hidden=True)
     return el("div", el(tag, text), button, class_="copied")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import urlencode
 
 from repro.judging.compared import ComparedCell
-from repro.report.grid import label_in_full, ours, rounded
+from repro.report.grid import label_in_full, rounded, rounded_measurement
 from repro.report.html.details import about
 from repro.report.html.elements import Content, Markup, by_scale, el
 from repro.report.html.sections import Report
@@ -81,7 +81,7 @@ def _published(cell) -> str:
 
 
 def _ours(c: ComparedCell) -> Iterator[Content]:
-    value = ours(c) or ""
+    value = rounded_measurement(c) or ""
     yield f"({value})" if c.outdated and value else value
     yield "" if c.verdict.difference is None else f"{c.verdict.difference:+.4g}"
     yield badge(c.verdict.name)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from repro import __version__
 from repro.judging.compared import ComparedCell
 from repro.judging.coverage import WAYS, Tally, total, usual_first
-from repro.judging.summary import summarised
+from repro.judging.summary import summarise
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier, plain_table, section
 from repro.report.html.listing import to_list
 from repro.report.html.sections import Part, Report
@@ -57,7 +57,7 @@ def _meaning(scale: str) -> Markup:
 def _numbers(report: Report, scale: str) -> Content:
     """The suite's own measurements first; what others ran is counted by itself."""
     cells = report.compared(scale)
-    counted = summarised(cells)
+    counted = summarise(cells)
     tiles = [
         (len(report.parts), "papers", None),
         (counted.cells, "cells", {}),

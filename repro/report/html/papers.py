@@ -3,23 +3,23 @@
 from collections.abc import Iterator, Sequence
 
 from repro.manifest.schema import Figure, Table
-from repro.report.html.elements import Content, Markup, by_scale, copied, el, identifier, section
+from repro.report.html.elements import Content, Markup, by_scale, copyable, el, identifier, section
 from repro.report.html.listing import to_list
 from repro.report.html.released_code import released_code
 from repro.report.html.scatter import Scatter, drawing
 from repro.report.html.sections import Part, View
 from repro.report.html.settings import settings
-from repro.report.html.sources import citation, cited, datasets
+from repro.report.html.sources import citation, datasets, paper_citation
 from repro.report.html.statements import audit, claims, readings
 from repro.report.html.tables import against_paper, examples, notes, study, table
 from repro.report.html.verdicts import bars
-from repro.report.html.views import drawn
+from repro.report.html.views import drawing_view
 
 
 def paper(part: Part) -> Markup:
     """Tables, figures, statements, readings and sources of a paper."""
     name, manifest = part.paper.name, part.paper.manifest
-    heads = el("p", name, class_="eyebrow"), el("h2", manifest.title), cited(part.paper)
+    heads = el("p", name, class_="eyebrow"), el("h2", manifest.title), paper_citation(part.paper)
     return el(
         "article",
         el("header", heads, bars(part, label=f"verdicts of {name}"), _contents(part)),
@@ -92,7 +92,7 @@ def _to_copy(part: Part, owner: str) -> Markup | None:
         return None
     texts = {name: view.latex.get(owner) for name, view in part.views.items()}
     shown = {
-        name: el("details", el("summary", "LaTeX"), copied(text, "pre")) if text else None
+        name: el("details", el("summary", "LaTeX"), copyable(text, "pre")) if text else None
         for name, text in texts.items()
     }
     as_list = to_list("as a list", {"paper": part.paper.name, "table": owner})
@@ -117,7 +117,7 @@ def _figure(part: Part, figure: Figure) -> Markup:
 def _drawings(part: Part, owner: str, about: str) -> Content:
     views = part.views.items()
     return by_scale(
-        {name: [drawn(path, about) for path in view.drawings.get(owner, ())] for name, view in views}
+        {name: [drawing_view(path, about) for path in view.drawings.get(owner, ())] for name, view in views}
     )
 
 

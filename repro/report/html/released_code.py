@@ -25,7 +25,7 @@ def released_code(part: Part) -> Markup | None:
     return section("Held against released code", el("ul", items, class_="statements"), place=place(part))
 
 
-def behind(cell: Cell, part: Part) -> Iterator[tuple[str, Markup]]:
+def released_code_facts(cell: Cell, part: Part) -> Iterator[tuple[str, Markup]]:
     """Facts on the parts of a cell's work that equal released code, and on those that have none."""
     certified = part.certified.get(cell.id, ())
     groups = by_code(certified) | {"without any": [item for item in certified if not item.code]}

@@ -2,7 +2,7 @@
 
 from repro.judging.claims.by_reports import ReportsJudgement
 from repro.judging.compared import ComparedCell
-from repro.judging.reported import HOW, ReportedValues, readable
+from repro.judging.reported import HOW, ReportedValues, rounded_report
 from repro.manifest.reports import CellReport
 from repro.report.html.elements import Content, Markup, el
 
@@ -51,7 +51,7 @@ def _report(made: CellReport) -> Content:
     known = [HOW[stated.how.start], *stated.how.differs]
     known += [f"match {stated.match}"] if stated.match != "exact" else []
     known += [stated.note] if stated.note else []
-    return el("b", readable(made.value, made.cell)), f" {'; '.join(known)} (", _source(made), ")"
+    return el("b", rounded_report(made.value, made.cell)), f" {'; '.join(known)} (", _source(made), ")"
 
 
 def _source(made: CellReport) -> Content:
@@ -64,10 +64,10 @@ def _making(made: CellReport) -> str:
     return f"{made.report.how.start}, {made.source.name}"
 
 
-def used(judged: ReportsJudgement) -> Markup:
+def used_reports(judged: ReportsJudgement) -> Markup:
     """The reports that a statement was judged by, folded; their places stand on the cells' cards."""
     items = [
-        el("li", el("code", made.cell.id), f" {readable(made.value, made.cell)} ({_making(made)})")
+        el("li", el("code", made.cell.id), f" {rounded_report(made.value, made.cell)} ({_making(made)})")
         for made in judged.used
     ]
     return el("details", el("summary", judged.basis), el("ul", items, class_="notes"), class_="fine")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from repro.judging.settings.lines import CELL_HEAD, HEAD, by_step, counts, merged, of_cells_of_settings
+from repro.judging.settings.lines import CELL_HEAD, HEAD, by_step, counts, merged_lines, of_cells_of_settings
 from repro.judging.settings.parameter import CheckedParameter
 from repro.report.html.elements import Markup, el, identifier, plain_table, section
 from repro.report.html.sections import Part
@@ -31,4 +31,4 @@ def settings(part: Part) -> Markup | None:
 
 
 def _table(about: str, items: Iterable[CheckedParameter]) -> Markup:
-    return scrolling(plain_table(HEAD, merged(items)), f"settings: {about}")
+    return scrolling(plain_table(HEAD, merged_lines(items)), f"settings: {about}")

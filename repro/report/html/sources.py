@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from repro.datasets.catalog import catalog
 from repro.manifest.papers import Paper
-from repro.report.html.elements import Content, Markup, copied, el, identifier, plain_table, section
+from repro.report.html.elements import Content, Markup, copyable, el, identifier, plain_table, section
 from repro.report.html.tables import scrolling
 
 
-def cited(source: Paper) -> Markup:
+def paper_citation(source: Paper) -> Markup:
     """Authors, venue, and where to find paper and code."""
     m = source.manifest
     links = [
@@ -49,4 +49,4 @@ def citation(source: Paper) -> Markup:
     facts |= {"doi": m.doi, "eprint": m.arxiv, "url": m.code}
     lines = [f"  {key} = {{{value}}}," for key, value in facts.items() if value]
     text = "\n".join([f"@misc{{{source.name},", *lines, "}"])
-    return section("Citation", copied(text, "pre"), place=identifier(source.name, "citation"))
+    return section("Citation", copyable(text, "pre"), place=identifier(source.name, "citation"))

@@ -5,17 +5,17 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from repro.judging.audit.findings import HELD_AGAINST, Finding
-from repro.judging.audit.references import listed
+from repro.judging.audit.references import paper_references
 from repro.judging.claims.by_reports import ReportsJudgement
 from repro.judging.claims.judged import JudgedStatement
 from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED
 from repro.judging.claims.statements import Judgement
-from repro.judging.study_answers import Answer, told
+from repro.judging.study_answers import Answer, answers_in_words
 from repro.manifest.papers import Paper
 from repro.manifest.places import Citation
 from repro.manifest.reading_schema import Reading
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier, section
-from repro.report.html.reports import used
+from repro.report.html.reports import used_reports
 from repro.report.html.sections import Part
 
 Answered = Mapping[str, Sequence[Answer]]
@@ -105,13 +105,20 @@ def _by_reports(judged: ReportsJudgement) -> Content:
         return None
     why = "; ".join(filter(None, _grounds(judged.judgement)))
     state = el("p", _state("reports", judged.state, kind="none"))
-    return state, el("p", f"reports: {_cut(why)}", class_="fine") if why else None, used(judged)
+    return state, el("p", f"reports: {_cut(why)}", class_="fine") if why else None, used_reports(judged)
 
 
 def _by_studies(pointers: Sequence[str], answered: Answered) -> list[Markup]:
     """A line for every comparison of a study: its difference at its own size, which judges nothing."""
     return [
-        el("p", "on equal terms, ", el("code", text), ": ", told(answered.get(text, ())), class_="fine")
+        el(
+            "p",
+            "on equal terms, ",
+            el("code", text),
+            ": ",
+            answers_in_words(answered.get(text, ())),
+            class_="fine",
+        )
         for text in pointers
     ]
 
@@ -145,7 +152,7 @@ def audit(part: Part) -> Markup | None:
 
 def _references(source: Paper) -> Markup | None:
     """How many things the text points at, and how many of them are what they are taken for."""
-    pointers = [reference for reference in listed(source) if reference.at != "references"]
+    pointers = [reference for reference in paper_references(source) if reference.at != "references"]
     if not pointers:
         return None
     right = sum(reference.verdict == "right" for reference in pointers)

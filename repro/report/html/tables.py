@@ -8,14 +8,23 @@ from repro.judging.studies import Study
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.report.grid import Grid, Head, column_heads, label_in_full, meaning, ours, rounded, spans
+from repro.report.grid import (
+    Grid,
+    Head,
+    column_heads,
+    label_in_full,
+    meaning,
+    rounded,
+    rounded_measurement,
+    spans,
+)
 from repro.report.html import reports
 from repro.report.html.details import about
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier
 from repro.report.html.verdicts import sign, tone
-from repro.report.study import half_width, spent
+from repro.report.study import format_cost, half_width
 from repro.report.study import sign as above_or_below
-from repro.report.study_words import begun
+from repro.report.study_words import preliminary_note
 
 
 def table(source: Paper, printed: Table, compared: Sequence[Mapping[str, ComparedCell]]) -> Markup:
@@ -96,7 +105,13 @@ def _as_printed(cell: Cell) -> Content:
 def _ours(c: ComparedCell) -> Markup:
     """Verdict and value; what is not measured as the manifest is now stands in brackets."""
     hidden = f", {c.verdict.name}{', outdated' if c.outdated else ''} "
-    value = f" ({ours(c)})" if c.outdated else f" {ours(c)}" if c.measured is not None else None
+    value = (
+        f" ({rounded_measurement(c)})"
+        if c.outdated
+        else f" {rounded_measurement(c)}"
+        if c.measured is not None
+        else None
+    )
     content = el("span", hidden, class_="unseen"), sign(c.verdict.name), value
     return el("span", content, class_="ours", title=c.outdated or None)
 
@@ -169,7 +184,7 @@ def study(title: str, table: Table, measured: Study) -> Markup:
             "tr",
             el("th", row.label, scope="row"),
             [el("td", _entry(measured, row.id, c.id)) for c in table.columns],
-            [el("td", text) for text in spent(measured.costs.get(row.id))],
+            [el("td", text) for text in format_cost(measured.costs.get(row.id))],
         )
         for row in table.rows
     ]
@@ -177,7 +192,7 @@ def study(title: str, table: Table, measured: Study) -> Markup:
     heads = el("thead", head(column_heads(table.columns), ("FLOPs", "seconds")))
     body = el("table", heads, el("tbody", rows), class_="printed")
     marks = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {base}"
-    note = " ".join([*begun(measured), f"{marks}; differences with 95 % interval and Holm's p."])
+    note = " ".join([*preliminary_note(measured), f"{marks}; differences with 95 % interval and Holm's p."])
     return el("div", el("p", about, class_="caption"), scrolling(body, title), el("p", note, class_="fine"))
 
 

@@ -12,7 +12,7 @@ from repro.report.html.tables import scrolling
 LARGEST = 1_000_000  # bytes of a drawing: a larger one is named and not shown
 
 
-def drawn(path: Path, about: str) -> Markup:
+def drawing_view(path: Path, about: str) -> Markup:
     """A drawing as an image, a page in a frame without rights, lists of passages as tables."""
     if path.stat().st_size > LARGEST:
         return el("p", f"{path.name} is too large to be shown here.")

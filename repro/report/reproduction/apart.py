@@ -6,7 +6,7 @@ from repro.judging.reported import HOW
 from repro.judging.reproduction.disagreements import ANOTHER, Disagreement, by_reason, words
 from repro.judging.reproduction.quantities import label_of
 from repro.report.reproduction.blocks import Fold, Grid, Link, Section, Words
-from repro.report.reproduction.pictures import plain
+from repro.report.reproduction.pictures import format_percent
 
 
 def apart_section(found: Sequence[Disagreement]) -> Section:
@@ -50,9 +50,13 @@ _HEAD = ["system", "set and measure", "reported", "by", "made how", "what is sai
 
 def _difference(one: Disagreement) -> list:
     least, most = one.entries[0], one.entries[-1]
-    row = [label_of(one.quantity.system), one.quantity.name, ", ".join(map(plain, one.quantity.published))]
+    row = [
+        label_of(one.quantity.system),
+        one.quantity.name,
+        ", ".join(map(format_percent, one.quantity.published)),
+    ]
     for entry in (least, most):
-        row += [plain(entry.value), Link(entry.made.source.name, entry.made.source.address)]
+        row += [format_percent(entry.value), Link(entry.made.source.name, entry.made.source.address)]
     return [*row, f"{one.spread:.2f}", "; ".join(one.reasons)]
 
 
@@ -63,7 +67,7 @@ def _values(one: Disagreement) -> list[list]:
         [
             label,
             name,
-            plain(e.value),
+            format_percent(e.value),
             Link(e.made.source.name, e.made.source.address),
             HOW[e.start],
             words(e) or silent,

@@ -10,7 +10,7 @@ from repro.judging.reproduction.systems import systems
 from repro.manifest.findings import Finding, SupportingReports, cells, entries, findings
 from repro.report.reproduction.apart import apart_section
 from repro.report.reproduction.blocks import Document, Fold, Gallery, Grid, Link, Section, Words
-from repro.report.reproduction.pictures import forest_picture, nearness_picture, signed
+from repro.report.reproduction.pictures import forest_picture, format_difference, nearness_picture
 from repro.report.reproduction.searched import never_section, searches_section
 
 SPOKEN = {
@@ -100,7 +100,12 @@ def _equal(line: Nearness) -> str:
 def _counts(lines: Sequence[Nearness]) -> Fold:
     head = ["made how, reported by whom", *COUNTS, "median difference", "its size"]
     rows = [
-        [n.kind if n.by == "all" else f"– {n.by}", *map(str, n.counts), signed(n.signed), f"{n.size:.2f}"]
+        [
+            n.kind if n.by == "all" else f"– {n.by}",
+            *map(str, n.counts),
+            format_difference(n.signed),
+            f"{n.size:.2f}",
+        ]
         for n in lines
     ]
     return Fold("By how it was made and who reports", [Grid(head, rows, numbers=1)])

@@ -69,11 +69,11 @@ def _means(quantity: Quantity) -> tuple:
 def _strip(quantity: Quantity, name: str) -> Strip:
     published = list(quantity.published)
     base, least, most = published[0], *quantity.span
-    number = ", ".join(map(plain, published))
-    between = plain(least) if least == most else f"{plain(least)} – {plain(most)}"
+    number = ", ".join(map(format_percent, published))
+    between = format_percent(least) if least == most else f"{format_percent(least)} – {format_percent(most)}"
     count = len(quantity.entries)
     marks = tuple(
-        Mark(float(e.value - base), e.start, not e.counted, f"{plain(e.value)}: {maker(e)}")
+        Mark(float(e.value - base), e.start, not e.counted, f"{format_percent(e.value)}: {maker(e)}")
         for e in quantity.entries
     )
     told = f"{name}: published {number}, reported {between} ({count})."
@@ -81,12 +81,12 @@ def _strip(quantity: Quantity, name: str) -> Strip:
     return Strip(name, f"{number}: {between} ({count})", offsets, marks, told)
 
 
-def plain(value: Decimal) -> str:
+def format_percent(value: Decimal) -> str:
     """A number in percent to two decimals at most, with the zeros that it was stated with."""
     return str(round(value, min(2, decimals_of(value))))
 
 
-def signed(difference: float) -> str:
+def format_difference(difference: float) -> str:
     """A difference in points to two decimals, with its sign."""
     words = f"{difference:+.2f}"
     return "0.00" if words in ("+0.00", "-0.00") else words.replace("-", "−")
@@ -104,7 +104,7 @@ def _csv(quantity: Quantity, name: str) -> Iterator[list]:
             yield [
                 name,
                 " ".join(cell.id for cell in cells),
-                plain(published),
+                format_percent(published),
                 entry.value,
                 entry.value - published,
                 "percent",
@@ -125,9 +125,9 @@ def _csv(quantity: Quantity, name: str) -> Iterator[list]:
 def _table(known: Sequence[Quantity], names: Sequence[str]) -> Grid:
     rows = []
     for quantity, name in zip(known, names, strict=True):
-        published = ", ".join(map(plain, quantity.published))
+        published = ", ".join(map(format_percent, quantity.published))
         for entry in sorted(quantity.entries, key=lambda e: e.value):
             place = Link(entry.made.source.name, entry.made.source.address)
             how = HOW[entry.start] + ("" if entry.counted else "; loose match")
-            rows.append([name, published, plain(entry.value), place, how, words(entry)])
+            rows.append([name, published, format_percent(entry.value), place, how, words(entry)])
     return Grid(["set and measure", "published", "reported", "by", "made how", "what is said of it"], rows)

@@ -9,7 +9,7 @@ from repro.datasets.catalog import catalog
 from repro.datasets.offers import archives
 from repro.errors import UsageError
 from repro.graph import Node, walk
-from repro.running.cost.peak import MemoryLevel, fullest, levels
+from repro.running.cost.peak import MemoryLevel, fullest_level, levels
 from repro.running.cost.rehearsals import Rehearsals
 from repro.running.cost.throughput import Throughput
 from repro.running.cost.work import Work, work
@@ -93,7 +93,7 @@ class Estimate:
 
     def fullest(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> MemoryLevel | None:
         """The level of ``disk`` at which most is taken; None where nothing is to run."""
-        return fullest(self.disk(stages, before=before))
+        return fullest_level(self.disk(stages, before=before))
 
     def bytes_stored(self, root: Path) -> float:
         """Bytes of those of the plan's artefacts that a store has."""

@@ -118,7 +118,7 @@ def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
     return found
 
 
-def rehearsed(node: Node, rehearsal: Node, store: Store) -> RehearsedNode:
+def rehearsed_cost(node: Node, rehearsal: Node, store: Store) -> RehearsedNode:
     """The cost of ``node`` from its stored rehearsal. Raises StoreError where that is damaged or missing."""
     facts, rule = store.record(rehearsal)["facts"], growth().get(node.stage, Growth())
     disk, peak = size_of(rehearsal, store), facts["peak_memory_kib"] * KIB

@@ -56,6 +56,6 @@ def _let_go(consumers: Consumers) -> tuple[Node, ...]:
     return free
 
 
-def fullest(course: Sequence[MemoryLevel]) -> MemoryLevel | None:
+def fullest_level(course: Sequence[MemoryLevel]) -> MemoryLevel | None:
     """The level at which most is taken; None of an empty plan."""
     return max(course, key=lambda level: level.during, default=None)

@@ -12,7 +12,7 @@ from repro.machine.system import hardware
 from repro.running.cost.amounts import PlannedCounts, amount
 from repro.running.cost.extrapolation import RehearsedNode
 from repro.running.cost.shapes import shape
-from repro.store import Store, make_writable, translated
+from repro.store import Store, make_writable, translated_errors
 from repro.store.disk import write_whole
 
 # parameters that say which of several alike it is, not how much work it is
@@ -80,7 +80,7 @@ def _data(node: Node) -> list[str]:
     return sorted(map(str, found))
 
 
-def keep(nodes: Iterable[RehearsedNode], store: Store) -> Path:
+def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
     """Add what was measured to the store's file; returns its path. Raises StoreError where it cannot be.
 
     Of several nodes of one kind it is the slowest. What an earlier rehearsal told of a kind goes.
@@ -96,7 +96,7 @@ def keep(nodes: Iterable[RehearsedNode], store: Store) -> Path:
         measured = [_measured(each) for each in alike if each.whole_seconds is not None]
         if measured:  # else too little was done to tell
             own[kind] = asdict(max(measured, key=lambda one: one.hours(alike[0].node) or 0.0))
-    with translated(store.root):
+    with translated_errors(store.root):
         write_whole(path, json.dumps(kept, indent=1, sort_keys=True) + "\n")
     return path
 

@@ -28,7 +28,7 @@ class StatedCost(StrictMapping):
         return f"{self.of}: {self.gpus} {self.gpu or 'GPUs of no named kind'}, {hours} ({self.where})"
 
 
-def stated(source: Paper) -> tuple[StatedCost, ...]:
+def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
     """The statements of a paper; none without the file. Raises ManifestError with file and line."""
     path = source.folder / "costs.yaml"
     return yaml_file.read(path, tuple[StatedCost, ...]) if path.exists() else ()

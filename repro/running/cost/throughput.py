@@ -63,12 +63,12 @@ def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
         UsageError: the GPU is not in the table, or the calibration cannot be read.
     """
     if gpu is not None:
-        return assumed(gpu)
+        return assumed_throughput(gpu)
     path = calibration_file(store)
     return _calibrated(path) if path.exists() else None
 
 
-def assumed(gpu: str) -> Throughput:
+def assumed_throughput(gpu: str) -> Throughput:
     """The rate of a named GPU, a share of its data sheet's peak. Raises UsageError for an unknown one."""
     name = gpu.lower()
     if name not in PEAKS:

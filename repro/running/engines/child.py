@@ -14,8 +14,8 @@ from pathlib import Path
 import repro
 from repro.graph import Node
 from repro.running.requirements import Obstacle
-from repro.store import Store, translated
-from repro.store.disk import created
+from repro.store import Store, translated_errors
+from repro.store.disk import create_file
 
 WATCHES = "REPRO_STAGE_WATCHES_STDIN"  # in the environment of a stage that is to end with its engine
 PATIENCE = 10  # seconds between asking a process to end and ending it
@@ -23,10 +23,10 @@ PATIENCE = 10  # seconds between asking a process to end and ending it
 
 def command(node: Node, store: Store, python: str = sys.executable, *, processes: int = 1) -> list[str]:
     """The command that builds one artefact whose inputs are stored; several processes run under torchrun."""
-    return words(node.fingerprint, store, python, launcher(processes) if processes > 1 else ())
+    return stage_command(node.fingerprint, store, python, launcher(processes) if processes > 1 else ())
 
 
-def words(fingerprint: str, store: Store, python: str, launched: Sequence[str] = ()) -> list[str]:
+def stage_command(fingerprint: str, store: Store, python: str, launched: Sequence[str] = ()) -> list[str]:
     """The command that builds the artefact of a fingerprint, by a launcher where there is one.
 
     -P: no module of the working folder is imported; for what torchrun starts PYTHONSAFEPATH says so.
@@ -85,9 +85,9 @@ def environment(threads: int, more: Mapping[str, str]) -> dict[str, str]:
 def new_log(node: Node, store: Store) -> Path:
     """An empty file of this process for what the node's stage says; never one that was there before."""
     log = store.log(node).with_suffix(f".{os.getpid()}.err")
-    with translated(store.root):
+    with translated_errors(store.root):
         log.parent.mkdir(parents=True, exist_ok=True)
-        created(log, "xb").close()
+        create_file(log, "xb").close()
     return log
 
 
@@ -122,7 +122,7 @@ class Child:
         self.node, self.gpus, self.processes = node, gpus, processes
         self.log = new_log(node, store)
         visible = {} if gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(gpus)}
-        with translated(store.root), open(self.log, "ab") as errors:
+        with translated_errors(store.root), open(self.log, "ab") as errors:
             self.process = subprocess.Popen(
                 command(node, store, processes=processes),
                 env=environment(threads, {WATCHES: "1", **visible}),

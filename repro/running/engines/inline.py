@@ -29,9 +29,9 @@ from repro.running.plan import Plan
 from repro.running.provenance import made_by
 from repro.running.requirements import Machine, Obstacle
 from repro.running.run_progress import RunProgress
-from repro.running.runner import Options, Outcome, held_back, prepared
-from repro.store import Store, translated
-from repro.store.disk import created
+from repro.running.runner import Options, Outcome, held_back, prepared_nodes
+from repro.store import Store, translated_errors
+from repro.store.disk import create_file
 
 # Libraries draw bars and print advice of their own; standard output belongs to results. Set before they load.
 _QUIET = {
@@ -74,9 +74,9 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
         log = store.log(node)
         if process := launched_rank():  # of several, each tells its own failure
             log = log.with_suffix(f".{process}.log")
-        with translated(store.root):
+        with translated_errors(store.root):
             log.parent.mkdir(exist_ok=True)
-            with created(log) as file:
+            with create_file(log) as file:
                 file.write(traceback.format_exc())
         reason = str(error).strip().splitlines() or [""]
         raise StageError(f"stage {node} failed: {type(error).__name__}: {reason[0]} (log: {log})") from error
@@ -136,7 +136,7 @@ def ensure(
         StoreError: as ``repro.running.runner.prepare``.
     """
     ends, outcome, shown = list(nodes), Outcome(), Progress() if quiet else progress
-    with prepared(ends, store, shown, options) as (needed, room):
+    with prepared_nodes(ends, store, shown, options) as (needed, room):
         course = RunProgress(needed, walk(ends), store=store, machine=machine, places=places, progress=shown)
         with progress.showing():
             for node in needed:

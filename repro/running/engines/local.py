@@ -18,7 +18,7 @@ from repro.running.engines.workers import Workers, WorkerStage
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
 from repro.running.run_progress import RunProgress
-from repro.running.runner import Options, Outcome, held_back, prepared
+from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.stage_table import STAGES
 from repro.store import Store
 
@@ -41,7 +41,7 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
     if options.gpus_per_stage != 1 and not 1 <= options.gpus_per_stage <= len(gpus()):
         reason = f"--gpus-per-stage is {options.gpus_per_stage}, and this machine shows {len(gpus())} GPUs"
         raise UsageError(f"{reason}; give 1, or as many as there are at most")
-    with prepared(plan.ends, store, progress, options) as (needed, room):
+    with prepared_nodes(plan.ends, store, progress, options) as (needed, room):
         return _Run(plan, store, progress, options, needed, room).carry_out()
 
 

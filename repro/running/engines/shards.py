@@ -8,11 +8,11 @@ from pathlib import Path
 
 from repro.errors import UsageError
 from repro.graph import Node
-from repro.machine.shard import Shard, only
+from repro.machine.shard import Shard, only_shard
 from repro.running.cost.shapes import queries, texts
 from repro.running.engines import torchrun
 from repro.running.engines.torchrun import Work
-from repro.store import Store, translated
+from repro.store import Store, translated_errors
 from repro.store.disk import BLOCKS, write_whole
 
 RUN_LINES = (1 << 26) // 43  # in 64 MiB of a run, with ids of MS MARCO
@@ -81,7 +81,9 @@ def build(node: Node, store: Store, work: Work, part: Shard, *, waiting: Callabl
         store.work_beside(node, lambda directory: _filled(directory, work, part), waiting=waiting)
 
     def together(node: Node, work: Work, *, waiting: Callable[[], None]) -> Path | None:
-        if store.state(node) != "stored" and finished(store, node, part.count) != every(part.count):
+        if store.state(node) != "stored" and finished_shards(store, node, part.count) != shard_numbers(
+            part.count
+        ):
             return None
         return store.build(node, work, waiting=waiting)
 
@@ -90,18 +92,18 @@ def build(node: Node, store: Store, work: Work, part: Shard, *, waiting: Callabl
         seconds = facts.get("seconds", 0) + sum(part["seconds"] for part in parts)
         return {**facts, "seconds": round(seconds, 3), "shards": parts}
 
-    with torchrun.connected():
-        with only(part):
+    with torchrun.connected_processes():
+        with only_shard(part):
             torchrun.build(node, store, work, waiting=waiting, way=beside)
         return torchrun.build(node, store, whole, waiting=waiting, way=together)
 
 
-def every(count: int) -> set[int]:
+def shard_numbers(count: int) -> set[int]:
     """The numbers of ``count`` shards."""
     return set(range(1, count + 1))
 
 
-def finished(store: Store, node: Node, count: int) -> set[int]:
+def finished_shards(store: Store, node: Node, count: int) -> set[int]:
     """The numbers of those of ``count`` shards whose blocks are all filled."""
     notes = _folder(store.partial(node)).glob(f"*-of-{count}.json")
     return {int(path.name.partition("-")[0]) for path in notes}
@@ -117,7 +119,7 @@ def _filled(directory: Path, work: Work, part: Shard) -> None:
     folder = _folder(directory)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{part.number}-of-{part.count}.json"
-    with translated(directory):
+    with translated_errors(directory):
         write_whole(path, json.dumps(note))
 
 

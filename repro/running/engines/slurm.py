@@ -9,10 +9,10 @@ from pathlib import Path
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.progress import Progress
-from repro.running.description import describe, places, whose
+from repro.running.description import describe, describe_rows, places
 from repro.running.engines import shards, slurm_jobs
 from repro.running.engines.site import Site
-from repro.running.engines.slurm_arrays import Batch, divided, siblings
+from repro.running.engines.slurm_arrays import Batch, shard_array, siblings
 from repro.running.engines.slurm_script import resources_of, script
 from repro.running.engines.torchrun import SHARED
 from repro.running.plan import Plan
@@ -45,7 +45,7 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
     if options.discard or options.max_disk is not None:
         fault = "--discard and --max-disk are of the engines inline and local"
         raise UsageError(f"{fault}; on Slurm, `repro gc --finished` lets go of the vectors of finished rows")
-    with underway.announced(store.root, plan.nodes):  # until the jobs are noted
+    with underway.announce(store.root, plan.nodes):  # until the jobs are noted
         done = submit(plan, store, progress, options)
     if done.submitted or done.standing:
         counts = f"{len(done.submitted)} jobs submitted, {len(done.standing)} queued or running before"
@@ -115,10 +115,10 @@ def _batches(
     batches = siblings([node for node in nodes if counts[node.fingerprint] == 1], ids)
     for node in nodes:
         if (count := counts[node.fingerprint]) > 1:
-            missing = shards.every(count) - shards.finished(store, node, count)
+            missing = shards.shard_numbers(count) - shards.finished_shards(store, node, count)
             if job := done.again.get(node.fingerprint):
                 missing -= {int(id.partition("_")[2] or 0) for id in job.standing}
-            batches.append(divided(node, missing or {count}, count, ids))  # the last puts it together
+            batches.append(shard_array(node, missing or {count}, count, ids))  # the last puts it together
     return batches
 
 
@@ -154,7 +154,7 @@ class _Teller:
         job = self.done.again.get(node.fingerprint)
         why = f", again: job {job.id} is {job.slurm}" if job else ""
         id = self.done.submitted[node.fingerprint].partition("_")[0]
-        what = [f"job {id}", whose(self.of_rows[node.fingerprint]), describe(node)]
+        what = [f"job {id}", describe_rows(self.of_rows[node.fingerprint]), describe(node)]
         if others:
             what = [f"job {id}", f"{len(batch.nodes)} stages {node.stage}"]
         if batch.shards > 1:

@@ -109,6 +109,6 @@ def _batches(
         )
 
 
-def divided(node: Node, numbers: Iterable[int], shards: int, jobs: Mapping[str, Sequence[str]]) -> Batch:
+def shard_array(node: Node, numbers: Iterable[int], shards: int, jobs: Mapping[str, Sequence[str]]) -> Batch:
     """An array whose tasks are shards of one node: those of ``numbers``, among ``shards``."""
     return Batch(dict.fromkeys(sorted(numbers), node), shards=shards, waits=_ids(node, jobs))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from repro.errors import UsageError
 from repro.graph import Node
-from repro.store import Store, translated
+from repro.store import Store, translated_errors
 from repro.store.disk import write_whole
 
 GOING_ON = {"RUNNING", "COMPLETING", "CONFIGURING", "STAGE_OUT", "SUSPENDED", "STOPPED", "SIGNALING"}
@@ -56,7 +56,7 @@ class _Note:
 def note(store: Store, node: Node, ids: Iterable[str], log: Path) -> None:
     """Remember the job, task or tasks that build a node, and the file of their output."""
     path = _path(store, node)
-    with translated(store.root):
+    with translated_errors(store.root):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps({"jobs": list(ids), "log": log.name}))
 
@@ -81,7 +81,7 @@ def jobs(store: Store, nodes: Iterable[Node]) -> dict[str, Job]:
     return _states({node.fingerprint: made for node in nodes if (made := _submitted(_path(store, node)))})
 
 
-def waiting(store: Store) -> set[str]:
+def waiting_fingerprints(store: Store) -> set[str]:
     """Fingerprints whose jobs are queued or running; where Slurm cannot be asked, all that were submitted."""
     submitted = {path.stem: made for path in store.root.glob("slurm/*.json") if (made := _submitted(path))}
     try:

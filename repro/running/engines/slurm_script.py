@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from repro.recipe.training import TRAININGS
-from repro.running.engines.child import import_path, launcher, words
+from repro.running.engines.child import import_path, launcher, stage_command
 from repro.running.engines.site import Resources, Site
 from repro.running.engines.slurm_arrays import Batch
 from repro.running.engines.torchrun import SHARED
@@ -66,4 +66,4 @@ def _stage(batch: Batch, store: Store, python: str, processes: int, machines: in
         shard = ["--shard", _Open(f'"$SLURM_ARRAY_TASK_ID/{batch.shards}"')]
     several = batch.array and batch.shards == 1
     fingerprint = _Open('"$node"') if several else batch.nodes[0].fingerprint
-    return [*words(fingerprint, store, python, launched), *shard]
+    return [*stage_command(fingerprint, store, python, launched), *shard]

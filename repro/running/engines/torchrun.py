@@ -33,12 +33,12 @@ def build(
     way = way or store.build
     if launched_processes() == 1:
         return way(node, work, waiting=waiting)
-    with connected() as rank:
+    with connected_processes() as rank:
         return _first(node, work, waiting, way) if rank == 0 else _other(node, store, work)
 
 
 @contextlib.contextmanager
-def connected() -> Iterator[int]:
+def connected_processes() -> Iterator[int]:
     """Connect the processes that a launcher started, unless they are; the value given is this one's rank."""
     if launched_processes() == 1:
         yield 0

@@ -28,7 +28,7 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
         BlockedError: there is no Java 21.
         StageError: the child failed; the message holds the last telling line of the log and the log's path.
     """
-    missing = jvm.missing()
+    missing = jvm.missing_requirement()
     if missing is not None:
         raise BlockedError(*missing)
     arguments_file = folder / "lucene.json"

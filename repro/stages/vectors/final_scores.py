@@ -21,7 +21,7 @@ def inner_products(passages: np.ndarray, queries: np.ndarray) -> np.ndarray:
     return np.add.reduce(products, axis=1).astype(np.float32)
 
 
-def rescored(passages: VectorFile, queries: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, float]:
+def rescore(passages: VectorFile, queries: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, float]:
     """The final scores of candidates, (Q, K) float32, and the greatest length of all passages.
 
     Args:
@@ -103,15 +103,15 @@ def among_all(
             pair = scores[kept], rows[kept] + first
             scores, rows = (np.append(*parts) for parts in zip(best[query], pair, strict=True))
             if len(rows) > 2 * max(depth, ROWS):
-                places = cut(scores, rows, ids, depth)
+                places = greatest_scores(scores, rows, ids, depth)
                 scores, rows = scores[places], rows[places]
                 edges[query] = scores.min()
             best[query] = scores, rows
-    chosen = [cut(scores, rows, ids, depth) for scores, rows in best]
+    chosen = [greatest_scores(scores, rows, ids, depth) for scores, rows in best]
     return [(scores[places], rows[places]) for (scores, rows), places in zip(best, chosen, strict=True)]
 
 
-def cut(scores: np.ndarray, rows: np.ndarray, ids: IdFile, depth: int) -> np.ndarray:
+def greatest_scores(scores: np.ndarray, rows: np.ndarray, ids: IdFile, depth: int) -> np.ndarray:
     """The places of the ``depth`` greatest scores, in no order; of equal ones those with the greatest ids."""
     if len(scores) <= depth:
         return np.arange(len(scores))

@@ -36,7 +36,7 @@ class TextGroup:
     ends: bool = True
 
 
-def prepared(tokenizer, texts: Sequence[Titled], params: dict) -> Batches:
+def prepared_batches(tokenizer, texts: Sequence[Titled], params: dict) -> Batches:
     """Batches of texts: the places of each batch's texts, and its inputs, from where a GPU can fetch them.
 
     Args:
@@ -59,7 +59,7 @@ def token_groups(
     Args:
         blocks: first row and end of each.
         texts: titles and texts of a range of rows.
-        prepare: ``prepared`` for a tokenizer.
+        prepare: ``prepared_batches`` for a tokenizer.
         there: whether the block of such a range is finished already.
     """
     return in_background(_groups(blocks, texts, prepare, there), ahead=AHEAD)

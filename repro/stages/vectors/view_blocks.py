@@ -33,7 +33,7 @@ def save_block(path: Path, rows: list[Arrays]) -> None:
     unfinished.replace(path)
 
 
-def kept(folder: Path, first: int, rows: int) -> bool:
+def block_is_kept(folder: Path, first: int, rows: int) -> bool:
     """Whether the block that begins at row ``first`` need not be encoded: it was joined, or lies there whole.
 
     A block is whole if it was written to its end and has not changed since (zip files have checksums).

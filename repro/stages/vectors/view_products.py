@@ -41,7 +41,7 @@ class Passages:
         return {name: _placed(vectors, where, frequent, dtype) for name, vectors in self.vectors.items()}
 
 
-def inverted(where: torch.device) -> bool:
+def uses_inverted_index(where: torch.device) -> bool:
     """Whether sparse rows are multiplied through an inverted index of the queries, by scipy.
 
     PyTorch's product of a sparse matrix (passages) and a dense one (queries) goes through all values of a
@@ -53,7 +53,7 @@ def inverted(where: torch.device) -> bool:
 
 def frequent_words(vectors: dict, where: torch.device) -> np.ndarray:
     """The words of sparse queries that are multiplied as columns of a dense matrix: (F,), at most 1,024."""
-    if "sparse" not in vectors or not inverted(where):
+    if "sparse" not in vectors or not uses_inverted_index(where):
         return np.empty(0, np.int64)
     rows = vectors["sparse"]
     counts = np.bincount(rows.indices, minlength=rows.shape[1])
@@ -64,7 +64,7 @@ def frequent_words(vectors: dict, where: torch.device) -> np.ndarray:
 def _placed(vectors, where: torch.device, frequent: np.ndarray, dtype: torch.dtype):
     if isinstance(vectors, np.ndarray):
         return torch.from_numpy(vectors).to(where, dtype)
-    if inverted(where):
+    if uses_inverted_index(where):
         rows = vectors.astype(np.float64) if dtype == torch.float64 else vectors
         return torch.from_numpy(rows[:, frequent].toarray()), rows
     arrays = (torch.from_numpy(array) for array in (vectors.indptr, vectors.indices, vectors.data))
@@ -102,7 +102,7 @@ class Tile:
         """Queries as columns, (H, t), (V, t); or those of frequent words, (F, t), and an index of others."""
         if isinstance(rows, np.ndarray):
             return torch.from_numpy(rows).to(self.where, dtype).T.contiguous()
-        if inverted(self.where):
+        if uses_inverted_index(self.where):
             rows = rows.astype(np.float64 if dtype == torch.float64 else np.float32)
             columns = torch.from_numpy(np.ascontiguousarray(rows[:, self.frequent].toarray().T))
             rows.data[np.isin(rows.indices, self.frequent)] = 0

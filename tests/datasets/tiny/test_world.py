@@ -1,6 +1,6 @@
 import pytest
 
-from repro.datasets.tiny.collection import graded
+from repro.datasets.tiny.collection import graded_judgements
 from repro.datasets.tiny.draw import Draw
 from repro.datasets.tiny.telling import ask, ask_for, fill, tell
 from repro.datasets.tiny.words import slots
@@ -61,7 +61,7 @@ def test_grades_fall_with_every_thing_that_is_wrong(world):
     deed = world[0]
     asked = {slot: deed.concepts[slot] for slot in ("act", "object", "place")}
     told = {str(n): (other,) for n, other in enumerate(world)}
-    rows = graded("q", asked, told, Draw("g"), top=3, others=4)
+    rows = graded_judgements("q", asked, told, Draw("g"), top=3, others=4)
     for row in rows:
         right = agreement(asked, world[int(row.document)])
         assert row.grade == max(0, 3 - (3 - right)) and right > 0

@@ -4,7 +4,7 @@ import pytest
 
 from repro.errors import ManifestError
 from repro.judging.audit.reference_findings import of_references, other_numbers
-from repro.judging.audit.references import listed
+from repro.judging.audit.references import paper_references
 from repro.manifest.papers import Paper
 
 CELLS = "paper: made\ntitle: made\ntables: []\n"
@@ -37,7 +37,7 @@ def made(tmp_path):
 def test_references_without_fault_are_no_finding_and_are_listed_one_by_one(made):
     source = made()
     assert list(of_references(source)) == []
-    assert [(r.at, r.to, r.verdict) for r in listed(source)] == [
+    assert [(r.at, r.to, r.verdict) for r in paper_references(source)] == [
         ("§1", "1", "right"),
         ("§1", "2", "right"),
         ("§2", "Table 1", "right"),
@@ -76,7 +76,7 @@ def test_a_fault_that_a_reading_tells_is_no_second_finding(made):
     source = made(("to: [Table 1]", "to: [Table 1], verdict: wrong, why: not there, reading: known"))
     source.__dict__["readings"] = {"known": None}
     assert list(of_references(source)) == []
-    assert [r.reading for r in listed(source) if r.verdict == "wrong"] == ["known"]
+    assert [r.reading for r in paper_references(source) if r.verdict == "wrong"] == ["known"]
 
 
 def test_two_papers_with_two_numbers_of_one_work_disagree(made):
@@ -98,5 +98,5 @@ def test_two_papers_with_two_numbers_of_one_work_disagree(made):
 )
 def test_a_broken_file_is_refused_with_its_line(made, old, new, reason):
     with pytest.raises(ManifestError) as error:
-        list(listed(made((old, new))))
+        list(paper_references(made((old, new))))
     assert "references.yaml:" in str(error.value) and reason in str(error.value)

@@ -1,6 +1,6 @@
 """Measurements made up for claims."""
 
-from repro.manifest.claim_expressions import MissingNumber, shown
+from repro.manifest.claim_expressions import MissingNumber, format_value
 
 
 class MadeUp:
@@ -16,7 +16,7 @@ class MadeUp:
         return _known(self.numbers, f"{cell.row.id}/{cell.column.id}")
 
     def told(self, cell):
-        return shown(self.number(cell))
+        return format_value(self.number(cell))
 
     def check_order(self, one, other):
         pass

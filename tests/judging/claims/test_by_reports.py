@@ -47,7 +47,7 @@ def judge(tmp_path, monkeypatch):
             for c in cells_of(source)
             if c.id in on
         }
-        monkeypatch.setattr(by_reports, "reported", lambda cell: known.get(cell.id))
+        monkeypatch.setattr(by_reports, "reported_values", lambda cell: known.get(cell.id))
         return judged([source], ours or MadeUp({}), scale="full")
 
     return call

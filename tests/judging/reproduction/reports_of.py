@@ -1,6 +1,6 @@
 """Made-up reports on real cells."""
 
-from repro.judging.reproduction.quantities import joined
+from repro.judging.reproduction.quantities import join_quantities
 from repro.manifest.cells import cell
 from repro.manifest.reports import CellReport, Report, Source
 
@@ -22,4 +22,4 @@ def quantities(*made):
     for one, source in made:
         for name in one.cells:
             known.setdefault(name, []).append(CellReport(cell(name), one, source))
-    return joined(known)
+    return join_quantities(known)

@@ -7,12 +7,12 @@ from repro.errors import UsageError
 from repro.graph import check_types, walk
 from repro.manifest.cells import cell
 from repro.manifest.papers import papers
-from repro.manifest.released import released
+from repro.manifest.released import released_models
 from repro.recipe.request import Choices, Request
 from repro.running.recipe_calls import not_at
 from repro.running.scale import scale, scales
 
-ENTRIES = released(FILE)
+ENTRIES = released_models(FILE)
 READINGS = papers()["costa"].readings
 
 

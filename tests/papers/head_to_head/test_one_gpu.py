@@ -4,7 +4,7 @@ import pytest
 
 import repro
 from repro.running.cost.estimate import estimate
-from repro.running.cost.throughput import assumed
+from repro.running.cost.throughput import assumed_throughput
 from repro.store import Store
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -22,7 +22,7 @@ def test_the_hours_of_five_seeds_are_within_what_the_scale_is_for(scale, tables,
     plan = repro.select("head_to_head", tables=tables, scale=scale, seeds=SEEDS).plan()
     plan.machine.leave()
     plan.look(Store(tmp_path))
-    cost = estimate(plan, assumed(gpu))
+    cost = estimate(plan, assumed_throughput(gpu))
     assert not cost.uncounted
     assert 0 < cost.hours(cost.nodes) + cost.core_hours(cost.nodes) <= most
 

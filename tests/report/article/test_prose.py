@@ -7,7 +7,7 @@ import pytest
 
 from repro.errors import ManifestError, UsageError, unknown
 from repro.manifest.papers import papers
-from repro.report.article.prose import DIRECTIVE, filled, prose
+from repro.report.article.prose import DIRECTIVE, fill_directives, prose
 
 PATH = Path("papers/x/article.md")
 KNOWN = {"seeds": lambda: "1,2", "value": lambda cell, scale="": f"<{cell}{scale}>"}
@@ -15,7 +15,7 @@ KNOWN = {"seeds": lambda: "1,2", "value": lambda cell, scale="": f"<{cell}{scale
 
 def test_directives_are_replaced_wherever_they_stand():
     text = "A {{ value 1/x/c }} of {{value 1/x/c curves}}.\n```\nrun --seeds {{seeds}}\n```\n"
-    assert filled(PATH, text, KNOWN) == "A <1/x/c> of <1/x/ccurves>.\n```\nrun --seeds 1,2\n```\n"
+    assert fill_directives(PATH, text, KNOWN) == "A <1/x/c> of <1/x/ccurves>.\n```\nrun --seeds 1,2\n```\n"
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_directives_are_replaced_wherever_they_stand():
 )
 def test_a_directive_that_names_nothing_is_told_with_its_line(directive, said):
     with pytest.raises(ManifestError) as raised:
-        filled(PATH, f"# A\n\n{{{{{directive}}}}} b", KNOWN)
+        fill_directives(PATH, f"# A\n\n{{{{{directive}}}}} b", KNOWN)
     assert str(raised.value) == f"{PATH}:3: {{{{{directive}}}}}: {said}"
 
 
@@ -40,7 +40,7 @@ def test_what_a_directive_does_not_know_is_told_with_its_line():
         raise unknown("cell", cell, ["a"])
 
     with pytest.raises(ManifestError, match=r"^papers/x/article.md:1: .*there is no cell 'b'"):
-        filled(PATH, "{{value b}}", {"value": refuse})
+        fill_directives(PATH, "{{value b}}", {"value": refuse})
 
 
 def test_a_paper_without_an_article_says_where_it_would_lie(tmp_path):

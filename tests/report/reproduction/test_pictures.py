@@ -4,7 +4,7 @@ import re
 from xml.etree import ElementTree
 
 from repro.report.figures.forest import WIDTH
-from repro.report.reproduction.pictures import forest_picture, plain, signed
+from repro.report.reproduction.pictures import forest_picture, format_difference, format_percent
 from tests.judging.reproduction.reports_of import FRACTION, PERCENT, quantities, report
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -47,5 +47,5 @@ def test_the_words_beneath_say_who_and_what_differs():
 
 def test_numbers_are_told_as_they_were_stated_to_two_decimals():
     [quantity] = quantities(report("33.0301", PERCENT), report("33.10", PERCENT))
-    assert [plain(entry.value) for entry in quantity.entries] == ["33.03", "33.10"]
-    assert [signed(value) for value in (-0.004, 0.25, -1.0)] == ["0.00", "+0.25", "−1.00"]
+    assert [format_percent(entry.value) for entry in quantity.entries] == ["33.03", "33.10"]
+    assert [format_difference(value) for value in (-0.004, 0.25, -1.0)] == ["0.00", "+0.25", "−1.00"]

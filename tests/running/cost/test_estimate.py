@@ -8,7 +8,7 @@ from repro.errors import ManifestError, UsageError
 from repro.manifest import papers
 from repro.manifest.cells import select
 from repro.running.cost.estimate import estimate, keep_within
-from repro.running.cost.stated import StatedCost, stated
+from repro.running.cost.stated import StatedCost, stated_costs
 from repro.running.cost.throughput import ASSUMED, PEAKS, Throughput, calibration_file, throughput
 from repro.running.cost.work import Work
 from repro.running.plan import plan
@@ -117,7 +117,7 @@ def test_a_budget_without_a_throughput_is_refused(planned):
 
 
 def test_what_papers_say_is_read_and_its_shape_checked(tmp_path):
-    said = {name: stated(source) for name, source in papers.papers().items()}
+    said = {name: stated_costs(source) for name, source in papers.papers().items()}
     assert {"costa", "cotmae_v2", "cpdae", "simlm"} <= {name for name, entries in said.items() if entries}
     hours = {str(s.of): s.gpu_hours for s in said["simlm"] if s.hours}
     assert hours == {"pre-training on MS MARCO": 288, "pre-training on Wikipedia": 576}
@@ -127,10 +127,10 @@ def test_what_papers_say_is_read_and_its_shape_checked(tmp_path):
     assert str(said["cpdae"][0]) == "everything: not stated"
     assert "hours not stated" in str(said["costa"][0])
     made = papers.Paper("made", tmp_path, "made")
-    assert stated(made) == ()
+    assert stated_costs(made) == ()
     (tmp_path / "costs.yaml").write_text("- {paper: x, of: y, gpus: 1, gpu: a, hours: 2, where: z}\n")
     with pytest.raises(ManifestError, match=r"costs.yaml:1: 0.paper: "):
-        stated(made)
+        stated_costs(made)
 
 
 def test_gpu_hours_are_gpus_times_hours():

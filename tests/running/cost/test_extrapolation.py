@@ -10,7 +10,7 @@ from repro.graph import Node, walk
 from repro.machine import system
 from repro.running.cost import rehearsals as kept
 from repro.running.cost.amounts import AMOUNTS, PlannedCounts, StoredCounts, amount
-from repro.running.cost.extrapolation import KIB, growth, pairs, rehearsed
+from repro.running.cost.extrapolation import KIB, growth, pairs, rehearsed_cost
 from repro.running.scale import scale
 from repro.stage_table import STAGES
 from repro.store import Store
@@ -67,7 +67,7 @@ def done(store):
                 return told | (facts if of is small else {})
 
             store.build(each, work, waiting=lambda: None)
-        return rehearsed(node, small, store)
+        return rehearsed_cost(node, small, store)
 
     return call
 
@@ -156,14 +156,14 @@ def test_measurements_are_kept_by_kind_and_machine_and_tell_the_hours_of_other_n
     done, store, monkeypatch
 ):
     told = done(ENCODED[0], seconds=30.0, tasks={"encoding": {"done": 20000, "seconds": 21, "pace": 0.001}})
-    kept.keep([told], store)
+    kept.keep_times([told], store)
     known = kept.rehearsals(store)
     assert known.hours(ENCODED[0]) == pytest.approx((10 + PASSAGES * 0.001) / 3600)
     again = replace(MODEL, params={**MODEL.params, "revision": "other"})
     assert known.hours(_encoded(CORPUS, again)) == known.hours(ENCODED[0])
-    kept.keep([replace(told, whole_seconds=None)], store)
+    kept.keep_times([replace(told, whole_seconds=None)], store)
     assert kept.rehearsals(store).hours(ENCODED[0]) is None
-    kept.keep([told], store)
+    kept.keep_times([told], store)
     assert kept.rehearsals(store).by_kind
     longer = Node("encode", {**ENCODED[0].params, "length": 512}, ENCODED[0].inputs)
     assert known.hours(longer) is None and known.hours(TRAINED) is None
@@ -179,7 +179,7 @@ def test_the_pace_of_one_collection_is_not_that_of_another_nor_of_a_model_of_oth
     short = _encoded(Node("corpus", {"dataset": "beir/quora"}))
     quick = {"seconds": 30.0, "tasks": {"encoding": {"done": 20000, "seconds": 2, "pace": 1e-4}}}
     slow = {"seconds": 30.0, "tasks": {"encoding": {"done": 20000, "seconds": 21, "pace": 1e-3}}}
-    kept.keep([done(ENCODED[0], **slow), done(short, **quick)], store)
+    kept.keep_times([done(ENCODED[0], **slow), done(short, **quick)], store)
     known = kept.rehearsals(store)
     assert known.hours(ENCODED[0]) == pytest.approx((10 + PASSAGES * 1e-3) / 3600)
     assert known.hours(short) == pytest.approx((28 + 522_931 * 1e-4) / 3600)
@@ -199,7 +199,7 @@ def test_the_pace_of_one_collection_is_not_that_of_another_nor_of_a_model_of_oth
 def test_of_several_nodes_of_a_kind_the_slowest_is_kept_though_another_told_nothing(done, store, order):
     told = done(ENCODED[0], seconds=30.0, tasks={"encoding": {"done": 20000, "seconds": 21, "pace": 1e-3}})
     alike = [told, replace(told, whole_seconds=told.whole_seconds / 5), replace(told, whole_seconds=None)]
-    kept.keep(alike[::order], store)
+    kept.keep_times(alike[::order], store)
     assert kept.rehearsals(store).hours(ENCODED[0]) == pytest.approx(told.whole_seconds / 3600)
 
 

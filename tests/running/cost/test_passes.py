@@ -8,7 +8,7 @@ import pytest
 from repro.graph import Node
 from repro.manifest.papers import papers
 from repro.running.cost.shapes import BASE
-from repro.running.cost.throughput import LAYER, Throughput, assumed
+from repro.running.cost.throughput import LAYER, Throughput, assumed_throughput
 from repro.running.cost.work import Work, work
 from repro.training.declaration import declaration
 
@@ -56,4 +56,4 @@ def test_a_step_takes_no_less_than_the_launches_of_its_layers():
     rates = Throughput("GPU", 1e12, 1e12, "of the test", layer=2e-3)
     assert rates.hours(Work(training=3.6e12, launched=1000)) == pytest.approx(3.6 / 3600)
     assert rates.hours(Work(training=1e12, launched=1000)) == pytest.approx(2 / 3600)
-    assert assumed("h100").layer == LAYER > 0
+    assert assumed_throughput("h100").layer == LAYER > 0

@@ -8,7 +8,7 @@ from repro.graph import Node, walk
 from repro.manifest.cells import select
 from repro.progress import Progress
 from repro.running.cost.estimate import estimate
-from repro.running.cost.peak import fullest, levels
+from repro.running.cost.peak import fullest_level, levels
 from repro.running.cost.work import work
 from repro.running.discarding import Consumers, discarded_stages
 from repro.running.engines.inline import ensure
@@ -86,7 +86,7 @@ def test_levels_by_hand():
     course = list(levels(order, consumers, sizes, before=2.0))
     assert [level.during for level in course] == [17, 27, 23, 28, 24, 15]
     assert [level.after for level in course] == [12, 22, 13, 23, 14, 5]
-    assert fullest(course) is course[3] and fullest([]) is None
+    assert fullest_level(course) is course[3] and fullest_level([]) is None
 
 
 def test_everything_fits_on_a_terabyte(everything_at_full, tmp_path):

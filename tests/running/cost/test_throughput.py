@@ -6,7 +6,14 @@ import pytest
 
 from repro.errors import UsageError
 from repro.machine import search, system, versions
-from repro.running.cost.throughput import MEMORY, PEAKS, SINGLE, assumed, calibration_file, throughput
+from repro.running.cost.throughput import (
+    MEMORY,
+    PEAKS,
+    SINGLE,
+    assumed_throughput,
+    calibration_file,
+    throughput,
+)
 from repro.running.cost.work import Work
 from repro.store import Store
 
@@ -27,14 +34,18 @@ def beside_a_gpu(monkeypatch):
 
 def test_mining_takes_hours_of_the_cores_where_faiss_leaves_the_gpu_idle(beside_a_gpu):
     beside_a_gpu("faiss-cpu")
-    assert search.leaves_gpu_idle() and assumed("h100").hours(MINING) == pytest.approx(2.36, rel=0.01)
+    assert search.leaves_gpu_idle() and assumed_throughput("h100").hours(MINING) == pytest.approx(
+        2.36, rel=0.01
+    )
     beside_a_gpu("faiss-gpu")
-    assert not search.leaves_gpu_idle() and assumed("h100").hours(MINING) == pytest.approx(0.08, rel=0.01)
+    assert not search.leaves_gpu_idle() and assumed_throughput("h100").hours(MINING) == pytest.approx(
+        0.08, rel=0.01
+    )
 
 
 def test_views_are_multiplied_by_torch_on_the_gpu_whatever_faiss_there_is(beside_a_gpu):
     beside_a_gpu("faiss-cpu")
-    found = assumed("a100").hours(Work(view_search=19.5e12 * 0.35 * 3600))
+    found = assumed_throughput("a100").hours(Work(view_search=19.5e12 * 0.35 * 3600))
     assert found == pytest.approx(1) and PEAKS.keys() == SINGLE.keys() == MEMORY.keys()
 
 

@@ -221,7 +221,7 @@ def test_shards_equal_the_whole_and_one_that_was_killed_is_done_again_alone(clus
     _until(kept.exists)
     subprocess.run(["scancel", "--full", "--signal=KILL", f"{id}_2"], check=True)
     assert _settled(parted, [encoding]) == {"encode": "cancelled"}
-    assert shards.finished(parted, encoding, SHARDS) == {1, 3} and parted.state(encoding) == "partial"
+    assert shards.finished_shards(parted, encoding, SHARDS) == {1, 3} and parted.state(encoding) == "partial"
     written = kept.stat().st_mtime_ns
 
     held = os.open(kept, os.O_RDONLY)  # so that its time can be seen when it is gone

@@ -75,7 +75,7 @@ def test_the_last_shard_to_end_makes_the_bytes_of_the_whole(new, node):
     whole, parted = new("whole"), new("parted")
     run_node(node, whole, Progress())
     assert fill(parted, node, "3/3", "1/3") == [None, None]
-    assert parted.state(node) == "partial" and shards.finished(parted, node, 3) == {1, 3}
+    assert parted.state(node) == "partial" and shards.finished_shards(parted, node, 3) == {1, 3}
     assert fill(parted, node, "2/3") == [parted.path(node)]
     assert files(parted, node) == files(whole, node)
     facts = parted.record(node)["facts"]
@@ -108,7 +108,7 @@ def test_a_shard_that_was_killed_is_done_again_alone_and_keeps_its_blocks(new, m
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         encoded_blocks(patch, dies_after=2)
         fill(parted, ENCODE, "1/2")
-    assert shards.finished(parted, ENCODE, 2) == {2}
+    assert shards.finished_shards(parted, ENCODE, 2) == {2}
     seen = encoded_blocks(monkeypatch)
     assert fill(parted, ENCODE, "1/2") == [parted.path(ENCODE)]
     assert len(seen) == 1, "of its three blocks two were there"
@@ -154,7 +154,9 @@ def test_shards_that_end_together_seal_the_artefact_once(new, monkeypatch):
         return build(store, node, lambda folder: built.append(node) or work(folder), waiting=waiting)
 
     monkeypatch.setattr(Store, "build", counted)
-    monkeypatch.setattr(shards, "only", lambda part: contextlib.nullcontext())  # two threads are one process
+    monkeypatch.setattr(
+        shards, "only_shard", lambda part: contextlib.nullcontext()
+    )  # two threads are one process
     results: dict[int, object] = {}
 
     def end(number: int) -> None:
@@ -214,7 +216,7 @@ def test_a_stage_without_shards_and_a_stage_that_fails_are_told(new, monkeypatch
     monkeypatch.setattr(encode, "note", fail)
     with pytest.raises(StageError, match="no luck"):
         fill(store, ENCODE, "1/2")
-    assert shards.finished(store, ENCODE, 2) == set()
+    assert shards.finished_shards(store, ENCODE, 2) == set()
 
 
 def test_the_verb_fills_a_shard_and_says_whether_others_are_missing(new, monkeypatch, capsys):

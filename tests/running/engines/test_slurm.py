@@ -199,10 +199,10 @@ def test_what_waits_in_the_queue_is_known_and_without_an_answer_all_that_was_sub
     plan = make(("bm25",))
     stages = _stages(plan, _submit(plan, store))
     _say(cluster, stages, corpus="FAILED", queries="COMPLETED", qrels="RUNNING")
-    waiting = {n.stage for n in plan.nodes if n.fingerprint in slurm_jobs.waiting(store)}
+    waiting = {n.stage for n in plan.nodes if n.fingerprint in slurm_jobs.waiting_fingerprints(store)}
     assert waiting == {"qrels", "lucene_index", "bm25", "evaluate"}
     (cluster / "down").touch()
-    assert slurm_jobs.waiting(store) == {n.fingerprint for n in plan.nodes}
+    assert slurm_jobs.waiting_fingerprints(store) == {n.fingerprint for n in plan.nodes}
 
 
 def test_the_path_of_an_installed_program_is_not_told_to_other_pythons(tmp_path, monkeypatch):
@@ -320,7 +320,7 @@ def test_where_all_shards_are_filled_and_nobody_put_them_together_one_does(
     with monkeypatch.context() as patch:
         patch.setattr(Store, "build", lambda *arguments, **named: None)  # as if killed before
         _fill(store, node, "1/2", "2/2")
-    assert shards.finished(store, node, 2) == {1, 2} and store.state(node) == "partial"
+    assert shards.finished_shards(store, node, 2) == {1, 2} and store.state(node) == "partial"
     assert "--array=2" in _words(cluster, _submit(plan, store, shards=2).submitted[node.fingerprint])
 
 

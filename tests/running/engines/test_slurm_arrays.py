@@ -8,7 +8,7 @@ import pytest
 
 from repro.graph import Node, walk
 from repro.manifest.cells import select
-from repro.running.engines.slurm_arrays import LONGEST, divided, siblings
+from repro.running.engines.slurm_arrays import LONGEST, shard_array, siblings
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
@@ -113,7 +113,7 @@ def test_no_number_is_greater_than_a_cluster_takes():
 
 def test_shards_are_an_array_of_one_node_that_waits_for_its_inputs():
     node = encoding(0)
-    batch = divided(node, {3, 1}, 4, {MODEL.fingerprint: ("7",), corpus(0).fingerprint: ("8_2",)})
+    batch = shard_array(node, {3, 1}, 4, {MODEL.fingerprint: ("7",), corpus(0).fingerprint: ("8_2",)})
     assert list(batch.tasks) == [1, 3] and batch.nodes == [node] and batch.array and batch.shards == 4
     assert batch.dependency()[0] == "--dependency=afterok:7:8_2"
 

@@ -17,7 +17,7 @@ from repro.stages.lucene import process
 from repro.stages.lucene.process import call
 
 ROOT = Path(__file__).resolve().parents[2]
-needs_java = pytest.mark.skipif(jvm.missing() is not None, reason="no Java 21 on this machine")
+needs_java = pytest.mark.skipif(jvm.missing_requirement() is not None, reason="no Java 21 on this machine")
 
 
 def run(arguments: dict, folder: Path, *, action: str = "search", progress: Progress | None = None) -> dict:

@@ -62,7 +62,7 @@ def test_float32_sums_in_any_order_lie_within_the_bound(tmp_path, size, scale):
     queries = (generator.normal(size=(20, size)) ** 3).astype(np.float32)
     file, _ = embeddings(tmp_path / "passages", passages)
     rows = np.tile(np.arange(500), (20, 1))
-    scores, longest = final_scores.rescored(file, queries, rows)
+    scores, longest = final_scores.rescore(file, queries, rows)
     bounds = final_scores.error_bounds(queries, longest)
     one_by_one = np.cumsum(queries[:, None] * passages, axis=2, dtype=np.float32)[:, :, -1]
     for products in (one_by_one, queries @ passages.T):
@@ -107,5 +107,5 @@ def test_many_short_vectors_are_opened_a_few_times(tmp_path, monkeypatch):
 
     monkeypatch.setattr(np, "memmap", counted)
     monkeypatch.setattr(np, "load", None)  # headers are not read again
-    final_scores.rescored(file, np.ones((2, 64), np.float32), np.array([[0, 19_999], [5, 4_096]]))
+    final_scores.rescore(file, np.ones((2, 64), np.float32), np.array([[0, 19_999], [5, 4_096]]))
     assert len(opened) <= 6

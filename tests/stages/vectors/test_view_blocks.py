@@ -33,7 +33,7 @@ def encoded(out, rows):
     done = []
     for first in FIRSTS:
         block = rows[first : first + BLOCK]
-        if not view_blocks.kept(folder, first, len(block)):
+        if not view_blocks.block_is_kept(folder, first, len(block)):
             view_blocks.save_block(view_blocks.block_path(folder, first), block)
             done.append(first)
     return done
