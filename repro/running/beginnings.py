@@ -1,42 +1,52 @@
-"""The code and libraries that an interrupted attempt began with, which its artefact is recorded with too."""
+"""The code and libraries that attempts and shards began with, which their artefact is recorded with too."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from repro.machine.shard import shard
 from repro.store.attempts import NOTE as INPUTS
 from repro.store.disk import BLOCKS, CHECKPOINTS, write_whole
 
-NOTE = "made_by.json"  # in ``blocks``, with which it goes
+NOTE = "made_by"  # files in ``blocks``, with which they go: one of the whole, and one a shard
 
 
-def beginning(directory: Path, made: Mapping[str, Any]) -> Mapping[str, Any]:
+def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Read what code began what an attempt may go on from; ``made``, which is noted, where nothing has begun.
 
     Args:
         made: as ``made_by`` has it, of the attempt that starts now.
     """
-    note = directory / BLOCKS / NOTE
-    if note.is_file() and _has_begun(directory):
-        return json.loads(note.read_text())
-    note.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(note, json.dumps(made))
-    return made
+    part, folder = shard(), directory / BLOCKS
+    note = folder / (f"{NOTE}.json" if part.whole else f"{NOTE}.{part.number}-of-{part.count}.json")
+    if not (note.is_file() and _has_begun(directory)):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(note, json.dumps(made))
+    return [json.loads(path.read_text()) for path in sorted(folder.glob(f"{NOTE}*.json"))]
 
 
-def made_by_both(
-    made: Mapping[str, Any], begun: Mapping[str, Any], facts: Mapping[str, Any]
+def made_by_all(
+    made: Mapping[str, Any], begun: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """``made``, but of a stage that went on from blocks or a checkpoint what began it, where that differs.
+    """``made``, with what began a stage that went on from blocks or a checkpoint; where they differ, both.
 
-    So an artefact of which a part was made by other code than the rest is told as one made by other code.
+    So an artefact of which a part was made by other code than the rest is told as made by other code, be it
+    looked at with the one or the other. A training says under ``resumed_at`` that it began anew, as 0; others
+    went on from what there was.
     """
-    if not facts.get("resumed_at") or begun == made:
-        return dict(made)
+    every = [*(begun if facts.get("resumed_at", True) else ()), made]
     return {
-        key: {**made[key], **begun[key]} if isinstance(made[key], Mapping) else begun[key] for key in made
+        key: {name: _both(of[key].get(name) for of in every) for name in chain(*(of[key] for of in every))}
+        if isinstance(here, Mapping)
+        else _both(of[key] for of in every)
+        for key, here in made.items()
     }
+
+
+def _both(digests: Iterable[str | None]) -> str:
+    return " and ".join(dict.fromkeys(filter(None, digests)))
 
 
 def _has_begun(directory: Path) -> bool:

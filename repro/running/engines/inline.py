@@ -19,7 +19,7 @@ from repro.machine.shard import WHOLE, Shard
 from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
 from repro.progress import Progress
-from repro.running.beginnings import beginning, made_by_both
+from repro.running.beginnings import beginnings, made_by_all
 from repro.running.description import Place
 from repro.running.description import places as rows_of
 from repro.running.engines import shards
@@ -91,14 +91,14 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
     bind_papers_package()
     # before the stage imports the rest of its modules, since files may be edited meanwhile
     made = made_by(node)
-    begun, content = beginning(directory, made), store.contents(node.parents())
+    begun, content = beginnings(directory, made), store.contents(node.parents())
     stage = importlib.import_module(f"repro.stages.{node.stage}")
     inputs = {name: _paths(value, store) for name, value in node.inputs.items()}
     started, peak, timed = time.monotonic(), peak_memory.PeakMemory(), TimedTasks(progress)
     peak_memory.begin_gpu()
     with contextlib.redirect_stdout(sys.stderr):
         facts = stage.run(dict(node.params), inputs, directory, timed) or {}
-    made = made_by_both(made, begun, facts)
+    made = made_by_all(made, begun, facts)
     seconds = round(time.monotonic() - started, 3)
     return {
         **facts,
