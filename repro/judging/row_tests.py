@@ -14,21 +14,35 @@ from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.store import Store, read_json
 
+_BySeed = dict[int | None, tuple[Node, ...]]  # seed -> the evaluations of a row, the first seed first
+
 
 def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
     """A node per table and dataset that compares the rows whose runs are stored; fewer than two give none.
 
-    Where a cell averages collections, or answers judge, the stored scores are compared in place of runs.
+    Where a cell averages collections, or answers judge, the stored scores are compared in place of runs. Rows
+    are compared at the seed that most of them have stored, a row that lacks it at its first.
     """
-    rows: dict[tuple[str, str, str], dict[str, tuple[Node, ...]]] = {}
+    rows: dict[tuple[str, str, str], dict[str, _BySeed]] = {}
     measures: dict[tuple[str, str, str], set[str]] = {}
     for m in plan.measurements:
         if _is_testable(m) and _has_its_scores(m, plan, store):
             key = (m.cell.paper.name, m.cell.table.id, m.cell.column.dataset)
-            rows.setdefault(key, {}).setdefault(m.cell.row.id, m.groups[0])
+            rows.setdefault(key, {}).setdefault(m.cell.row.id, {}).setdefault(m.seed, m.groups[0])
             measures.setdefault(key, set()).add(m.measure)
-    nodes = {key: _test(parts, sorted(measures[key])) for key, parts in rows.items() if len(parts) > 1}
+    nodes = {
+        key: _test(_of_one_seed(of_rows), sorted(measures[key]))
+        for key, of_rows in rows.items()
+        if len(of_rows) > 1
+    }
     return {key: node for key, node in nodes.items() if node.params["measures"]}
+
+
+def _of_one_seed(rows: Mapping[str, _BySeed]) -> dict[str, tuple[Node, ...]]:
+    """The evaluations of each row at the seed that most rows have; of equally many the first."""
+    seeds = [seed for by_seed in rows.values() for seed in by_seed]
+    shared = max(seeds, key=seeds.count)
+    return {row: by_seed.get(shared, next(iter(by_seed.values()))) for row, by_seed in rows.items()}
 
 
 def _is_testable(m: Measurement) -> bool:

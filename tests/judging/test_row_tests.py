@@ -21,8 +21,9 @@ from repro.store.results import Results
 def made(tmp_path):
     """``made(ids)``: a plan at tiny scale whose evaluations and runs lie in the store, made up."""
 
-    def call(*ids):
-        found = plan(select((), tables=(), rows=(), cells=ids), scale=scale("tiny"), machine=Machine())
+    def call(*ids, seeds=()):
+        cells = select((), tables=(), rows=(), cells=ids)
+        found = plan(cells, scale=scale("tiny"), machine=Machine(), seeds=seeds)
         store = Store(tmp_path / "store")
         for number, m in enumerate(found.measurements):
             for part in m.parts:
@@ -65,6 +66,19 @@ def test_averaged_collections_and_answers_are_tested_by_their_scores(made, datas
     assert told["names"] == [m.cell.row.id for m in found.measurements]
     assert 0 < told["permutation_p"][0][1] <= 1
     assert sum(told[k][0][1] for k in ("wins", "ties", "losses")) == 20 * len(found.measurements[0].groups[0])
+
+
+def test_rows_are_compared_at_a_seed_that_both_have(made):
+    found, store = made("costa/1/bm25neg.bert/dev.rr10", "costa/1/bm25neg.costa/dev.rr10", seeds=(1, 2))
+    runs = {(m.cell.row.id, m.seed): m.runs[0] for m in found.measurements}
+    for run in runs.values():
+        store.build(run, lambda out: None, waiting=lambda: None)
+    [node] = row_tests.tests(found, store).values()
+    assert node.inputs["runs"] == tuple(run for (_, seed), run in runs.items() if seed == 1)
+    store.discard(found.measurements[0].parts[0])
+    found.look(store)
+    [node] = row_tests.tests(found, store).values()
+    assert node.inputs["runs"] == tuple(run for (_, seed), run in runs.items() if seed == 2)
 
 
 def test_a_cells_record_has_its_tests(made, tmp_path):
