@@ -6,7 +6,7 @@ from repro.api.measurement import measure
 from repro.api.papers import PublishedPaper, PublishedTable, paper, papers, table
 from repro.api.scores import EncoderScores, RunScores, evaluate
 from repro.api.selection import Selection, select
-from repro.api.statements import audit, claims, records, references
+from repro.api.statements import audit, claims, records, references, settings
 from repro.manifest.cells import Cell, cell
 from repro.running.scale import user_scale
 from repro.running.workspace import Workspace
@@ -32,6 +32,7 @@ __all__ = [
     "records",
     "references",
     "select",
+    "settings",
     "table",
     "user_scale",
 ]

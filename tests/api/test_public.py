@@ -9,7 +9,7 @@ import pytest
 
 import repro
 from repro import errors
-from repro.api import public
+from repro.api import public, statements
 
 ROOT = Path(repro.__file__).parent
 
@@ -24,6 +24,16 @@ def test_what_is_offered_is_there_documented_and_typed():
             assert all(p.annotation is not p.empty for p in parameters), name
             assert "return" in offered.__annotations__, name
     assert (ROOT / "py.typed").is_file()
+
+
+def test_all_statements_are_offered_and_all_that_is_offered_has_a_place_in_the_reference():
+    functions = {
+        name for name, of in vars(statements).items() if getattr(of, "__module__", "") == statements.__name__
+    }
+    public_ones = {name for name in functions if not name.startswith("_")}
+    assert len(public_ones) > 4 and public_ones <= set(public.__all__)
+    page = (ROOT.parent / "docs/reference/api.md").read_text().splitlines()
+    assert [name for name in public.__all__ if f"::: repro.{name}" not in page] == []
 
 
 def test_what_is_not_offered_is_an_attribute_error():
