@@ -45,17 +45,17 @@ def chosen_nodes(plan: Plan, *, inputs: bool, only: Sequence[str] = ()) -> list[
     ends = list({node.fingerprint: node for node in plan.ends}.values())
     if not only:
         return walk(ends) if inputs else ends
-    every = walk(ends)
-    return [_beginning(every, digits) for digits in only]
+    nodes = walk(ends)
+    return [_unique_node(nodes, digits) for digits in only]
 
 
-def _beginning(nodes: Sequence[Node], digits: str) -> Node:
+def _unique_node(nodes: Sequence[Node], digits: str) -> Node:
     """Return the only node whose fingerprint begins with these digits."""
-    found = [node for node in nodes if digits and node.fingerprint.startswith(digits)]
-    if len(found) != 1:
-        said = f"{len(found)} artefacts" if found else "no artefact"
-        raise UsageError(f"the selection has {said} whose fingerprint begins with {digits!r}")
-    return found[0]
+    matches = [node for node in nodes if digits and node.fingerprint.startswith(digits)]
+    if len(matches) != 1:
+        count = f"{len(matches)} artefacts" if matches else "no artefact"
+        raise UsageError(f"the selection has {count} whose fingerprint begins with {digits!r}")
+    return matches[0]
 
 
 def send(
@@ -63,7 +63,7 @@ def send(
 ) -> Transfer:
     """Send what is stored of some nodes of a plan."""
     target = RemoteStore(destination)
-    return _moved(plan, nodes, lambda node: push(node, store, target), "sent", progress)
+    return _transfer(plan, nodes, lambda node: push(node, store, target), "sent", progress)
 
 
 def fetch(plan: Plan, nodes: Sequence[Node], store: Store, source: str, *, progress: Progress) -> Transfer:
@@ -84,10 +84,10 @@ def fetch(plan: Plan, nodes: Sequence[Node], store: Store, source: str, *, progr
             store.remember(walk([node]))
         return outcome
 
-    return _moved(plan, nodes, move, "fetched", progress)
+    return _transfer(plan, nodes, move, "fetched", progress)
 
 
-def _moved(
+def _transfer(
     plan: Plan, nodes: Sequence[Node], move: Callable[[Node], str], outcome: str, progress: Progress
 ) -> Transfer:
     counts = dict.fromkeys((outcome, "already there", "absent"), 0)
@@ -95,5 +95,5 @@ def _moved(
         for node in nodes:
             counts[move(node)] += 1
             advance()
-    missing = [o for o in plan.machine.obstacles.values() if not o.of_machine] if counts["absent"] else []
-    return Transfer(counts, list(dict.fromkeys(missing)))
+    obstacles = [o for o in plan.machine.obstacles.values() if not o.of_machine] if counts["absent"] else []
+    return Transfer(counts, list(dict.fromkeys(obstacles)))

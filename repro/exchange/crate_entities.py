@@ -29,13 +29,13 @@ def add_record(entities: Entities, account: Account) -> None:
     value = cell.text if cell.printed.value is None else float(cell.printed.value)
     source = _paper(entities, cell.paper)
     name = f"{cell.id}, published"
-    published = entities.value(f"#{cell.id}/published", name, value, subjectOf=source, **number)
+    published_value = entities.value(f"#{cell.id}/published", name, value, subjectOf=source, **number)
     circumstances = [
         entities.value(f"{place}/{quote(name)}", name, value)
         for name, value in _circumstances(account).items()
     ]
-    name, references = f"{cell.id} at scale {record.scale}, measured", [published, *circumstances]
-    measured = entities.value(place, name, record.measured, valueReference=references, **number)
+    name, references = f"{cell.id} at scale {record.scale}, measured", [published_value, *circumstances]
+    measured_value = entities.value(place, name, record.measured, valueReference=references, **number)
     entities.entity(
         f"{place}/recorded",
         "CreateAction",
@@ -44,7 +44,7 @@ def add_record(entities: Entities, account: Account) -> None:
         endTime=record.recorded,
         instrument=suite(entities, record.environment),
         object=[_artefact(fingerprint) for fingerprint in account.evaluations],
-        result=measured,
+        result=measured_value,
     )
 
 
@@ -54,9 +54,13 @@ def add_artefact(entities: Entities, artefact: Artefact, places: Mapping[str, st
     Args:
         places: names of its files that lie in the crate -> their ids.
     """
-    here, params, facts = _artefact(artefact.fingerprint), artefact.identity.get("params", {}), artefact.facts
-    place, inputs = here["@id"], [_artefact(fingerprint) for fingerprint in artefact.inputs]
-    known = {
+    reference, params, facts = (
+        _artefact(artefact.fingerprint),
+        artefact.identity.get("params", {}),
+        artefact.facts,
+    )
+    place, inputs = reference["@id"], [_artefact(fingerprint) for fingerprint in artefact.inputs]
+    identifiers = {
         "fingerprint": artefact.fingerprint,
         "data": params.get("identity"),
         "content": facts.get("digest"),
@@ -67,7 +71,7 @@ def add_artefact(entities: Entities, artefact: Artefact, places: Mapping[str, st
         "Dataset",
         name=" ".join(filter(None, [artefact.stage, params.get("dataset"), artefact.fingerprint[:12]])),
         description=STATES[artefact.state] + parameters,
-        identifier=[entities.value(f"{place}/{k}", k, v) for k, v in known.items() if v],
+        identifier=[entities.value(f"{place}/{k}", k, v) for k, v in identifiers.items() if v],
         hasPart=[
             {"@id": places[name]} if name in places else _file(entities, artefact, name)
             for name in artefact.files
@@ -75,7 +79,7 @@ def add_artefact(entities: Entities, artefact: Artefact, places: Mapping[str, st
         isBasedOn=[] if artefact.state == "stored" else inputs,
     )
     if artefact.state == "stored":
-        others = {name: fact for name, fact in facts.items() if name not in PROPERTIES}
+        other_facts = {name: fact for name, fact in facts.items() if name not in PROPERTIES}
         entities.entity(
             f"{place}/made",
             "CreateAction",
@@ -84,7 +88,7 @@ def add_artefact(entities: Entities, artefact: Artefact, places: Mapping[str, st
             **_times(facts),
             instrument=stage(entities, artefact),
             object=inputs,
-            result=[here, entities.value(f"{place}/facts", "facts", others)],
+            result=[reference, entities.value(f"{place}/facts", "facts", other_facts)],
         )
 
 
@@ -95,17 +99,17 @@ def _artefact(fingerprint: str) -> Reference:
 def _file(entities: Entities, artefact: Artefact, name: str) -> Reference:
     """A file that is not in the crate, by its digest; ``localPath`` is where a store has it."""
     size, digest = artefact.files[name]
-    about = {"name": name, "contentSize": str(size), "sha256": digest}
-    about["localPath"] = f"{artefact.stage}/{artefact.fingerprint}/{name}"
-    about["encodingFormat"] = guess_type(name)[0] or "application/octet-stream"
-    return entities.entity(f"{_artefact(artefact.fingerprint)['@id']}/{quote(name)}", "File", **about)
+    properties = {"name": name, "contentSize": str(size), "sha256": digest}
+    properties["localPath"] = f"{artefact.stage}/{artefact.fingerprint}/{name}"
+    properties["encodingFormat"] = guess_type(name)[0] or "application/octet-stream"
+    return entities.entity(f"{_artefact(artefact.fingerprint)['@id']}/{quote(name)}", "File", **properties)
 
 
 def _paper(entities: Entities, source: Paper) -> Reference:
-    about = source.manifest
-    arxiv = f"https://arxiv.org/abs/{about.arxiv}" if about.arxiv else f"#{source.name}"
-    link = f"https://doi.org/{about.doi}" if about.doi else arxiv
-    return entities.entity(link, "ScholarlyArticle", name=about.title, description=about.venue)
+    manifest = source.manifest
+    arxiv = f"https://arxiv.org/abs/{manifest.arxiv}" if manifest.arxiv else f"#{source.name}"
+    link = f"https://doi.org/{manifest.doi}" if manifest.doi else arxiv
+    return entities.entity(link, "ScholarlyArticle", name=manifest.title, description=manifest.venue)
 
 
 def _circumstances(account: Account) -> dict[str, Any]:

@@ -21,15 +21,15 @@ class Entities(dict[str, dict[str, Any]]):
 
     def entity(self, place: str, kind: str | list[str], /, **properties: Any) -> Reference:
         """Add an entity unless it is there, without what is None or empty; returns the reference to it."""
-        stated = {name: value for name, value in properties.items() if value not in (None, [], "")}
-        single = {name: v[0] if isinstance(v, list) and len(v) == 1 else v for name, v in stated.items()}
-        self.setdefault(place, {"@type": kind, **single})
+        nonempty = {name: value for name, value in properties.items() if value not in (None, [], "")}
+        values = {name: v[0] if isinstance(v, list) and len(v) == 1 else v for name, v in nonempty.items()}
+        self.setdefault(place, {"@type": kind, **values})
         return {"@id": place}
 
     def value(self, place: str, name: str, value: Any, **properties: Any) -> Reference:
         """Add a number or text as a PropertyValue; what is neither is written as JSON."""
-        plain = value if isinstance(value, str | int | float) else canonical(value)
-        return self.entity(place, "PropertyValue", name=name, value=plain, **properties)
+        scalar = value if isinstance(value, str | int | float) else canonical(value)
+        return self.entity(place, "PropertyValue", name=name, value=scalar, **properties)
 
 
 def suite(entities: Entities, environment: Mapping[str, Any]) -> Reference:
@@ -50,7 +50,7 @@ def suite(entities: Entities, environment: Mapping[str, Any]) -> Reference:
 def stage(entities: Entities, artefact: Artefact) -> Reference:
     """The code that made an artefact, by digests of its modules as far as the artefact records them."""
     facts, module = artefact.facts, f"repro.stages.{artefact.stage}"
-    of_code = {name: facts.get(name) for name in ("repro", "source", "code", "modules", "libraries")}
+    code_facts = {name: facts.get(name) for name in ("repro", "source", "code", "modules", "libraries")}
     modules = facts.get("modules") or {module: facts.get("source")}
     parts = [
         _script(entities, f"#code/{name}/{digest}", name, name=name, identifier=digest)
@@ -59,7 +59,7 @@ def stage(entities: Entities, artefact: Artefact) -> Reference:
     ]
     return _script(
         entities,
-        f"#stage/{artefact.stage}/{_digest(of_code)}",
+        f"#stage/{artefact.stage}/{_digest(code_facts)}",
         module,
         name=f"repro, stage {artefact.stage}",
         version=facts.get("repro"),
@@ -68,11 +68,11 @@ def stage(entities: Entities, artefact: Artefact) -> Reference:
     )
 
 
-def _script(entities: Entities, place: str, module: str, **about: Any) -> Reference:
+def _script(entities: Entities, place: str, module: str, **properties: Any) -> Reference:
     """Code of the suite that lies in no crate; ``localPath`` is where a checkout has it."""
     path = module.replace(".", "/") + ".py"
     kind = ["File", "SoftwareSourceCode"]
-    return entities.entity(place, kind, localPath=path, encodingFormat="text/x-python", **about)
+    return entities.entity(place, kind, localPath=path, encodingFormat="text/x-python", **properties)
 
 
 def _python(entities: Entities, software: Mapping[str, str]) -> Reference | None:
@@ -80,8 +80,8 @@ def _python(entities: Entities, software: Mapping[str, str]) -> Reference | None
     if "python" not in software:
         return None
     kind, version = ["ComputerLanguage", "SoftwareApplication"], software["python"]
-    about = {"name": "Python", "version": version, "url": HOMES["python"]}
-    return entities.entity(f"#software/python/{version}", kind, **about)
+    properties = {"name": "Python", "version": version, "url": HOMES["python"]}
+    return entities.entity(f"#software/python/{version}", kind, **properties)
 
 
 def _libraries(entities: Entities, versions: Mapping[str, str]) -> list[Reference]:

@@ -37,42 +37,42 @@ def export(source: MeasuredEncoder, store: Store, to: Path, *, card: str, about:
         _write_json(scratch / FILE, {"conventions": source.conventions.to_json(), **about})
 
 
-def _write_model(source: MeasuredEncoder, folder: Path, to: Path) -> None:
+def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
     """Transformer, tokenizer, and the modules that make of its output what the suite's encoding does."""
     from repro.nn.checkpoint import load_encoder, load_tokenizer, save_model
 
-    model, used = load_encoder(folder), source.conventions
-    save_model(model, load_tokenizer(folder), to)
+    model, conventions = load_encoder(folder), source.conventions
+    save_model(model, load_tokenizer(folder), target)
     pooling = source.passages.params.get("pooling", "cls")
     entries = [("Transformer", "", None)]
     modes = {"cls": "cls_token", "mean": "mean_tokens", "max": "max_tokens"}
-    about = {f"pooling_mode_{mode}": pooling == name for name, mode in modes.items()}
-    about["word_embedding_dimension"] = model.config.hidden_size
-    entries.append(("Pooling", "1_Pooling", about))
+    pooling_config = {f"pooling_mode_{mode}": pooling == name for name, mode in modes.items()}
+    pooling_config["word_embedding_dimension"] = model.config.hidden_size
+    entries.append(("Pooling", "1_Pooling", pooling_config))
     for weight, bias, activation in _layers(source, folder, model):
         place = f"{len(entries)}_Dense"
         outer, inner = weight.shape
-        facts = {"in_features": inner, "out_features": outer, "bias": bias is not None}
-        facts["activation_function"] = ACTIVATION.format(activation)
-        entries.append(("Dense", place, facts))
-        _write_dense(to / place, weight, bias)
-    if used.similarity == "cosine":
+        config = {"in_features": inner, "out_features": outer, "bias": bias is not None}
+        config["activation_function"] = ACTIVATION.format(activation)
+        entries.append(("Dense", place, config))
+        _write_dense(target / place, weight, bias)
+    if conventions.similarity == "cosine":
         entries.append(("Normalize", f"{len(entries)}_Normalize", {}))
-    for _, place, facts in entries[1:]:
-        (to / place).mkdir(exist_ok=True)
-        _write_json(to / place / "config.json", facts)
+    for _, place, config in entries[1:]:
+        (target / place).mkdir(exist_ok=True)
+        _write_json(target / place / "config.json", config)
     modules = ((TYPES[kind], place) for kind, place, _ in entries)
-    listed = [{"idx": n, "name": str(n), "path": p, "type": kind} for n, (kind, p) in enumerate(modules)]
-    _write_json(to / "modules.json", listed)
-    longest = max(used.query_length, used.passage_length)
-    _write_json(to / "sentence_bert_config.json", {"max_seq_length": longest, "do_lower_case": False})
-    prompts = {"query": used.query_prefix, "document": used.passage_prefix}
-    settings = {"prompts": prompts, "default_prompt_name": None, "similarity_fn_name": used.similarity}
-    _write_json(to / "config_sentence_transformers.json", settings)
+    module_list = [{"idx": n, "name": str(n), "path": p, "type": kind} for n, (kind, p) in enumerate(modules)]
+    _write_json(target / "modules.json", module_list)
+    max_length = max(conventions.query_length, conventions.passage_length)
+    _write_json(target / "sentence_bert_config.json", {"max_seq_length": max_length, "do_lower_case": False})
+    prompts = {"query": conventions.query_prefix, "document": conventions.passage_prefix}
+    settings = {"prompts": prompts, "default_prompt_name": None, "similarity_fn_name": conventions.similarity}
+    _write_json(target / "config_sentence_transformers.json", settings)
 
 
 def _layers(source: MeasuredEncoder, folder: Path, model):
-    """(weight, bias or None, activation) of each layer behind the pooling."""
+    """Yield weight, bias or None, and activation of each layer behind the pooling."""
     if source.passages.stage == "encode_views":
         yield from _reduction(folder, model)
         return
@@ -81,10 +81,10 @@ def _layers(source: MeasuredEncoder, folder: Path, model):
     projector, encodes = saved_projector(folder) or (None, False)
     if not encodes:
         return
-    last = "activation.Tanh" if projector.architecture == "nonlinear" else "linear.Identity"
+    last_activation = "activation.Tanh" if projector.architecture == "nonlinear" else "linear.Identity"
     if projector.inner is not None:
         yield projector.inner.weight, projector.inner.bias, "activation.GELU"
-    yield projector.dense.weight, projector.dense.bias, last
+    yield projector.dense.weight, projector.dense.bias, last_activation
 
 
 def _reduction(folder: Path, model):
@@ -94,8 +94,8 @@ def _reduction(folder: Path, model):
     from repro.nn.view_encoder import FILE as VIEWS
     from repro.nn.view_encoder import PROJECTION
 
-    about = json.loads((folder / VIEWS).read_text()) if (folder / VIEWS).exists() else {}
-    reduction = about.get("dense_reduction")
+    config = json.loads((folder / VIEWS).read_text()) if (folder / VIEWS).exists() else {}
+    reduction = config.get("dense_reduction")
     if reduction is None:
         return
     if reduction["by"] == "truncate":

@@ -62,7 +62,7 @@ def measured_log(
         now: when the log is written.
     """
     record, cell = accounts[0].record, accounts[0].compared.cell
-    artefacts = history.behind([one for account in accounts for one in account.evaluations])
+    artefacts = history.behind([fingerprint for account in accounts for fingerprint in account.evaluations])
     relation = _relation(artefacts, record.scale)
     judgements = _judgements(accounts, history)
     collection = " + ".join(sorted(judgements)) or _collection(cell, record.scale)
@@ -71,9 +71,9 @@ def measured_log(
     score |= {"uncertainty": dict(uncertainty)} if uncertainty else {}
     result = _result(cell, record.measure, collection, judgements, score)
     model = _measured_model(cell, record.scale, relation)
-    deployed = "unknown" if record.origin else "self_deployed"
+    deployment = "unknown" if record.origin else "self_deployed"
     return {
-        **_head(cell, model, _identity(accounts), now, deployed=deployed),
+        **_head(cell, model, _identity(accounts), now, deployment=deployment),
         "evaluation_timestamp": record.recorded,
         "source_metadata": {
             "source_name": "repro",
@@ -90,9 +90,9 @@ def measured_log(
     }
 
 
-def _head(cell: Cell, model: str, key: str, now: datetime, deployed: str = "unknown") -> Log:
+def _head(cell: Cell, model: str, key: str, now: datetime, deployment: str = "unknown") -> Log:
     """The identifier of a log; a log written again from the same record has the same one."""
-    details = {"deployment_type": deployed, "model_availability": "unknown", "published as": cell.row.label}
+    details = {"deployment_type": deployment, "model_availability": "unknown", "published as": cell.row.label}
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": f"{cell.id}/{model}/{key}",
@@ -129,24 +129,30 @@ def _relation(artefacts: Sequence[Artefact], scale: str) -> str:
 
 def _judgements(accounts: Sequence[Account], history: History) -> dict[str, str | None]:
     """The collections whose judgements scored the records -> digest of these; None where it is not known."""
-    evaluations = [history.artefact(one) for account in accounts for one in account.evaluations]
+    evaluations = [
+        history.artefact(fingerprint) for account in accounts for fingerprint in account.evaluations
+    ]
     inputs = [evaluation.identity.get("inputs", {}).get("qrels") for evaluation in evaluations]
     judgements = [history.artefact(fingerprint) for fingerprint in inputs if fingerprint]
-    return {one.identity["params"]["dataset"]: one.facts.get("digest") for one in judgements if one.identity}
+    return {
+        qrels.identity["params"]["dataset"]: qrels.facts.get("digest")
+        for qrels in judgements
+        if qrels.identity
+    }
 
 
 def _collection(cell: Cell, scale: str = "full") -> str:
     """The collection of a cell, or those that an average is taken over."""
     columns = {column.id: column for column in cell.table.columns}
-    averaged = [columns[name].dataset for name in cell.column.mean_of]
-    name = cell.column.dataset or " + ".join(dict.fromkeys(filter(None, averaged)))
+    member_datasets = [columns[name].dataset for name in cell.column.mean_of]
+    name = cell.column.dataset or " + ".join(dict.fromkeys(filter(None, member_datasets)))
     return name if scale == "full" else f"stand-in for {name} at scale {scale}"
 
 
 def _source_data(collection: str, digests: Mapping[str, Any]) -> Log:
     entry = catalog().get(collection)
-    known = {"title": entry.title, "licence": entry.licence, "catalogue": entry.source} if entry else {}
-    details = _texts({**known, **digests})
+    facts = {"title": entry.title, "licence": entry.licence, "catalogue": entry.source} if entry else {}
+    details = _texts({**facts, **digests})
     return {"dataset_name": collection, "source_type": "other", "additional_details": details}
 
 
@@ -164,13 +170,13 @@ def _result(
 
 
 def _metric(cell: Cell, measure: str) -> Log:
-    parsed = parse_measure(measure)
+    parsed_measure = parse_measure(measure)
     return {
         "metric_id": f"ir_measures.{measure}",
         "metric_name": measure,
-        "metric_kind": parsed.name,
+        "metric_kind": parsed_measure.name,
         "metric_unit": "percent" if cell.unit == "percent" else "proportion",
-        "metric_parameters": {"cutoff": parsed.cutoff, "rel": parsed.rel},
+        "metric_parameters": {"cutoff": parsed_measure.cutoff, "rel": parsed_measure.rel},
         "lower_is_better": False,
         "score_type": "continuous",
         "min_score": 0,
@@ -204,5 +210,5 @@ def _details(accounts: Sequence[Account]) -> dict[str, str]:
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
     """Values as the schema's additional details take them: text, or JSON as text; None is left out."""
-    known = {name: value for name, value in values.items() if value is not None}
-    return {name: v if isinstance(v, str) else canonical(v) for name, v in known.items()}
+    present = {name: value for name, value in values.items() if value is not None}
+    return {name: v if isinstance(v, str) else canonical(v) for name, v in present.items()}

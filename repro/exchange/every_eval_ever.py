@@ -48,25 +48,25 @@ def write_logs(
     summary = Summary()
     with whole_folder(to) as scratch:
         for cell, group in groupby(accounts, key=lambda account: account.compared.cell):
-            of_cell = list(group)
-            if not is_loggable(of_cell[0]):
+            cell_accounts = list(group)
+            if not is_loggable(cell_accounts[0]):
                 summary.left_out.append(cell.id)
                 continue
             if cell.printed.value is not None:
-                _write(published_log(cell, of_cell[0].record.measure, now), scratch)
+                _write(published_log(cell, cell_accounts[0].record.measure, now), scratch)
                 summary.published += 1
-            scores = [query_scores(account, history) for account in of_cell]
-            log = measured_log(of_cell, history, _uncertainty(of_cell, scores), by=by, now=now)
-            known = scores if all(scores) else []
-            if not known:
+            scores = [query_scores(account, history) for account in cell_accounts]
+            log = measured_log(cell_accounts, history, _uncertainty(cell_accounts, scores), by=by, now=now)
+            known_scores = scores if all(scores) else []
+            if not known_scores:
                 summary.without_queries.append(cell.id)
-            _write(log, scratch, [one for of_seed in known for one in of_seed])
+            _write(log, scratch, [evaluation for seed_scores in known_scores for evaluation in seed_scores])
             summary.measured += 1
     return summary
 
 
 def _uncertainty(accounts: Sequence[Account], scores: Sequence[list[QueryScores]]) -> dict:
-    """Over seeds where there are several, else over the queries of the one evaluation, else none."""
+    """The uncertainty over seeds where there are several, else over the queries of the one evaluation."""
     if len(accounts) > 1:
         return uncertainty_over_seeds([account.record.measured for account in accounts])
     [parts] = scores
@@ -99,7 +99,7 @@ def _write(log: Log, root: Path, scores: Sequence[QueryScores] = ()) -> None:
 def _rows(log: Log, scores: Sequence[QueryScores]) -> Iterator[dict]:
     """One object per query and evaluation; a query is named by its id, and a ranking is no answer."""
     [result] = log["evaluation_results"]
-    shared = {
+    shared_fields = {
         "schema_version": log["schema_version"],
         "evaluation_id": log["evaluation_id"],
         "model_id": log["model_info"]["id"],
@@ -109,11 +109,11 @@ def _rows(log: Log, scores: Sequence[QueryScores]) -> Iterator[dict]:
         "output": {"raw": []},
         "answer_attribution": [],
     }
-    for one in scores:
-        for query, score in zip(one.queries, one.scores, strict=True):
-            yield shared | {
+    for evaluation in scores:
+        for query, score in zip(evaluation.queries, evaluation.scores, strict=True):
+            yield shared_fields | {
                 "sample_id": query,
                 "input": {"raw": query, "reference": []},
                 "evaluation": {"score": score, "is_correct": score > 0},
-                "metadata": {"evaluation": one.fingerprint},
+                "metadata": {"evaluation": evaluation.fingerprint},
             }

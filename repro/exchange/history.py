@@ -1,4 +1,4 @@
-"""How records came about, as far as a store still knows: their evaluations and everything behind these."""
+"""The origin of records, as far as a store still knows: their evaluations and everything behind these."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -43,7 +43,9 @@ class Artefact:
     def inputs(self) -> list[str]:
         """The fingerprints of what it was made from."""
         values = self.identity.get("inputs", {}).values()
-        return [one for value in values for one in (value if isinstance(value, list) else [value])]
+        return [
+            fingerprint for value in values for fingerprint in (value if isinstance(value, list) else [value])
+        ]
 
 
 class History:
@@ -59,18 +61,18 @@ class History:
 
     def behind(self, fingerprints: list[str]) -> list[Artefact]:
         """The artefacts of the fingerprints and all that these were made from, inputs first, each once."""
-        ordered: dict[str, Artefact] = {}
+        by_fingerprint: dict[str, Artefact] = {}
 
         def visit(fingerprint: str) -> None:
-            if fingerprint not in ordered:
+            if fingerprint not in by_fingerprint:
                 artefact = self.artefact(fingerprint)
-                for one in artefact.inputs:
-                    visit(one)
-                ordered[fingerprint] = artefact
+                for parent in artefact.inputs:
+                    visit(parent)
+                by_fingerprint[fingerprint] = artefact
 
         for fingerprint in fingerprints:
             visit(fingerprint)
-        return list(ordered.values())
+        return list(by_fingerprint.values())
 
     def _artefact(self, fingerprint: str) -> Artefact:
         places = (self.store.root / stage / fingerprint for stage in STAGES)
@@ -106,24 +108,26 @@ def accounts_of(comparison: Comparison, plan: Plan, history: History) -> list[Ac
 
     Records that the stored scores contradict are left out: neither number has a provenance then.
     """
-    asked, of_cell = identities(plan), defaultdict(list)
+    identities_by_cell, measurements_by_cell = identities(plan), defaultdict(list)
     for measurement in plan.measurements:
-        of_cell[measurement.cell.id].append(measurement)
-    made = []
-    for compared in map(_with_others, comparison.cells):
-        seeds = {identity: seed for seed, identity in asked.get(compared.cell.id, {}).items()}
-        parts = [m for id in member_cells(compared.cell) or [compared.cell.id] for m in of_cell[id]]
+        measurements_by_cell[measurement.cell.id].append(measurement)
+    accounts = []
+    for compared in map(_with_imported_run, comparison.cells):
+        seeds = {identity: seed for seed, identity in identities_by_cell.get(compared.cell.id, {}).items()}
+        parts = [
+            m for id in member_cells(compared.cell) or [compared.cell.id] for m in measurements_by_cell[id]
+        ]
         for record in () if compared.contradicted else compared.records:
             if record.identity in seeds:
-                measured_by = [m for m in parts if m.seed == seeds[record.identity]]
-                made.append(_account(compared, record, measured_by))
+                measurements = [m for m in parts if m.seed == seeds[record.identity]]
+                accounts.append(_account(compared, record, measurements))
             else:
                 is_known = history.artefact(record.fingerprint).state != "unknown"
-                made.append(Account(compared, record, (record.fingerprint,) if is_known else ()))
-    return made
+                accounts.append(Account(compared, record, (record.fingerprint,) if is_known else ()))
+    return accounts
 
 
-def _with_others(compared: ComparedCell) -> ComparedCell:
+def _with_imported_run(compared: ComparedCell) -> ComparedCell:
     """The cell with the last run by others, and its verdict, where the suite measured nothing."""
     if compared.records or not compared.imported:
         return compared
@@ -131,6 +135,6 @@ def _with_others(compared: ComparedCell) -> ComparedCell:
     return replace(compared, records=(run.record,), verdict=run.verdict)
 
 
-def _account(compared: ComparedCell, record: Record, measured_by: list[Measurement]) -> Account:
-    evaluations = tuple(part.fingerprint for m in measured_by for part in m.parts)
-    return Account(compared, record, evaluations, all(len(m.groups) == 1 for m in measured_by))
+def _account(compared: ComparedCell, record: Record, measurements: list[Measurement]) -> Account:
+    evaluations = tuple(part.fingerprint for m in measurements for part in m.parts)
+    return Account(compared, record, evaluations, all(len(m.groups) == 1 for m in measurements))

@@ -38,13 +38,13 @@ class MeasuredEncoder:
             raise UsageError(f"{model} is a released checkpoint; take it from {name!r} itself")
         views = passages.params.get("views", ["dense"])
         if list(views) != ["dense"]:
-            unknown = f"{' and '.join(views)} vectors, which sentence-transformers has no directory for"
-            raise UsageError(f"{run} searches by {unknown}; choose a row with a dense vector alone")
+            vectors = f"{' and '.join(views)} vectors, which sentence-transformers has no directory for"
+            raise UsageError(f"{run} searches by {vectors}; choose a row with a dense vector alone")
         return cls(model, passages, queries)
 
     @property
     def conventions(self) -> Conventions:
-        """How its texts were read, as ``repro.json`` says it; heads and cosine are in the modules."""
+        """The way its texts were read, as ``repro.json`` says it; heads and cosine are in the modules."""
         passages, queries = self.passages.params, self.queries.params
         return Conventions(
             pooling=MODULES,
@@ -77,11 +77,11 @@ def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | Non
     if "/" not in name:
         return Export(name, MeasuredEncoder.of(_run(workspace.store.remembered(name))))
     seeds = () if seed is None else (seed,)
-    planned = plan([cell(name)], scale=scale, machine=workspace.machine, seeds=seeds)
-    if not planned.measurements:
-        none = f"nothing is measured for this cell at scale {scale.name}"
-        raise UsageError(f"{name}: {none}, so there is no model of it")
-    measurement = planned.measurements[0]
+    cell_plan = plan([cell(name)], scale=scale, machine=workspace.machine, seeds=seeds)
+    if not cell_plan.measurements:
+        problem = f"nothing is measured for this cell at scale {scale.name}"
+        raise UsageError(f"{name}: {problem}, so there is no model of it")
+    measurement = cell_plan.measurements[0]
     return Export(name, only_source(name, [MeasuredEncoder.of(run) for run in measurement.runs]), measurement)
 
 
@@ -89,9 +89,11 @@ def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder
     """The one encoder behind a cell. Raises UsageError where there is none, or are several."""
     models = {source.model.fingerprint for source in sources}
     if len(models) != 1:
-        shown = ", ".join(sorted(fingerprint[:12] for fingerprint in models))
-        several = f"it is a mean over {len(models)} models ({shown}); name a run of one by its fingerprint"
-        raise UsageError(f"{cell_id}: {several if models else 'no encoder is behind this cell'}")
+        fingerprints = ", ".join(sorted(fingerprint[:12] for fingerprint in models))
+        problem = (
+            f"it is a mean over {len(models)} models ({fingerprints}); name a run of one by its fingerprint"
+        )
+        raise UsageError(f"{cell_id}: {problem if models else 'no encoder is behind this cell'}")
     return sources[0]
 
 

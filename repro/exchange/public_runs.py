@@ -54,27 +54,27 @@ def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
 
     Raises DataError when there is none, or when a file of that name has other bytes.
     """
-    there = [run for run in public_runs() if (folder / run.file).is_file()]
-    if not there:
-        named = f"{public_runs()[0].file} and {len(public_runs()) - 1} like it"
-        raise DataError(f"{folder}: none of the public runs is there; put {named} into it")
-    for run in there:
+    present = [run for run in public_runs() if (folder / run.file).is_file()]
+    if not present:
+        files = f"{public_runs()[0].file} and {len(public_runs()) - 1} like it"
+        raise DataError(f"{folder}: none of the public runs is there; put {files} into it")
+    for run in present:
         if sha256(folder / run.file) != run.sha256:
             remedy = "get it again, or import it as a run of your own with --cell"
             raise DataError(f"{folder / run.file}: its bytes are not those of the public run; {remedy}")
-    return there, [run for run in public_runs() if run not in there]
+    return present, [run for run in public_runs() if run not in present]
 
 
 def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
     """The cells of the run's system and dataset: those within its depth, and those that look deeper."""
-    within, beyond = [], []
+    scorable, deeper = [], []
     for cell in cells:
         if (cell.row.system, cell.column.dataset) == (run.system, run.dataset):
-            (beyond if looks_deeper(cell.column.measure, run.depth) else within).append(cell)
-    return within, beyond
+            (deeper if looks_deeper(cell.column.measure, run.depth) else scorable).append(cell)
+    return scorable, deeper
 
 
 def scorable_cells() -> list[Cell]:
     """Numeric cells of every paper's result tables that a run can be scored for."""
-    every = select((), tables=(), rows=(), cells=())
-    return [c for c in every if c.table.kind == "results" and c.column.measure and c.column.dataset]
+    cells = select((), tables=(), rows=(), cells=())
+    return [c for c in cells if c.table.kind == "results" and c.column.measure and c.column.dataset]

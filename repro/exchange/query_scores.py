@@ -41,15 +41,15 @@ def query_scores(account: Account, history: History) -> list[QueryScores]:
     evaluations = [history.artefact(fingerprint) for fingerprint in account.evaluations]
     if not account.is_mean or not evaluations or any(e.state != "stored" for e in evaluations):
         return []
-    scale, made = PER_UNIT.get(account.record.unit, 1), []
+    scale, results = PER_UNIT.get(account.record.unit, 1), []
     for evaluation in evaluations:
         content = read_json(history.path(evaluation) / "scores.json")
         values = content["measures"].get(account.record.measure)
         if not values:
             return []
-        made.append(QueryScores(evaluation.fingerprint, content["queries"], [scale * v for v in values]))
-    value = sum(one.mean for one in made) / len(made)
-    return made if abs(value - account.record.measured) <= scale * _ROUNDING else []
+        results.append(QueryScores(evaluation.fingerprint, content["queries"], [scale * v for v in values]))
+    value = sum(result.mean for result in results) / len(results)
+    return results if abs(value - account.record.measured) <= scale * _ROUNDING else []
 
 
 def uncertainty_over_queries(of_run: QueryScores, measure: str) -> dict:
@@ -76,8 +76,8 @@ def uncertainty_over_seeds(values: Sequence[float]) -> dict:
     from scipy.stats import t
 
     mean, error = statistics.fmean(values), statistics.stdev(values) / len(values) ** 0.5
-    half = float(t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * error
-    interval = {"lower": mean - half, "upper": mean + half, "confidence_level": CONFIDENCE}
+    half_width = float(t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * error
+    interval = {"lower": mean - half_width, "upper": mean + half_width, "confidence_level": CONFIDENCE}
     return {
         "standard_error": {"value": error, "method": "standard deviation over seeds / sqrt(seeds)"},
         "confidence_interval": interval | {"method": "Student's t over seeds"},

@@ -45,7 +45,7 @@ def write_crate(
     from rocrate.rocrate import ROCrate
 
     crate, entities = ROCrate(version="1.3"), Entities()
-    artefacts = history.behind([one for account in accounts for one in account.evaluations])
+    artefacts = history.behind([fingerprint for account in accounts for fingerprint in account.evaluations])
     evaluations = [a for a in artefacts if a.state == "stored" and a.stage == "evaluate"]
     for account in accounts:
         add_record(entities, account)
@@ -65,19 +65,19 @@ def write_crate(
     for identifier, properties in entities.items():
         crate.add(ContextEntity(crate, identifier, properties=properties))
     lines = b"".join(line_of(account.record) for account in accounts)
-    about = {"name": "records", "description": "one record a line, with a digest of its own"}
-    about["encodingFormat"] = "application/jsonl"
-    crate.add_file(BytesIO(lines), "records.jsonl", properties=about, record_size=True)
+    file_properties = {"name": "records", "description": "one record a line, with a digest of its own"}
+    file_properties["encodingFormat"] = "application/jsonl"
+    crate.add_file(BytesIO(lines), "records.jsonl", properties=file_properties, record_size=True)
     for artefact in evaluations:
         read_json(history.path(artefact) / SCORES)  # refuses what is not as it was written
         size, digest = artefact.files[SCORES]
-        about = {
+        file_properties = {
             "name": f"scores of every query, {artefact.fingerprint[:12]}",
             "description": "fractions by measure, in the order of the queries",
             "encodingFormat": "application/json",
         }
-        about |= {"contentSize": str(size), "sha256": digest}
-        crate.add_file(history.path(artefact) / SCORES, _place(artefact), properties=about)
+        file_properties |= {"contentSize": str(size), "sha256": digest}
+        crate.add_file(history.path(artefact) / SCORES, _place(artefact), properties=file_properties)
     with whole_folder(to) as scratch:
         crate.write(scratch)
 
@@ -101,14 +101,14 @@ def _description(accounts: Sequence[Account], artefacts: Sequence[Artefact]) -> 
         sentences.append(
             f"{scale}: data and trainings are smaller, and nothing is compared with the published numbers."
         )
-    absent = sum(artefact.state != "stored" for artefact in artefacts)
-    unknown = sum(not account.evaluations for account in accounts)
-    if absent:
+    absent_count = sum(artefact.state != "stored" for artefact in artefacts)
+    unknown_count = sum(not account.evaluations for account in accounts)
+    if absent_count:
         sentences.append(
-            f"{absent} of {len(artefacts)} artefacts were not in the store when this was written."
+            f"{absent_count} of {len(artefacts)} artefacts were not in the store when this was written."
         )
-    if unknown:
-        sentences.append(f"What {unknown} of the records were measured from is not known any more.")
+    if unknown_count:
+        sentences.append(f"What {unknown_count} of the records were measured from is not known any more.")
     return " ".join(sentences)
 
 

@@ -34,33 +34,33 @@ class ExportedRun:
             return ""
         r = self.record
         seed = "its own seed" if r.seed is None else f"seed {r.seed}"
-        made = f"imported from {r.origin.get('file')}" if r.origin else f"measured with {seed}"
+        origin = f"imported from {r.origin.get('file')}" if r.origin else f"measured with {seed}"
         choices = [f"reading {reading} {choice}" for reading, choice in sorted(r.readings.items())]
-        how = ", ".join([made, *choices, f"recorded {r.recorded}"])
-        return f"{r.cell}: the run of {r.measured:.6g} {r.measure} ({r.unit}), {how}"
+        circumstances = ", ".join([origin, *choices, f"recorded {r.recorded}"])
+        return f"{r.cell}: the run of {r.measured:.6g} {r.measure} ({r.unit}), {circumstances}"
 
     def header(self, version: str) -> str:
         """The ir_metadata header; an imported run was not made by the machine that scored it."""
         params = self.evaluation.params if self.evaluation else {}
-        judged = self.evaluation.inputs.get("qrels") if self.evaluation else None
-        made_here = self.record and not self.record.origin
+        qrels = self.evaluation.inputs.get("qrels") if self.evaluation else None
+        is_ours = self.record and not self.record.origin
         metadata = read_metadata(self.path.with_name("run.ir_metadata.yml"))
-        collection = _collection(judged.params["dataset"]) if judged else {}
+        collection = _collection(qrels.params["dataset"]) if qrels else {}
         measures = list(params.get("measures", ()))
-        environment = self.record.environment if made_here else {}
-        complete = complete_metadata(
+        environment = self.record.environment if is_ours else {}
+        full_metadata = complete_metadata(
             metadata, collection=collection, measures=measures, environment=environment
         )
         if version == "0.2" and self.path.parents[1].name != "imported_run":
-            complete["resources"] = resources(read_json(self.path.with_name(RECORD))["facts"])
-        return header(complete, version=version)
+            full_metadata["resources"] = resources(read_json(self.path.with_name(RECORD))["facts"])
+        return header(full_metadata, version=version)
 
 
 def _collection(identifier: str) -> dict[str, str]:
     """A dataset as ir_metadata names it: with its id in ir_datasets, where that has it."""
     entry = catalog().get(identifier)
-    known = {"ir_datasets": identifier} if entry and entry.source == "ir_datasets" else {}
-    return {"name": identifier, **known}
+    identifiers = {"ir_datasets": identifier} if entry and entry.source == "ir_datasets" else {}
+    return {"name": identifier, **identifiers}
 
 
 def stored_run(name: str, store: Store, results: Results, *, scale: str) -> ExportedRun:
@@ -70,8 +70,8 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
         UsageError: nothing is recorded for the cell, it has more than one run, or the store lacks the run.
         StoreError: the run is damaged, or not the one that the cell was scored by.
     """
-    record = _newest(name, results, scale) if "/" in name else None
-    node = _of_record(record, store) if record else store.remembered(name)
+    record = _newest_record(name, results, scale) if "/" in name else None
+    node = _recorded_node(record, store) if record else store.remembered(name)
     evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
     run = node.inputs["run"] if evaluation else node
     if STAGES[run.stage].output != "run":
@@ -90,11 +90,11 @@ def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:
     """Whether a stored evaluation, if there is one that says so, is of the run that is stored."""
     if store.state(evaluation) != "stored":
         return True
-    now = store.contents([run])
-    return now.items() <= store.record(evaluation)["facts"].get("inputs", now).items()
+    contents = store.contents([run])
+    return contents.items() <= store.record(evaluation)["facts"].get("inputs", contents).items()
 
 
-def _of_record(record: Record, store: Store) -> Node:
+def _recorded_node(record: Record, store: Store) -> Node:
     try:
         return store.remembered(record.fingerprint)
     except UsageError:
@@ -103,12 +103,12 @@ def _of_record(record: Record, store: Store) -> Node:
         raise UsageError(f"{record.cell} was {reason}; {remedy}") from None
 
 
-def _newest(identifier: str, results: Results, scale: str) -> Record:
+def _newest_record(identifier: str, results: Results, scale: str) -> Record:
     """The last record of a cell: the suite's own before imported ones, of default readings before others."""
-    wanted = cell(identifier)
-    records = [r for r in results.read(scale, wanted.paper.name) if r.cell == wanted.id]
+    named_cell = cell(identifier)
+    records = [r for r in results.read(scale, named_cell.paper.name) if r.cell == named_cell.id]
     if not records:
-        raise UsageError(f"nothing is recorded for {wanted.id} at scale {scale}; run or import it first")
-    ours = [r for r in records if not r.origin]
-    usual = [r for r in ours if r.readings.keys() <= r.substitutes.keys()]
-    return (usual or ours or records)[-1]
+        raise UsageError(f"nothing is recorded for {named_cell.id} at scale {scale}; run or import it first")
+    own_records = [r for r in records if not r.origin]
+    default_records = [r for r in own_records if r.readings.keys() <= r.substitutes.keys()]
+    return (default_records or own_records or records)[-1]

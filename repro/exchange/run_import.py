@@ -69,8 +69,8 @@ class ImportedCell:
     def described(self) -> str:
         """The facts of the file in one line."""
         f, r = self.facts, self.record
-        made_by = ", ".join(filter(None, [r.origin.get("toolkit"), r.origin.get("settings")]))
-        name = f"{r.origin['file']} ({made_by})" if made_by else r.origin["file"]
+        maker = ", ".join(filter(None, [r.origin.get("toolkit"), r.origin.get("settings")]))
+        name = f"{r.origin['file']} ({maker})" if maker else r.origin["file"]
         return (
             f"{name}: {f['form']}, {f['queries']} of {r.queries} judged queries ({r.missing} "
             f"missing), {f['lines']} lines, depth {f['depth']}, {f['nudged']} scores moved to break ties"
@@ -78,17 +78,17 @@ class ImportedCell:
 
     def as_json(self) -> dict:
         """The object that ``import-run --json`` prints."""
-        judged, r, among = self.verdict, self.record, self.among_reports
+        verdict, r, reports = self.verdict, self.record, self.among_reports
         return {
             "id": self.cell.id,
             "file": r.origin["file"],
             "printed": self.cell.text,
             "measured": r.measured,
             "unit": self.cell.unit,
-            "difference": judged.difference,
-            "verdict": judged.name,
-            "why": judged.why,
-            "among_reports": among.as_json() if among else None,
+            "difference": verdict.difference,
+            "verdict": verdict.name,
+            "why": verdict.why,
+            "among_reports": reports.as_json() if reports else None,
             "readings": r.readings,
             "queries": r.queries,
             "missing": r.missing,
@@ -119,27 +119,31 @@ class Importer:
             BlockedError: the judgements are not on this machine.
         """
         check_where_stored(path)
-        followed = departures(cells, origin.readings, self.readings)
+        readings_by_cell = departures(cells, origin.readings, self.readings)
         plans = {cell.id: self._scoring(cell) for cell in cells}
-        checked: dict[str, ForeignRun] = {}
+        runs_by_dataset: dict[str, ForeignRun] = {}
         for cell in cells:
-            if cell.column.dataset not in checked:
-                checked[cell.column.dataset] = self._checked(path, plans[cell.id])
-            check_depth(path, checked[cell.column.dataset].depth, plans[cell.id].measure, cell=cell.id)
+            if cell.column.dataset not in runs_by_dataset:
+                runs_by_dataset[cell.column.dataset] = self._read_run(path, plans[cell.id])
+            check_depth(
+                path, runs_by_dataset[cell.column.dataset].depth, plans[cell.id].measure, cell=cell.id
+            )
         digest = sha256(path)
-        finished = [_with_run(plans[cell.id], path, digest, self.machine) for cell in cells]
-        for measurement in finished:
+        measurements = [_with_run(plans[cell.id], path, digest, self.machine) for cell in cells]
+        for measurement in measurements:
             self._ensure([*measurement.runs, *measurement.parts])
-        about = {"kind": "import", "file": path.name, "sha256": digest, **origin.as_json()}
-        imported = []
-        for m in finished:
-            cell, tag = m.cell, checked[m.cell.column.dataset].tag
-            made = plans[cell.id].parts if cell.recipe else ()
-            imported.append(self._record(m, {**about, "tag": tag}, followed[cell.id], made))
-        return imported
+        fields = {"kind": "import", "file": path.name, "sha256": digest, **origin.as_json()}
+        imported_cells = []
+        for m in measurements:
+            cell, tag = m.cell, runs_by_dataset[m.cell.column.dataset].tag
+            recipe_nodes = plans[cell.id].parts if cell.recipe else ()
+            imported_cells.append(
+                self._record(m, {**fields, "tag": tag}, readings_by_cell[cell.id], recipe_nodes)
+            )
+        return imported_cells
 
     def _scoring(self, cell: Cell) -> Measurement:
-        """How a run is scored for the cell; its recipe's own run stands where the file's will."""
+        """The measurement that scores a run for the cell, with its recipe's run in place of the file's."""
         if cell.column.kind in COMPUTED or not (cell.column.dataset and cell.column.measure):
             raise UsageError(f"{cell.id} is not scored from one run; name a cell of one dataset and measure")
         entry = dataset(cell.column.dataset)
@@ -149,8 +153,8 @@ class Importer:
             return self.builder.measure(cell, None)
         return import_of(cell, None, self.machine, {"sha256": "", "name": "", "source": ""})
 
-    def _checked(self, path: Path, plan: Measurement) -> ForeignRun:
-        """The file read against the topics of the dataset, which are built if the store lacks them."""
+    def _read_run(self, path: Path, plan: Measurement) -> ForeignRun:
+        """Read the file against the topics of the dataset, which are built if the store lacks them."""
         inputs = plan.parts[0].inputs
         self._ensure([node for name, node in inputs.items() if name != "run"])
         if "queries" in inputs:
@@ -163,29 +167,31 @@ class Importer:
         ensure(nodes, self.store, self.progress, machine=self.machine, quiet=True).raise_first()
 
     def _record(
-        self, measurement: Measurement, origin: dict, readings: dict[str, str], made: tuple[Node, ...]
+        self, measurement: Measurement, origin: dict, readings: dict[str, str], recipe_nodes: tuple[Node, ...]
     ) -> ImportedCell:
-        about = {"origin": {**origin, **scoring_settings(measurement)}, "readings": readings}
-        record = replace(measured_record(measurement, SCALE, self.store), **about)
+        fields = {"origin": {**origin, **scoring_settings(measurement)}, "readings": readings}
+        record = replace(measured_record(measurement, SCALE, self.store), **fields)
         facts = self.store.record(measurement.runs[0])["facts"]
-        added = self.results.append([record])
-        return ImportedCell(measurement.cell, record, facts, made, added[0] if added else None)
+        appended_records = self.results.append([record])
+        return ImportedCell(
+            measurement.cell, record, facts, recipe_nodes, appended_records[0] if appended_records else None
+        )
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
     """Import every public run of a folder; also returns sentences on what is left out."""
-    runs, absent = split_by_presence(folder)
-    imported, notices = [], [f"not in {folder}: {run.file}" for run in absent]
-    every = scorable_cells()
+    runs, absent_runs = split_by_presence(folder)
+    imported_cells, notices = [], [f"not in {folder}: {run.file}" for run in absent_runs]
+    all_cells = scorable_cells()
     for run in runs:
-        cells, deeper = cells_of_run(run, every)
+        cells, deeper = cells_of_run(run, all_cells)
         notices += [f"left out: {cell.id} looks deeper than {run.file} goes ({run.depth})" for cell in deeper]
         if cells:
             origin = Origin(run.described, run.toolkit, run.settings, run.readings)
-            imported += importer.add(folder / run.file, cells, origin=origin)
+            imported_cells += importer.add(folder / run.file, cells, origin=origin)
         else:
             notices.append(f"left out: {run.file}, as no paper prints {run.system} on {run.dataset}")
-    return imported, notices
+    return imported_cells, notices
 
 
 def _with_run(plan: Measurement, path: Path, digest: str, machine: Machine) -> Measurement:

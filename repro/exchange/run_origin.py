@@ -27,8 +27,8 @@ class Origin:
 
     def as_json(self) -> dict[str, str | None]:
         """The fields of a record that describe it; toolkit and settings where they are known."""
-        known = {"toolkit": self.toolkit, "settings": self.settings}
-        return {"source": self.source} | {key: text for key, text in known.items() if text}
+        fields = {"toolkit": self.toolkit, "settings": self.settings}
+        return {"source": self.source} | {key: text for key, text in fields.items() if text}
 
 
 def departures(
@@ -40,22 +40,24 @@ def departures(
 
     Raises UsageError for a reading that none of the cells rests on, or a choice that it does not have.
     """
-    known = {identifier: reading for cell in cells for identifier, reading in readings.of(cell).items()}
+    readings_by_id = {
+        identifier: reading for cell in cells for identifier, reading in readings.of(cell).items()
+    }
     for identifier, choice in choices.items():
-        check_known("reading of these cells", identifier, valid=known)
-        valid = known[identifier].choices if choice is not None else [None]
+        check_known("reading of these cells", identifier, valid=readings_by_id)
+        valid = readings_by_id[identifier].choices if choice is not None else [None]
         check_known(f"choice of reading {identifier}", choice, valid=valid)
-    return {cell.id: dict(_departing(cell, choices, readings)) for cell in cells}
+    return {cell.id: dict(_cell_departures(cell, choices, readings)) for cell in cells}
 
 
-def _departing(
+def _cell_departures(
     cell: Cell, choices: Mapping[str, str | None], readings: CellReadings
 ) -> Iterator[tuple[str, str]]:
-    asked = readings.of(cell)
-    for identifier in [identifier for identifier in choices if identifier in asked]:
+    cell_readings = readings.of(cell)
+    for identifier in [identifier for identifier in choices if identifier in cell_readings]:
         choice = choices[identifier] or OTHER
-        same = choice == asked[identifier].default
-        if not (same or _makes_the_same(cell, identifier, choice, readings)):
+        is_default = choice == cell_readings[identifier].default
+        if not (is_default or _makes_the_same(cell, identifier, choice, readings)):
             yield identifier, choice
 
 
@@ -63,5 +65,5 @@ def _makes_the_same(cell: Cell, identifier: str, choice: str, readings: CellRead
     default = readings.made(cell, {})
     if default is None or identifier not in default.readings or choice == OTHER:
         return False
-    measure, other = cell.column.measure, readings.made(cell, {identifier: choice})
-    return default.work(measure) == other.work(measure)
+    measure, alternative = cell.column.measure, readings.made(cell, {identifier: choice})
+    return default.work(measure) == alternative.work(measure)

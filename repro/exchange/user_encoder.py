@@ -42,8 +42,8 @@ class UserEncoder:
             check_where_stored(folder)
             return cls(folder.resolve(), "local", {"kind": "folder", "path": str(folder.resolve())})
         if name and folder.exists():
-            missing = "holds neither config.json nor modules.json, so it is no model directory"
-            raise UsageError(f"{name}: {missing}")
+            problem = "holds neither config.json nor modules.json, so it is no model directory"
+            raise UsageError(f"{name}: {problem}")
         try:
             source = None if folder.is_absolute() else checkpoint(name, "main", data)
         except ValueError:  # the hub's, for what cannot be a name there
@@ -57,5 +57,5 @@ class UserEncoder:
 
     def node(self, conventions: Conventions) -> Node:
         """The encoder as an artefact of the store."""
-        how = {"kind": conventions.kind, "pooling": conventions.pooling}
-        return released_encoder(self.name, revision="main", source=self.source, **how)
+        options = {"kind": conventions.kind, "pooling": conventions.pooling}
+        return released_encoder(self.name, revision="main", source=self.source, **options)

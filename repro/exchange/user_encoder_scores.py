@@ -70,9 +70,9 @@ class ColumnScore:
         }
 
     def as_line(self) -> dict:
-        """The same for a table, with the sentence in place of the object inside."""
-        among = str(self.among_reports) if self.among_reports else None
-        return self.as_json() | {"among_reports": among}
+        """The object of ``as_json`` for a table, with a sentence in place of the object inside."""
+        sentence = str(self.among_reports) if self.among_reports else None
+        return self.as_json() | {"among_reports": sentence}
 
 
 def scores_on_table(
@@ -105,14 +105,14 @@ def scores_on_table(
     _check_row(table, row)
     builder = workspace.builder(scale)
     retrievers = {column: _retriever(group, builder) for column, group in cells.items()}
-    measurements, left_out = {}, []
+    measurements, notices = {}, []
     for column, retriever in retrievers.items():
         if retriever:
-            measurements[column] = _measured_like(retriever, models, conventions, builder)
+            measurements[column] = _measurement_like(retriever, models, conventions, builder)
         else:
-            left_out.append(f"column {column} is left out: no row of the table ranks texts in it")
+            notices.append(f"column {column} is left out: no row of the table ranks texts in it")
     if not measurements:
-        raise UsageError(f"{table}: {'; '.join(left_out) or 'it has no column with a measure'}")
+        raise UsageError(f"{table}: {'; '.join(notices) or 'it has no column with a measure'}")
     store = workspace.store
     make_writable(store.root)
     parts = [part for m in measurements.values() for part in m.parts]
@@ -122,21 +122,21 @@ def scores_on_table(
         for name, m in measurements.items()
     ]
     scores += _averages(averages, scores)
-    return _placed(scores, row) if scale.compares_with_paper else scores, left_out
+    return _place_scores(scores, row) if scale.compares_with_paper else scores, notices
 
 
-def _columns(table: str, wanted: tuple[str, ...]) -> tuple[dict[str, list[Cell]], list[list[Cell]]]:
+def _columns(table: str, names: tuple[str, ...]) -> tuple[dict[str, list[Cell]], list[list[Cell]]]:
     """The cells of a table ``paper/number``: by column those of a measure, and those of columns of averages.
 
-    The columns that a wanted average is taken over are wanted too; without wanted ones, all are.
+    The columns that a named average is taken over come with it; no names mean all columns.
     """
-    every = _cells_by_column(table)
-    check_known(f"column of {table}", *wanted, valid=every)
-    chosen = {column: cells for column, cells in every.items() if column in (wanted or every)}
-    averages = [cells for cells in chosen.values() if cells[0].column.mean_of]
-    needed = set(chosen).union(*(cells[0].column.mean_of for cells in averages))
-    columns = {name: cells[0].column for name, cells in every.items() if name in needed}
-    return {n: every[n] for n, column in columns.items() if column.dataset and column.measure}, averages
+    by_column = _cells_by_column(table)
+    check_known(f"column of {table}", *names, valid=by_column)
+    selection = {column: cells for column, cells in by_column.items() if column in (names or by_column)}
+    averages = [cells for cells in selection.values() if cells[0].column.mean_of]
+    needed_names = set(selection).union(*(cells[0].column.mean_of for cells in averages))
+    columns = {name: cells[0].column for name, cells in by_column.items() if name in needed_names}
+    return {n: by_column[n] for n, column in columns.items() if column.dataset and column.measure}, averages
 
 
 def _cells_by_column(table: str) -> Mapping[str, list[Cell]]:
@@ -159,73 +159,75 @@ def _score(m: Measurement, record: Record, best: Cell) -> ColumnScore:
 
 def _check_row(table: str, row: str | None) -> None:
     if row is not None:
-        first = next(iter(_cells_by_column(table).values()))
-        check_known(f"row of {table}", row, valid={cell.row.id: cell for cell in first})
+        cells = next(iter(_cells_by_column(table).values()))
+        check_known(f"row of {table}", row, valid={cell.row.id: cell for cell in cells})
 
 
-def _placed(scores: Sequence[ColumnScore], row: str | None) -> list[ColumnScore]:
-    return [_among_reports(score, row, scores) for score in scores]
+def _place_scores(scores: Sequence[ColumnScore], row: str | None) -> list[ColumnScore]:
+    return [_place_score(score, row, scores) for score in scores]
 
 
-def _among_reports(score: ColumnScore, row: str | None, scores: Iterable[ColumnScore]) -> ColumnScore:
+def _place_score(score: ColumnScore, row: str | None, scores: Iterable[ColumnScore]) -> ColumnScore:
     """The score with its place among reports, where it is by the column's own measure, or averages such."""
-    table, averaged = score.best.table, score.best.column.mean_of or (score.id,)
-    of_row = next((named for named in table.rows if named.id == row), score.best.row)
-    cell = cell_of(score.best.paper, table, of_row.id, score.id)
-    alike = all(s.measure == s.best.column.measure and not s.cut for s in scores if s.id in averaged)
-    if not (alike and cell.is_numeric):
+    table, member_ids = score.best.table, score.best.column.mean_of or (score.id,)
+    table_row = next((candidate for candidate in table.rows if candidate.id == row), score.best.row)
+    cell = cell_of(score.best.paper, table, table_row.id, score.id)
+    is_comparable = all(
+        s.measure == s.best.column.measure and not s.cut for s in scores if s.id in member_ids
+    )
+    if not (is_comparable and cell.is_numeric):
         return score
     return replace(score, among_reports=among_reports(cell, Decimal(repr(score.score))))
 
 
 def _averages(averages: list[list[Cell]], scores: list[ColumnScore]) -> list[ColumnScore]:
     """The columns that average others, where all of those were scored."""
-    known = {score.id: score for score in scores}
-    made = []
+    scores_by_column = {score.id: score for score in scores}
+    average_scores = []
     for cells in averages:
         column = cells[0].column
-        parts = [known[member] for member in column.mean_of if member in known]
+        parts = [scores_by_column[member] for member in column.mean_of if member in scores_by_column]
         if len(parts) == len(column.mean_of):
             counts = sum(p.queries for p in parts), sum(p.missing for p in parts)
             head, mean = column.label, sum(part.score for part in parts) / len(parts)
             measure = "mean", min(part.depth for part in parts), any(part.cut for part in parts)
-            made.append(ColumnScore(column.id, head, "", *measure, mean, *counts, _best(cells)))
-    return made
+            average_scores.append(ColumnScore(column.id, head, "", *measure, mean, *counts, _best(cells)))
+    return average_scores
 
 
 def _retriever(cells: list[Cell], builder: MeasurementBuilder) -> Measurement | None:
-    """How the table measures a retriever in this column; None where it has none."""
+    """The table's measurement of a retriever in this column; None where it has none."""
     if cells[0].column.kind != "retrieval":
         return None
     rows = [cell for cell in cells if cell.recipe and cell.is_numeric]
     for cell in sorted(rows, key=lambda cell: PRIORITY.index(cell.role)):
-        made = builder.measure(cell, None)
-        if all(run.stage in SEARCHES for run in made.runs):
-            return made
+        measurement = builder.measure(cell, None)
+        if all(run.stage in SEARCHES for run in measurement.runs):
+            return measurement
     return None
 
 
-def _measured_like(
+def _measurement_like(
     retriever: Measurement,
     models: tuple[UserEncoder, UserEncoder],
     conventions: Conventions,
     builder: MeasurementBuilder,
 ) -> Measurement:
-    """The same evaluation of each dataset, of the encoder's run in place of the retriever's."""
+    """The retriever's evaluation of each dataset, with the encoder's run in place of the retriever's."""
     parts = {part.inputs["qrels"].fingerprint: part for part in retriever.parts}  # samples share a dataset
     cap = builder.scale.facts.caps.get("length", max(conventions.passage_length, conventions.query_length))
     lengths = {name: min(getattr(conventions, name), cap) for name in ("query_length", "passage_length")}
-    within = conventions.but(lengths)
+    capped_conventions = conventions.but(lengths)
     checkpoints = tuple(model.node(conventions) for model in models)
     evaluations = []
     for part in parts.values():
         run = part.inputs["run"]
         passages, topics = (run.inputs[side].inputs["texts"] for side in ("passages", "queries"))
         ranking = released_ranking(
-            passages, topics, models=checkpoints, conventions=within, depth=run.params["depth"]
+            passages, topics, models=checkpoints, conventions=capped_conventions, depth=run.params["depth"]
         )
-        scored = Node("evaluate", part.params, {**part.inputs, "run": ranking})
-        evaluations.append(builder.machine.resolve(scored))
+        evaluation = Node("evaluate", part.params, {**part.inputs, "run": ranking})
+        evaluations.append(builder.machine.resolve(evaluation))
     return Measurement(retriever.cell, None, (tuple(evaluations),), retriever.measure, {}, {})
 
 

@@ -40,23 +40,25 @@ def scored_run(path: Path, identifier: str, measures: Sequence[str], *, data: Pa
         BlockedError: the judgements are not at hand; says how to get them.
     """
     entry = judged_by_documents(identifier)
-    wanted = list(dict.fromkeys(measures)) or usual_measures(identifier)
-    for measure in wanted:
+    measure_names = list(dict.fromkeys(measures)) or usual_measures(identifier)
+    for measure in measure_names:
         parse_measure(measure)
     qrels = judgements(identifier, data)
     check_where_stored(path)
-    scores, depth = scores_of(path, qrels, wanted, ignore_identical_ids=entry.ignore_identical_ids)
-    left_out = [measure for measure in wanted if looks_deeper(measure, depth)]
-    if measures or left_out == wanted:
-        for measure in left_out:
+    scores, depth = scores_of(path, qrels, measure_names, ignore_identical_ids=entry.ignore_identical_ids)
+    deeper_measures = [measure for measure in measure_names if looks_deeper(measure, depth)]
+    if measures or deeper_measures == measure_names:
+        for measure in deeper_measures:
             check_depth(path, depth, measure)
     return {
-        "measures": {measure: mean for measure, mean in scores.means.items() if measure not in left_out},
+        "measures": {
+            measure: mean for measure, mean in scores.means.items() if measure not in deeper_measures
+        },
         "queries": len(scores.queries),
         "missing": len(scores.missing),
         "foreign": scores.ignored,
         "depth": depth,
-        "left_out": left_out,
+        "left_out": deeper_measures,
     }
 
 
@@ -79,11 +81,11 @@ def judged_by_documents(identifier: str) -> Dataset:
     """The catalogue's entry. Raises UsageError where no judgements of documents belong to it."""
     entry = dataset(identifier)
     if entry.members:
-        mean = f"{identifier} is the mean of {len(entry.members)} collections"
-        raise UsageError(f"{mean}; score a run of each, as of {entry.members[0]}")
+        problem = f"{identifier} is the mean of {len(entry.members)} collections"
+        raise UsageError(f"{problem}; score a run of each, as of {entry.members[0]}")
     if entry.judgements == "answers":
-        unseen = "judged by answers found in passages, which a run file alone does not show"
-        raise UsageError(f"{identifier} is {unseen}; `repro run` of a cell measures it with its corpus")
+        problem = "judged by answers found in passages, which a run file alone does not show"
+        raise UsageError(f"{identifier} is {problem}; `repro run` of a cell measures it with its corpus")
     if "qrels" not in entry.pieces:
         raise UsageError(f"{identifier} has no judgements, it is a {entry.what}; name one of its splits")
     return entry
@@ -94,13 +96,13 @@ def usual_measures(identifier: str) -> list[str]:
 
     Raises UsageError when there is none.
     """
-    if usual := measures_per_dataset.listed_measures(identifier):
-        return list(usual)
+    if names := measures_per_dataset.listed_measures(identifier):
+        return list(names)
     columns = [c.column for source in papers().values() for c in numeric_cells(source)]
-    published = {c.measure for c in columns if c.dataset == identifier and c.measure}
-    if not published:
+    measures = {c.measure for c in columns if c.dataset == identifier and c.measure}
+    if not measures:
         raise UsageError(f"no table has a measure for {identifier}; name one with --measure, as nDCG@10")
-    return sorted(published)
+    return sorted(measures)
 
 
 def judgements(identifier: str, data: Path | None = None) -> Qrels:
@@ -128,7 +130,7 @@ def scores_of(
         scores = score(run, qrels, measures, ignore_identical_ids=ignore_identical_ids)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
-    if not any(d in judged for qid, judged in qrels.items() for d, _ in run.get(qid, ())):
+    if not any(d in grades for qid, grades in qrels.items() for d, _ in run.get(qid, ())):
         remedy = "check that its document ids are those of the dataset"
         raise DataError(f"{path}: none of its documents is judged for its query; {remedy}")
     return scores, run_depth(run, qrels)

@@ -43,15 +43,15 @@ class UserRun:
 
     def as_json(self) -> dict:
         """The object that ``repro compare RUN --json`` prints."""
-        published = self.cell.printed.value
-        comparable = published is not None and self.scale == "full"
+        published_value = self.cell.printed.value
+        comparable = published_value is not None and self.scale == "full"
         return {
             "run": str(self.path),
             "id": self.cell.id,
             "printed": self.cell.text,
             "value": self.value,
             "unit": self.cell.unit,
-            "difference": self.value - float(published) if comparable else None,
+            "difference": self.value - float(published_value) if comparable else None,
             "scale": self.scale,
             "queries": len(self.scores.queries),
             "missing": len(self.scores.missing),
@@ -62,7 +62,7 @@ class UserRun:
 
 
 def user_runs(paths: Sequence[Path], plan: Plan, store: Store) -> list[UserRun]:
-    """Every run beside every selected cell; nothing is measured and nothing written.
+    """Score every run for every selected cell; nothing is measured and nothing written.
 
     Raises:
         UsageError: a cell that no single run measures, that is scored by other means than judgements, or that
@@ -74,50 +74,50 @@ def user_runs(paths: Sequence[Path], plan: Plan, store: Store) -> list[UserRun]:
     for path in paths:
         check_where_stored(path)
     measurements = {m.cell.id: m for m in reversed(plan.measurements)}
-    made = []
+    runs = []
     for cell in plan.cells:
         measurement = measurements.get(cell.id)
         evaluation = _evaluation(cell, measurement)
         measure = measurement.measure if measurement else cell.column.measure
-        made += [_user_run(path, cell, measure, evaluation, plan, store) for path in paths]
-    return made
+        runs += [_user_run(path, cell, measure, evaluation, plan, store) for path in paths]
+    return runs
 
 
 def _evaluation(cell: Cell, measurement: Measurement | None) -> Node | None:
     """The node that scores the cell's one run; None where no recipe makes the cell."""
     parts = measurement.parts if measurement else ()
-    by_one_run = not measurement or (len(parts) == 1 and "run" in parts[0].inputs)
+    has_one_run = not measurement or (len(parts) == 1 and "run" in parts[0].inputs)
     measure = measurement.measure if measurement else cell.column.measure
-    if not (by_one_run and measure and cell.column.dataset and cell.unit in UNITS):
+    if not (has_one_run and measure and cell.column.dataset and cell.unit in UNITS):
         raise UsageError(f"{cell.id} is not measured by one run; `repro show {cell.id}` says how")
     return parts[0] if parts else None
 
 
 def _user_run(path: Path, cell: Cell, measure: str, node: Node | None, plan: Plan, store: Store) -> UserRun:
-    judged = node.inputs["qrels"].params["dataset"] if node else cell.column.dataset
-    entry = judged_by_documents(judged)
+    dataset = node.inputs["qrels"].params["dataset"] if node else cell.column.dataset
+    entry = judged_by_documents(dataset)
     rule = node.params["ignore_identical_ids"] if node else entry.ignore_identical_ids
-    qrels, unit = judgements(judged, plan.machine.data), float(UNITS[cell.unit])
+    qrels, unit = judgements(dataset, plan.machine.data), float(UNITS[cell.unit])
     scores, depth = scores_of(path, qrels, [measure], ignore_identical_ids=rule)
     check_depth(path, depth, measure, cell=cell.id)
     pair = None
     if node is not None and store.state(node.inputs["run"]) == "stored":
-        ours = store.checked(node.inputs["run"]) / "run.trec"
-        our_scores, _ = scores_of(ours, qrels, [measure], ignore_identical_ids=rule)
+        our_run = store.checked(node.inputs["run"]) / "run.trec"
+        our_scores, _ = scores_of(our_run, qrels, [measure], ignore_identical_ids=rule)
         pair = {"value": our_scores.means[measure] * unit, **_tests(scores, our_scores, measure)}
-        pair |= _agreement(path, ours)
-    mean, among = scores.means[measure], None
+        pair |= _agreement(path, our_run)
+    mean, reports = scores.means[measure], None
     if plan.scale.compares_with_paper and measure == cell.column.measure:
-        among = among_reports_of_share(cell, mean)
-    return UserRun(path, cell, mean * unit, scores, pair, plan.scale.name, among)
+        reports = among_reports_of_share(cell, mean)
+    return UserRun(path, cell, mean * unit, scores, pair, plan.scale.name, reports)
 
 
-def _tests(scores: Scores, ours: Scores, measure: str) -> dict:
-    """The user's run (less ours) query by query."""
-    both = [scores.measures, ours.measures]
-    table = compare_scores(both, ["given", "measured"], scores.queries, [measure])["measures"][measure]
+def _tests(scores: Scores, our_scores: Scores, measure: str) -> dict:
+    """The tests of the user's scores less ours, query by query."""
+    pair = [scores.measures, our_scores.measures]
+    table = compare_scores(pair, ["given", "measured"], scores.queries, [measure])["measures"][measure]
     keys = ("difference", "interval", "effect_size", "permutation_p", "wins", "ties", "losses")
-    first, second = scores.measures[measure], ours.measures[measure]
+    first, second = scores.measures[measure], our_scores.measures[measure]
     means = {
         "p": agreement.paired_t_p(first, second),
         "rmse": agreement.root_mean_square_error(first, second),
@@ -125,9 +125,9 @@ def _tests(scores: Scores, ours: Scores, measure: str) -> dict:
     return {key: table[key][0][1] for key in keys} | means
 
 
-def _agreement(path: Path, ours: Path) -> dict:
-    """How alike the rankings of two runs are."""
-    first, second = read_run(path), read_run(ours)
+def _agreement(path: Path, our_run: Path) -> dict:
+    """The measures of how alike the rankings of two runs are."""
+    first, second = read_run(path), read_run(our_run)
     depth = min(agreement.DEPTH, max(len(ranking) for run in (first, second) for ranking in run.values()))
     overlap = agreement.rank_biased_overlap(first, second, depth=depth)
     return {"kendall_union": agreement.kendall_union(first, second), "rank_biased_overlap": overlap}

@@ -61,11 +61,11 @@ class Store:
         """
         path = self.path(node)
         stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
-        seen = (path, *((str(p), s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for p, s in stats))
-        if seen not in self._checked:
-            if wrong := damage(path, self.progress):
-                raise StoreError(_refusal(node, wrong))
-            self._checked.add(seen)
+        snapshot = (path, *((str(p), s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for p, s in stats))
+        if snapshot not in self._checked:
+            if faults := damage(path, self.progress):
+                raise StoreError(_refusal(node, faults))
+            self._checked.add(snapshot)
         return path
 
     def partial(self, node: Node) -> Path:
@@ -128,7 +128,7 @@ class Store:
             attempts.begin(partial, self.contents(node.parents()))
             seal(partial, node, work(partial) or {}, self.progress)
 
-        return self._placed(node, self.partial(node), make, waiting)
+        return self._fill_and_rename(node, self.partial(node), make, waiting)
 
     def work_beside(self, node: Node, work: Callable[[Path], None], *, waiting: Callable[[], None]) -> None:
         """Have ``work(directory)`` write a part of the node's artefact, beside others that write theirs.
@@ -165,17 +165,17 @@ class Store:
             StoreError: the files fetched are not that artefact, whole and unaltered; they are removed.
         """
 
-        def take(incoming: Path) -> None:
-            fetch(incoming)
-            if wrong := damage(incoming, self.progress):
-                remove(incoming)
-                raise StoreError(f"{node} arrived damaged and was refused: {'; '.join(wrong)}")
-            for path in [*incoming.rglob("*"), incoming]:
+        def take(directory: Path) -> None:
+            fetch(directory)
+            if faults := damage(directory, self.progress):
+                remove(directory)
+                raise StoreError(f"{node} arrived damaged and was refused: {'; '.join(faults)}")
+            for path in [*directory.rglob("*"), directory]:
                 sync(path)
 
-        return self._placed(node, self.path(node).with_suffix(".incoming"), take, waiting)
+        return self._fill_and_rename(node, self.path(node).with_suffix(".incoming"), take, waiting)
 
-    def _placed(self, node: Node, scratch: Path, fill: Callable[[Path], None], waiting) -> Path:
+    def _fill_and_rename(self, node: Node, scratch: Path, fill: Callable[[Path], None], waiting) -> Path:
         """Fill ``scratch`` and give it the artefact's name, unless that is there already."""
         path = self.path(node)
         with exclusive_lock(self.root, node, waiting):
@@ -190,8 +190,8 @@ class Store:
     def _stored(self, node: Node) -> bool:
         """Whether the artefact is there. Raises StoreError for one of which a file is not as it was."""
         path = self.path(node)
-        if os.path.lexists(path) and (wrong := wrong_sizes(path)):
-            raise StoreError(_refusal(node, wrong))
+        if os.path.lexists(path) and (faults := wrong_sizes(path)):
+            raise StoreError(_refusal(node, faults))
         return os.path.lexists(path)
 
     def _scratch(self, scratch: Path) -> Path:
@@ -212,10 +212,10 @@ def check_where_stored(path: Path) -> None:
     """Read the whole artefact that a user's path leads into, if any. Raises StoreError for a damaged one."""
     for folder in (path.resolve(), *path.resolve().parents):
         is_artefact = notes.FINGERPRINT.fullmatch(folder.name) and os.path.lexists(folder / RECORD)
-        if is_artefact and (wrong := damage(folder)):
-            raise StoreError(_refusal(f"{folder.parent.name}/{folder.name[:12]}", wrong))
+        if is_artefact and (faults := damage(folder)):
+            raise StoreError(_refusal(f"{folder.parent.name}/{folder.name[:12]}", faults))
 
 
-def _refusal(node: Node | str, wrong: list[str]) -> str:
+def _refusal(node: Node | str, faults: list[str]) -> str:
     remedy = "`repro verify --rebuild` removes it, the next run builds it again"
-    return f"artefact {node} is damaged: {'; '.join(wrong)}; {remedy}"
+    return f"artefact {node} is damaged: {'; '.join(faults)}; {remedy}"

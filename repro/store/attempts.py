@@ -19,8 +19,8 @@ def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
     Args:
         inputs: fingerprint -> digest of the content, of those that are stored.
     """
-    noted = _noted(partial)
-    return all(noted.get(fingerprint, content) == content for fingerprint, content in inputs.items())
+    noted_inputs = _read_inputs(partial)
+    return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
 
 def begin(partial: Path, inputs: Mapping[str, str]) -> None:
@@ -28,15 +28,15 @@ def begin(partial: Path, inputs: Mapping[str, str]) -> None:
     if not goes_on(partial, inputs):
         remove(partial)
         partial.mkdir(parents=True)
-    noted = _noted(partial)
-    if inputs.keys() <= noted.keys():
+    noted_inputs = _read_inputs(partial)
+    if inputs.keys() <= noted_inputs.keys():
         return
     note = partial / BLOCKS / NOTE
     note.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(note, json.dumps({**noted, **inputs}))
+    write_whole(note, json.dumps({**noted_inputs, **inputs}))
 
 
-def _noted(partial: Path) -> dict[str, str]:
+def _read_inputs(partial: Path) -> dict[str, str]:
     """The inputs that the folder's attempt began with; none of a new one, or one of an earlier version."""
     try:
         return json.loads((partial / BLOCKS / NOTE).read_text())

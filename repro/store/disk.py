@@ -74,11 +74,11 @@ def remove(path: Path) -> None:
     if path.is_symlink() or not path.is_dir():
         path.unlink()
         return
-    aside = path if path.name.endswith(GONE) else path.with_name(path.name + GONE)
-    if aside != path:
-        shutil.rmtree(aside, ignore_errors=True)
-        path.rename(aside)
-    shutil.rmtree(aside)
+    gone_path = path if path.name.endswith(GONE) else path.with_name(path.name + GONE)
+    if gone_path != path:
+        shutil.rmtree(gone_path, ignore_errors=True)
+        path.rename(gone_path)
+    shutil.rmtree(gone_path)
 
 
 def size_on_disk(path: Path) -> int:
@@ -111,14 +111,14 @@ def write_whole(path: Path, content: str) -> None:
 
 def write_bytes_whole(path: Path, content: bytes) -> None:
     """Write bytes as ``write_whole`` does text."""
-    new = path.with_name(f"{path.name}.{uuid4().hex}.new")
+    scratch = path.with_name(f"{path.name}.{uuid4().hex}.new")
     try:
-        with create_file(new, "xb") as file:
+        with create_file(scratch, "xb") as file:
             file.write(content)
-        sync(new)
-        new.replace(path)
+        sync(scratch)
+        scratch.replace(path)
     finally:
-        new.unlink(missing_ok=True)
+        scratch.unlink(missing_ok=True)
 
 
 def remove_irregular(folder: Path) -> None:

@@ -52,22 +52,30 @@ def leftovers(
     Imported runs stay, since nothing here can make them again; so do logs that say something, and whatever
     is not the store's.
     """
-    building = being_built(store.root)
-    before = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
-    planned = {path.stem for path in notes.files(store.root) if _newest(path) > before}
-    asked = planned.union(waiting)  # work on it may not have begun
-    kept = Lineage(store.root).below(needed | building | asked)
-    items = [item for item in _artefacts(store, kept, building, asked) if _newest(item.path) <= before]
-    gone = {item.path for item in items}
-    small = [*_locks(store, gone, building), *_notes(store, kept, gone), *_logs(store, building)]
-    return items + [item for item in small if _newest(item.path) <= before]
+    builds = being_built(store.root)
+    cutoff = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
+    recent_nodes = {path.stem for path in notes.files(store.root) if _modification_time(path) > cutoff}
+    pending = recent_nodes.union(waiting)  # work on it may not have begun
+    reachable = Lineage(store.root).below(needed | builds | pending)
+    items = [
+        item
+        for item in _artefacts(store, reachable, builds, pending)
+        if _modification_time(item.path) <= cutoff
+    ]
+    removed_paths = {item.path for item in items}
+    small_items = [
+        *_locks(store, removed_paths, builds),
+        *_notes(store, reachable, removed_paths),
+        *_logs(store, builds),
+    ]
+    return items + [item for item in small_items if _modification_time(item.path) <= cutoff]
 
 
 def any_old(store: Store, *, keep_days: float) -> bool:
     """Whether there is any file or folder that is older than ``keep_days``; where not, nothing can go."""
-    before = time.time() - keep_days * DAY
+    cutoff = time.time() - keep_days * DAY
     places = (store.root.glob(f"{folder}/*") for folder in (*STAGES, "locks", "logs"))
-    return any(_newest(path) <= before for path in chain(*places, notes.files(store.root)))
+    return any(_modification_time(path) <= cutoff for path in chain(*places, notes.files(store.root)))
 
 
 def remove_leftover(store: Store, item: Leftover) -> bool:
@@ -76,8 +84,8 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
         if not item.stage:
             item.path.unlink()
             return True
-        with hold(store, item) as held:
-            free = held and (item.kind == "lock" or not _is_read(store.root, item.fingerprint))
+        with hold(store, item) as is_held:
+            free = is_held and (item.kind == "lock" or not _is_read(store.root, item.fingerprint))
             if free:
                 remove(item.path)
             return free
@@ -101,10 +109,10 @@ def _is_read(root: Path, fingerprint: str) -> bool:
 def remove_damaged(store: Store, path: Path) -> bool:
     """Remove an artefact that is damaged, unless a process holds its lock; returns whether it is gone."""
     item = Leftover("artefact", path, path.parent.name, path.name, 0)
-    with translated_errors(store.root), hold(store, item) as held:
-        if held and os.path.lexists(path) and damage(path):  # it may have been built again since
+    with translated_errors(store.root), hold(store, item) as is_held:
+        if is_held and os.path.lexists(path) and damage(path):  # it may have been built again since
             remove(path)
-        return held
+        return is_held
 
 
 @contextlib.contextmanager
@@ -127,68 +135,74 @@ def hold(store: Store, item: Leftover) -> Iterator[bool]:
         lock.release()
 
 
-def _artefacts(store: Store, kept: set[str], building: set[str], asked: set[str]) -> Iterator[Leftover]:
-    held = {".partial": building | asked}  # of what else is unfinished nothing goes on
+def _artefacts(store: Store, reachable: set[str], builds: set[str], pending: set[str]) -> Iterator[Leftover]:
+    busy_by_suffix = {".partial": builds | pending}  # of what else is unfinished nothing goes on
     for stage in STAGES:
         for path in sorted(store.root.glob(f"{stage}/*")):
-            name = _NAME.fullmatch(path.name)
-            if name and (name[2] or name[3]):
-                if name[1] not in held.get(path.suffix, building):
-                    yield Leftover("partial", path, stage, name[1], size_on_disk(path))
-            elif name and name[1] not in kept and stage != "imported_run":
-                yield Leftover("artefact", path, stage, name[1], size_on_disk(path))
+            match = _NAME.fullmatch(path.name)
+            if match and (match[2] or match[3]):
+                if match[1] not in busy_by_suffix.get(path.suffix, builds):
+                    yield Leftover("partial", path, stage, match[1], size_on_disk(path))
+            elif match and match[1] not in reachable and stage != "imported_run":
+                yield Leftover("artefact", path, stage, match[1], size_on_disk(path))
 
 
-def _locks(store: Store, gone: set[Path], building: set[str]) -> Iterator[Leftover]:
+def _locks(store: Store, removed_paths: set[Path], builds: set[str]) -> Iterator[Leftover]:
     """Lock files that nobody holds; one whose artefact is unfinished, and stays, stays too."""
     for path in sorted(store.root.glob("locks/*.lock")):
-        name = _LOCK.fullmatch(path.name)
-        if not name or name[1] not in STAGES or name[2] in building:
+        match = _LOCK.fullmatch(path.name)
+        if not match or match[1] not in STAGES or match[2] in builds:
             continue
-        place = store.root / name[1] / name[2]
-        unfinished = [place.with_suffix(suffix) for suffix in (".partial", ".incoming")]
-        if not any(scratch.exists() and scratch not in gone for scratch in unfinished):
-            yield Leftover("lock", path, name[1], name[2], size_on_disk(path))
+        place = store.root / match[1] / match[2]
+        scratch_paths = [place.with_suffix(suffix) for suffix in (".partial", ".incoming")]
+        if not any(scratch.exists() and scratch not in removed_paths for scratch in scratch_paths):
+            yield Leftover("lock", path, match[1], match[2], size_on_disk(path))
 
 
-def _notes(store: Store, kept: set[str], gone: set[Path]) -> Iterator[Leftover]:
+def _notes(store: Store, reachable: set[str], removed_paths: set[Path]) -> Iterator[Leftover]:
     """Notes of nodes that are neither needed nor stored, nor below any that is."""
-    stored = {p.name for stage in STAGES for p in store.root.glob(f"{stage}/*") if p not in gone}
-    wanted = kept | Lineage(store.root).below({name.partition(".")[0] for name in stored})
+    stored_names = {
+        p.name for stage in STAGES for p in store.root.glob(f"{stage}/*") if p not in removed_paths
+    }
+    needed = reachable | Lineage(store.root).below({name.partition(".")[0] for name in stored_names})
     for path in notes.files(store.root):
-        name, removable = _NOTE.fullmatch(path.name), os.access(path.parent, os.W_OK)  # else by its owner
-        if name and removable and (name[1] not in wanted or name[2] != "json"):
-            yield Leftover("note", path, "", name[1], size_on_disk(path))
+        match, removable = _NOTE.fullmatch(path.name), os.access(path.parent, os.W_OK)  # else by its owner
+        if match and removable and (match[1] not in needed or match[2] != "json"):
+            yield Leftover("note", path, "", match[1], size_on_disk(path))
 
 
-def _logs(store: Store, building: set[str]) -> Iterator[Leftover]:
+def _logs(store: Store, builds: set[str]) -> Iterator[Leftover]:
     """Files for the standard error of stages that said nothing, and whose engine was killed."""
     for path in sorted(store.root.glob("logs/*.err")):
-        name = _ERRORS.fullmatch(path.name)
-        if name and path.lstat().st_size == 0 and not any(one.startswith(name[1]) for one in building):
-            yield Leftover("log", path, "", name[1], 0)
+        match = _ERRORS.fullmatch(path.name)
+        if (
+            match
+            and path.lstat().st_size == 0
+            and not any(fingerprint.startswith(match[1]) for fingerprint in builds)
+        ):
+            yield Leftover("log", path, "", match[1], 0)
 
 
 def being_built(root: Path) -> set[str]:
     """Fingerprints whose locks are held. Looking writes nothing, and a lock is had for a moment at most."""
     import fcntl
 
-    held = set()
+    fingerprints = set()
     for path in root.glob("locks/*.lock"):
-        name = _LOCK.fullmatch(path.name)
-        if not name:
+        match = _LOCK.fullmatch(path.name)
+        if not match:
             continue
-        with contextlib.suppress(FileNotFoundError), _opened(path) as stream:
+        with contextlib.suppress(FileNotFoundError), _open_lock(path) as stream:
             # a lock that several hold together stops only who wants it alone, for which NFS asks to write
-            wanted = fcntl.LOCK_EX if stream.writable() else fcntl.LOCK_SH
+            operation = fcntl.LOCK_EX if stream.writable() else fcntl.LOCK_SH
             try:
-                fcntl.flock(stream, wanted | fcntl.LOCK_NB)
+                fcntl.flock(stream, operation | fcntl.LOCK_NB)
             except BlockingIOError:
-                held.add(name[2])
-    return held
+                fingerprints.add(match[2])
+    return fingerprints
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open_lock(path: Path) -> IO[bytes]:
     """A lock's file, to be written where that is allowed."""
     try:
         return path.open("r+b")
@@ -198,10 +212,10 @@ def _opened(path: Path) -> IO[bytes]:
         return path.open("rb")
 
 
-def _newest(path: Path) -> float:
+def _modification_time(path: Path) -> float:
     """The time at which anything below a path was last written; infinity where it is being removed."""
     try:
-        within = path.rglob("*") if path.is_dir() and not path.is_symlink() else ()
-        return max(p.lstat().st_mtime for p in (path, *within))
+        descendants = path.rglob("*") if path.is_dir() and not path.is_symlink() else ()
+        return max(p.lstat().st_mtime for p in (path, *descendants))
     except FileNotFoundError:
         return float("inf")

@@ -27,7 +27,7 @@ class Lineage:
         if fingerprint not in self._described:
             places = [folder / f"{fingerprint}.json" for folder in self._notes]
             records = (folder / RECORD for folder in self._artefacts().get(fingerprint, ()))
-            descriptions = map(_description, (*places, *records))
+            descriptions = map(_read_description, (*places, *records))
             self._described[fingerprint] = next(filter(None, descriptions), {})
         return self._described[fingerprint]
 
@@ -42,18 +42,18 @@ class Lineage:
 
     def inputs(self, fingerprint: str) -> list[str]:
         """The fingerprints of an artefact's inputs; empty if they are unknown."""
-        return _flat(self.describe(fingerprint).get("inputs", {}))
+        return _flatten(self.describe(fingerprint).get("inputs", {}))
 
     def below(self, fingerprints: Iterable[str]) -> set[str]:
         """The fingerprints and those of everything they were made from, as far as it is known."""
-        reached: set[str] = set()
-        waiting = list(fingerprints)
-        while waiting:
-            fingerprint = waiting.pop()
-            if fingerprint not in reached:
-                reached.add(fingerprint)
-                waiting += self.inputs(fingerprint)
-        return reached
+        reachable: set[str] = set()
+        pending = list(fingerprints)
+        while pending:
+            fingerprint = pending.pop()
+            if fingerprint not in reachable:
+                reachable.add(fingerprint)
+                pending += self.inputs(fingerprint)
+        return reachable
 
     def tests_between(self, fingerprints: set[str]) -> set[str]:
         """Stored significance tests of artefacts that are all among ``fingerprints``; no plan names them."""
@@ -61,16 +61,25 @@ class Lineage:
         return {test for test in tests if self.inputs(test) and fingerprints.issuperset(self.inputs(test))}
 
 
-def _description(path: Path) -> dict | None:
+def _read_description(path: Path) -> dict | None:
     try:
         with open_regular(path) as file:
-            read = json.load(file)
-        read = read["identity"] if path.name == RECORD else read
-        sound = read["stage"] in STAGES and isinstance(read["params"], dict)
-        return read if sound and all(isinstance(one, str) for one in _flat(read["inputs"])) else None
+            description = json.load(file)
+        description = description["identity"] if path.name == RECORD else description
+        is_valid = description["stage"] in STAGES and isinstance(description["params"], dict)
+        return (
+            description
+            if is_valid
+            and all(isinstance(fingerprint, str) for fingerprint in _flatten(description["inputs"]))
+            else None
+        )
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _flat(inputs: dict) -> list[str]:
-    return [one for value in inputs.values() for one in (value if isinstance(value, list) else [value])]
+def _flatten(inputs: dict) -> list[str]:
+    return [
+        fingerprint
+        for value in inputs.values()
+        for fingerprint in (value if isinstance(value, list) else [value])
+    ]

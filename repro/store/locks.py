@@ -40,11 +40,11 @@ def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Itera
 def beside_others(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
     """Hold the node's lock as others may, too; ``waiting`` is called once where somebody holds it alone."""
     with translated_errors(root):
-        held = _shared(_file(root, node), waiting)
+        descriptor = _lock_shared(_file(root, node), waiting)
     try:
         yield
     finally:
-        os.close(held)
+        os.close(descriptor)
 
 
 def _file(root: Path, node: Node) -> Path:
@@ -53,17 +53,17 @@ def _file(root: Path, node: Node) -> Path:
     return file
 
 
-def _shared(file: Path, waiting: Callable[[], None]) -> int:
+def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
     """A descriptor of the file with a lock that many may have; closed, it lets the lock go."""
     while True:
-        held = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-        with contextlib.ExitStack() as left:
-            left.callback(os.close, held)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+        with contextlib.ExitStack() as stack:
+            stack.callback(os.close, descriptor)
             try:
-                fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 waiting()
-                fcntl.flock(held, fcntl.LOCK_SH)
-            if os.fstat(held).st_nlink:  # else its name was removed meanwhile, and guards nothing
-                left.pop_all()
-                return held
+                fcntl.flock(descriptor, fcntl.LOCK_SH)
+            if os.fstat(descriptor).st_nlink:  # else its name was removed meanwhile, and guards nothing
+                stack.pop_all()
+                return descriptor

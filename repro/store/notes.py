@@ -25,8 +25,8 @@ FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 def folders(root: Path) -> list[Path]:
     """The folders that hold notes, in the order of asking: this user's, the old, the others'."""
     nodes = root / "nodes"
-    own = nodes / str(os.getuid())
-    return [own, nodes, *sorted(folder for folder in nodes.glob("*/") if folder != own)]
+    own_folder = nodes / str(os.getuid())
+    return [own_folder, nodes, *sorted(folder for folder in nodes.glob("*/") if folder != own_folder)]
 
 
 def files(root: Path) -> Iterator[Path]:
@@ -42,12 +42,12 @@ def asked_since(root: Path, *, days: float) -> set[str]:
 
 def asked_after(root: Path, time_ns: int) -> set[str]:
     """Fingerprints of nodes whose notes were written after a time, in nanoseconds as files have it."""
-    asked = set()
+    fingerprints = set()
     for path in files(root):
         with contextlib.suppress(FileNotFoundError):
             if path.lstat().st_mtime_ns > time_ns and FINGERPRINT.fullmatch(path.stem):
-                asked.add(path.stem)
-    return asked
+                fingerprints.add(path.stem)
+    return fingerprints
 
 
 def write_notes(root: Path, nodes: Iterable[Node]) -> None:
@@ -61,19 +61,19 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
     folder = folders(root)[0]
     with translated_errors(root):
         folder.mkdir(parents=True, exist_ok=True)
-        fresh = {}
+        scratch_by_path = {}
         for node in nodes:
             path, text = folder / f"{node.fingerprint}.json", json.dumps(_description(node))
             if _text(path) == text:
                 with contextlib.suppress(PermissionError, FileNotFoundError):  # another's, or just going
                     os.utime(path)
                 continue
-            fresh[path] = path.with_suffix(f".{os.getpid()}")
-            with create_file(fresh[path]) as file:
+            scratch_by_path[path] = path.with_suffix(f".{os.getpid()}")
+            with create_file(scratch_by_path[path]) as file:
                 file.write(text)
         with ThreadPoolExecutor(32) as pool:  # one by one, thousands wait for the disk half a minute
-            list(pool.map(sync, fresh.values()))
-        for path, scratch in fresh.items():
+            list(pool.map(sync, scratch_by_path.values()))
+        for path, scratch in scratch_by_path.items():
             scratch.replace(path)
 
 
@@ -81,11 +81,11 @@ def noted_node(root: Path, fingerprint: str) -> Node:
     """The node of an earlier plan. Raises UsageError when no plan had it, or several did."""
     places = folders(root)
     notes = (note for place in places for note in place.glob(f"{fingerprint}*.json"))
-    known = {note.stem for note in notes} if fingerprint.isalnum() else set()
-    if len(known) != 1:
-        problem = "several nodes begin with" if known else "no plan run with this store has a node"
+    matches = {note.stem for note in notes} if fingerprint.isalnum() else set()
+    if len(matches) != 1:
+        problem = "several nodes begin with" if matches else "no plan run with this store has a node"
         raise UsageError(f"{problem} {fingerprint!r}; `repro plan … --json` lists fingerprints")
-    return _read(places, known.pop())
+    return _read_node(places, matches.pop())
 
 
 def _text(path: Path) -> str | None:
@@ -96,18 +96,20 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def _read(places: Sequence[Path], fingerprint: str) -> Node:
+def _read_node(places: Sequence[Path], fingerprint: str) -> Node:
     notes = [place / f"{fingerprint}.json" for place in places]
     path = next(filter(os.path.lexists, notes), notes[0])
     try:
         if not FINGERPRINT.fullmatch(fingerprint):
             raise ValueError
-        described = json.loads(_text(path) or "")
+        description = json.loads(_text(path) or "")
         inputs = {}
-        for name, value in described["inputs"].items():
-            several = isinstance(value, list)
-            inputs[name] = tuple(_read(places, one) for one in value) if several else _read(places, value)
-        node = Node(described["stage"], described["params"], inputs)
+        for name, value in description["inputs"].items():
+            is_list = isinstance(value, list)
+            inputs[name] = (
+                tuple(_read_node(places, item) for item in value) if is_list else _read_node(places, value)
+            )
+        node = Node(description["stage"], description["params"], inputs)
         if node.stage in STAGES and node.fingerprint == fingerprint:
             return node
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):

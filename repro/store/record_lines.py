@@ -89,11 +89,11 @@ class Record:
         """Whether this record of the same result proves or says what the other does not."""
         if other.assumed or self.assumed:
             return other.assumed and not self.assumed
-        described = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
+        description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
         return (
             bool(self.collections and not other.collections)
             or (self.deviation is not None and other.deviation is None)
-            or not described.items() <= other.origin.items()
+            or not description.items() <= other.origin.items()
         )
 
 
@@ -114,7 +114,7 @@ def record_of(line: bytes) -> Record:
         reason = "a record without a digest of its own, as earlier versions wrote them"
         raise DataError(f"{reason}; `repro convert-records` converts it and says what it cannot vouch for")
     digest = content.pop(DIGEST)
-    record = _validated(content)
+    record = _validate(content)
     if digest != _digest(content):
         raise DataError("altered: the line is not the one that its sha256 was taken of; restore it")
     return record
@@ -133,16 +133,16 @@ def content_of(line: bytes) -> dict:
 
 def older_record(content: dict) -> Record:
     """A record of before it held measure and unit, which are empty. Raises what ``record_of`` raises."""
-    return _validated({"measure": "", "unit": "", **content, "assumed": True})
+    return _validate({"measure": "", "unit": "", **content, "assumed": True})
 
 
-def _validated(content: dict) -> Record:
+def _validate(content: dict) -> Record:
     try:
         return _RECORD.validate_json(json.dumps(content))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = "".join(f"{part}: " for part in first["loc"])
-        raise DataError(f"not a record: {where}{first['msg']}") from None
+        first_error = error.errors()[0]
+        location = "".join(f"{part}: " for part in first_error["loc"])
+        raise DataError(f"not a record: {location}{first_error['msg']}") from None
 
 
 def _digest(content: dict) -> str:

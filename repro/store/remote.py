@@ -44,9 +44,9 @@ class RemoteStore:
         try:
             self.files, root = url_to_fs(str(Path(address).expanduser().absolute()) if local else address)
         except (ValueError, ImportError, OSError) as error:
-            reason = str(error).strip().rstrip(".").replace(address, _shown(address))
-            raise UsageError(f"{_shown(address)} cannot be opened: {reason}; give a folder or URL") from None
-        self.root, self.name = root.rstrip("/"), _shown(address)
+            reason = str(error).strip().rstrip(".").replace(address, _redact(address))
+            raise UsageError(f"{_redact(address)} cannot be opened: {reason}; give a folder or URL") from None
+        self.root, self.name = root.rstrip("/"), _redact(address)
 
     @property
     def is_folder(self) -> bool:
@@ -116,22 +116,22 @@ class RemoteStore:
         except Exception as error:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             if "://" in self.root:
-                reason = reason.replace(self.root, _shown(self.root))
+                reason = reason.replace(self.root, _redact(self.root))
             remedy = "with it at hand the same command continues"
             raise StoreError(f"{self.name} cannot be used: {reason}; {remedy}") from error
 
 
-def _beginning(stream: IO[bytes], most: int) -> bytes:
+def _beginning(stream: IO[bytes], limit: int) -> bytes:
     content = bytearray()
-    while piece := stream.read(most - len(content)):
+    while piece := stream.read(limit - len(content)):
         content += piece
     return bytes(content)
 
 
-def _shown(address: str) -> str:
+def _redact(address: str) -> str:
     """An address without the password or, after a question mark, the tokens that it may hold."""
-    scheme, separator, rest = address.partition("://")
+    scheme, separator, location = address.partition("://")
     if not separator:
         return address
-    host, slash, path = rest.partition("?")[0].partition("/")
-    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}{'?…' if '?' in rest else ''}"
+    host, slash, path = location.partition("?")[0].partition("/")
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}{'?…' if '?' in location else ''}"

@@ -78,9 +78,9 @@ class Results:
         Raises:
             DataError: another line is not a record, or not the one that was written; names file and line.
         """
-        own = self.path(scale, paper)
+        path_in_root = self.path(scale, paper)
         records = []
-        for path in (folder / own.relative_to(self.root) for folder in self.folders):
+        for path in (folder / path_in_root.relative_to(self.root) for folder in self.folders):
             for line in self._lines(path):
                 if isinstance(line, FaultyLine):
                     raise DataError(str(line))
@@ -88,7 +88,7 @@ class Results:
         return records
 
     def checked(self) -> tuple[int, list[FaultyLine]]:
-        """How many lines all files have, and those that ``read`` would refuse."""
+        """The number of lines in all files, and those that ``read`` would refuse."""
         lines = [line for path in self._paths() for line in self._lines(path)]
         return len(lines), [line for line in lines if isinstance(line, FaultyLine)]
 
@@ -111,7 +111,7 @@ class Results:
         by_file: dict[tuple[str, str], list[Record]] = {}
         for record in records:
             by_file.setdefault((record.scale, record.cell.split("/")[0]), []).append(record)
-        return [added for place, group in by_file.items() for added in self._append(*place, group)]
+        return [addition for key, group in by_file.items() for addition in self._append(*key, group)]
 
     def _append(self, scale: str, paper: str, group: list[Record]) -> list[AppendedRecord]:
         from filelock import FileLock
@@ -120,37 +120,37 @@ class Results:
         with translated_errors(self.root, *_FOLDER):
             path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(path.with_suffix(".lock")):
-                added = list(_news(group, {r.key: r for r in self.read(scale, paper)}))
-                if added:
-                    _write(path, b"".join(line_of(a.record) for a in added))
-        return added
+                additions = list(_new_records(group, {r.key: r for r in self.read(scale, paper)}))
+                if additions:
+                    _write(path, b"".join(line_of(addition.record) for addition in additions))
+        return additions
 
     def _lines(self, path: Path) -> Iterator[Record | FaultyLine]:
         try:
             with translated_errors(self.root, *_FOLDER):
-                *lines, unfinished = path.read_bytes().split(b"\n")
+                *lines, last_piece = path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return
-        if unfinished and not _is_left_out(unfinished):
-            lines.append(unfinished)
+        if last_piece and not _is_left_out(last_piece):
+            lines.append(last_piece)
         for number, line in enumerate(lines, 1):
             try:
-                yield _in_place(record_of(line), path)
+                yield _check_place(record_of(line), path)
             except DataError as error:
                 yield FaultyLine(path, number, str(error))
 
 
-def _news(group: list[Record], newest: dict[tuple, Record]) -> Iterator[AppendedRecord]:
+def _new_records(group: list[Record], newest: dict[tuple, Record]) -> Iterator[AppendedRecord]:
     """The records of a group that say something else, or more, than the newest of their key."""
     for record in group:
-        known = newest.get(record.key)
-        differs = known is not None and known.result != record.result
-        if known is None or differs or record.tells_more_than(known):
+        previous = newest.get(record.key)
+        differs = previous is not None and previous.result != record.result
+        if previous is None or differs or record.tells_more_than(previous):
             newest[record.key] = record
-            yield AppendedRecord(record, known if differs else None)
+            yield AppendedRecord(record, previous if differs else None)
 
 
-def _in_place(record: Record, path: Path) -> Record:
+def _check_place(record: Record, path: Path) -> Record:
     """The record. Raises DataError where its scale or paper is not that of its file."""
     paper = record.cell.partition("/")[0]
     if (record.scale, paper) != (path.parent.name, path.stem):
@@ -173,9 +173,9 @@ def _write(path: Path, text: bytes) -> None:
     with path.open("a+b") as stream:
         end = stream.seek(0, os.SEEK_END)
         stream.seek(0)
-        kept = stream.read().rfind(b"\n") + 1
-        if kept < end:
-            stream.truncate(kept)
+        complete = stream.read().rfind(b"\n") + 1
+        if complete < end:
+            stream.truncate(complete)
         stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())

@@ -25,11 +25,11 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
     The folders ``blocks`` and ``checkpoints`` are removed after that: sealing reads all that was written,
     which takes minutes, and whoever is interrupted meanwhile goes on by them.
     """
-    written, folders = _written(directory)
+    paths, folders = _files_and_folders(directory)
     files = {}
-    total = sum(megabytes(path.stat().st_size) for path in written)
+    total = sum(megabytes(path.stat().st_size) for path in paths)
     with progress.task(f"sealing {node}, MB", total=total) as advance:
-        for path in written:
+        for path in paths:
             sync(path)
             name = path.relative_to(directory).as_posix()
             files[name] = {"size": path.stat().st_size, "sha256": sha256(path, advance)}
@@ -37,24 +37,24 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
     target = directory / RECORD
     target.write_text(json.dumps(record | {"sha256": _checksum(record)}, indent=1) + "\n")
     sync(target)
-    for unfinished in (BLOCKS, CHECKPOINTS):
-        if os.path.lexists(directory / unfinished):
-            remove(directory / unfinished)
+    for folder_name in (BLOCKS, CHECKPOINTS):
+        if os.path.lexists(directory / folder_name):
+            remove(directory / folder_name)
     for folder in reversed(folders):  # else a power cut could take names that the record vouches for
         sync(folder)
 
 
-def _written(directory: Path) -> tuple[list[Path], list[Path]]:
+def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
     """The files that an artefact is made of, and all of its folders. Raises StoreError for a link."""
     files, folders = [], [directory]
     for path in sorted(directory.rglob("*")):
         if path.relative_to(directory).parts[0] in (BLOCKS, CHECKPOINTS):
             continue
-        kind = path.lstat().st_mode
-        if not (stat.S_ISDIR(kind) or stat.S_ISREG(kind)):
-            what = "a link" if stat.S_ISLNK(kind) else "no regular file"
-            raise StoreError(f"{path} is {what}, which no artefact may hold; remove {directory}, run again")
-        if stat.S_ISDIR(kind):
+        mode = path.lstat().st_mode
+        if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+            kind = "a link" if stat.S_ISLNK(mode) else "no regular file"
+            raise StoreError(f"{path} is {kind}, which no artefact may hold; remove {directory}, run again")
+        if stat.S_ISDIR(mode):
             folders.append(path)
         elif path != directory / RECORD:
             files.append(path)
@@ -92,20 +92,20 @@ def content(path: Path) -> str:
 
 def damage(path: Path, progress: Progress = SILENT) -> list[str]:
     """Faults of an artefact, found by reading every byte: missing, truncated, altered or added files."""
-    if wrong := wrong_sizes(path):
-        return wrong
+    if faults := wrong_sizes(path):
+        return faults
     files = recorded_files(path)
     total = sum(megabytes(size) for size, _ in files.values())
     with progress.task(f"checking {path.parent.name}/{path.name[:12]}, MB", total=total) as advance:
-        faults = {name: _fault(path / name, digest, advance) for name, (_, digest) in files.items()}
-    wrong = [f"{name} {fault}" for name, fault in faults.items() if fault]
+        fault_by_name = {name: _fault(path / name, digest, advance) for name, (_, digest) in files.items()}
+    faults = [f"{name} {fault}" for name, fault in fault_by_name.items() if fault]
     # a library that loads a folder might read a file that was added
-    return wrong + [f"{name} was added" for name in _names(path) if name not in files and name != RECORD]
+    return faults + [f"{name} was added" for name in _names(path) if name not in files and name != RECORD]
 
 
 def _names(path: Path) -> list[str]:
-    inside = (p for p in sorted(path.rglob("*")) if p.is_symlink() or not p.is_dir())
-    return [p.relative_to(path).as_posix() for p in inside]
+    paths = (p for p in sorted(path.rglob("*")) if p.is_symlink() or not p.is_dir())
+    return [p.relative_to(path).as_posix() for p in paths]
 
 
 def _fault(file: Path, digest: str, advance: Callable[[int], None]) -> str:
@@ -129,21 +129,21 @@ def wrong_sizes(path: Path) -> list[str]:
         return [f"{RECORD} cannot be read"]
     except StoreError as error:
         return [str(error)]
-    faults = (_wrong_size(path, name, size) for name, (size, _) in files.items())
+    faults = (_size_fault(path, name, size) for name, (size, _) in files.items())
     return [fault for fault in faults if fault]
 
 
-def _wrong_size(path: Path, name: str, size: int) -> str:
+def _size_fault(path: Path, name: str, size: int) -> str:
     """A sentence about a file that is not as large as recorded; empty where it is."""
     try:
         if any((path / part).is_symlink() for part in (Path(name), *Path(name).parents)):
             return f"{name} is a link"
-        found = os.lstat(path / name)
+        status = os.lstat(path / name)
     except OSError:
         return f"{name} is missing"
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return f"{name} is no regular file"
-    return "" if found.st_size == size else f"{name} has {found.st_size} bytes, {size} were written"
+    return "" if status.st_size == size else f"{name} has {status.st_size} bytes, {size} were written"
 
 
 def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
@@ -156,14 +156,14 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
     """
     try:
         files, identity = _files(record), canonical(record["identity"])
-        sealed = (
+        identifiers = (
             record["identity"]["stage"],
             record["fingerprint"],
             hashlib.sha256(identity.encode()).hexdigest(),
         )
     except (KeyError, TypeError, ValueError, RecursionError):
         raise StoreError(f"{RECORD} cannot be read") from None
-    if sealed != (stage, fingerprint, fingerprint):
+    if identifiers != (stage, fingerprint, fingerprint):
         raise StoreError(f"{RECORD} is another artefact's, or its identity was changed")
     for name in files:
         if not is_inside(name):
@@ -192,11 +192,11 @@ def _files(record: Any) -> Files:
 def is_inside(name: str) -> bool:
     """Whether a name in a record is a plain relative path that stays in the artefact's folder."""
     parts = name.split("/")
-    plain = all(part not in ("", ".", "..") for part in parts)
-    return plain and name != RECORD and not any(c in name for c in "\\\0:") and name.isprintable()
+    is_plain = all(part not in ("", ".", "..") for part in parts)
+    return is_plain and name != RECORD and not any(c in name for c in "\\\0:") and name.isprintable()
 
 
 def _checksum(record: dict) -> str:
     """sha256 of everything in a record but this checksum; through JSON, as it is read back."""
-    kept = json.loads(json.dumps({k: v for k, v in record.items() if k != "sha256"}))
-    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+    fields = json.loads(json.dumps({k: v for k, v in record.items() if k != "sha256"}))
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()

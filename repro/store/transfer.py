@@ -60,9 +60,9 @@ def pull(node: Node, store: Store, source: RemoteStore, *, waiting: Callable[[],
 
 def _check_space(node: Node, directory: Path, size: int) -> None:
     """Refuse what the disk has no room for before it is full. Raises StoreError."""
-    wanted, free = size - size_on_disk(directory), shutil.disk_usage(directory).free
-    if wanted > free:
-        reason = f"its record says {wanted:,} bytes more, and the disk has {free:,} left"
+    missing, free_bytes = size - size_on_disk(directory), shutil.disk_usage(directory).free
+    if missing > free_bytes:
+        reason = f"its record says {missing:,} bytes more, and the disk has {free_bytes:,} left"
         raise StoreError(
             f"{node} was not fetched to {directory}: {reason}; free some, or name another --store"
         )
@@ -89,23 +89,23 @@ def _clear(directory: Path, files: Files) -> None:
 
 
 def _download(source: RemoteStore, node: Node, name: str, target: Path, *, size: int, digest: str) -> None:
-    seen, taken = hashlib.sha256(), 0
-    stream, there = source.open(node, name)
-    if there not in (None, size):
+    hasher, bytes_read = hashlib.sha256(), 0
+    stream, remote_size = source.open(node, name)
+    if remote_size not in (None, size):
         stream.close()
-        raise source.refusal(node, f"{name} is not what its record says: {there:,} bytes, not {size:,}")
+        raise source.refusal(node, f"{name} is not what its record says: {remote_size:,} bytes, not {size:,}")
     with stream, target.open("wb") as file:
         while True:
             with source.errors():
                 piece = stream.read(PIECE)
             if not piece:
                 break
-            taken += len(piece)
-            if taken > size:  # where nothing says how large it is, it may have no end
+            bytes_read += len(piece)
+            if bytes_read > size:  # where nothing says how large it is, it may have no end
                 break
-            seen.update(piece)
+            hasher.update(piece)
             file.write(piece)
-    if taken != size or seen.hexdigest() != digest:
+    if bytes_read != size or hasher.hexdigest() != digest:
         target.unlink()
         raise source.refusal(node, f"{name} is not what its record says")
 
@@ -126,19 +126,19 @@ def push(node: Node, store: Store, target: RemoteStore) -> str:
     files = target.files_of(node, json.loads(content))
     if target.is_folder:
         make_writable(Path(target.root), "place", "")
-        there = Store(Path(target.root))
-        state = pull(node, there, RemoteStore(str(store.root)), waiting=lambda: None)
+        receiver = Store(Path(target.root))
+        state = pull(node, receiver, RemoteStore(str(store.root)), waiting=lambda: None)
         return "sent" if state == "fetched" else state
     if target.record(node) is not None and _complete(target, node, files):
         return "already there"
     with target.errors():
         target.files.makedirs(target.place(node), exist_ok=True)
         for name, (size, digest) in files.items():
-            there = f"{target.place(node)}/{name}"
-            if not _holds(target, there, size, digest):
-                target.files.makedirs(there.rpartition("/")[0], exist_ok=True)
-                target.files.put_file(str(path / name), there)
-                if not _holds(target, there, size, digest):
+            address = f"{target.place(node)}/{name}"
+            if not _holds(target, address, size, digest):
+                target.files.makedirs(address.rpartition("/")[0], exist_ok=True)
+                target.files.put_file(str(path / name), address)
+                if not _holds(target, address, size, digest):
                     raise StoreError(f"{node} arrived damaged at {target.name}: {name}; push it again")
         _write_record(target, node, content)
     return "sent"
@@ -146,9 +146,9 @@ def push(node: Node, store: Store, target: RemoteStore) -> str:
 
 def _write_record(target: RemoteStore, node: Node, content: bytes) -> None:
     """Write the record under another name and rename it: half of one must not pass for a record."""
-    final = f"{target.place(node)}/{RECORD}"
-    target.files.pipe_file(f"{final}.partial", content)
-    target.files.mv(f"{final}.partial", final)
+    record_path = f"{target.place(node)}/{RECORD}"
+    target.files.pipe_file(f"{record_path}.partial", content)
+    target.files.mv(f"{record_path}.partial", record_path)
 
 
 def _complete(target: RemoteStore, node: Node, files: Files) -> bool:

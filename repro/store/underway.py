@@ -62,7 +62,9 @@ def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
     for path in root.glob("plans/*.json"):
         if path != but:
             plan = _announcement(path)
-            inputs.update(*(of for node, of in plan.items() if not os.path.lexists(root / node)))
+            inputs.update(
+                *(node_inputs for node, node_inputs in plan.items() if not os.path.lexists(root / node))
+            )
     lineage = Lineage(root)
     return inputs.union(*(lineage.inputs(fingerprint) for fingerprint in being_built(root)))
 
@@ -81,8 +83,8 @@ def let_go(
     with one_at_a_time(store.root):
         if node.fingerprint in awaited_inputs(store.root, but=but) or node.fingerprint in set(keep()):
             return False
-        with hold(store, Leftover("artefact", path, node.stage, node.fingerprint, 0)) as held:
-            if held and os.path.lexists(path):
+        with hold(store, Leftover("artefact", path, node.stage, node.fingerprint, 0)) as is_held:
+            if is_held and os.path.lexists(path):
                 remove(path)
                 return True
     return False

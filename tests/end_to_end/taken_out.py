@@ -20,7 +20,7 @@ def _only_new_keys(group, newest):
 
 def a_newer_result_counts(patch: pytest.MonkeyPatch) -> None:
     """A record of equal key is dropped, and records are held against no scores."""
-    patch.setattr(results, "_news", _only_new_keys)
+    patch.setattr(results, "_new_records", _only_new_keys)
     patch.setattr(comparison, "stored_records", lambda *_, **__: [])
 
 
@@ -65,7 +65,7 @@ def records_prove_themselves(patch: pytest.MonkeyPatch) -> None:
     def believed(line):
         content = record_lines.content_of(line)
         content.pop(record_lines.DIGEST, None)
-        return record_lines._validated(content)
+        return record_lines._validate(content)
 
     patch.setattr(results, "record_of", believed)
 
