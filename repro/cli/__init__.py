@@ -158,25 +158,25 @@ def _give_up_output() -> None:
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
     """Let SIGTERM and the end of the terminal interrupt as Ctrl-C does, where they are not ignored."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    for number, handler in before.items():
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in handlers.items():
         if handler is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
 def _status() -> int:
     """Run the command line and say what went wrong, if anything."""
-    out = sys.stdout
+    stdout = sys.stdout
     try:
         status = cli(prog_name="repro", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
-        continues = "; the same command continues where it stopped"
-        _say(f"interrupted{continues if CONTINUING.intersection(sys.argv[1:2]) else ''}")
+        advice = "; the same command continues where it stopped"
+        _say(f"interrupted{advice if CONTINUING.intersection(sys.argv[1:2]) else ''}")
         return 130
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
@@ -194,7 +194,7 @@ def _status() -> int:
         return 2
     except SystemExit as error:
         # so rich, and click after it put another stdout in place, leave when nobody reads on
-        if sys.stdout is out and not isinstance(error.__context__, BrokenPipeError):
+        if sys.stdout is stdout and not isinstance(error.__context__, BrokenPipeError):
             raise
         return 0
     return status if isinstance(status, int) else 0

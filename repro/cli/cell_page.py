@@ -20,7 +20,7 @@ from repro.running.recipe_calls import not_at, recipe_path
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 
-TOLD = 4  # readings of each part of the work of which everything is said without being asked
+IN_FULL = 4  # readings of each part of the work of which everything is said without being asked
 ROLES = {
     "ours": "the authors' own",
     "rerun": "run again by the authors",
@@ -56,11 +56,11 @@ class CellPage:
         from repro.manifest.cells import is_measured
         from repro.running.cell_readings import CellReadings
 
-        known = CellReadings(workspace.machine)
+        cell_readings = CellReadings(workspace.machine)
         stands = standings(cell, workspace) if is_measured(cell) else []
-        more = list(known.under_other_choices(cell).values())
-        certified = certificates(known.nodes(cell))
-        return cls(cell, stands, known.weighed(cell), more, of_cell(cell), certified)
+        more = list(cell_readings.under_other_choices(cell).values())
+        certified = certificates(cell_readings.nodes(cell))
+        return cls(cell, stands, cell_readings.weighed(cell), more, of_cell(cell), certified)
 
     @property
     def commands(self) -> list[str]:
@@ -68,11 +68,11 @@ class CellPage:
         if not self.stands or not (self.cell.recipe or self.cell.column.mean_of):
             return []
         command = f"repro run --cell {self.cell.id}"
-        rehearsed = not not_at(self.cell, scale("tiny"))
-        return [command, *([f"{command} --scale tiny"] if rehearsed else [])]
+        can_rehearse = not not_at(self.cell, scale("tiny"))
+        return [command, *([f"{command} --scale tiny"] if can_rehearse else [])]
 
     def as_json(self) -> dict:
-        """All of it as plain values."""
+        """Everything about the cell as plain values."""
         from repro.judging.plain_values import cell_as_json
 
         facts = self.cell.as_json() | {"options": self.cell.options}
@@ -83,17 +83,17 @@ class CellPage:
         facts["readings_under_other_choices"] = [reading.id for reading in self.more]
         facts["settings"] = [item.as_json() for item in self.settings]
         facts["released_code"] = [item.as_json() for item in self.certified]
-        others = reported_values(self.cell)
-        facts["reported"] = others.as_json() if others else []
+        values = reported_values(self.cell)
+        facts["reported"] = values.as_json() if values else []
         facts["note"] = self._note
-        return facts | self._judged
+        return facts | self._judgement_facts
 
     @property
     def _note(self) -> str:
         return self.cell.row.note or self.cell.column.note
 
     @property
-    def _judged(self) -> dict:
+    def _judgement_facts(self) -> dict:
         from repro.datasets.catalog import dataset
 
         if not self.cell.column.dataset:
@@ -105,8 +105,8 @@ class CellPage:
         }
 
     @property
-    def _lent(self) -> str:
-        """Whose readings they are, where the row is made by the recipe of another paper."""
+    def _lender_words(self) -> str:
+        """The paper whose readings they are, where the row is made by its recipe and not by this paper's."""
         from repro.manifest.papers import home
 
         lender = home(recipe_path(self.cell)) if self.cell.recipe else None
@@ -115,18 +115,18 @@ class CellPage:
         )
 
     def show(self, *, verbose: bool) -> None:
-        """Print it: what was measured first, then what it rests on."""
+        """Print the page: what was measured first, then what it rests on."""
         for name, value in self._lines(verbose):
             if value:
                 _print(f"{name}:", value)
-        told = (
+        sentences = (
             (f"{item.part}: {item.says}" for item in self.certified) if verbose else in_short(self.certified)
         )
-        for line in told:
+        for line in sentences:
             _print("released code:", line)
         for name, value in row_lines([] if is_setting(self.cell) else self.settings, verbose=verbose):
             _print(f"{name}:" if name == "settings" else name, value)
-        self._show_readings(None if verbose else TOLD)
+        self._show_readings(None if verbose else IN_FULL)
 
     def _lines(self, verbose: bool) -> Iterator[tuple[str, str]]:
         from repro.report.grid import label_in_full
@@ -136,49 +136,49 @@ class CellPage:
         yield "id", cell.id
         yield "system", label_in_full(cell.table, cell.row)
         yield "column", f"{', '.join(cell.column.head)}{_definition(cell)}"
-        scored = f" ({cell.unit}{bold}; {ROLES[cell.role]})" if not is_setting(cell) else ""
-        yield "published", f"{cell.printed.plain}{cell.printed.marks}{scored}"
-        planned = (planned_for(item) for item in self.settings if item.cell == cell.id)
-        yield from (("planned", line) for line in dict.fromkeys(planned))
+        unit = f" ({cell.unit}{bold}; {ROLES[cell.role]})" if not is_setting(cell) else ""
+        yield "published", f"{cell.printed.plain}{cell.printed.marks}{unit}"
+        planned_values = (planned_for(item) for item in self.settings if item.cell == cell.id)
+        yield from (("planned", line) for line in dict.fromkeys(planned_values))
         for stand in self.stands:
             yield stand.scale, _standing(stand)
             for run in stand.imported:
                 yield "run of others", f"{run.measured:.4g} ({run.maker}), {run.verdict.name}"
-        yield from self._reported(None if verbose else TOLD)
+        yield from self._report_lines(None if verbose else IN_FULL)
         for command in self.commands:
             yield "measure it" if command == self.commands[0] else "rehearse it", command
-        yield "recipe", _call(cell)
+        yield "recipe", _recipe_call(cell)
         yield "note", self._note
 
-    def _reported(self, told: int | None) -> Iterator[tuple[str, str]]:
+    def _report_lines(self, most: int | None) -> Iterator[tuple[str, str]]:
         """Others' reports, of several their sum and so many of them one by one; all for None."""
-        others = reported_values(self.cell)
-        if others is None:
+        values = reported_values(self.cell)
+        if values is None:
             return
-        several = len(others.reports) > 1
-        yield "reported", str(others) if several else f"1 report, {in_a_line(others.closest)}"
-        if several:
-            yield from (("report", in_a_line(made)) for made in others.reports[:told])
-        if told and len(others.reports) > told:
-            yield "reports", f"{len(others.reports) - told} more, which --verbose tells"
+        is_several = len(values.reports) > 1
+        yield "reported", str(values) if is_several else f"1 report, {in_a_line(values.closest)}"
+        if is_several:
+            yield from (("report", in_a_line(report)) for report in values.reports[:most])
+        if most and len(values.reports) > most:
+            yield "reports", f"{len(values.reports) - most} more, which --verbose tells"
 
-    def _show_readings(self, told: int | None) -> None:
-        """The weightiest readings of each part of the work whole, the others by their names; all for None."""
+    def _show_readings(self, most: int | None) -> None:
+        """Print the weightiest readings of each part of the work, and the names of others; all for None."""
         from repro.cli.printing import say
 
-        parts = {part: [r for r, _ in of] for part, of in groupby(self.readings, key=lambda pair: pair[1])}
-        idle = parts.pop(PARTS[-1], [])
+        parts = {part: [r for r, _ in pairs] for part, pairs in groupby(self.readings, key=lambda p: p[1])}
+        notes = parts.pop(PARTS[-1], [])
         number = sum(map(len, parts.values()))
         if number:
             choices = "choices (readings)" if number > 1 else "choice (reading)"
             print(f"\nthe number rests on {number} unspecified {choices}{self._lent}, the weightiest first")
         for part, readings in parts.items():
-            _print_readings(f"\nfor {part}, and all that follows on it", readings, told)
+            _print_readings(f"\nfor {part}, and all that follows on it", readings, most)
         if self.more:
-            _print_readings("\nwhere one of these has another choice", self.more, told and 0)
-        if idle:
-            _print_readings("\nabout this cell, without a choice that changes it here", idle, told and 0)
-        if told:
+            _print_readings("\nwhere one of these has another choice", self.more, most and 0)
+        if notes:
+            _print_readings("\nabout this cell, without a choice that changes it here", notes, most and 0)
+        if most:
             print()
             say("--verbose says what each is about; `repro run … --reading ID=CHOICE` takes another choice")
 
@@ -194,44 +194,44 @@ def _standing(stand: ComparedCell) -> str:
     from repro.report.grid import rounded_measurement
 
     if stand.measured is None:
-        told = (
+        reason = (
             f"lacks {names_in_a_line(distinct_obstacles(stand.obstacles).names)}"
             if stand.obstacles
             else stand.verdict.why
         )
-        return f"{stand.verdict.name}: {told}"
+        return f"{stand.verdict.name}: {reason}"
     first = stand.records[0]
     seeds = f"mean of {len(stand.records)} seeds, " if len(stand.records) > 1 else ""
-    made = f"{seeds}{first.queries} queries of {', '.join(stand.measured_on)}, {first.recorded[:10]}"
-    return f"{rounded_measurement(stand)} ({made}); {stand.verdict.name}: {stand.verdict.why}"
+    basis = f"{seeds}{first.queries} queries of {', '.join(stand.measured_on)}, {first.recorded[:10]}"
+    return f"{rounded_measurement(stand)} ({basis}); {stand.verdict.name}: {stand.verdict.why}"
 
 
-def _call(cell: Cell) -> str:
+def _recipe_call(cell: Cell) -> str:
     """The recipe with its options, as it is called."""
     options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
     return f"{cell.recipe}({options})" if cell.recipe else ""
 
 
-def _print_readings(heading: str, readings: Sequence[Reading], told: int | None) -> None:
-    """So many readings with all that they say, the rest by their names."""
-    whole, named = (readings, []) if told is None else (readings[:told], readings[told:])
+def _print_readings(heading: str, readings: Sequence[Reading], most: int | None) -> None:
+    """Print so many readings with all that they say, the rest by their names."""
+    detailed, brief = (readings, []) if most is None else (readings[:most], readings[most:])
     print(heading)
-    for reading in whole:
+    for reading in detailed:
         choices = (f"[{choice}]" if choice == reading.default else choice for choice in reading.choices)
-        said = f"{reading.paper} ({reading.kind}; {reading.where}): {' | '.join(choices)}"
-        _print(f"  {reading.id}", said)
-    if named:
-        _print("  and" if whole else "", ", ".join(reading.id for reading in named))
+        description = f"{reading.paper} ({reading.kind}; {reading.where}): {' | '.join(choices)}"
+        _print(f"  {reading.id}", description)
+    if brief:
+        _print("  and" if detailed else "", ", ".join(reading.id for reading in brief))
 
 
 def _print(label: str, value: str) -> None:
-    """A label and what it says; for eyes folded beside it, or below a long one."""
+    """Print a label and what it says; for eyes folded beside it, or below a long one."""
     from repro.cli.printing import laid_out
 
     if not laid_out():
         return print(f"{label:14} {value}")
-    room, indent = max(shutil.get_terminal_size().columns, 40), " " * 15
+    width, indent = max(shutil.get_terminal_size().columns, 40), " " * 15
     if len(label) > 14:
         print(label)
-    start = indent if len(label) > 14 else f"{label:14} "
-    print(textwrap.fill(value, room, initial_indent=start, subsequent_indent=indent, **WHOLE_WORDS))
+    label_indent = indent if len(label) > 14 else f"{label:14} "
+    print(textwrap.fill(value, width, initial_indent=label_indent, subsequent_indent=indent, **WHOLE_WORDS))

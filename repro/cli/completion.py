@@ -8,13 +8,13 @@ from repro.manifest.papers import Paper, papers
 
 def paper_names(ctx, param, incomplete: str) -> list[str]:
     """Complete the name of a paper."""
-    return _starting(papers(), incomplete)
+    return _matches(papers(), incomplete)
 
 
 def study_names(ctx, param, incomplete: str) -> list[str]:
     """Complete the name of a paper with a study, which is the suite's own."""
     sources = papers().values()
-    return _starting(
+    return _matches(
         (p.name for p in sources if any(t.kind == "study" for t in p.manifest.tables)), incomplete
     )
 
@@ -23,29 +23,29 @@ def scale_names(ctx, param, incomplete: str) -> list[str]:
     """Complete the name of a scale."""
     from repro.running.scale import known_scales
 
-    return _starting(known_scales(), incomplete)
+    return _matches(known_scales(), incomplete)
 
 
 def tables(ctx, param, incomplete: str) -> list[str]:
     """Complete a table of the papers named so far, or of all."""
-    return _starting((table.id for source in _named(ctx) for table in source.manifest.tables), incomplete)
+    return _matches((table.id for source in _papers(ctx) for table in source.manifest.tables), incomplete)
 
 
 def figures(ctx, param, incomplete: str) -> list[str]:
     """Complete a figure of the papers named so far, or of all."""
-    return _starting((figure.id for source in _named(ctx) for figure in source.manifest.figures), incomplete)
+    return _matches((figure.id for source in _papers(ctx) for figure in source.manifest.figures), incomplete)
 
 
 def rows(ctx, param, incomplete: str) -> list[str]:
     """Complete a system, or a row with something to measure, of the papers and tables named so far."""
-    wanted = ctx.params.get("tables") or ()
-    chosen = [c for c in _cells(_named(ctx)) if not wanted or c.table.id in wanted]
-    return _starting((name for c in chosen for name in (c.row.system, c.row.id)), incomplete)
+    table_ids = ctx.params.get("tables") or ()
+    candidates = [c for c in _cells(_papers(ctx)) if not table_ids or c.table.id in table_ids]
+    return _matches((name for c in candidates for name in (c.row.system, c.row.id)), incomplete)
 
 
 def cells(ctx, param, incomplete: str) -> list[str]:
     """Complete the whole name of a cell: a part of one would be followed by a space."""
-    return _starting((c.id for c in _cells(papers().values())), incomplete)
+    return _matches((c.id for c in _cells(papers().values())), incomplete)
 
 
 def papers_and_cells(ctx, param, incomplete: str) -> list[str]:
@@ -57,35 +57,35 @@ def places(ctx, param, incomplete: str) -> list[str]:
     """Complete a paper or, once there is a slash, one of its tables and rows."""
     if "/" not in incomplete:
         return paper_names(ctx, param, incomplete)
-    named = [c.id.split("/") for c in _cells(papers().values())]
-    return _starting(("/".join(parts[:depth]) for depth in (2, 3) for parts in named), incomplete)
+    paths = [c.id.split("/") for c in _cells(papers().values())]
+    return _matches(("/".join(parts[:depth]) for depth in (2, 3) for parts in paths), incomplete)
 
 
 def paper_tables(ctx, param, incomplete: str) -> list[str]:
     """Complete a table with its paper, ``PAPER/N``."""
-    every = (f"{name}/{table.id}" for name, source in papers().items() for table in source.manifest.tables)
-    return _starting(every, incomplete)
+    paths = (f"{name}/{table.id}" for name, source in papers().items() for table in source.manifest.tables)
+    return _matches(paths, incomplete)
 
 
 def readings(ctx, param, incomplete: str) -> list[str]:
     """Complete ``ID=CHOICE`` by every choice that is no default, of the papers named so far."""
-    known = {reading.id: reading for source in _named(ctx) for reading in source.readings.values()}
-    pairs = (f"{r.id}={choice}" for r in known.values() for choice in r.choices if choice != r.default)
-    return _starting(pairs, incomplete)
+    by_id = {reading.id: reading for source in _papers(ctx) for reading in source.readings.values()}
+    pairs = (f"{r.id}={choice}" for r in by_id.values() for choice in r.choices if choice != r.default)
+    return _matches(pairs, incomplete)
 
 
 def datasets(ctx, param, incomplete: str) -> list[str]:
     """Complete the id of a dataset of the catalogue."""
     from repro.datasets.catalog import catalog
 
-    return _starting(catalog(), incomplete)
+    return _matches(catalog(), incomplete)
 
 
-def _starting(names: Iterable[str], incomplete: str) -> list[str]:
+def _matches(names: Iterable[str], incomplete: str) -> list[str]:
     return list(dict.fromkeys(name for name in names if name.startswith(incomplete)))
 
 
-def _named(ctx) -> list[Paper]:
+def _papers(ctx) -> list[Paper]:
     """The papers that the command line names so far; all of them without one."""
     words = (
         *(ctx.params.get("names") or ()),

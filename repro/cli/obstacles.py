@@ -25,8 +25,8 @@ ROWS = 3  # that are named of those which lack the same
 
 def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
     """Whether cells wait for what this machine lacks, and nothing ran or failed for any other."""
-    waiting = any(c.obstacles for c in comparison.cells)
-    return waiting and bool(outcome.blocked) and not (outcome.run or outcome.failed)
+    is_waiting = any(c.obstacles for c in comparison.cells)
+    return is_waiting and bool(outcome.blocked) and not (outcome.run or outcome.failed)
 
 
 def row_of(compared: ComparedCell) -> str:
@@ -43,88 +43,90 @@ def show_needs(
         words: the papers and options that select it.
         gpu: the name of the GPU whose hours are told; None for one that was calibrated, else an assumed one.
     """
-    trained = [node for node in plan.needed() if node.stage in TRAININGS]
+    trainings = [node for node in plan.needed() if node.stage in TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)
-    what = "trained" if trained else "measured"
+    verb = "trained" if trainings else "measured"
     print(
-        f"Nothing of {', '.join(places)} can be {what} on this machine:\n{len(cells)} of "
+        f"Nothing of {', '.join(places)} can be {verb} on this machine:\n{len(cells)} of "
         f"{len(comparison.cells)} cells wait for what is not here. In all that takes"
     )
-    _columns(_takes(plan, store, gpu))
+    _print_columns(_requirement_lines(plan, store, gpu))
     print("What to do")
-    _columns(_commands(shlex.join(words), plan, places))
+    _print_columns(_command_lines(shlex.join(words), plan, places))
     print("Rows, and all that each lacks")
     tables = {row_of(c).rpartition("/")[0] for c in cells}
-    _columns(_rows(cells, prefix=f"{min(tables)}/" if len(tables) == 1 else ""))
+    _print_columns(_lines(cells, prefix=f"{min(tables)}/" if len(tables) == 1 else ""))
 
 
-def _takes(plan: Plan, store: Store, gpu: str | None) -> list[tuple[str, str]]:
+def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[str, str]]:
     """Everything that is missing and what the work costs, a line each."""
     from repro.datasets.offers import amount
 
-    lacking = obstacles_of(plan)
+    obstacles = obstacles_of(plan)
     rates = throughput(store, gpu)
     if rates is None or (gpu is None and rates.unit != "GPU"):
         rates = throughput(store, DEVICE)
     cost = estimate(plan, rates)
-    lines = [("machine", f"{o.cause}; {o.remedy}") for o in lacking.of_machine]
-    if lacking.fetch:
-        lines.append(("to fetch", amount(lacking.fetch)))
-    lines += [("to find", sentence) for sentence in lacking.otherwise]
+    lines = [("machine", f"{o.cause}; {o.remedy}") for o in obstacles.of_machine]
+    if obstacles.fetch:
+        lines.append(("to fetch", amount(obstacles.fetch)))
+    lines += [("to find", sentence) for sentence in obstacles.otherwise]
     work = [("work", _work(cost))] if any(STAGES[node.stage].heavy for node in cost.nodes) else []
     return [*lines, *work, ("disk", f"about {cost.stored / GB:,.1f} GB of artefacts")]
 
 
 def _work(cost: Estimate) -> str:
     rates, hours = cost.throughput, cost.hours(cost.nodes)
-    uncounted = f"; without {len(cost.uncounted)} of unknown size" if cost.uncounted else ""
+    remainder = f"; without {len(cost.uncounted)} of unknown size" if cost.uncounted else ""
     amount = f"about {hours:,.1f}" if hours >= 0.1 else "less than 0.1"
-    return f"{amount} {rates.unit} hours ({rates.basis}){uncounted}"
+    return f"{amount} {rates.unit} hours ({rates.basis}){remainder}"
 
 
-def _commands(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[str, str]]:
+def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[str, str]]:
     from repro.locations import data_folder
 
     lines = []
     if obstacles_of(plan).fetch:
-        wanted = " ".join(f"--for {place}" for place in places)
+        options = " ".join(f"--for {place}" for place in places)
         place = str(data_folder()).replace(f"{Path.home()}/", "~/", 1)
-        lines.append((f"repro data fetch {wanted}", f"fetches it, asking once, into {place}"))
+        lines.append((f"repro data fetch {options}", f"fetches it, asking once, into {place}"))
     if plan.scale.compares_with_paper:
         lines.append((f"repro run {words} --scale tiny", "rehearses it on embedded data"))
     return [*lines, (f"repro plan {words}", "lists every stage, and what it lacks")]
 
 
-def _rows(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
+def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
     """Lines on the obstacles of every row, then on rows that share further ones."""
     by_row: dict[str, list[Obstacle]] = {}
     for c in cells:
         by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
-    lacking = {row: distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
-    common = list(functools.reduce(_shared, lacking.values()))
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for row, names in lacking.items():
-        alike.setdefault(tuple(name for name in names if name not in common), []).append(row)
-    besides = [(_some(rows, ROWS), names_in_a_line(names) or "nothing else") for names, rows in alike.items()]
-    return ([("every row", names_in_a_line(common))] if common else []) + (besides if len(alike) > 1 else [])
+    names_by_row = {row: distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
+    common = list(functools.reduce(_shared_names, names_by_row.values()))
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for row, names in names_by_row.items():
+        groups.setdefault(tuple(name for name in names if name not in common), []).append(row)
+    lines = [
+        (_first_names(rows, ROWS), names_in_a_line(names) or "nothing else") for names, rows in groups.items()
+    ]
+    return ([("every row", names_in_a_line(common))] if common else []) + (lines if len(groups) > 1 else [])
 
 
-def _shared(names: Sequence[str], others: Sequence[str]) -> list[str]:
+def _shared_names(names: Sequence[str], others: Sequence[str]) -> list[str]:
     return [name for name in names if name in others]
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
     """Names in one line; those that begin alike are told together."""
-    alike: dict[str, list[str]] = {}
+    by_root: dict[str, list[str]] = {}
     for name in names:
-        first, _, rest = name.partition("/")
-        alike.setdefault(first, []).append(rest)
-    parts = []
-    for first, rests in alike.items():
-        inside = ", ".join(rest or "documents" for rest in rests)
-        parts.append(f"{first} ({inside})" if len(rests) > 1 else f"{first}/{rests[0]}".rstrip("/"))
-    return ", ".join(parts)
+        root, _, part = name.partition("/")
+        by_root.setdefault(root, []).append(part)
+    phrases = []
+    for root, parts in by_root.items():
+        contents = ", ".join(part or "documents" for part in parts)
+        phrases.append(f"{root} ({contents})" if len(parts) > 1 else f"{root}/{parts[0]}".rstrip("/"))
+    return ", ".join(phrases)
 
 
 def blocked_cell_lines(comparison: Comparison) -> list[str]:
@@ -132,9 +134,9 @@ def blocked_cell_lines(comparison: Comparison) -> list[str]:
     cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
     lacking = distinct_obstacles(o for c in cells for o in c.obstacles)
     if len(lacking.obstacles) == 1:
-        [only] = lacking.obstacles
-        return [f"blocked: {only.cause}; {only.remedy} [{_some([c.cell.id for c in cells], 3)}]"]
-    return [f"blocked: {rows}: {names}" for rows, names in _rows(cells)] + _remedies(cells) if cells else []
+        [o] = lacking.obstacles
+        return [f"blocked: {o.cause}; {o.remedy} [{_first_names([c.cell.id for c in cells], 3)}]"]
+    return [f"blocked: {rows}: {names}" for rows, names in _lines(cells)] + _remedies(cells) if cells else []
 
 
 def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
@@ -143,8 +145,8 @@ def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
     lacking, places = distinct_obstacles(o for c in cells for o in c.obstacles), _places(cells)
     lines = [f"{o.cause}; {o.remedy}" for o in lacking.of_machine] + lacking.otherwise
     if lacking.fetch:
-        wanted = " ".join(f"--for {place}" for place in places)
-        lines.append(f"`repro data fetch {wanted}` fetches {amount(lacking.fetch)}, asking once")
+        options = " ".join(f"--for {place}" for place in places)
+        lines.append(f"`repro data fetch {options}` fetches {amount(lacking.fetch)}, asking once")
     return lines
 
 
@@ -156,24 +158,24 @@ def _places(cells: Sequence[ComparedCell]) -> list[str]:
     tables: dict[str, set[str]] = {}
     for c in cells:
         tables.setdefault(c.cell.paper.name, set()).add(c.cell.table.id)
-    return [f"{name}/{min(of)}" if len(of) == 1 else name for name, of in tables.items()]
+    return [f"{name}/{min(ids)}" if len(ids) == 1 else name for name, ids in tables.items()]
 
 
-def _some(names: Sequence[str], most: int) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def _first_names(names: Sequence[str], number: int) -> str:
+    return ", ".join(names[:number]) + (f" and {len(names) - number} more" if len(names) > number else "")
 
 
-def _columns(lines: Sequence[tuple[str, str]]) -> None:
-    """Two columns, for eyes folded to the width of the terminal, below one another where one is wide."""
+def _print_columns(lines: Sequence[tuple[str, str]]) -> None:
+    """Print two columns, for eyes folded to the terminal's width, below one another where one is wide."""
     from repro.cli.printing import laid_out
 
     width, room = max(len(first) for first, _ in lines), shutil.get_terminal_size().columns
     longest = max(len(word) for _, second in lines for word in second.split())
-    beside = width <= room / 2 and width + longest + 4 <= room
-    start, indent = (f"  {{:{width}}}  ", " " * (width + 4)) if beside else ("  {}\n      ", "      ")
+    is_beside = width <= room / 2 and width + longest + 4 <= room
+    template, indent = (f"  {{:{width}}}  ", " " * (width + 4)) if is_beside else ("  {}\n      ", "      ")
     for first, second in lines:
         if not laid_out():
             print(f"  {first:{width}}  {second}")
             continue
-        folded = textwrap.wrap(second, room - len(indent), break_on_hyphens=False, break_long_words=False)
-        print(start.format(first) + f"\n{indent}".join(folded))
+        wrapped = textwrap.wrap(second, room - len(indent), break_on_hyphens=False, break_long_words=False)
+        print(template.format(first) + f"\n{indent}".join(wrapped))

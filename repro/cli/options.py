@@ -28,10 +28,10 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
         name: of the parameter, whose value is the scale's name.
         how: else of the option, as click takes it.
     """
-    usual = {"shell_complete": completion.scale_names}
+    defaults = {"shell_complete": completion.scale_names}
     if "multiple" not in how:
-        usual |= {"default": "full", "show_default": True, "callback": _check_alone}
-    by_name = click.option("--scale", name, **usual | how)
+        defaults |= {"default": "full", "show_default": True, "callback": _check_scale_alone}
+    by_name = click.option("--scale", name, **defaults | how)
     by_file = click.option(
         "--scale-file",
         metavar="FILE",
@@ -47,33 +47,33 @@ def _take_scale(name: str, ctx: click.Context, param: click.Parameter, file: str
     """Know the scale of the file while the command runs, and let ``--scale`` be it where that is one."""
     if file is None:
         return
-    described = ctx.with_resource(with_scale_of(Path(file).expanduser()))
-    ctx.meta[OF_FILE] = described.name, file
+    scale = ctx.with_resource(with_scale_of(Path(file).expanduser()))
+    ctx.meta[OF_FILE] = scale.name, file
     if not any(option.name == name and option.multiple for option in ctx.command.params):
-        ctx.default_map = {**(ctx.default_map or {}), name: described.name}
+        ctx.default_map = {**(ctx.default_map or {}), name: scale.name}
 
 
-def _check_alone(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    described, _ = ctx.meta.get(OF_FILE, (value, None))
-    if value != described:
-        raise UsageError(f"--scale-file describes the scale {described}; leave --scale out")
+def _check_scale_alone(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    name, _ = ctx.meta.get(OF_FILE, (value, None))
+    if value != name:
+        raise UsageError(f"--scale-file describes the scale {name}; leave --scale out")
     return value
 
 
-def _several(flag: str, metavar: str, complete: Callable, told: str) -> Callable:
+def _repeatable_option(flag: str, metavar: str, completer: Callable, description: str) -> Callable:
     """An option that may be given several times, collected under the plural of its name."""
     names = (f"--{flag}", f"{flag}s")
-    return click.option(*names, multiple=True, metavar=metavar, shell_complete=complete, help=told)
+    return click.option(*names, multiple=True, metavar=metavar, shell_complete=completer, help=description)
 
 
 def _options(scale: str) -> list[Callable]:
     """The selection options, with the scale that is meant where none is named."""
     return [
         click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names),
-        _several("table", "N", completion.tables, "Only this table; may be repeated."),
-        _several("row", "ROW", completion.rows, "Only this row, or a system in every group."),
-        _several("cell", "ID", completion.cells, "Only this cell, paper/table/row/column."),
-        _several("figure", "N", completion.figures, "Only this figure."),
+        _repeatable_option("table", "N", completion.tables, "Only this table; may be repeated."),
+        _repeatable_option("row", "ROW", completion.rows, "Only this row, or a system in every group."),
+        _repeatable_option("cell", "ID", completion.cells, "Only this cell, paper/table/row/column."),
+        _repeatable_option("figure", "N", completion.figures, "Only this figure."),
         click.option(
             "--all", "everything", is_flag=True, help="Everything (of the named papers, or of all)."
         ),
@@ -110,17 +110,17 @@ def selection_options(function: Callable, *, by_default_all: bool = False, scale
 
     @functools.wraps(function)
     def wrapped(
-        names, tables, rows, cells, figures, everything, scale_name, seeds, readings, store, results, **others
+        names, tables, rows, cells, figures, everything, scale_name, seeds, readings, store, results, **kwargs
     ):
         everything = everything or (by_default_all and not cells)
         if (tables or figures or rows) and not (names or everything):
             raise UsageError(f"--table, --figure and --row need a paper ({', '.join(papers())}), or --all")
         if not (names or cells or everything):
             raise UsageError(f"name a paper ({', '.join(papers())}), a --cell, or --all")
-        alone = cells and not (tables or figures or rows)  # a paper named beside a cell adds nothing
-        check_known("paper", *(name.partition("/")[0] for name in names if alone), valid=papers())
-        chosen = select(
-            *(() if alone else names),
+        cells_alone = cells and not (tables or figures or rows)  # a paper named beside a cell adds nothing
+        check_known("paper", *(name.partition("/")[0] for name in names if cells_alone), valid=papers())
+        selection = select(
+            *(() if cells_alone else names),
             *(cell(identifier).id for identifier in cells),
             tables=tables,
             figures=figures,
@@ -130,7 +130,7 @@ def selection_options(function: Callable, *, by_default_all: bool = False, scale
             readings=reading_choices(readings),
             workspace=Workspace.open(store, results),
         )
-        return function(chosen, **others)
+        return function(selection, **kwargs)
 
     for option in reversed(_options(scale)):
         wrapped = option(wrapped)
@@ -175,8 +175,8 @@ def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | N
 def stated_options(*names: str) -> list[str]:
     """The options for these parameters of the command that its command line has."""
     context = click.get_current_context()
-    typed = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
-    return [option.opts[-1] for option in context.command.params if option.name in typed]
+    typed_names = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
+    return [option.opts[-1] for option in context.command.params if option.name in typed_names]
 
 
 def scale_words(ctx: click.Context) -> tuple[str, str]:
@@ -188,11 +188,11 @@ def scale_words(ctx: click.Context) -> tuple[str, str]:
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:
     """The papers and options of a command line that select cells, to be typed again at another scale."""
-    named = [word for option in ("table", "figure", "row", "cell", "reading") for word in _named(ctx, option)]
-    return (*ctx.params["names"], *named, *(["--all"] if ctx.params["everything"] else []))
+    words = [word for option in ("table", "figure", "row", "cell", "reading") for word in _words(ctx, option)]
+    return (*ctx.params["names"], *words, *(["--all"] if ctx.params["everything"] else []))
 
 
-def _named(ctx: click.Context, option: str) -> list[str]:
+def _words(ctx: click.Context, option: str) -> list[str]:
     return [word for value in ctx.params[f"{option}s"] for word in (f"--{option}", value)]
 
 
@@ -210,10 +210,10 @@ def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
     """The choices of ``--reading ID=CHOICE``, each reading once. Raises UsageError for another form."""
     choices = {}
     for pair in pairs:
-        identifier, equals, choice = pair.partition("=")
-        if not equals:
+        identifier, sign, choice = pair.partition("=")
+        if not sign:
             raise UsageError(f"--reading takes ID=CHOICE, not {pair!r}; `repro readings PAPER` lists both")
         if choices.setdefault(identifier.strip(), choice.strip()) != choice.strip():
-            twice = f"--reading gives {identifier.strip()!r} two choices"
-            raise UsageError(f"{twice}; run the command once for each")
+            message = f"--reading gives {identifier.strip()!r} two choices"
+            raise UsageError(f"{message}; run the command once for each")
     return choices

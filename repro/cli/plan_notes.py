@@ -12,42 +12,42 @@ FEW = 4  # kinds of training that are named
 def device_notes(cost: Estimate) -> list[str]:
     """Sentences on the GPU that hours are told of, else on the one at hand; none without."""
     memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
-    return [*_largest_step(cost), *(_parts(cost, memory) if memory else ()), *_searches(cost)]
+    return [*_largest_step(cost), *(_micro_batches(cost, memory) if memory else ()), *_searches(cost)]
 
 
 def _largest_step(cost: Estimate) -> list[str]:
     """The bytes of a GPU that the largest step takes at once, where they are a GB at least."""
-    trained = [node for node in cost.nodes if node.stage in TRAININGS]
-    largest = max(trained, key=step_bytes, default=None)
+    trainings = [node for node in cost.nodes if node.stage in TRAININGS]
+    largest = max(trainings, key=step_bytes, default=None)
     if largest is None or step_bytes(largest) < GB:
         return []
-    what = f"{largest.stage} {largest.params['objective']['name']}"
+    step = f"{largest.stage} {largest.params['objective']['name']}"
     return [
-        f"memory of the GPU: about {step_bytes(largest) / GB:,.0f} GB for the largest step at once ({what})"
+        f"memory of the GPU: about {step_bytes(largest) / GB:,.0f} GB for the largest step at once ({step})"
     ]
 
 
-def _parts(cost: Estimate, memory: float) -> list[str]:
+def _micro_batches(cost: Estimate, memory: float) -> list[str]:
     counts = in_parts(cost.nodes, memory)
     if not counts:
         return []
-    named = [f"{p.stage} {p.objective} {p.size:,} of {p.examples:,}" for p in list(counts)[:FEW]]
-    more = [f"{len(counts) - FEW} more kinds"] if len(counts) > FEW else []
+    names = [f"{p.stage} {p.objective} {p.size:,} of {p.examples:,}" for p in list(counts)[:FEW]]
+    tail = [f"{len(counts) - FEW} more kinds"] if len(counts) > FEW else []
     number = sum(counts.values())
-    what = f"{number} training{' begins' if number == 1 else 's begin'} with a part of a step at a time"
+    start = f"{number} training{' begins' if number == 1 else 's begin'} with a part of a step at a time"
     return [
-        f"micro-batches: on {memory / GB:.0f} GB, {what} ({', '.join([*named, *more])}); what does not fit is"
-        " halved, and REPRO_MICRO_BATCH sets another size"
+        f"micro-batches: on {memory / GB:.0f} GB, {start} ({', '.join([*names, *tail])}); what does not"
+        " fit is halved, and REPRO_MICRO_BATCH sets another size"
     ]
 
 
 def _searches(cost: Estimate) -> list[str]:
-    found = [cost.works[node.fingerprint].search or 0 for node in cost.nodes if node.stage == "search"]
-    if not found or not search.leaves_gpu_idle():
+    sizes = [cost.works[node.fingerprint].search or 0 for node in cost.nodes if node.stage == "search"]
+    if not sizes or not search.leaves_gpu_idle():
         return []
     rate = (cost.throughput and cost.throughput.search) or search.assumed_rate()
-    every, longest = sum(found) / rate / 3600, max(found) / rate / 3600
+    total, longest = sum(sizes) / rate / 3600, max(sizes) / rate / 3600
     return [
-        f"search: faiss has no GPU here, so that {len(found)} searches take {system.cores()} cores about"
-        f" {every:,.1f} hours, the longest {longest:,.1f}; {search.REMEDY}"
+        f"search: faiss has no GPU here, so that {len(sizes)} searches take {system.cores()} cores about"
+        f" {total:,.1f} hours, the longest {longest:,.1f}; {search.REMEDY}"
     ]

@@ -32,22 +32,22 @@ def show_summary(
         discard, max_disk: as a run would have them.
     """
     plan = cost.plan
-    unplanned = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
+    without_recipe = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
     print(f"{len(plan.measurements)} measurements at scale {plan.scale.name}")
     print(
         f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "
-        f"{sum(r['needed'] for r in rows)} to run; {unplanned} cells have no recipe yet"
+        f"{sum(r['needed'] for r in rows)} to run; {without_recipe} cells have no recipe yet"
     )
     for line in refused_cell_lines(plan):
         say(line)
     if cost.nodes:
         print(f"to download: {downloads(cost)}")
-        for line in _disk(cost, root, discard, max_disk):
+        for line in _disk_lines(cost, root, discard, max_disk):
             say(line)
-        print(_work(cost))
-        for line in [*_rehearsed(cost), *device_notes(cost)]:
+        print(_work_line(cost))
+        for line in [*_rehearsal_lines(cost), *device_notes(cost)]:
             say(line)
-    for line in [*_uncounted(cost), *_obstacles(plan, rows), *_modified(plan, rows)]:
+    for line in [*_uncounted_lines(cost), *_obstacle_lines(plan, rows), *_modified_lines(plan, rows)]:
         say(line)
 
 
@@ -62,87 +62,87 @@ def refused_cell_lines(plan: Plan) -> list[str]:
 
 def downloads(cost: Estimate) -> str:
     """Say in words what is to be downloaded."""
-    known = [size for size in cost.downloads.values() if size]
-    unknown = len(cost.downloads) - len(known)
-    parts = [f"{sum(known) / GB:,.1f} GB in {len(known)} archives"] if known else []
-    parts += [f"{unknown} collections of unknown size"] if unknown else []
+    sizes = [size for size in cost.downloads.values() if size]
+    without_size = len(cost.downloads) - len(sizes)
+    parts = [f"{sum(sizes) / GB:,.1f} GB in {len(sizes)} archives"] if sizes else []
+    parts += [f"{without_size} collections of unknown size"] if without_size else []
     parts += [f"{len(cost.checkpoints)} checkpoints"] if cost.checkpoints else []
     return ", ".join(parts) or "nothing"
 
 
-def _disk(cost: Estimate, root: Path, discard: Sequence[str], max_disk: int | None) -> list[str]:
+def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: int | None) -> list[str]:
     """Lines on the bytes to come, the most at once, and whether they fit."""
-    before = cost.bytes_stored(root)
-    level = cost.fullest(discarded_stages(discard), before=before)
-    free, there = _free(root), f", {size_in_words(before)} there now" if before else ""
-    how = f"with --discard {','.join(discard)}, " if discard else ""
+    bytes_before = cost.bytes_stored(root)
+    level = cost.fullest(discarded_stages(discard), before=bytes_before)
+    free, current = _free_bytes(root), f", {size_in_words(bytes_before)} there now" if bytes_before else ""
+    option = f"with --discard {','.join(discard)}, " if discard else ""
     lines = [
-        f"disk: about {size_in_words(cost.stored)} of artefacts to come{there}; {how}peak"
+        f"disk: about {size_in_words(cost.stored)} of artefacts to come{current}; {option}peak"
         f" {size_in_words(level.during)}, while {level.node.stage} writes; {size_in_words(free)} are free"
     ]
-    left = before + free if max_disk is None else min(before + free, max_disk)
-    if level.during > left:
-        least = cost.fullest(discarded_stages(DISCARDABLE), before=before)
-        vectors = cost.fullest(discarded_stages(["vectors"]), before=before)
+    limit = bytes_before + free if max_disk is None else min(bytes_before + free, max_disk)
+    if level.during > limit:
+        lowest = cost.fullest(discarded_stages(DISCARDABLE), before=bytes_before)
+        vectors = cost.fullest(discarded_stages(["vectors"]), before=bytes_before)
         lines.append(
-            f"does not fit: {size_in_words(left)} may be taken; the peak is {size_in_words(vectors.during)}"
-            f" with --discard vectors, {size_in_words(least.during)} with --discard {','.join(DISCARDABLE)}"
+            f"does not fit: {size_in_words(limit)} may be taken; the peak is {size_in_words(vectors.during)}"
+            f" with --discard vectors, {size_in_words(lowest.during)} with --discard {','.join(DISCARDABLE)}"
         )
     return lines
 
 
-def _free(root: Path) -> int:
+def _free_bytes(root: Path) -> int:
     """Bytes that the file system of a store, which need not be there, has left."""
     return shutil.disk_usage(next(p for p in (root, *root.absolute().parents) if p.exists())).free
 
 
-def _work(cost: Estimate) -> str:
+def _work_line(cost: Estimate) -> str:
     work, rates = f"work: about {cost.operations:.2g} FLOP", cost.throughput
     cores = f"{cost.core_hours(cost.nodes):,.1f} core hours for text, rankings and negatives"
     if rates is None:
         hint = "for hours, `repro calibrate` measures this machine, or name a GPU with --gpu"
-        return f"{work}, {cores}; {_by_device(cost)}{hint}"
+        return f"{work}, {cores}; {_hours_by_device(cost)}{hint}"
     return f"{work}, {cost.hours(cost.nodes):,.1f} {rates.unit} hours ({rates.basis}), {cores}"
 
 
-def _by_device(cost: Estimate) -> str:
-    """Hours on GPUs that many have, where it would take one any."""
+def _hours_by_device(cost: Estimate) -> str:
+    """The hours that GPUs which many have would take; empty where these are none."""
     hours = {gpu: replace(cost, throughput=assumed_throughput(gpu)).hours(cost.nodes) for gpu in COMMON}
     if max(hours.values()) < SHOWN:
         return ""
-    named = " or ".join(f"{each:,.1f} hours of one {gpu}" for gpu, each in hours.items())
-    return f"{named}, at an assumed {ASSUMED:.0%} of the peak; "
+    words = " or ".join(f"{amount:,.1f} hours of one {gpu}" for gpu, amount in hours.items())
+    return f"{words}, at an assumed {ASSUMED:.0%} of the peak; "
 
 
-def _rehearsed(cost: Estimate) -> list[str]:
+def _rehearsal_lines(cost: Estimate) -> list[str]:
     """A line on what was measured here, if anything was."""
     nodes = [node for node in cost.nodes if cost.rehearsed(node) is not None]
     if not nodes:
         return []
-    counted = f"{len(nodes)} of {len(cost.nodes)} nodes"
-    return [f"measured in rehearsal on this machine: {counted}, {cost.hours(nodes):,.1f} hours of these"]
+    share = f"{len(nodes)} of {len(cost.nodes)} nodes"
+    return [f"measured in rehearsal on this machine: {share}, {cost.hours(nodes):,.1f} hours of these"]
 
 
-def _uncounted(cost: Estimate) -> list[str]:
+def _uncounted_lines(cost: Estimate) -> list[str]:
     if not cost.uncounted:
         return []
     stages = ", ".join(dict.fromkeys(node.stage for node in cost.uncounted))
     return [f"not estimated, for want of a count of their texts: {len(cost.uncounted)} of {stages}"]
 
 
-def _obstacles(plan: Plan, rows: Sequence[dict]) -> list[str]:
+def _obstacle_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
     from repro.cli.obstacles import names_in_a_line
     from repro.running.node_obstacles import obstacles_of
 
-    blocked = sum(row["state"] == "blocked" for row in rows)
+    number = sum(row["state"] == "blocked" for row in rows)
     names = obstacles_of(plan).names
-    if not blocked:
+    if not number:
         return ["obstacles: none"]
-    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    return [f"obstacles: {blocked} nodes are blocked, lacking {names_in_a_line(names[:FEW])}{more}"]
+    remainder = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return [f"obstacles: {number} nodes are blocked, lacking {names_in_a_line(names[:FEW])}{remainder}"]
 
 
-def _modified(plan: Plan, rows: Sequence[dict]) -> list[str]:
+def _modified_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
     """Lines on cells that no verdict will be given on, why, and what to do about it."""
     cells = len({m.cell.id for m in plan.measurements})
     lines = [
@@ -150,8 +150,8 @@ def _modified(plan: Plan, rows: Sequence[dict]) -> list[str]:
         f" place of its default; leave out --reading {reading} to have them compared"
         for (reading, choice), ids in modified_cells(plan).items()
     ]
-    blocked = {row["fingerprint"]: [o["remedy"] for o in row["blocked"]] for row in rows}
-    for stand_in, ids in modified_by_stand_ins(plan, blocked).items():
+    remedies = {row["fingerprint"]: [o["remedy"] for o in row["blocked"]] for row in rows}
+    for stand_in, ids in modified_by_stand_ins(plan, remedies).items():
         names = " and ".join(name for name, choice in plan.machine.stand_ins.items() if choice == stand_in)
         lines.append(
             f"modified: {len(ids)} of {cells} cells would be *modified* with --reading {stand_in}, because"

@@ -38,8 +38,8 @@ def show_plan(
         rehearsals: what was measured on this machine, if that is meant.
     """
     cost = estimate(plan, rates, rehearsals)
-    needed = {node.fingerprint for node in cost.nodes}
-    rows = [_row(plan, cost, node, needed=node.fingerprint in needed) for node in plan.nodes]
+    to_run = {node.fingerprint for node in cost.nodes}
+    rows = [_row(plan, cost, node, needed=node.fingerprint in to_run) for node in plan.nodes]
     if as_json:
         emit_json(rows)
     else:
@@ -50,13 +50,13 @@ def show_plan(
             return 0
         print()
         if any(STAGES[node.stage].heavy for node in cost.nodes):
-            _papers(cost)
+            _show_papers(cost)
         if by is None:
             _list_nodes(rows)
         elif by == "stage":
-            _by_stage(cost, rows)
+            _show_stages(cost, rows)
         else:
-            _by_place(cost, by, discard)
+            _show_places(cost, by, discard)
     return 4 if any(r["state"] == "blocked" for r in rows) else 0
 
 
@@ -79,18 +79,18 @@ def _row(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
 
 
 def _list_nodes(rows: list[dict]) -> None:
-    """A line a node in columns: there are thousands, and a table that measures cells would take long."""
+    """Print a line a node in columns: there are thousands, and a table that measures cells takes long."""
     head = ["state", "node", "blocked by"]
-    shown = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
-    widths = [max(len(row[i]) for row in [head, *shown]) for i in range(2)]
-    lines = [f" {row[0]:{widths[0]}}   {row[1]:{widths[1]}}   {row[2]}".rstrip() for row in [head, *shown]]
+    cells = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
+    widths = [max(len(row[i]) for row in [head, *cells]) for i in range(2)]
+    lines = [f" {row[0]:{widths[0]}}   {row[1]:{widths[1]}}   {row[2]}".rstrip() for row in [head, *cells]]
     print("\n".join([lines[0], f" {'─' * (sum(widths) + 3 + len(head[2]))}", *lines[1:], ""]))
     for text in dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"]):
         say(f"blocked: {text}")
 
 
-def _by_stage(cost: Estimate, rows: list[dict]) -> None:
-    """The nodes of each stage by state, and what those that are to run take."""
+def _show_stages(cost: Estimate, rows: list[dict]) -> None:
+    """Print the nodes of each stage by state, and what those that are to run take."""
     states = [state for state in STATES if any(r["state"] == state for r in rows)]
     counts = Counter((r["stage"], r["state"]) for r in rows)
     lines = []
@@ -101,16 +101,16 @@ def _by_stage(cost: Estimate, rows: list[dict]) -> None:
     table("by stage, with what is to run", head, lines, right=range(1, len(head)))
 
 
-def _by_place(cost: Estimate, by: str, discard: Sequence[str]) -> None:
+def _show_places(cost: Estimate, by: str, discard: Sequence[str]) -> None:
     """Print what each table or row takes by itself; what they share is in each."""
     lines, stages = [], discarded_stages(discard)
     for place, part in cost.plan.parts(by).items():
-        alone = estimate(part, cost.throughput, cost.rehearsals)
-        blocked = sum(bool(part.obstacles(node)) for node in alone.nodes)
-        level = alone.fullest(stages)
+        part_cost = estimate(part, cost.throughput, cost.rehearsals)
+        blocked_count = sum(bool(part.obstacles(node)) for node in part_cost.nodes)
+        level = part_cost.fullest(stages)
         peak = f"{level.during / GB:,.1f}" if level else ""
-        counts = [str(len(part.nodes)), str(len(alone.nodes) or ""), str(blocked or "")]
-        lines.append([place, *counts, *_amounts(alone, alone.nodes), peak])
+        counts = [str(len(part.nodes)), str(len(part_cost.nodes) or ""), str(blocked_count or "")]
+        lines.append([place, *counts, *_amounts(part_cost, part_cost.nodes), peak])
     head = [by, "nodes", "to run", "blocked", *_units(cost), "peak GB"]
     table(f"by {by}, what they share in each", head, lines, right=range(1, len(head)))
 
@@ -122,21 +122,21 @@ def _units(cost: Estimate) -> list[str]:
 def _amounts(cost: Estimate, nodes: list[Node]) -> list[str]:
     if not nodes:
         return ["", "", ""]
-    stored = sum(cost.work_of(node).stored or 0 for node in nodes) / GB
-    return [_amount(cost, nodes), f"{cost.core_hours(nodes):,.1f}", f"{stored:,.1f}"]
+    gigabytes = sum(cost.work_of(node).stored or 0 for node in nodes) / GB
+    return [_amount(cost, nodes), f"{cost.core_hours(nodes):,.1f}", f"{gigabytes:,.1f}"]
 
 
-def _papers(cost: Estimate) -> None:
-    """A line a paper, beside what it says of its own cost."""
+def _show_papers(cost: Estimate) -> None:
+    """Print a line a paper, beside what it says of its own cost."""
     from repro.manifest.papers import paper
     from repro.running.cost.stated import stated_costs
 
     rows = []
     for name, nodes in cost.by_paper.items():
-        trained = [node for node in nodes if node.stage == "pretrain"]
-        longest = sorted(trained, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]
-        tuned = [node for node in nodes if node.stage == "finetune"]
-        amounts = [_amount(cost, group) for group in (trained, longest, tuned, nodes)]
+        pretrainings = [node for node in nodes if node.stage == "pretrain"]
+        longest = sorted(pretrainings, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]
+        finetunings = [node for node in nodes if node.stage == "finetune"]
+        amounts = [_amount(cost, group) for group in (pretrainings, longest, finetunings, nodes)]
         rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
     unit = f"{cost.throughput.unit} hours" if cost.throughput else "FLOP"
     head = ["paper", "pre-training", "longest of it", "fine-tuning", "all", "the paper on its own cost"]

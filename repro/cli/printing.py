@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 
 def emit_json(value) -> None:
-    """JSON on standard output, one record a line inside the list, readable by people and programs."""
+    """Print JSON, one record a line inside the list, readable by people and programs."""
     if isinstance(value, list):
         body = ",\n".join(json.dumps(item, ensure_ascii=False) for item in value)
         print(f"[\n{body}\n]" if value else "[]")
@@ -27,21 +27,21 @@ def laid_out(*, error: bool = False) -> bool:
     """
     from rich.console import Console
 
-    return Console(stderr=error).is_terminal or bool(_columns())
+    return Console(stderr=error).is_terminal or bool(_stated_width())
 
 
 def console():
     """A rich console on standard output, as wide as the terminal."""
     from rich.console import Console
 
-    unknown = _columns() == 0  # as a terminal says that knows no width
-    return Console(highlight=False, width=shutil.get_terminal_size().columns if unknown else None)
+    width_unknown = _stated_width() == 0  # as a terminal says that knows no width
+    return Console(highlight=False, width=shutil.get_terminal_size().columns if width_unknown else None)
 
 
-def _columns() -> int | None:
+def _stated_width() -> int | None:
     """The width that the environment states; None where it states none."""
-    stated = os.environ.get("COLUMNS", "")
-    return int(stated) if stated.isdecimal() else None
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() else None
 
 
 def show(renderable) -> None:
@@ -58,7 +58,7 @@ def say(sentence: str, *, error: bool = False) -> None:
 
 
 def emit_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A line for the head and each row, with tabs between fields as ``cut`` reads them."""
+    """Print a line for the head and each row, with tabs between fields as ``cut`` reads them."""
     for row in [head, *rows]:
         print("\t".join(" ".join(field.split()) for field in row))
 
@@ -66,7 +66,7 @@ def emit_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def table(
     title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
 ) -> None:
-    """A table below its bold title, brackets as they are; a line a row where a program reads it.
+    """Print a table below its bold title, brackets as they are; a line a row where a program reads it.
 
     Args:
         right: places of columns of numbers.
@@ -78,13 +78,13 @@ def table(
     from rich.console import Group
     from rich.text import Text
 
-    naming = _naming(rows)
-    sheet = _sheet(head, rows, right, labels=naming or 1)
+    label_count = _label_count(rows)
+    sheet = _sheet(head, rows, right, labels=label_count or 1)
     panels = sheet.panel_widths(width := console().width)
     # which lines belong together would not be seen, or what tells it leaves no room for the rest
-    if (len(panels) > 1 and not naming) or (max(panels) > width and naming != 1):
-        numbered = [[str(number), *row] for number, row in enumerate(rows, 1)]
-        sheet = _sheet(["no.", *head], numbered, [place + 1 for place in right], labels=1)
+    if (len(panels) > 1 and not label_count) or (max(panels) > width and label_count != 1):
+        numbered_rows = [[str(number), *row] for number, row in enumerate(rows, 1)]
+        sheet = _sheet(["no.", *head], numbered_rows, [place + 1 for place in right], labels=1)
     show(Group(Text(title, style="bold"), sheet, Text()))
 
 
@@ -97,8 +97,8 @@ def _sheet(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[i
     return Sheet(columns, labels=labels, rows=[[Text(cell) for cell in row] for row in rows])
 
 
-def _naming(rows: Sequence[Sequence[str]]) -> int | None:
-    """How many of the first columns tell the rows apart; None where nothing does."""
+def _label_count(rows: Sequence[Sequence[str]]) -> int | None:
+    """The number of first columns that tell the rows apart; None where nothing does."""
     counts = range(1, len(rows[0])) if rows else ()
     return next((n for n in counts if len({tuple(row[:n]) for row in rows}) == len(rows)), None)
 

@@ -25,16 +25,16 @@ def planned_for(item: CheckedParameter) -> str:
 
 
 def print_steps(items: Iterable[CheckedParameter]) -> None:
-    """A table for every step of a paper."""
+    """Print a table for every step of a paper."""
     from repro.cli.printing import table
 
-    for heading, of_step in by_step(items).items():
-        paper = of_step[0].row.partition("/")[0]
-        table(f"{paper}: {heading}", HEAD, merged_lines(of_step))
+    for heading, parameters in by_step(items).items():
+        paper = parameters[0].row.partition("/")[0]
+        table(f"{paper}: {heading}", HEAD, merged_lines(parameters))
 
 
 def print_cells(items: Iterable[CheckedParameter]) -> None:
-    """A table of the cells of the papers' own tables of settings."""
+    """Print a table of the cells of the papers' own tables of settings."""
     from repro.cli.printing import table
 
     if lines := of_cells_of_settings(items):
@@ -48,27 +48,28 @@ def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[t
     paper, table, row = items[0].row.split("/")
     command = f"`repro settings {paper} --table {table} --row {row}` tells all"
     yield "settings", f"of the row at full: {counts(items)}; {command}"
-    told = by_step(item for item in items if verbose or item.fails or item.state == "departs")
-    lines = {heading: "; ".join(dict.fromkeys(map(_in_brief, of_step))) for heading, of_step in told.items()}
+    steps = by_step(item for item in items if verbose or item.fails or item.state == "departs")
+    lines = {heading: "; ".join(dict.fromkeys(map(_short_line, group))) for heading, group in steps.items()}
     if verbose:
         yield from ((f"  {heading}", line) for heading, line in lines.items())
     elif lines:
         yield "  apart", ". ".join(f"{heading}: {line}" for heading, line in lines.items())
 
 
-def _in_brief(item: CheckedParameter) -> str:
-    stated = [in_words(value) for value in (item.published, item.released) if value is not None]
-    planned = [in_words(item.planned)] if in_words(item.planned) not in stated else []
-    return f"{item.parameter} {' → '.join([*dict.fromkeys(stated), *planned])} ({item.verdict})"
+def _short_line(item: CheckedParameter) -> str:
+    stated_values = [in_words(value) for value in (item.published, item.released) if value is not None]
+    planned_values = [in_words(item.planned)] if in_words(item.planned) not in stated_values else []
+    return f"{item.parameter} {' → '.join([*dict.fromkeys(stated_values), *planned_values])} ({item.verdict})"
 
 
 def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
     """A sentence on the tables of settings of each paper of which every measured cell is among ``cells``."""
-    chosen = Counter(cell.paper.name for cell in cells)
-    for name, number in chosen.items():
+    numbers = Counter(cell.paper.name for cell in cells)
+    for name, number in numbers.items():
         source = paper(name)
         if any(map(is_setting, cells_of(source))) and number == len(
             select((name,), tables=(), rows=(), cells=())
         ):
-            own = of_tables(source).values()
-            yield f"{name} publishes {len(own)} settings in tables: {counts(own)} (`repro settings {name}`)"
+            settings = of_tables(source).values()
+            total = f"{len(settings)} settings in tables: {counts(settings)}"
+            yield f"{name} publishes {total} (`repro settings {name}`)"

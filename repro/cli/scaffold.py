@@ -24,14 +24,14 @@ def scaffold(name: str, directory: Path | None) -> list[Path]:
     Raises:
         UsageError: no name for a package, or one that is taken; nothing is overwritten.
     """
-    _check(name)
+    _check_name(name)
     package = f"papers.{name}" if directory is None else name
     folder, tests = _places(name, directory)
-    apart = {"test_halves_contrast.py": tests}  # where else than in the paper's folder
-    apart |= {"pretraining_cases.py": tests} if directory is None else {"pyproject.toml": directory}
-    left_out = {"pyproject.toml", "pretraining_cases.py"} - apart.keys()
+    folders = {"test_halves_contrast.py": tests}  # where else than in the paper's folder
+    folders |= {"pretraining_cases.py": tests} if directory is None else {"pyproject.toml": directory}
+    omissions = {"pyproject.toml", "pretraining_cases.py"} - folders.keys()
     names = [template.name.removesuffix(".txt") for template in sorted(TEMPLATES.glob("*.txt"))]
-    files = {apart.get(n, folder) / n: TEMPLATES / f"{n}.txt" for n in names if n not in left_out}
+    files = {folders.get(n, folder) / n: TEMPLATES / f"{n}.txt" for n in names if n not in omissions}
     for path in (folder, *files):
         if path.exists() or path.is_symlink():
             raise UsageError(f"{path} exists already; choose another name or --dir")
@@ -41,7 +41,7 @@ def scaffold(name: str, directory: Path | None) -> list[Path]:
     return list(files)
 
 
-def _check(name: str) -> None:
+def _check_name(name: str) -> None:
     if keyword.iskeyword(name):
         raise UsageError(f"{name!r} is a word of Python's own, which names no package; choose another name")
     if not _NAME.fullmatch(name):
@@ -64,7 +64,7 @@ def _places(name: str, directory: Path | None) -> tuple[Path, Path]:
 
 
 def _write(contents: dict[Path, str], folder: Path) -> None:
-    """All files or, where one cannot be written, nothing of the paper's folder."""
+    """Write all files or, where one cannot be written, nothing of the paper's folder."""
     try:
         for path, text in contents.items():
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,22 +17,22 @@ from repro.store.results import AppendedRecord, Results
 
 
 def show_exhibits(plan: Plan, outcome: Outcome) -> None:
-    """A line on standard error for every exhibit, which is drawn and not tabled: ready, blocked or failed."""
-    for shown, node in plan.exhibits.items():
+    """Say on standard error if an exhibit, which is drawn and not tabled, is ready, blocked or failed."""
+    for exhibit, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
             state = f"failed: {outcome.failed[node.fingerprint]}"
         elif outcome.blocked.get(node.fingerprint):
-            first = outcome.blocked[node.fingerprint][0]
-            state = f"blocked: {first.cause}; {first.remedy}"
+            obstacle = outcome.blocked[node.fingerprint][0]
+            state = f"blocked: {obstacle.cause}; {obstacle.remedy}"
         else:
-            words = f"repro figures {shown.paper.name} --{_option(shown)} --scale {plan.scale.name}"
+            words = f"repro figures {exhibit.paper.name} --{_option(exhibit)} --scale {plan.scale.name}"
             state = f"ready: `{words}` draws it"
-        print(f"{state} [{shown.id}]", file=sys.stderr)
+        print(f"{state} [{exhibit.id}]", file=sys.stderr)
 
 
-def _option(shown: ShownExhibit) -> str:
-    kind, _, number = shown.owner.partition("-")
-    return f"figure {number}" if kind == "figure" else f"table {shown.owner}"
+def _option(exhibit: ShownExhibit) -> str:
+    kind, _, number = exhibit.owner.partition("-")
+    return f"figure {number}" if kind == "figure" else f"table {exhibit.owner}"
 
 
 INTERVALS = (
@@ -62,7 +62,7 @@ def show(
     summary_first: bool = False,
     results: Results | None = None,
 ) -> None:
-    """The comparison on standard output: JSON records, or a table per table of a paper with a summary.
+    """Print the comparison: JSON records, or a table per table of a paper with a summary.
 
     Args:
         plan: looked up in the store, whose artefacts of other code are counted.
@@ -74,22 +74,22 @@ def show(
     from repro.judging.contrast_values import contrasts_by_cell
     from repro.judging.plain_values import cells_as_json
 
-    made, cells = origins(plan, store), comparison.cells if chosen is None else chosen
+    provenance, cells = origins(plan, store), comparison.cells if chosen is None else chosen
     if as_json:
-        by_cell, shown = made.by_cell(plan), {c.cell.id for c in cells}
-        objects = [cell for cell in cells_as_json(comparison) if cell["id"] in shown]
+        by_cell, ids = provenance.by_cell(plan), {c.cell.id for c in cells}
+        objects = [cell for cell in cells_as_json(comparison) if cell["id"] in ids]
         contrasts = contrasts_by_cell(comparison, plan, store, results)
-        studies = {identifier: {"contrasts": made} for identifier, made in contrasts.items()}
+        studies = {identifier: {"contrasts": values} for identifier, values in contrasts.items()}
         return emit_json([cell | by_cell[cell["id"]] | studies.get(cell["id"], {}) for cell in objects])
-    above = summary_first and laid_out()
-    if above:
+    summary_above = summary_first and laid_out()
+    if summary_above:
         _show_summary(comparison, plan)
         print()
     show_cells(comparison, cells)
     show_paired(comparison, cells)
-    if not above:
+    if not summary_above:
         _show_summary(comparison, plan)
-    for line in [*notices(comparison, cells, brief=summary_first), *filter(None, [made.sentence])]:
+    for line in [*notices(comparison, cells, brief=summary_first), *filter(None, [provenance.sentence])]:
         say(line, error=True)
 
 
@@ -102,17 +102,17 @@ def _show_summary(comparison: Comparison, plan: Plan) -> None:
 
 
 def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
-    """A table of our runs against those that others made of the same systems; nothing without one."""
+    """Print a table of our runs against those that others made of the same systems; nothing without one."""
     from repro.cli.printing import table
 
-    rows = [_paired(c.cell.id, test) for c in cells for test in comparison.paired.get(c.cell.id, ())]
+    rows = [_paired_line(c.cell.id, test) for c in cells for test in comparison.paired.get(c.cell.id, ())]
     head = ["cell", "run by others", "difference [95 %]", "t p (ranx)", "p (Holm)", "permutation p", "d_z"]
     if rows:
         title = "measured less the same system's run by others, over queries"
         table(title, [*head, "won/tied/lost"], rows, right=range(2, len(head) + 1))
 
 
-def _paired(cell: str, test: PairedTest) -> list[str]:
+def _paired_line(cell: str, test: PairedTest) -> list[str]:
     low, high = test.interval or (None, None)
     difference = f"{test.difference:+.4f}" + ("" if low is None else f" [{low:+.4f}, {high:+.4f}]")
     numbers = (test.p, test.holm_p, test.permutation_p, test.effect_size)
@@ -121,59 +121,57 @@ def _paired(cell: str, test: PairedTest) -> list[str]:
 
 
 def show_recorded(comparison: Comparison) -> None:
-    """The rows of which something is on record, of each table that has one; nothing where there is none."""
-    recorded = {row_of(c) for c in comparison.cells if c.measured is not None or c.imported}
-    if cells := [c for c in comparison.cells if row_of(c) in recorded]:
+    """Print the rows of which something is on record, of each table that has one; nothing without one."""
+    rows = {row_of(c) for c in comparison.cells if c.measured is not None or c.imported}
+    if cells := [c for c in comparison.cells if row_of(c) in rows]:
         show_cells(comparison, cells)
 
 
 def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
-    """A table per table of a paper that has something to say, or a line a cell where a program reads them."""
+    """Print a table per table of a paper that has something to say, or a line a cell for a program."""
     from repro.cli.printing import emit_lines, laid_out
     from repro.cli.printing import show as print_laid_out
     from repro.report.terminal import CELL_HEAD, cell_line, compared_table
 
     if not laid_out():
         return emit_lines(CELL_HEAD, [cell_line(comparison, c) for c in cells])
-    for of_table in Comparison(list(cells)).by_table().values():
-        if any(map(_has_something, of_table)):
-            print_laid_out(compared_table(comparison, of_table))
+    for table_cells in Comparison(list(cells)).by_table().values():
+        if any(map(_is_worth_showing, table_cells)):
+            print_laid_out(compared_table(comparison, table_cells))
 
 
-def _has_something(c: ComparedCell) -> bool:
+def _is_worth_showing(c: ComparedCell) -> bool:
     """Whether a table with this cell is worth showing."""
-    told = c.measured is not None or c.verdict.name in ("failed", "blocked")
-    return told or (c.scale == "full" and c.reported is not None)
+    has_result = c.measured is not None or c.verdict.name in ("failed", "blocked")
+    return has_result or (c.scale == "full" and c.reported is not None)
 
 
 def show_contradicted(added: Sequence[AppendedRecord]) -> None:
-    """A sentence on standard error about recorded results that were measured again and came out otherwise."""
-    changed = [a for a in added if a.contradicted]
-    if changed:
+    """Say on standard error which recorded results were measured again and came out otherwise."""
+    records = [a for a in added if a.contradicted]
+    if records:
         pairs = [
-            f"{a.record.cell} {a.contradicted.measured:.10g}, now {a.record.measured:.10g}" for a in changed
+            f"{a.record.cell} {a.contradicted.measured:.10g}, now {a.record.measured:.10g}" for a in records
         ]
-        first, more = "; ".join(pairs[:3]), f"; and {len(pairs) - 3} more" if len(pairs) > 3 else ""
-        why = "the same fingerprint gave another result, which was recorded and counts from now on"
-        print(f"{why}: recorded {first}{more}", file=sys.stderr)
+        first, remainder = "; ".join(pairs[:3]), f"; and {len(pairs) - 3} more" if len(pairs) > 3 else ""
+        message = "the same fingerprint gave another result, which was recorded and counts from now on"
+        print(f"{message}: recorded {first}{remainder}", file=sys.stderr)
 
 
 def summary(comparison: Comparison) -> list[str]:
     """Lines on what was measured and what it says, what others ran, and what intervals and letters mean."""
     if not comparison.cells:
         return ["what is selected holds no number to compare."]
-    counted = summarise(comparison.cells)
-    lines = [_measured(comparison, counted)]
-    lines.append(", ".join(f"{number} {name}" for name, number in counted.verdicts.items()))
-    if counted.imported:
-        distinct = _count(counted.imported_runs, "distinct score")
-        lines.append(
-            f"runs by others of {_count(counted.imported, 'cell')} ({distinct}) count in none of these"
-        )
-    if replaced := stand_ins(comparison.cells):
-        lines.append(f"measured on {replaced}")
-    if counted.intervals:
-        lines.append(INTERVALS.format(**asdict(counted)))
+    counts = summarise(comparison.cells)
+    lines = [_measured_line(comparison, counts)]
+    lines.append(", ".join(f"{number} {name}" for name, number in counts.verdicts.items()))
+    if counts.imported:
+        scores = _count(counts.imported_runs, "distinct score")
+        lines.append(f"runs by others of {_count(counts.imported, 'cell')} ({scores}) count in none of these")
+    if collections := stand_ins(comparison.cells):
+        lines.append(f"measured on {collections}")
+    if counts.intervals:
+        lines.append(INTERVALS.format(**asdict(counts)))
     if comparison.tests:
         lines.append(LETTERS)
     if any(c.reported and c.scale == "full" for c in comparison.cells):
@@ -181,18 +179,18 @@ def summary(comparison: Comparison) -> list[str]:
     return [f"{line}." for line in lines]
 
 
-def _measured(comparison: Comparison, counted: Summary) -> str:
+def _measured_line(comparison: Comparison, counts: Summary) -> str:
     scales = {c.scale for c in comparison.cells}
-    distinct = f"{counted.measured} measured ({_count(counted.measurements, 'distinct measurement')})"
+    number = f"{counts.measured} measured ({_count(counts.measurements, 'distinct measurement')})"
     if scales - {"full"}:
-        said = "not compared with the published numbers"
+        judgement = "not compared with the published numbers"
     else:
-        said = f"{counted.passing} pass, {counted.failing} fail, {counted.neither} neither"
-    return f"{_count(counted.cells, 'cell')} at scale {', '.join(sorted(scales))}: {distinct}, {said}"
+        judgement = f"{counts.passing} pass, {counts.failing} fail, {counts.neither} neither"
+    return f"{_count(counts.cells, 'cell')} at scale {', '.join(sorted(scales))}: {number}, {judgement}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
@@ -205,21 +203,21 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
     for c in cells:
         if c.verdict.name == "failed":
             lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
-        for about in filter(None, (c.contradicted, c.outdated)):
-            lines.setdefault(about, []).append(c.cell.id)
+        for notice in filter(None, (c.contradicted, c.outdated)):
+            lines.setdefault(notice, []).append(c.cell.id)
         for run in c.imported:
             lines.setdefault(run.verdict.why, []).append(c.cell.id)
-        for reading, why in (c.records[0].substitutes if c.records else {}).items():
-            lines.setdefault(f"substitute: reading {reading}: {why}", []).append(c.cell.id)
-    untested = list(dict.fromkeys(comparison.untested)) or _unstored(comparison)
+        for reading, reason in (c.records[0].substitutes if c.records else {}).items():
+            lines.setdefault(f"substitute: reading {reading}: {reason}", []).append(c.cell.id)
+    untested_reasons = list(dict.fromkeys(comparison.untested)) or _missing_run_lines(comparison)
     return [
-        *_obstacles(cells, brief),
-        *(f"{text} [{_cells(cells)}]" for text, cells in lines.items()),
-        *(f"no tests between rows: {reason}" for reason in untested),
+        *_obstacle_lines(cells, brief),
+        *(f"{text} [{_first_ids(cells)}]" for text, cells in lines.items()),
+        *(f"no tests between rows: {reason}" for reason in untested_reasons),
     ]
 
 
-def _obstacles(cells: Sequence[ComparedCell], brief: bool) -> list[str]:
+def _obstacle_lines(cells: Sequence[ComparedCell], brief: bool) -> list[str]:
     lines, count = blocked_cell_lines(Comparison(list(cells))), sum(bool(c.obstacles) for c in cells)
     if not brief or len(lines) <= FEW_OBSTACLES:
         return lines
@@ -228,19 +226,19 @@ def _obstacles(cells: Sequence[ComparedCell], brief: bool) -> list[str]:
     ]
 
 
-def _unstored(comparison: Comparison) -> list[str]:
-    measured = ([c for c in cells if c.measured is not None] for cells in comparison.by_table().values())
-    if comparison.tests or all(len({c.cell.row.id for c in cells}) < 2 for cells in measured):
+def _missing_run_lines(comparison: Comparison) -> list[str]:
+    groups = ([c for c in cells if c.measured is not None] for cells in comparison.by_table().values())
+    if comparison.tests or all(len({c.cell.row.id for c in cells}) < 2 for cells in groups):
         return []
     return ["too few of their runs are stored here; `repro run` with the same selection makes them"]
 
 
-def _cells(ids: list[str]) -> str:
+def _first_ids(ids: list[str]) -> str:
     return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
 
 
 def status(comparison: Comparison, *, strict: bool, outcome: Outcome | None) -> int:
-    """3 a stage failed, 4 something was blocked, 1 a verdict did not pass (if strict), else 0."""
+    """The exit status: 3 a stage failed, 4 one was blocked, 1 a verdict did not pass (if strict), else 0."""
     if outcome and (outcome.failed or comparison.untested):
         return 3
     if outcome and (outcome.blocked or any(c.verdict.name == "blocked" for c in comparison.cells)):

@@ -37,10 +37,10 @@ class PaperReadings:
     elsewhere: set[str]
 
     def limited(self, *, kind: str | None, most: int | None) -> "PaperReadings":
-        """Those of a kind; with ``most`` so many of those that can decide a published number."""
-        of_kind = [w for w in self.weights if kind in (None, w.reading.kind)]
-        deciding = [w for w in of_kind if w.decides][:most]
-        return replace(self, weights=of_kind if most is None else deciding)
+        """The readings of a kind; with ``most`` only so many that can decide a published number."""
+        matches = [w for w in self.weights if kind in (None, w.reading.kind)]
+        decisive = [w for w in matches if w.decides][:most]
+        return replace(self, weights=matches if most is None else decisive)
 
     def as_json(self) -> Iterator[dict]:
         """An object per reading."""
@@ -61,8 +61,8 @@ class PaperReadings:
         for group, members in groupby(self.weights, key=self.group):
             lines = [_line(weight) for weight in members]
             table(f"{self.source.name}: {len(lines)} {group} (default in brackets)", head, lines)
-        pointing = [(weight.reading.id, weight.reading.study) for weight in self.weights]
-        show_answers(self.source.name, "reading", pointing, self.answered)
+        pointers = [(weight.reading.id, weight.reading.study) for weight in self.weights]
+        show_answers(self.source.name, "reading", pointers, self.answered)
 
     @cached_property
     def answered(self) -> Mapping[str, Sequence[Answer]]:
@@ -75,23 +75,23 @@ class PaperReadings:
         from repro.cli.printing import table
 
         lines = [
-            [w.reading.id, w.reading.default, cited.who, cited.says, " | ".join(cited.choices), cited.place]
+            [w.reading.id, w.reading.default, c.who, c.says, " | ".join(c.choices), c.place]
             for w in self.weights
-            for cited in w.reading.citations
+            for c in w.reading.citations
         ]
         head = ["id", "default", "who", "says", "speaks for", "place"]
         table(f"{self.source.name}: {len(lines)} citations from outside of the paper", head, lines)
 
     def group(self, weight: Weight) -> str:
         """The one of ``GROUPS`` that a reading belongs to."""
-        dormant = weight.reading.id in self.elsewhere
-        return GROUPS[0 if weight.changes else 1 if dormant else 2]
+        is_dormant = weight.reading.id in self.elsewhere
+        return GROUPS[0 if weight.changes else 1 if is_dormant else 2]
 
     def _show_decisive(self, rates: Throughput) -> None:
         from repro.cli.printing import say, table
 
         lines = [
-            [w.reading.id, w.reading.kind, w.reading.paper, _changes(w), str(w.decides), _cheapest(w, rates)]
+            [w.reading.id, w.reading.kind, w.reading.paper, _changes(w), str(w.decides), _cost(w, rates)]
             for w in self.weights
         ]
         table(f"{self.source.name}: the {len(lines)} most decisive readings", DECISIVE_HEAD, lines)
@@ -105,34 +105,34 @@ def of_papers(names: Sequence[str], cells: Sequence[str], tables: Sequence[str])
     """
     if cells and (names or tables):
         raise UsageError("a cell is named by its path alone; leave papers and --table out")
-    for source, of_source in groupby(map(cell, cells), key=lambda one: one.paper):
-        yield _weighed(source, list(of_source), single=True)
+    for source, source_cells in groupby(map(cell, cells), key=lambda item: item.paper):
+        yield _weigh(source, list(source_cells), single=True)
     for source in map(paper, () if cells else names or papers()):
-        made = _weighed(source, _everything(source, tuple(tables)), single=False)
-        yield made if tables else _with_the_rest(made)
+        readings = _weigh(source, _cells_and_exhibits(source, tuple(tables)), single=False)
+        yield readings if tables else _with_unused(readings)
 
 
-def _everything(source: Paper, tables: tuple[str, ...]) -> list[Cell | ShownExhibit]:
-    shown = tuple(table_of(source, t) for t in tables)
-    cells = cells_of(source, shown or (*source.manifest.tables, *figure_tables(source)))
+def _cells_and_exhibits(source: Paper, tables: tuple[str, ...]) -> list[Cell | ShownExhibit]:
+    shown_tables = tuple(table_of(source, t) for t in tables)
+    cells = cells_of(source, shown_tables or (*source.manifest.tables, *figure_tables(source)))
     return [*cells, *exhibits((source.name,), tables)]
 
 
-def _weighed(source: Paper, cells: Sequence[Cell | ShownExhibit], *, single: bool) -> PaperReadings:
+def _weigh(source: Paper, cells: Sequence[Cell | ShownExhibit], *, single: bool) -> PaperReadings:
     """Readings of another paper, whose recipe makes a row, are told of single cells only."""
-    known = CellReadings(Machine(Locations.resolve().data))
-    places = known.places(source)
-    made = [w for w in weights(cells, known) if single or w.reading.id in places]
-    places |= {w.reading.id: [c.id for c in w.cells] for w in made if w.reading.id not in places}
-    return PaperReadings(source, made, places, known.asked_anywhere())
+    cell_readings = CellReadings(Machine(Locations.resolve().data))
+    places = cell_readings.places(source)
+    paper_weights = [w for w in weights(cells, cell_readings) if single or w.reading.id in places]
+    places |= {w.reading.id: [c.id for c in w.cells] for w in paper_weights if w.reading.id not in places}
+    return PaperReadings(source, paper_weights, places, cell_readings.asked_anywhere())
 
 
-def _with_the_rest(made: PaperReadings) -> PaperReadings:
-    """And those that no cell rests on as long as all choices are the default."""
-    weighed = {weight.reading.id for weight in made.weights}
-    rest = [Weight(made.source.readings[name], (), ()) for name in made.places if name not in weighed]
-    ordered = sorted([*made.weights, *rest], key=lambda weight: GROUPS.index(made.group(weight)))
-    return replace(made, weights=ordered)
+def _with_unused(readings: PaperReadings) -> PaperReadings:
+    """The readings, with those that no cell rests on as long as all choices are the default."""
+    ids = {weight.reading.id for weight in readings.weights}
+    unused = [Weight(readings.source.readings[name], (), ()) for name in readings.places if name not in ids]
+    ordered = sorted([*readings.weights, *unused], key=lambda weight: GROUPS.index(readings.group(weight)))
+    return replace(readings, weights=ordered)
 
 
 def _line(weight: Weight) -> list[str]:
@@ -150,11 +150,11 @@ def _line(weight: Weight) -> list[str]:
 
 
 def _changes(weight: Weight) -> str:
-    first = weight.first
-    return f"{first.part}: {'; '.join(first.what[:2]) or first.aspect}" if first else ""
+    change = weight.first
+    return f"{change.part}: {'; '.join(change.what[:2]) or change.aspect}" if change else ""
 
 
-def _cheapest(weight: Weight, rates: Throughput) -> str:
+def _cost(weight: Weight, rates: Throughput) -> str:
     change: Change | None = weight.cheapest
     if change is None:
         return "not known"

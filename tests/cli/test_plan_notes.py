@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from repro.cli.plan_notes import device_notes
-from repro.cli.plan_summary import _work
+from repro.cli.plan_summary import _work_line
 from repro.machine import system, versions
 from repro.manifest.cells import select
 from repro.running.cost.estimate import estimate
@@ -59,8 +59,8 @@ def test_without_a_calibration_hours_are_told_of_two_gpus_where_there_are_any(tm
     hours = [replace(told("full"), throughput=assumed_throughput(gpu)) for gpu in ("h100", "rtx4090")]
     one, other = (f"{cost.hours(cost.nodes):,.1f} hours of one" for cost in hours)
     expected = f"; {one} h100 or {other} rtx4090, at an assumed 35% of the peak; for hours, `repro calibrate`"
-    assert expected in _work(told("full"))
-    assert "h100" not in _work(told("smoke"))
+    assert expected in _work_line(told("full"))
+    assert "h100" not in _work_line(told("smoke"))
 
 
 def test_searches_that_leave_the_gpu_idle_are_told_with_their_hours(notes):
