@@ -34,8 +34,8 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
         try:
             model, tokenizer, facts = _read(params, folder)
         except (OSError, ValueError, KeyError) as error:
-            what = f"{folder} is not a checkpoint of {params['name']} that transformers can read"
-            raise BlockedError(f"{what} ({reason(error)})", _remedy(params)) from error
+            problem = f"{folder} is not a checkpoint of {params['name']} that transformers can read"
+            raise BlockedError(f"{problem} ({reason(error)})", _remedy(params)) from error
         save_model(model, tokenizer, out / "model")  # weights may lie in their file until they are written
     return {
         "parameters": model.num_parameters(),
@@ -55,26 +55,27 @@ def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTok
     if model_type(folder) == seed_encoder.MODEL_TYPE:
         model, tokenizer, facts = seed_encoder.load(folder)
         return model, tokenizer, {"masked_language_head": hasattr(model, "lm_head"), **facts}
-    model, whole = _drawn(params, folder) if params.get("weights") == "random" else _loaded(folder)
-    return model, pretrained(AutoTokenizer, folder), {"masked_language_head": whole}
+    is_random = params.get("weights") == "random"
+    model, has_head = _random_model(params, folder) if is_random else _load_weights(folder)
+    return model, pretrained(AutoTokenizer, folder), {"masked_language_head": has_head}
 
 
-def _loaded(folder: Path) -> tuple["PreTrainedModel", bool]:
+def _load_weights(folder: Path) -> tuple["PreTrainedModel", bool]:
     """The released weights, and whether a masked-language head is among them."""
     from transformers import AutoModel, AutoModelForMaskedLM
 
     from repro.nn.checkpoint import pretrained
 
-    how = {"dtype": "float32", "output_loading_info": True}
-    model, report = pretrained(AutoModelForMaskedLM, folder, **how)
+    options = {"dtype": "float32", "output_loading_info": True}
+    model, report = pretrained(AutoModelForMaskedLM, folder, **options)
     if not report["missing_keys"]:
         return model, True
-    model, report = pretrained(AutoModel, folder, **how)
+    model, report = pretrained(AutoModel, folder, **options)
     check_whole(report, optional=("pooler",))
     return model, False
 
 
-def _drawn(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
+def _random_model(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
     """A model of the checkpoint's configuration with weights drawn anew, and a masked-language head."""
     from transformers import AutoConfig, AutoModelForMaskedLM, set_seed
 

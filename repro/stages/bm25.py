@@ -24,10 +24,10 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
         StageError: Lucene failed, or the index was made with the other kind of fields.
     """
     index, queries = Path(inputs["index"]), Path(inputs["queries"]) / "queries.jsonl"
-    made = json.loads((index / FIELDS).read_text())["multifield"]
-    if made != params["multifield"]:
-        asked = params["multifield"]
-        raise StageError(f"the index was made with multifield {made}, but the search asks for {asked}")
+    multifield = json.loads((index / FIELDS).read_text())["multifield"]
+    if multifield != params["multifield"]:
+        option = params["multifield"]
+        raise StageError(f"the index was made with multifield {multifield}, but the search asks for {option}")
     hits = out / "hits.jsonl"
     arguments = {
         **{name: params[name] for name in ("k1", "b", "depth", "multifield")},

@@ -51,8 +51,8 @@ def _read(directory: Path, qrels: Qrels, missing: list[int], advance) -> Run:
 def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
     names, measures = params["names"], params["measures"]
     members = len(directories) // len(names)
-    read = [json.loads((d / "scores.json").read_text(encoding="utf-8")) for d in directories]
-    systems = [read[i : i + members] for i in range(0, len(read), members)]
+    records = [json.loads((d / "scores.json").read_text(encoding="utf-8")) for d in directories]
+    systems = [records[i : i + members] for i in range(0, len(records), members)]
     queries = _queries(systems)
     scores = [{m: _weighted_scores(parts, m) for m in measures} for parts in systems]
     _write(out, significance.compare_scores(scores, names, queries, measures, max_p=MAX_P))
@@ -65,10 +65,10 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
 
 def _queries(systems: list[list[dict]]) -> list[str]:
     """The query ids of all members, each with its member's number. Raises DataError where systems differ."""
-    every = [[f"{n}:{q}" for n, part in enumerate(parts) for q in part["queries"]] for parts in systems]
-    if any(queries != every[0] for queries in every):
+    ids = [[f"{n}:{q}" for n, part in enumerate(parts) for q in part["queries"]] for parts in systems]
+    if any(queries != ids[0] for queries in ids):
         raise DataError("the systems were scored on different queries; they cannot be compared by query")
-    return every[0]
+    return ids[0]
 
 
 def _weighted_scores(parts: list[dict], measure: str) -> list[float]:

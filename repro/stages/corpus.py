@@ -35,8 +35,8 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     facts = blocks.completed(out / "arrow")
     if facts is None:
         first = params.get("first")
-        expected = first * max(1, len(entry.parts)) if first else entry.counts.get("documents")
-        with planned_source(params) as source, progress.task(f"reading {entry.id}", expected) as advance:
+        total = first * max(1, len(entry.parts)) if first else entry.counts.get("documents")
+        with planned_source(params) as source, progress.task(f"reading {entry.id}", total) as advance:
             firsts, digest = _fill(blocks, params, source, advance)
         facts = {"documents": digest.count, "digest": digest.hexdigest()}
         blocks.complete(firsts, facts, held=BATCH)
@@ -47,35 +47,35 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
 
 def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[list[int], RowDigest]:
     """Write the blocks behind those that an earlier attempt finished; returns all, and the rows' digest."""
-    digest, known, firsts = RowDigest(), [], []
-    while blocks.kept(first := len(known)) is not None:
+    digest, ids, firsts = RowDigest(), [], []
+    while blocks.kept(first := len(ids)) is not None:
         for table in blocks.tables(first):
-            known += table["id"].to_pylist()
+            ids += table["id"].to_pylist()
             for row in table.to_pylist():
                 digest.add(row)
             advance(len(table))
         firsts.append(first)
-        if len(known) < first + BLOCK:
+        if len(ids) < first + BLOCK:
             break  # the last one
-    documents = reading.documents(source, first=params.get("first"), known=known)
-    del known
+    documents = reading.documents(source, first=params.get("first"), known=ids)
+    del ids
     names = list(blocks.features)
     batches = in_batches(_rows(documents, names, params, digest, advance), names)
     for batch in batches:
         firsts.append(digest.count - len(batch["id"]))
-        rest = itertools.islice(batches, BLOCK // BATCH - 1)
-        blocks.write(firsts[-1], itertools.chain([batch], rest), {})
+        remainder = itertools.islice(batches, BLOCK // BATCH - 1)
+        blocks.write(firsts[-1], itertools.chain([batch], remainder), {})
     return firsts, digest
 
 
 def _rows(
     documents, columns: list[str], params: dict, digest: RowDigest, advance
 ) -> Iterator[dict[str, str]]:
-    text, untitled = params.get("text", "{text}"), params.get("untitled", "")
+    template, placeholder = params.get("text", "{text}"), params.get("untitled", "")
     for document in documents:
         row = {name: getattr(document, name) for name in columns}
-        row["title"] = row["title"] or untitled
-        row["text"] = text.format(url=document.url, text=document.text)
+        row["title"] = row["title"] or placeholder
+        row["text"] = template.format(url=document.url, text=document.text)
         digest.add(row)
         if digest.count % BATCH == 0:
             advance(BATCH)

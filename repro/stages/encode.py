@@ -65,21 +65,23 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(device())
     check_length(encoder.model, params["length"])
-    wanted = is_asked_for(os.environ)
-    packed = packs(encoder, wanted=wanted, precision=params["precision"], say=progress.note)
-    halved = HalvingEncoder(without_padding(encoder, gpu=packed))
-    how = params | {"normalize": params["normalize"] or getattr(encoder, "normalizes", False)}
-    prepare, encode = partial(prepared_batches, load_tokenizer(folder), params=params), _encoding(halved, how)
+    is_wanted = is_asked_for(os.environ)
+    packed = packs(encoder, wanted=is_wanted, precision=params["precision"], say=progress.note)
+    halving_encoder = HalvingEncoder(without_padding(encoder, gpu=packed))
+    options = params | {"normalize": params["normalize"] or getattr(encoder, "normalizes", False)}
+    prepare = partial(prepared_batches, load_tokenizer(folder), params=params)
+    encode = _batch_encoder(halving_encoder, options)
     size = getattr(encoder, "size", encoder.model.config.hidden_size)
     with launched_together() as (rank, ranks), threads_for(encoder):
         if rank == 0 and shard().whole:
             write_ids(ids, out, inputs["texts"])
-        shown = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
-        with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
-            given = (out, len(ids), size, texts, prepare, encode, advance, rank, ranks)
-            resumed = _fill(*given, numbers=numbers)
-    facts = {"texts": len(ids), "size": size, **halved.facts()} | ({"padding_free": 1} if packed else {})
-    return facts | ({"resumed_at": resumed} if resumed else {})
+        bar = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
+        with bar.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
+            arguments = (out, len(ids), size, texts, prepare, encode, advance, rank, ranks)
+            resumed_at = _fill(*arguments, numbers=numbers)
+    facts = {"texts": len(ids), "size": size, **halving_encoder.facts()}
+    facts |= {"padding_free": 1} if packed else {}
+    return facts | ({"resumed_at": resumed_at} if resumed_at else {})
 
 
 def read_texts(folder: Path, params: dict) -> tuple[list[str] | IdColumn, Callable[[int, int], list[Titled]]]:
@@ -126,7 +128,7 @@ def _encoder(folder: Path, pooling: str):
     return load_text_encoder(folder, pooling=pooling)
 
 
-def outputs(halved, batches: list[tuple], params: dict) -> Iterator[tuple]:
+def outputs(encoder, batches: list[tuple], params: dict) -> Iterator[tuple]:
     """Yield the places of each batch with what a ``HalvingEncoder`` gives for it.
 
     A GPU may still be computing it.
@@ -137,11 +139,11 @@ def outputs(halved, batches: list[tuple], params: dict) -> Iterator[tuple]:
 
     for places, batch in batches:
         with torch.inference_mode(), autocast(params["precision"]):
-            output = halved(batch)
+            output = encoder(batch)
         yield places, output
 
 
-def _encoding(halved, params: dict) -> Callable[[list[tuple]], Vectors]:
+def _batch_encoder(encoder, params: dict) -> Callable[[list[tuple]], Vectors]:
     """A function that begins to encode a batch, and returns one that waits for its vectors."""
     import torch
     from torch.nn.functional import normalize
@@ -153,7 +155,7 @@ def _encoding(halved, params: dict) -> Callable[[list[tuple]], Vectors]:
 
     def encode(batches: list[tuple]) -> Vectors:
         order, parts = [], []
-        for places, output in outputs(halved, batches, params):
+        for places, output in outputs(encoder, batches, params):
             order += places
             parts.append(normalize(output.float(), dim=-1) if normalizes else output.float())  # (n, H)
         vectors = to_host(torch.cat(parts))  # (N, H)
@@ -190,23 +192,23 @@ def _fill(
     everybody_waits()
     firsts = blocks(count, BLOCK, rank=rank, ranks=ranks)
     ranges = [(first, min(first + BLOCK, count)) for first in firsts]
-    redone = count
+    earliest = count
     with (
-        ThreadPoolExecutor(1) as behind,
+        ThreadPoolExecutor(1) as executor,
         token_groups(ranges, texts, prepare, there=partial(is_there, out)) as groups,
     ):
-        noted = behind.submit(int)
-        for first, block in _filled(out, groups, encode, advance):
-            redone = min(redone, first)
-            noted.result()  # raises what went wrong with the block before
-            noted = behind.submit(note, out, first, block)
+        pending = executor.submit(int)
+        for first, block in _filled_blocks(out, groups, encode, advance):
+            earliest = min(earliest, first)
+            pending.result()  # raises what went wrong with the block before
+            pending = executor.submit(note, out, first, block)
             del block  # it leaves memory once it is noted
-        noted.result()
+        pending.result()
     everybody_waits()
-    return redone
+    return earliest
 
 
-def _filled(out: Path, groups: Iterator, encode, advance) -> Iterator[tuple[int, np.ndarray]]:
+def _filled_blocks(out: Path, groups: Iterator, encode, advance) -> Iterator[tuple[int, np.ndarray]]:
     """Yield each block that had to be filled, behind its first row."""
     from repro.stages.vectors.token_groups import in_turn
 

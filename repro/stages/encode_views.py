@@ -64,26 +64,27 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     encoder = _encoder(inputs["model"] / "model", params)
     check_length(encoder.model, params["length"])
     encoder.eval().to(device())
-    wanted = is_asked_for(os.environ)
-    packed = packs(encoder, wanted=wanted, precision=params["precision"], say=progress.note)
-    halved = HalvingEncoder(lambda inputs: encoder(on_device(inputs)))
-    prepare, encode = partial(prepared_batches, encoder.tokenizer, params=params), _encoding(halved, params)
+    is_wanted = is_asked_for(os.environ)
+    packed = packs(encoder, wanted=is_wanted, precision=params["precision"], say=progress.note)
+    halving_encoder = HalvingEncoder(lambda inputs: encoder(on_device(inputs)))
+    prepare = partial(prepared_batches, encoder.tokenizer, params=params)
+    encode = _batch_encoder(halving_encoder, params)
     firsts = range(0, len(ids), BLOCK)
-    with launched_together() as (rank, ranks), threads_for(encoder), padding_free(encoder, packed) as read:
+    with launched_together() as (rank, ranks), threads_for(encoder), padding_free(encoder, packed) as packing:
         (out / BLOCKS).mkdir(exist_ok=True)
         if rank == 0 and shard().whole:
             write_ids(ids, out, inputs["texts"])
             check_joined(out / BLOCKS, out, firsts)
         everybody_waits()
-        shown = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
-        with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
-            resumed = _write_blocks(out / BLOCKS, len(ids), texts, prepare, encode, advance, rank, ranks)
+        bar = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
+        with bar.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
+            resumed_at = _write_blocks(out / BLOCKS, len(ids), texts, prepare, encode, advance, rank, ranks)
         everybody_waits()
-        facts = {"texts": len(ids), **halved.facts()} | ({"padding_free": 1} if read.used else {})
+        facts = {"texts": len(ids), **halving_encoder.facts()} | ({"padding_free": 1} if packing.used else {})
         if rank == 0 and shard().whole:
             facts |= join_blocks(out / BLOCKS, out, firsts, vocabulary=encoder.model.config.vocab_size)
         everybody_waits()
-    return facts | ({"resumed_at": resumed} if resumed else {})
+    return facts | ({"resumed_at": resumed_at} if resumed_at else {})
 
 
 def _encoder(folder: Path, params: dict):
@@ -99,21 +100,21 @@ def _encoder(folder: Path, params: dict):
     )
 
 
-def _encoding(halved, params: dict) -> Callable[[list[tuple]], list[Arrays]]:
+def _batch_encoder(encoder, params: dict) -> Callable[[list[tuple]], list[Arrays]]:
     from torch.nn.functional import normalize
 
     from repro.nn.sparse_view import top_k
 
     def encode(batches: list[tuple]) -> list[Arrays]:
         rows: list[Arrays] = [{}] * sum(len(places) for places, _ in batches)
-        for places, views in outputs(halved, batches, params):
+        for places, views in outputs(encoder, batches, params):
             views = {name: vectors.float() for name, vectors in views.items()}
             if "sparse" in views and params["top_k"] is not None:
                 views["sparse"] = top_k(views["sparse"], params["top_k"])
             if params["normalize"]:
                 views = {name: normalize(vectors, dim=-1) for name, vectors in views.items()}
-            encoded = _rows({name: vectors.cpu().numpy() for name, vectors in views.items()}, len(places))
-            for place, row in zip(places, encoded, strict=True):
+            records = _rows({name: vectors.cpu().numpy() for name, vectors in views.items()}, len(places))
+            for place, row in zip(places, records, strict=True):
                 rows[place] = row
         return rows
 
@@ -129,8 +130,8 @@ def _rows(views: Arrays, count: int) -> list[Arrays]:
     for row, vector in zip(rows, views.get("dense", ()), strict=False):
         row["vectors"] = vector
     for row, vector in zip(rows, views.get("sparse", ()), strict=False):
-        kept = vector.nonzero()[0]
-        row |= {"indices": kept.astype(np.int32), "values": vector[kept]}
+        indices = vector.nonzero()[0]
+        row |= {"indices": indices.astype(np.int32), "values": vector[indices]}
     return rows
 
 
@@ -139,16 +140,16 @@ def _write_blocks(folder: Path, count: int, texts, prepare, encode, advance, ran
     from repro.stages.vectors.token_groups import token_groups
 
     firsts = blocks(count, BLOCK, rank=rank, ranks=ranks)
-    ranges, redone = [(first, min(first + BLOCK, count)) for first in firsts], count
+    ranges, earliest = [(first, min(first + BLOCK, count)) for first in firsts], count
     rows: list[Arrays] = []
     with token_groups(ranges, texts, prepare, there=lambda a, b: block_is_kept(folder, a, b - a)) as groups:
         for group in groups:
             if group.batches is not None:
-                redone = min(redone, group.first)
+                earliest = min(earliest, group.first)
                 rows = [{}] * group.size if group.begins else rows
                 for place, row in zip(group.places, encode(group.batches), strict=True):
                     rows[place] = row
                 if group.ends:
                     save_block(block_path(folder, group.first), rows)
             advance(len(group.places))
-    return redone
+    return earliest

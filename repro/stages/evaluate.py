@@ -43,13 +43,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def _by_answers(params: dict, ranking: Run, inputs: Mapping[str, Path], progress: Progress) -> Scores:
     answers, measures = read_answers(inputs["queries"] / "queries.jsonl"), params["measures"]
     depth = max((measure.cutoff for measure in answer_measures(measures).values()), default=0)
-    wanted = {document for qid in answers for document, _ in ranking.get(qid, ())[:depth]}
-    texts = _texts(inputs["corpus"], wanted, progress)
+    documents = {document for qid in answers for document, _ in ranking.get(qid, ())[:depth]}
+    texts = _texts(inputs["corpus"], documents, progress)
     tokenless = params.get("tokenless_answers", False)
     return score_by_answers(ranking, answers, texts, measures, tokenless=tokenless)
 
 
-def _texts(corpus: Path, wanted: set[str], progress: Progress) -> dict[str, str]:
+def _texts(corpus: Path, documents: set[str], progress: Progress) -> dict[str, str]:
     """Read the texts, without titles, of the wanted documents. Raises DataError if the corpus lacks one."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -59,10 +59,10 @@ def _texts(corpus: Path, wanted: set[str], progress: Progress) -> dict[str, str]
     with progress.task("passages with answers", total=len(rows)) as advance:
         for batch in rows.iter(batch_size=100_000):
             ids = batch["id"]
-            chosen = batch.filter(pc.is_in(ids, value_set=pa.array(sorted(wanted), type=ids.type)))
-            texts.update(zip(chosen["id"].to_pylist(), chosen["text"].to_pylist(), strict=True))
+            selection = batch.filter(pc.is_in(ids, value_set=pa.array(sorted(documents), type=ids.type)))
+            texts.update(zip(selection["id"].to_pylist(), selection["text"].to_pylist(), strict=True))
             advance(len(batch))
-    if missing := wanted - texts.keys():
+    if missing := documents - texts.keys():
         first = f"the first is {min(missing)!r}"
         raise DataError(f"{len(missing)} documents of the run are not in the corpus, {first}")
     return texts

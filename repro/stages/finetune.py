@@ -50,10 +50,10 @@ class Groups:
         self.queries = query_texts(queries, rows.column("query").to_pylist(), source=training_set)
         self.passages, self.seed = passages, seed
         self.negative_choice, self.positive_choice = negative_choice, positive_choice
-        kept = self.positives.lengths() > 0
+        mask = self.positives.lengths() > 0
         if passages > 1:
-            kept &= self.negatives.lengths() > 0
-        self.kept = kept.nonzero()[0]
+            mask &= self.negatives.lengths() > 0
+        self.kept = mask.nonzero()[0]
         self.left_out = len(self.queries) - len(self.kept)
 
     def __len__(self) -> int:
@@ -75,8 +75,8 @@ class Groups:
             passages = [{"title": self.titles[row], "text": self.texts[row]} for row in rows]
             example = {"query": self.queries[index], "passages": passages, "epoch": epoch, "index": index}
             if self.scores is not None:
-                of_positives, of_negatives = (scores[index] for scores in self.scores)
-                example["scores"] = [float(of_positives[positive]), *of_negatives[negatives].tolist()]
+                positive_scores, negative_scores = (scores[index] for scores in self.scores)
+                example["scores"] = [float(positive_scores[positive]), *negative_scores[negatives].tolist()]
             examples.append(example)
         return examples
 
@@ -111,8 +111,8 @@ def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
     columns = [rows.column(name) for name in SCORES]
     if any(column.null_count for column in columns):
         raise DataError(f"{training_set}: some of its rows have scores and some have none")
-    of_positives, of_negatives = (Lists(pc.list_flatten(c).to_numpy(), list_offsets(c)) for c in columns)
-    return of_positives, of_negatives
+    positives, negatives = (Lists(pc.list_flatten(c).to_numpy(), list_offsets(c)) for c in columns)
+    return positives, negatives
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -153,10 +153,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     start, kind = inputs["model"] / "model", import_declared("objective", params["objective"])
     model = kind.load(start)
     check_length(model, max(params.get("query_length", 0), params["passage_length"]))
-    known = params | {"start": start, "warmup_steps": optimisation.warmup(optimisation.steps(len(groups)))}
-    objective = build(kind, model, load_tokenizer(start), params["options"], settings=known)
+    settings = params | {"start": start, "warmup_steps": optimisation.warmup(optimisation.steps(len(groups)))}
+    objective = build(kind, model, load_tokenizer(start), params["options"], settings=settings)
     execution = Execution.of(os.environ)
-    how = {"execution": execution, "memory": step_memory(objective, params)}
-    facts = train(objective, groups, optimisation, out=out, progress=progress, **how)
+    resources = {"execution": execution, "memory": step_memory(objective, params)}
+    facts = train(objective, groups, optimisation, out=out, progress=progress, **resources)
     save_model(objective, out)
     return facts | {"queries_left_out": groups.left_out}

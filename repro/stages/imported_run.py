@@ -21,6 +21,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         foreign = read_foreign(path)
     tag = foreign.tag or "imported"
     counts = write_run(out, foreign.rankings, tag)
-    known = {"tag": tag, "data": {"test collection": {"name": params["dataset"]}}}
-    write_metadata(out / "run.ir_metadata.yml", known)
+    metadata = {"tag": tag, "data": {"test collection": {"name": params["dataset"]}}}
+    write_metadata(out / "run.ir_metadata.yml", metadata)
     return {**counts, "depth": foreign.depth, "form": foreign.form}

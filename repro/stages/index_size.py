@@ -15,15 +15,15 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Of views, the values kept in sparse vectors are numbers too, each with an index of ``bytes_per_index``
     bytes; 0, or no such parameter, counts the values only.
     """
-    folder, size, kept = inputs["passages"], 0, 0
+    folder, size, values = inputs["passages"], 0, 0
     sparse = (folder / "indptr.npy").exists()
     if (folder / "vectors.npy").exists() or not sparse:
         count, size = np.load(folder / "vectors.npy", mmap_mode="r").shape
     if sparse:
         indptr = np.load(folder / "indptr.npy", mmap_mode="r")
-        count, kept = len(indptr) - 1, int(indptr[-1])
-    total = (count * size + kept) * params["bytes_per_number"] + kept * params.get("bytes_per_index", 0)
+        count, values = len(indptr) - 1, int(indptr[-1])
+    total = (count * size + values) * params["bytes_per_number"] + values * params.get("bytes_per_index", 0)
     gigabytes = total / params["bytes_per_gb"]
     scores = {"queries": ["index"], "measures": {"GB": [gigabytes]}, "missing": [], "ignored": 0}
     (out / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
-    return {"vectors": count, "size": size, "gigabytes": gigabytes} | ({"values": kept} if kept else {})
+    return {"vectors": count, "size": size, "gigabytes": gigabytes} | ({"values": values} if values else {})

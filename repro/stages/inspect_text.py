@@ -50,6 +50,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         "found": present,
         "words": words,
     }
-    written = json.dumps(exhibit, ensure_ascii=False, sort_keys=True)
-    (out / "exhibit.json").write_text(written, encoding="utf-8")
+    content = json.dumps(exhibit, ensure_ascii=False, sort_keys=True)
+    (out / "exhibit.json").write_text(content, encoding="utf-8")
     return {"document": document["id"], "found": present, "words": len(words)}

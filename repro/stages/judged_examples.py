@@ -23,16 +23,16 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Raises:
         DataError: the judgements are malformed, or leave no query.
     """
-    left_out = 0
+    omitted_queries = 0
 
     def examples() -> Iterator[dict]:
-        nonlocal left_out
-        for query, judged in judgements.items():
+        nonlocal omitted_queries
+        for query, grades in judgements.items():
             advance()
-            positives = sorted((d for d, grade in judged.items() if grade >= 1), key=lambda d: -judged[d])
-            negatives = [d for d, grade in judged.items() if grade == params["negative_grade"]]
+            positives = sorted((d for d, grade in grades.items() if grade >= 1), key=lambda d: -grades[d])
+            negatives = [d for d, grade in grades.items() if grade == params["negative_grade"]]
             if not positives or not negatives:
-                left_out += 1
+                omitted_queries += 1
                 continue
             yield {
                 "query": query,
@@ -49,4 +49,4 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if not count:
         grade = params["negative_grade"]
         raise DataError(f"{inputs['qrels']}: no query has both a positive and a negative of grade {grade}")
-    return {"queries": count, "queries_left_out": left_out}
+    return {"queries": count, "queries_left_out": omitted_queries}

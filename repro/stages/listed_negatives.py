@@ -27,36 +27,36 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     written. Raises DataError when the file is malformed, has no scores where a margin is asked for, is no
     longer the one that was planned with, or leaves no query; UsageError for a system that is nowhere in it.
     """
-    entry, named = dataset(params["dataset"]), FirstRows.of(inputs)
+    entry, first_rows = dataset(params["dataset"]), FirstRows.of(inputs)
     margin, systems = params["margin"], params["systems"]
-    wanted = None if systems is None else {*systems}
-    limits = {"margin": margin, "per_system": params["per_system"], "systems": wanted}
+    selection = None if systems is None else {*systems}
+    limits = {"margin": margin, "per_system": params["per_system"], "systems": selection}
     digest = RowDigest()
-    left_out = {"queries_without_positive": 0, "queries_without_negative": 0}
-    known: dict[str, None] = {}
+    omissions = {"queries_without_positive": 0, "queries_without_negative": 0}
+    names: dict[str, None] = {}
     negatives = 0
 
     def examples() -> Iterator[dict]:
         nonlocal negatives
         rows = reading.negatives(source, scored=margin is not None, first=params.get("first"))
-        for number, listed in enumerate(named.listed(rows) if named else rows, 1):
+        for number, record in enumerate(first_rows.listed(rows) if first_rows else rows, 1):
             if number % STEP == 0:
                 advance(STEP)
-            known.update(dict.fromkeys(listed.systems))
-            positives = list(dict.fromkeys(passage for passage, _ in listed.positives))
-            passages = listed.negatives(**limits) if positives else []
+            names.update(dict.fromkeys(record.systems))
+            positives = list(dict.fromkeys(passage for passage, _ in record.positives))
+            passages = record.negatives(**limits) if positives else []
             if not passages:
-                left_out["queries_without_negative" if positives else "queries_without_positive"] += 1
+                omissions["queries_without_negative" if positives else "queries_without_positive"] += 1
                 continue
             negatives += len(passages)
-            row = {"query": listed.query, "positives": positives, "negatives": passages}
+            row = {"query": record.query, "positives": positives, "negatives": passages}
             digest.add(row)
             yield row
 
     task = progress.task(f"reading {entry.id}", params.get("first") or entry.counts.get("negatives"))
     with planned_source(params) as source, task as advance:
         count = write_rows(examples(), COLUMNS, out / "arrow")
-    check_known("system", *(systems or ()), valid=known)
+    check_known("system", *(systems or ()), valid=names)
     if not count:
         raise DataError(f"{entry.id}: the file leaves no query with a negative")
-    return {"queries": digest.count, "negatives": negatives, **left_out, "digest": digest.hexdigest()}
+    return {"queries": digest.count, "negatives": negatives, **omissions, "digest": digest.hexdigest()}

@@ -66,26 +66,26 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]], ids) -> Iterator[dict]:
     """The rows of a part of the run; counts them in ``facts``."""
     limits = {name: params[name] for name in ("depth", "per_query", "seed")}
-    filled = params["per_query"] + params.get("random_added", 0)
+    target = params["per_query"] + params.get("random_added", 0)
     for query, ranking, _ in results:
         if not positives.get(query):
             facts["queries_without_positive"] += 1
             continue
-        mined = negatives(query, ranking, positives[query], **limits)
+        passages = negatives(query, ranking, positives[query], **limits)
         if ids is not None:
-            known = {*ranking, *positives[query]}
-            mined = with_random(query, mined, known, ids, count=filled, seed=params["seed"])
+            documents = {*ranking, *positives[query]}
+            passages = with_random(query, passages, documents, ids, count=target, seed=params["seed"])
         facts["queries"] += 1
-        facts["queries_with_fewer_negatives"] += len(mined) < filled
-        yield {"query": query, "positives": positives[query], "negatives": mined}
+        facts["queries_with_fewer_negatives"] += len(passages) < target
+        yield {"query": query, "positives": positives[query], "negatives": passages}
 
 
 def negatives(
     query: str, ranking: list[str], positives: list[str], *, depth: int, per_query: int, seed: int
 ) -> list[str]:
     """``per_query`` of the first ``depth`` documents of a ranking that are no positives, in random order."""
-    known = set(positives)
-    candidates = [document for document in ranking if document not in known][:depth]
+    relevant = set(positives)
+    candidates = [document for document in ranking if document not in relevant][:depth]
     return sample(candidates, query, count=per_query, seed=seed)
 
 
@@ -103,12 +103,12 @@ def with_random(
     None is drawn twice; where the collection has too few, all that are left are taken.
     """
     generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
-    documents, taken = list(chosen), known.copy()
-    left = len(ids) - len(known)
-    while len(documents) < min(count, len(chosen) + left):
+    documents, used = list(chosen), known.copy()
+    available = len(ids) - len(known)
+    while len(documents) < min(count, len(chosen) + available):
         document = ids[int(generator.integers(len(ids)))]
-        if document not in taken:
-            taken.add(document)
+        if document not in used:
+            used.add(document)
             documents.append(document)
     return [documents[place] for place in generator.permutation(len(documents))]
 

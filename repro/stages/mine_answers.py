@@ -44,12 +44,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
             corpus, or no question is left.
     """
     answers = read_answers(inputs["queries"] / "queries.jsonl")
-    judged = read_qrels(inputs["qrels"] / "qrels.trec")
+    judgements = read_qrels(inputs["qrels"] / "qrels.trec")
     source = inputs["run"] / "run.trec"
     blocks = RowBlocks(out / BLOCKS, SCORED_EXAMPLES, origin=[params, stamps(*inputs.values())])
     facts = blocks.completed(out / "arrow")
     if facts is None:
-        rows = partial(_examples, params=params, inputs=inputs, answers=answers, judged=judged)
+        rows = partial(_examples, params=params, inputs=inputs, answers=answers, judgements=judgements)
         with progress.task("matching answers", total=len(answers)) as advance:
             firsts, facts = fill_blocks(blocks, source, BLOCK, rows, counts=COUNTS, advance=advance)
         if not facts["queries"]:
@@ -60,21 +60,21 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _examples(
-    results, facts: dict, *, params: dict, inputs: dict[str, Path], answers, judged
+    results, facts: dict, *, params: dict, inputs: dict[str, Path], answers, judgements
 ) -> Iterator[dict]:
     """The rows of a part of the run; counts them in ``facts``."""
     source, top = inputs["run"] / "run.trec", slice(params["depth"])
     results = [(query, documents[top], scores[top]) for query, documents, scores in results]
     texts = _texts(results, inputs["corpus"], source)
-    found = partial(contains_answer, tokenless=params.get("tokenless_answers", False))
+    has_answer = partial(contains_answer, tokenless=params.get("tokenless_answers", False))
     options = {name: params[name] for name in ("extra_positives", "per_query", "seed")}
     for query, documents, scores in results:
         if query not in answers:
             raise DataError(f"{source}: question {query!r} has no answers in {inputs['queries']}")
-        best = annotated(judged.get(query, {}))
+        best = annotated(judgements.get(query, {}))
         scores = rounded(scores, decimals=params.get("score_decimals", ()))
         facts["queries_not_judged"] += best is None
-        hits = [found(text, answers[query]) for text in texts(documents)]
+        hits = [has_answer(text, answers[query]) for text in texts(documents)]
         row = example(query, documents, scores, hits, best=best, **options)
         facts["queries"] += row is not None
         facts["queries_left_out"] += row is None
@@ -82,10 +82,10 @@ def _examples(
             yield row
 
 
-def annotated(judged: dict[str, int]) -> str | None:
+def annotated(grades: dict[str, int]) -> str | None:
     """The first of a question's documents with the highest grade; None where no grade is above 0."""
-    best = max(judged, key=judged.get, default=None)
-    return best if best is not None and judged[best] >= 1 else None
+    best = max(grades, key=grades.get, default=None)
+    return best if best is not None and grades[best] >= 1 else None
 
 
 def rounded(scores: list[float], *, decimals: Sequence[int]) -> list[float]:
@@ -116,12 +116,12 @@ def example(
     """
     score = dict(zip(documents, scores, strict=True))
     is_hit = dict(zip(documents, hits, strict=True))
-    others = [document for document in documents if document != best]
-    positives = list(filter(is_hit.get, others))
+    ranking = [document for document in documents if document != best]
+    positives = list(filter(is_hit.get, ranking))
     if best:
         positives.insert(0, best)
         score[best] = FIRST_SCORE
-    candidates = list(filterfalse(is_hit.get, others))
+    candidates = list(filterfalse(is_hit.get, ranking))
     positives = positives if extra_positives else positives[:1]
     negatives = sample(candidates, query, count=per_query, seed=seed)
     if not positives or not negatives:
@@ -137,7 +137,7 @@ def example(
 
 def _texts(results: list[tuple[str, list[str], list[float]]], corpus: Path, source: Path):
     """A function from ids of the rankings to their texts, without titles."""
-    wanted = sorted({document for _, documents, _ in results for document in documents})
-    rows = dict(zip(wanted, rows_of_few(wanted, corpus, source=source).tolist(), strict=True))
+    ids = sorted({document for _, documents, _ in results for document in documents})
+    rows = dict(zip(ids, rows_of_few(ids, corpus, source=source).tolist(), strict=True))
     column = read_rows(corpus).select_columns("text")
     return lambda documents: column[[rows[document] for document in documents]]["text"]

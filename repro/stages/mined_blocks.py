@@ -35,18 +35,18 @@ def fill_blocks(
     for first in own_blocks(firsts):
         if (facts := blocks.kept(first)) is None:
             facts = {"of_run": [], **dict.fromkeys(counts, 0)}
-            results = _noted(rankings(run, first, first + size), facts["of_run"])
+            results = _note_queries(rankings(run, first, first + size), facts["of_run"])
             blocks.write(first, in_batches(rows(results, facts), blocks.features), facts)
         queries = facts.pop("of_run")
-        if again := next(filter(seen.__contains__, queries), None):
-            raise scattered_query_error(run, again)
+        if duplicate := next(filter(seen.__contains__, queries), None):
+            raise scattered_query_error(run, duplicate)
         seen.update(queries)
         totals.update(facts)
         advance(len(queries))
     return firsts, dict(totals)
 
 
-def _noted(results: Iterator[tuple], queries: list[str]) -> Iterator[tuple]:
+def _note_queries(results: Iterator[tuple], queries: list[str]) -> Iterator[tuple]:
     for result in results:
         queries.append(result[0])
         yield result

@@ -36,36 +36,38 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     the source is malformed, not the collection of the papers, no longer the one that was planned with, or
     leaves no query.
     """
-    judged = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
+    relevant = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
     origin = [params, stamps(*inputs.values()), stamps(*Source.from_json(params["source"]).files)]
     blocks = RowBlocks(out / BLOCKS, COLUMNS, origin=origin)
     facts = blocks.completed(out / "arrow")
     if facts is None:
-        facts = _fill(blocks, params, judged, FirstRows.of(inputs), progress)
+        facts = _fill(blocks, params, relevant, FirstRows.of(inputs), progress)
     blocks.join(out / "arrow")
     return facts
 
 
-def _fill(blocks: RowBlocks, params: dict, judged, named: FirstRows | None, progress: Progress) -> dict:
+def _fill(
+    blocks: RowBlocks, params: dict, relevant, first_rows: FirstRows | None, progress: Progress
+) -> dict:
     """Write the blocks that are not there yet, one of a group of queries, and return the facts of all."""
     entry, folder = dataset(params["dataset"]), blocks.folder / "triples"
-    how = {"per_query": params["per_query"], "seed": params["seed"], "positives": judged is None}
-    samples = TripleSamples(folder, origin=blocks.origin, **how)
+    options = {"per_query": params["per_query"], "seed": params["seed"], "positives": relevant is None}
+    samples = TripleSamples(folder, origin=blocks.origin, **options)
     first = params.get("first")
     task = progress.task(f"reading {entry.id}", first or entry.counts.get("triples"))
     with planned_source(params) as source, task as advance:
-        if first or named:
+        if first or first_rows:
             triples = reading.triples(source, first=first)
-            added = map(samples.add, pieces(named.triples(triples) if named else triples))
+            row_counts = map(samples.add, pieces(first_rows.triples(triples) if first_rows else triples))
         else:
-            added = reading.triple_chunks(source, samples.add)
-        for rows in added:
+            row_counts = reading.triple_chunks(source, samples.add)
+        for rows in row_counts:
             advance(rows)
     digest, negatives = RowDigest(), 0
     with progress.task("sampling negatives", len(samples.groups())) as advance:
         for group in samples.groups():
             if blocks.kept(group) is None:
-                blocks.write(group, samples.rows(group, judged), {})
+                blocks.write(group, samples.rows(group, relevant), {})
             for table in blocks.tables(group):
                 for row in table.to_pylist():
                     digest.add(row)

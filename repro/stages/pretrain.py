@@ -59,10 +59,11 @@ class SpanRows:
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
         """Examples for places (epoch, index)."""
         rows = [int(np.searchsorted(self.begins, index, side="right")) - 1 for _, index in places]
-        fetched = self.rows.__getitems__([(epoch, row) for (epoch, _), row in zip(places, rows, strict=True)])
+        row_places = [(epoch, row) for (epoch, _), row in zip(places, rows, strict=True)]
+        examples = self.rows.__getitems__(row_places)
         return [
             example | {"index": index, "anchor": int(index - self.begins[row])}
-            for example, (_, index), row in zip(fetched, places, rows, strict=True)
+            for example, (_, index), row in zip(examples, places, rows, strict=True)
         ]
 
 
@@ -112,7 +113,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     kind = import_declared("objective", params["objective"])
     objective = build(kind, model, load_tokenizer(start), options, settings=params)
     execution = Execution.of(os.environ)
-    how = {"execution": execution, "memory": step_memory(objective, params)}
-    facts = train(objective, rows, optimisation, out=out, progress=progress, **how)
+    resources = {"execution": execution, "memory": step_memory(objective, params)}
+    facts = train(objective, rows, optimisation, out=out, progress=progress, **resources)
     save_model(objective, out)
     return facts

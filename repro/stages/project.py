@@ -31,14 +31,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     check_known("projection", params["method"], valid=METHODS)
     query, candidates = _candidates(params, inputs["run"])
-    of_query, of_candidates = _vectors(inputs["queries"], [query]), _vectors(inputs["passages"], candidates)
-    if of_query.shape[1] != of_candidates.shape[1]:
-        raise DataError(f"passages have {of_candidates.shape[1]} dimensions, queries {of_query.shape[1]}")
-    vectors = np.concatenate([of_query, of_candidates])  # (1 + C, H)
+    query_vector = _vectors(inputs["queries"], [query])  # (1, H)
+    vectors = _vectors(inputs["passages"], candidates)  # (C, H)
+    if query_vector.shape[1] != vectors.shape[1]:
+        raise DataError(f"passages have {vectors.shape[1]} dimensions, queries {query_vector.shape[1]}")
     grades = read_qrels(inputs["qrels"] / "qrels.trec").get(query, {})
     relevant = np.array([grades.get(document, 0) >= params["grade"] for document in candidates])
     perplexity = min(params["perplexity"], len(candidates) / 3)  # a third of the points other than one
-    points = _t_sne(vectors, perplexity=perplexity, seed=params["seed"])
+    points = _t_sne(np.concatenate([query_vector, vectors]), perplexity=perplexity, seed=params["seed"])
     exhibit = {
         "kind": "scatter",
         "query": query,
@@ -48,7 +48,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
             _point(document, place, "relevant" if hit else "other", grades.get(document))
             for document, place, hit in zip(candidates, points[1:], relevant, strict=True)
         ],
-        "measured": measured((of_candidates * of_query).sum(axis=1), relevant),  # equal vectors tie exactly
+        "measured": measured((vectors * query_vector).sum(axis=1), relevant),  # equal vectors tie exactly
     }
     (out / "exhibit.json").write_text(json.dumps(exhibit, sort_keys=True), encoding="utf-8")
     return {"candidates": len(candidates), "perplexity": perplexity, **exhibit["measured"]}
@@ -61,13 +61,13 @@ def measured(scores: np.ndarray, relevant: np.ndarray) -> dict[str, float | None
         scores: (C,) inner products with the query.
         relevant: (C,) bool.
     """
-    hits, others = scores[relevant], scores[~relevant]
+    hits, misses = scores[relevant], scores[~relevant]
     auc = None
-    if len(hits) and len(others):
-        auc = float((hits[:, None] > others).mean() + (hits[:, None] == others).mean() / 2)
+    if len(hits) and len(misses):
+        auc = float((hits[:, None] > misses).mean() + (hits[:, None] == misses).mean() / 2)
     return {
         "similarity_to_relevant": float(hits.mean()) if len(hits) else None,
-        "similarity_to_others": float(others.mean()) if len(others) else None,
+        "similarity_to_others": float(misses.mean()) if len(misses) else None,
         "auc": auc,
     }
 
@@ -84,9 +84,9 @@ def _candidates(params: dict, run: Path) -> tuple[str, list[str]]:
     return query, documents
 
 
-def _vectors(folder: Path, wanted: list[str]) -> np.ndarray:
-    """The wanted vectors, (len(wanted), H) float64, read in that order out of what may be millions."""
-    places = dict.fromkeys(wanted, -1)
+def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
+    """The vectors of ``ids``, (len(ids), H) float64, read in that order out of what may be millions."""
+    places = dict.fromkeys(ids, -1)
     with open(folder / "ids.txt", encoding="utf-8", newline="\n") as file:
         for place, line in enumerate(file):
             if (identifier := line.rstrip("\n")) in places:
@@ -97,7 +97,7 @@ def _vectors(folder: Path, wanted: list[str]) -> np.ndarray:
             raise DataError(f"{folder}: {identifier!r} has no vector")
         if not np.isfinite(vectors[place]).all():
             raise DataError(f"{folder}: the vector of {identifier!r} is not finite")
-    return np.stack([vectors[places[identifier]] for identifier in wanted]).astype(np.float64)
+    return np.stack([vectors[places[identifier]] for identifier in ids]).astype(np.float64)
 
 
 def _t_sne(vectors: np.ndarray, *, perplexity: float, seed: int) -> np.ndarray:
@@ -105,11 +105,11 @@ def _t_sne(vectors: np.ndarray, *, perplexity: float, seed: int) -> np.ndarray:
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
-    apart = vectors.shape[1] > 1 and (vectors != vectors[0]).any()  # else there are no principal components
-    start = "pca" if apart else "random"
-    made = TSNE(perplexity=perplexity, random_state=seed, init=start, method="exact", n_jobs=1)
+    varies = vectors.shape[1] > 1 and (vectors != vectors[0]).any()  # else there are no principal components
+    start = "pca" if varies else "random"
+    projection = TSNE(perplexity=perplexity, random_state=seed, init=start, method="exact", n_jobs=1)
     with threadpool_limits(1):
-        return made.fit_transform(vectors)
+        return projection.fit_transform(vectors)
 
 
 def _point(identifier: str, place: np.ndarray, role: str, grade: int | None) -> dict:

@@ -16,12 +16,12 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     numbers of judgements and of judged queries, and the digest of what was written. Raises DataError when
     the source is malformed, not the collection of the papers, or no longer the one that was planned with.
     """
-    named, name = FirstRows.of(inputs), params["dataset"]
+    first_rows, name = FirstRows.of(inputs), params["dataset"]
     with planned_source(params) as source, progress.task(f"reading judgements of {name}"):
-        if named is None:
+        if first_rows is None:
             judgements = reading.judgements(source)
         else:
-            judgements = named.judgements(reading.judgement_rows(source, whole=False))
+            judgements = first_rows.judgements(reading.judgement_rows(source, whole=False))
     digest = RowDigest()
     task = progress.task(f"writing judgements of {name}", total=len(judgements))
     with task as advance, (out / "qrels.trec").open("w", encoding="utf-8", newline="\n") as file:
@@ -29,5 +29,5 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
             digest.add(judgement)
             file.write(f"{judgement.query} 0 {judgement.document} {judgement.grade}\n")
             advance()
-    judged = len({judgement.query for judgement in judgements})
-    return {"qrels": len(judgements), "queries": judged, "digest": digest.hexdigest()}
+    queries = len({judgement.query for judgement in judgements})
+    return {"qrels": len(judgements), "queries": queries, "digest": digest.hexdigest()}

@@ -34,11 +34,11 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     shutil.rmtree(out / "model", ignore_errors=True)  # of an attempt on files that were refused
     with planned_checkpoint(params) as folder:
         try:
-            listed = modules(folder) if params["pooling"] == MODULES else []
-            model, tokenizer = _read(listed[0].folder if listed else folder, params)
-            if listed:
-                tokenizer = _lowercasing(folder, listed[0].folder, tokenizer)
-                _keep_modules(listed, out / "model")
+            parts = modules(folder) if params["pooling"] == MODULES else []
+            model, tokenizer = _read(parts[0].folder if parts else folder, params)
+            if parts:
+                tokenizer = _lowercasing_tokenizer(folder, parts[0].folder, tokenizer)
+                _keep_modules(parts, out / "model")
         except (OSError, ValueError, KeyError, TypeError, AttributeError, DataError) as error:
             raise BlockedError(
                 f"{folder} cannot be read as such an encoder ({reason(error)})",
@@ -101,7 +101,7 @@ def _inner_bert(model):
     return bert
 
 
-def _lowercasing(folder: Path, transformer: Path, tokenizer):
+def _lowercasing_tokenizer(folder: Path, transformer: Path, tokenizer):
     """A tokenizer that lower-cases where sentence-transformers would before it calls the checkpoint's own."""
     from tokenizers import normalizers
     from transformers import PreTrainedTokenizerFast
@@ -113,8 +113,8 @@ def _lowercasing(folder: Path, transformer: Path, tokenizer):
     if not tokenizer.is_fast:
         raise ValueError("it lowers texts that its tokenizer does not, which is not known here")
     inner = tokenizer.backend_tokenizer
-    then = [inner.normalizer] if inner.normalizer else []
-    inner.normalizer = normalizers.Sequence([normalizers.Lowercase(), *then])
+    originals = [inner.normalizer] if inner.normalizer else []
+    inner.normalizer = normalizers.Sequence([normalizers.Lowercase(), *originals])
     # of no class of its own, which would build its usual normaliser anew
     return PreTrainedTokenizerFast(
         tokenizer_object=inner,
@@ -124,27 +124,27 @@ def _lowercasing(folder: Path, transformer: Path, tokenizer):
     )
 
 
-def _keep_modules(listed, to: Path) -> None:
+def _keep_modules(parts, target: Path) -> None:
     """Write modules.json and the folders it names; the transformer's own files go to the top."""
-    to.mkdir(parents=True, exist_ok=True)
+    target.mkdir(parents=True, exist_ok=True)
     entries = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]
-    for place, module in enumerate(listed[1:], 1):
+    for place, module in enumerate(parts[1:], 1):
         path = f"{place}_{module.kind}"
         kind = f"sentence_transformers.models.{module.kind}"
         entries.append({"idx": place, "name": str(place), "path": path, "type": kind})
-        (to / path).mkdir(exist_ok=True)
-        (to / path / "config.json").write_text(json.dumps(dict(module.config)) + "\n")
+        (target / path).mkdir(exist_ok=True)
+        (target / path / "config.json").write_text(json.dumps(dict(module.config)) + "\n")
         if module.kind in ("Dense", "LayerNorm"):
-            _keep_weights(module.folder, to / path)
-    (to / "modules.json").write_text(json.dumps(entries, indent=1) + "\n")
+            _keep_weights(module.folder, target / path)
+    (target / "modules.json").write_text(json.dumps(entries, indent=1) + "\n")
 
 
-def _keep_weights(source: Path, to: Path) -> None:
+def _keep_weights(source: Path, target: Path) -> None:
     if (source / "model.safetensors").exists():
-        shutil.copyfile(source / "model.safetensors", to / "model.safetensors")
+        shutil.copyfile(source / "model.safetensors", target / "model.safetensors")
         return
     import torch
     from safetensors.torch import save_file
 
     weights = torch.load(source / "pytorch_model.bin", map_location="cpu", weights_only=True)
-    save_file({name: value.contiguous() for name, value in weights.items()}, to / "model.safetensors")
+    save_file({name: value.contiguous() for name, value in weights.items()}, target / "model.safetensors")

@@ -38,15 +38,15 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.nn.pair_scores import PairScorer, PairTexts, score_pairs
 
     source, depth = inputs["run"] / "run.trec", params["depth"]
-    ranked = list(rankings(source))
-    if not ranked:
+    results = list(rankings(source))
+    if not results:
         raise DataError(f"{source}: there is nothing to re-rank")
     options = {name: params[name] for name in ("length", "separator", "precision")}
     options |= {"packed": is_asked_for(os.environ), "say": progress.note}
     scorer = PairScorer(inputs["model"] / "model", **options)
-    texts = query_texts(inputs["queries"], [query for query, _, _ in ranked], source=source)
-    sizes = [len(documents[:depth]) for _, documents, _ in ranked]
-    documents = pa.array([document for _, ranking, _ in ranked for document in ranking[:depth]])
+    texts = query_texts(inputs["queries"], [query for query, _, _ in results], source=source)
+    sizes = [len(documents[:depth]) for _, documents, _ in results]
+    documents = pa.array([document for _, ranking, _ in results for document in ranking[:depth]])
     rows = document_rows(documents, inputs["corpus"], source=source)
     pairs = PairTexts(texts, inputs["corpus"], query=np.repeat(np.arange(len(texts)), sizes), row=rows)
     with progress.task("re-ranking", total=len(pairs)) as advance:
@@ -56,15 +56,15 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if not shard().whole:
         return {}
     scores = np.split(scores, np.cumsum(sizes)[:-1])
-    facts = write_run(out, _reordered(ranked, scores, depth=depth, keep=params["keep"]), tag="rerank")
+    facts = write_run(out, _rerank(results, scores, depth=depth, keep=params["keep"]), tag="rerank")
     return facts | {"pairs": len(pairs), **scorer.facts()}
 
 
-def _reordered(
-    ranked: list[Ranking], scores: list[np.ndarray], *, depth: int, keep: int
+def _rerank(
+    results: list[Ranking], scores: list[np.ndarray], *, depth: int, keep: int
 ) -> Iterator[tuple[str, list[str], np.ndarray]]:
     """Yield each query's scored passages, then those up to ``keep``, each one point under the one before."""
-    for (query, documents, _), logits in zip(ranked, scores, strict=True):
-        below = documents[depth : max(depth, keep)]
-        places = np.arange(1, len(below) + 1)
-        yield query, documents[:depth] + below, np.concatenate((logits, logits.min() - places))
+    for (query, documents, _), logits in zip(results, scores, strict=True):
+        tail = documents[depth : max(depth, keep)]
+        places = np.arange(1, len(tail) + 1)
+        yield query, documents[:depth] + tail, np.concatenate((logits, logits.min() - places))

@@ -30,12 +30,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if params.get("queries", 1) < 1:
         raise UsageError(f"a sample of {params['queries']} queries is none; ask for at least 1")
     rows = read_rows(inputs["training_set"])
-    chosen = places(len(rows), **params)
+    selection = places(len(rows), **params)
     scratch = out / "scratch.arrow"
     with progress.task("writing the sample"):
-        rows.select(chosen).flatten_indices(cache_file_name=str(scratch)).save_to_disk(str(out / "arrow"))
+        rows.select(selection).flatten_indices(cache_file_name=str(scratch)).save_to_disk(str(out / "arrow"))
     scratch.unlink(missing_ok=True)
-    return {"queries": len(chosen), "of": len(rows)}
+    return {"queries": len(selection), "of": len(rows)}
 
 
 def places(

@@ -49,8 +49,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         lists = lists if depth is None else pc.list_slice(lists, 0, depth)
         pairs = _pairs(lists, queries, inputs)
         with progress.task(f"scoring {side}", total=len(pairs)) as advance:
-            how = {"decimals": params["decimals"], "scratch": out / BLOCKS / side}
-            logits = score_pairs(pairs, scorer, advance=advance, **how)
+            settings = {"decimals": params["decimals"], "scratch": out / BLOCKS / side}
+            logits = score_pairs(pairs, scorer, advance=advance, **settings)
         scores[side] = Lists(logits, list_offsets(lists))
     if not shard().whole:
         return {}

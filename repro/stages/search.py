@@ -54,15 +54,15 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     with progress.task("searching", total=share(len(queries), BLOCK)) as advance:
 
         def search(first: int, end: int) -> Pairs:
-            some = range(first, end)
-            found = best(passages, queries, some, depth=depth + SPARE, memory=memory, advance=advance)
-            return Pairs.joined(list(_ranked(passages, documents, found, depth)))
+            rows = range(first, end)
+            candidates = best(passages, queries, rows, depth=depth + SPARE, memory=memory, advance=advance)
+            return Pairs.joined(list(_rank_candidates(passages, documents, candidates, depth)))
 
-        resumed = blocks.fill(search, advance)
+        resumed_at = blocks.fill(search, advance)
     if not shard().whole:
         return {}
     facts = write_run(out, blocks.ranked(topics, documents), tag="dense")
-    return facts | ({"resumed_at": resumed} if resumed else {})
+    return facts | ({"resumed_at": resumed_at} if resumed_at else {})
 
 
 def best(
@@ -88,23 +88,23 @@ def best(
     depth = min(depth, len(passages))
     per_block, step = block_sizes(memory, queries=len(some), depth=depth, size=passages.shape[1])
     step, search = max(1, min(step, len(passages))), _faiss(depth)
-    queries_read, passages_read = (np.empty((n, passages.shape[1]), np.float32) for n in (per_block, step))
+    query_buffer, passage_buffer = (np.empty((n, passages.shape[1]), np.float32) for n in (per_block, step))
     scores, rows = np.empty((per_block, depth), np.float32), np.empty((per_block, depth), np.int64)
     for start in some[::per_block]:
-        block = _read(queries, start, min(start + per_block, some.stop), into=queries_read)
+        block = _read(queries, start, min(start + per_block, some.stop), buffer=query_buffer)
         best_scores, best_rows = scores[: len(block)], rows[: len(block)]
         best_scores[:] = -np.inf
-        reached = in_shares(advance, len(block), len(passages))
+        report = in_shares(advance, len(block), len(passages))
         for first in range(0, len(passages), step):
-            vectors = _read(passages, first, min(first + step, len(passages)), into=passages_read)
+            vectors = _read(passages, first, min(first + step, len(passages)), buffer=passage_buffer)
             _merge(best_scores, best_rows, *search(block, vectors, min(depth, len(vectors))), first)
-            reached(first + len(vectors))
+            report(first + len(vectors))
         yield start - some.start, block, best_scores, best_rows
 
 
-def _read(file: VectorFile, first: int, end: int, into: np.ndarray) -> np.ndarray:
+def _read(file: VectorFile, first: int, end: int, buffer: np.ndarray) -> np.ndarray:
     """Read rows. Raises StageError where one is not finite, which faiss would silently pass over."""
-    vectors = file.read(first, end, into=into)
+    vectors = file.read(first, end, into=buffer)
     if not np.isfinite([vectors.min(), vectors.max()]).all():  # nan is both
         raise StageError(f"{file.path}: a vector among rows {first} to {end} is not finite; encode again")
     return vectors
@@ -127,8 +127,8 @@ def block_sizes(memory: int, *, queries: int, depth: int, size: int) -> tuple[in
     if per_block > QUERIES:
         per_block = (memory // 2 - QUERIES * candidates) // per_query
     per_block = min(per_block, max(1, queries))
-    left = memory - per_block * per_query - min(per_block, QUERIES) * candidates
-    return per_block, min(left, BLOCK_BYTES) // (4 * size)
+    room = memory - per_block * per_query - min(per_block, QUERIES) * candidates
+    return per_block, min(room, BLOCK_BYTES) // (4 * size)
 
 
 def _faiss(depth: int) -> Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, np.ndarray]]:
@@ -153,32 +153,32 @@ def _merge(
     places += first
     for start in range(0, len(scores), MERGED):
         some = slice(start, start + MERGED)
-        both = np.hstack((scores[some], products[some]))
-        order = np.argsort(-both, axis=1, kind="stable")[:, : scores.shape[1]]
-        scores[some] = np.take_along_axis(both, order, axis=1)
+        merged = np.hstack((scores[some], products[some]))
+        order = np.argsort(-merged, axis=1, kind="stable")[:, : scores.shape[1]]
+        scores[some] = np.take_along_axis(merged, order, axis=1)
         rows[some] = np.take_along_axis(np.hstack((rows[some], places[some])), order, axis=1)
 
 
-def _ranked(
+def _rank_candidates(
     passages: VectorFile,
     documents: IdFile,
     blocks: Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]],
     depth: int,
 ) -> Iterator[Pairs]:
     """Yield the ``depth`` best passages of each block's queries with their final scores, in no order."""
-    for start, queries, found, rows in blocks:
+    for start, queries, products, rows in blocks:
         scores, longest = rescore(passages, queries, rows)
         if rows.shape[1] < len(passages):
             errors = error_bounds(queries, longest)
-            unsure = may_lack(found, scores, errors, depth)
+            unsure = may_lack(products, scores, errors, depth)
             edges = np.partition(scores[unsure], -depth, axis=1)[:, -depth]
             wider = among_all(passages, documents, queries[unsure], edges, errors[unsure], depth)
             scores[unsure] = -np.inf
             for query, best in zip(unsure, wider, strict=True):
                 scores[query, :depth], rows[query, :depth] = best
-        kept = [greatest_scores(*pair, documents, depth) for pair in zip(scores, rows, strict=True)]
+        selections = [greatest_scores(*pair, documents, depth) for pair in zip(scores, rows, strict=True)]
         yield Pairs(
-            np.repeat(np.arange(start, start + len(kept)), [len(places) for places in kept]),
-            np.concatenate([own[places] for own, places in zip(rows, kept, strict=True)]),
-            np.concatenate([own[places] for own, places in zip(scores, kept, strict=True)]),
+            np.repeat(np.arange(start, start + len(selections)), [len(places) for places in selections]),
+            np.concatenate([row[places] for row, places in zip(rows, selections, strict=True)]),
+            np.concatenate([row[places] for row, places in zip(scores, selections, strict=True)]),
         )

@@ -65,11 +65,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     search = _search(passages, queries, terms, lists, params["depth"])
     blocks = RunBlocks(out, len(queries), BLOCK)
     with true_float32(), progress.task("searching", total=share(len(queries), BLOCK)) as advance:
-        resumed = blocks.fill(lambda first, end: search.block(first, end, advance), advance)
+        resumed_at = blocks.fill(lambda first, end: search.block(first, end, advance), advance)
     if not shard().whole:
         return {}
     facts = write_run(out, blocks.ranked(queries.ids, passages.ids), tag="views")
-    return facts | ({"resumed_at": resumed} if resumed else {})
+    return facts | ({"resumed_at": resumed_at} if resumed_at else {})
 
 
 def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
@@ -90,14 +90,14 @@ def _search(passages: Views, queries: Views, terms: Sequence[str], lists: dict[s
     from repro.stages.vectors.view_search import SPARE, ViewSearch
     from repro.stages.vectors.view_sizes import MemoryNeeds, device_memory
 
-    ascending = passages.ids.ascending()
-    places = np.empty_like(ascending)
-    places[ascending] = np.arange(len(places))
-    where, count = device(), len(passages)
-    wide = sum(min(most + SPARE, count) for most in lists.values())
-    ranked = min(len(queries), BLOCK) * min(depth, count) * (1 if "" in lists else len(lists))
+    order = passages.ids.ascending()
+    places = np.empty_like(order)
+    places[order] = np.arange(len(places))
+    processor, count = device(), len(passages)
+    candidates = sum(min(most + SPARE, count) for most in lists.values())
+    ranks = min(len(queries), BLOCK) * min(depth, count) * (1 if "" in lists else len(lists))
     needs = MemoryNeeds(
-        passages, queries, terms, candidates=wide, ranked=ranked, inverted=uses_inverted_index(where)
+        passages, queries, terms, candidates=candidates, ranked=ranks, inverted=uses_inverted_index(processor)
     )
-    sizes = needs.sizes(int(min(search_memory(), device_memory(where))))
-    return ViewSearch(passages, queries, terms, lists, depth, places, sizes, where)
+    sizes = needs.sizes(int(min(search_memory(), device_memory(processor))))
+    return ViewSearch(passages, queries, terms, lists, depth, places, sizes, processor)

@@ -61,15 +61,15 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     facts = blocks.completed(out / "arrow")
     if facts is None:
         with progress.task("tokenising", total=len(corpus)) as advance:
-            how = (params, advance)
-            rows = _packer(tokenizer, splitter, *how) if splitter else _chunker(tokenizer, *how)
+            arguments = (params, advance)
+            rows = _packer(tokenizer, splitter, *arguments) if splitter else _chunker(tokenizer, *arguments)
             facts = _fill(blocks, corpus, rows, advance)
     if not facts["chunks"]:
-        wanted = f"{params['span_packing']['minimum_spans']} spans" if splitter else "any token"
-        raise DataError(f"{inputs['corpus']}: no document has {wanted}")
+        requirement = f"{params['span_packing']['minimum_spans']} spans" if splitter else "any token"
+        raise DataError(f"{inputs['corpus']}: no document has {requirement}")
     blocks.join(out / "arrow", fingerprint="tokens")
-    left_out = "documents_of_too_few_spans" if splitter else "documents_without_tokens"
-    facts |= {left_out: len(corpus) - facts["documents"]}
+    fact = "documents_of_too_few_spans" if splitter else "documents_without_tokens"
+    facts |= {fact: len(corpus) - facts["documents"]}
     return facts | ({"splitter": splitter.identity} if splitter else {})
 
 
@@ -109,28 +109,28 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
             return 0
         if pairs or params["policy"] == "truncate":
             return min(tokens, 1)
-        whole, rest = divmod(tokens, room)
-        return whole + bool(rest and (params["policy"] == "chunk" or not whole))
+        whole, remainder = divmod(tokens, room)
+        return whole + bool(remainder and (params["policy"] == "chunk" or not whole))
 
-    def chunked(batch: dict, _: list[int]) -> dict:
+    def chunk_batch(batch: dict, _: list[int]) -> dict:
         titles = batch["title"] if params["titles"] else [""] * len(batch["text"])
         if pairs:
-            framed = pair_rows(tokenizer, titles, batch["text"], length=params["length"])
-            encoded = [row["input_ids"][1:-1].tolist() for row in framed]
+            inputs = pair_rows(tokenizer, titles, batch["text"], length=params["length"])
+            token_lists = [row["input_ids"][1:-1].tolist() for row in inputs]
         else:
-            titled = zip(titles, batch["text"], strict=True)
-            texts = [passage_text(title, text, separator=params["separator"]) for title, text in titled]
-            encoded = _token_ids(tokenizer, texts)
-        advance(len(encoded))
+            passages = zip(titles, batch["text"], strict=True)
+            texts = [passage_text(title, text, separator=params["separator"]) for title, text in passages]
+            token_lists = _token_ids(tokenizer, texts)
+        advance(len(token_lists))
         rows = {"document": [], "chunk": [], "input_ids": []}
-        for document, ids in zip(batch["id"], encoded, strict=True):
+        for document, ids in zip(batch["id"], token_lists, strict=True):
             for chunk in range(count(len(ids))):
                 rows["document"].append(document)
                 rows["chunk"].append(chunk)
                 rows["input_ids"].append(ids[chunk * room : (chunk + 1) * room])
         return rows
 
-    return chunked
+    return chunk_batch
 
 
 def _packer(
@@ -144,7 +144,7 @@ def _packer(
     target = params["length"] if packing["overshoot"] else params["length"] - 2
     options = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}
 
-    def spanned(batch: dict, places: list[int]) -> dict:
+    def pack_batch(batch: dict, places: list[int]) -> dict:
         fields = [batch[column] if column in batch else [""] * len(places) for column in columns]
         texts = [" ".join(filter(None, parts)) for parts in zip(*fields, strict=True)]
         documents = [splitter.split(text) for text in texts]
@@ -163,7 +163,7 @@ def _packer(
         advance(len(places))
         return rows
 
-    return spanned
+    return pack_batch
 
 
 def _token_ids(tokenizer, texts: list[str]) -> list[list[int]]:
@@ -190,6 +190,6 @@ def _splitter(params: dict) -> SentenceSplitter:
         raise UsageError(f"minimum_spans is {packing['minimum_spans']!r}; a document has at least 1")
     splitter = sentence_splitter(params["splitter"], data_folder())
     if splitter.model != params.get("identity"):
-        changed = f"the model of the sentence splitter {params['splitter']} changed since it was planned with"
-        raise DataError(f"{changed}; run the same command again")
+        change = f"the model of the sentence splitter {params['splitter']} changed since it was planned with"
+        raise DataError(f"{change}; run the same command again")
     return splitter

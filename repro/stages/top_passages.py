@@ -29,26 +29,26 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     if params["depth"] < 1:
         raise UsageError(f"depth is {params['depth']}; at least one passage has to be shown")
-    chosen = chosen_queries(params["queries"], _queries(inputs["queries"]), source=inputs["queries"])
+    selection = chosen_queries(params["queries"], _queries(inputs["queries"]), source=inputs["queries"])
     source = inputs["run"] / "run.trec"
     ranking = read_run(source)
-    judged = read_qrels(inputs["qrels"] / "qrels.trec") if "qrels" in inputs else {}
-    shown = {query["id"]: ranking.get(query["id"], [])[: params["depth"]] for query, _ in chosen}
-    passages = _passages(sorted({d for pairs in shown.values() for d, _ in pairs}), inputs["corpus"], source)
+    judgements = read_qrels(inputs["qrels"] / "qrels.trec") if "qrels" in inputs else {}
+    hits = {query["id"]: ranking.get(query["id"], [])[: params["depth"]] for query, _ in selection}
+    passages = _passages(sorted({d for pairs in hits.values() for d, _ in pairs}), inputs["corpus"], source)
     entries = []
-    for wanted, (query, is_wanted) in zip(params["queries"], chosen, strict=True):
-        grades = judged.get(query["id"], {})
-        listed = [
+    for request, (query, is_wanted) in zip(params["queries"], selection, strict=True):
+        grades = judgements.get(query["id"], {})
+        records = [
             {"rank": rank, "id": document, "score": score, "grade": grades.get(document)} | passages[document]
-            for rank, (document, score) in enumerate(shown[query["id"]], start=1)
+            for rank, (document, score) in enumerate(hits[query["id"]], start=1)
         ]
-        entries.append({"wanted": wanted, **query, "found": is_wanted, "passages": listed})
+        entries.append({"wanted": request, **query, "found": is_wanted, "passages": records})
     exhibit = {"kind": "passages", "queries": entries}
     text = json.dumps(exhibit, ensure_ascii=False, sort_keys=True, allow_nan=False)
     (out / "exhibit.json").write_text(text, encoding="utf-8")
     return {
         "queries": len(entries),
-        "found": sum(is_wanted for _, is_wanted in chosen),
+        "found": sum(is_wanted for _, is_wanted in selection),
         "passages": sum(len(entry["passages"]) for entry in entries),
     }
 
@@ -65,16 +65,16 @@ def chosen_queries(
     for query in queries:
         by_text.setdefault(_words(query["text"]), query)
     texts = set(map(_words, wanted))
-    used = {query["id"] for text, query in by_text.items() if text in texts}
-    spare = (query for query in queries if query["id"] not in used)
-    chosen = []
+    used_ids = {query["id"] for text, query in by_text.items() if text in texts}
+    spare = (query for query in queries if query["id"] not in used_ids)
+    choices = []
     for text in wanted:
         query = by_text.get(_words(text))
         stand_in = next(spare, None) if query is None else None
         if query is None is stand_in:
             raise DataError(f"{source}: {len(queries)} queries, too few to show {len(wanted)} different ones")
-        chosen.append((query or stand_in, query is not None))
-    return chosen
+        choices.append((query or stand_in, query is not None))
+    return choices
 
 
 def _words(text: str) -> str:
@@ -87,12 +87,12 @@ def _queries(folder: Path) -> list[Query]:
     return [{"id": record["id"], "text": record["text"]} for record in records]
 
 
-def _passages(wanted: list[str], corpus: Path, source: Path) -> dict[str, dict[str, str]]:
+def _passages(ids: list[str], corpus: Path, source: Path) -> dict[str, dict[str, str]]:
     """Title and text of each wanted document; only their rows are read."""
     import pyarrow as pa
 
-    rows = document_rows(pa.array(wanted, pa.string()), corpus, source=source)
+    rows = document_rows(pa.array(ids, pa.string()), corpus, source=source)
     texts = read_rows(corpus).select_columns(["title", "text"])
     documents = texts[rows.tolist()]
-    columns = zip(wanted, documents["title"], documents["text"], strict=True)
+    columns = zip(ids, documents["title"], documents["text"], strict=True)
     return {document: {"title": title, "text": text} for document, title, text in columns}

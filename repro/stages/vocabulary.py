@@ -63,11 +63,13 @@ def word_pieces(words: Counter[str], *, size: int) -> list[str]:
 
     moved = Counter({word[0] + _move_inside(word[1:]): count for word, count in words.items()})
     alphabet = _alphabet(moved, size=min(ALPHABET, size // 2))
-    dropped = {ord(character): None for word in moved for character in word if character not in alphabet}
+    rare_characters = {
+        ord(character): None for word in moved for character in word if character not in alphabet
+    }
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = WhitespaceSplit()
     trainer = BpeTrainer(vocab_size=size, show_progress=False, initial_alphabet=sorted(alphabet))
-    tokenizer.train_from_iterator(_repeat(moved, dropped), trainer)
+    tokenizer.train_from_iterator(_repeat(moved, rare_characters), trainer)
     by_number = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])
     return [_as_word_piece(piece) for piece, _ in by_number]
 
@@ -99,9 +101,9 @@ def _alphabet(words: Counter[str], *, size: int) -> set[str]:
     return set(sorted(counts, key=lambda character: (-counts[character], character))[:size])
 
 
-def _repeat(words: Counter[str], dropped: dict[int, None]) -> Iterator[str]:
+def _repeat(words: Counter[str], rare_characters: dict[int, None]) -> Iterator[str]:
     """Yield lines that repeat every word as often as it was counted."""
     for word in sorted(words):
-        spelt = word.translate(dropped)
-        for first in range(0, words[word] if spelt else 0, 1000):
-            yield " ".join([spelt] * min(1000, words[word] - first))
+        spelling = word.translate(rare_characters)
+        for first in range(0, words[word] if spelling else 0, 1000):
+            yield " ".join([spelling] * min(1000, words[word] - first))

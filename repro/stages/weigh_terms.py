@@ -36,7 +36,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_length(model, params["length"])
     tokenizer, corpus = load_tokenizer(folder), read_rows(inputs["corpus"])
     special = tokenizer.all_special_tokens
-    halved = HalvingEncoder(lambda inputs: model(**on_device(inputs)).logits.squeeze(-1))
+    halving_encoder = HalvingEncoder(lambda inputs: model(**on_device(inputs)).logits.squeeze(-1))
 
     def read() -> Iterator[tuple]:
         for first in range(0, len(corpus), BATCH):
@@ -46,8 +46,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     def rows() -> Iterator[dict[str, str]]:
         with in_background(read(), ahead=AHEAD) as parts:
             for identifiers, tokens in parts:
-                weighed = weights(halved, tokenizer, tokens, params)
-                for identifier, pairs in zip(identifiers, weighed, strict=True):
+                weighted_texts = weights(halving_encoder, tokenizer, tokens, params)
+                for identifier, pairs in zip(identifiers, weighted_texts, strict=True):
                     counts = frequencies(pairs, scale=params["scale"], special=special)
                     yield {"id": identifier, "title": "", "text": repeated(counts)}
                 advance(len(identifiers))
@@ -55,26 +55,26 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     columns = dict.fromkeys(("id", "title", "text"), "string")
     with threads_for(model), progress.task("weighing terms", total=len(corpus)) as advance:
         count = write_rows(rows(), columns, out / "arrow")
-    return {"documents": count, **halved.facts()}
+    return {"documents": count, **halving_encoder.facts()}
 
 
-def weights(halved, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
+def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
     """The tokens of each of the ``TokenRows`` with their weights, in order, by a ``HalvingEncoder``."""
     import torch
 
     from repro.nn.length_buckets import token_batches
     from repro.nn.precision import autocast
 
-    weighed = [[] for _ in range(len(texts))]
+    weighted_texts = [[] for _ in range(len(texts))]
     for places, batch in token_batches(texts):
         with torch.inference_mode(), autocast(params["precision"]):
-            logits = halved(batch)
-        found = zip(places, batch["input_ids"], logits.float().cpu().tolist(), strict=True)
-        for place, ids, row in found:
+            logits = encoder(batch)
+        outputs = zip(places, batch["input_ids"], logits.float().cpu().tolist(), strict=True)
+        for place, ids, row in outputs:
             length = int(texts.lengths[place])
             tokens = tokenizer.convert_ids_to_tokens(ids[:length].tolist())
-            weighed[place] = list(zip(tokens, row[:length], strict=True))
-    return weighed
+            weighted_texts[place] = list(zip(tokens, row[:length], strict=True))
+    return weighted_texts
 
 
 def frequencies(

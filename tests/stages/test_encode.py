@@ -141,7 +141,7 @@ def test_an_interrupted_encoding_goes_on_behind_the_last_intact_block(
     (tmp_path / "killed").mkdir()
     encode.run(params(), inputs, tmp_path / "straight", progress)
 
-    done, encoding = [], encode._encoding
+    done, encoding = [], encode._batch_encoder
 
     def killed(*arguments):
         honest = encoding(*arguments)
@@ -155,7 +155,7 @@ def test_an_interrupted_encoding_goes_on_behind_the_last_intact_block(
         return one
 
     with monkeypatch.context() as patch:
-        patch.setattr(encode, "_encoding", killed)
+        patch.setattr(encode, "_batch_encoder", killed)
         with pytest.raises(KeyboardInterrupt):
             encode.run(params(), inputs, tmp_path / "killed", progress)
     if damaged:

@@ -145,7 +145,7 @@ def test_an_interrupted_encoding_takes_over_the_blocks_that_are_whole(
     (tmp_path / "straight").mkdir()
     (tmp_path / "killed").mkdir()
     encode_views.run(params(), inputs, tmp_path / "straight", progress)
-    done, encoding = [], encode_views._encoding
+    done, encoding = [], encode_views._batch_encoder
 
     def counted(*arguments):
         honest = encoding(*arguments)
@@ -158,7 +158,7 @@ def test_an_interrupted_encoding_takes_over_the_blocks_that_are_whole(
 
         return one
 
-    monkeypatch.setattr(encode_views, "_encoding", counted)
+    monkeypatch.setattr(encode_views, "_batch_encoder", counted)
     killing = True
     with pytest.raises(KeyboardInterrupt):
         encode_views.run(params(), inputs, tmp_path / "killed", progress)

@@ -68,8 +68,8 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
     indexer.close()
     # Anserini logs what it could not write and goes on; an index with holes must not pass for a whole one.
     count = LuceneIndexReader(arguments["index"]).stats()["documents"]
-    if count != (wanted := counts["documents"] - counts["without_contents"]):
-        raise RuntimeError(f"the index holds {count} documents, not the {wanted} with contents")
+    if count != (total := counts["documents"] - counts["without_contents"]):
+        raise RuntimeError(f"the index holds {count} documents, not the {total} with contents")
 
 
 def json_document(row: dict, *, multifield: bool) -> dict:
@@ -100,7 +100,7 @@ def search(arguments: dict, report: Report) -> dict:
     searcher = LuceneSearcher(arguments["index"])
     searcher.set_bm25(arguments["k1"], arguments["b"])
     fields = {"contents": 1.0, "title": 1.0} if arguments["multifield"] else {}
-    hits = unanswered = 0
+    hits = empty_rankings = 0
     with open(arguments["queries"], encoding="utf-8") as lines, open(arguments["output"], "w") as output:
         for queries in _batches(map(json.loads, lines), QUERIES_PER_BATCH):
             rankings = searcher.batch_search(
@@ -117,9 +117,9 @@ def search(arguments: dict, report: Report) -> dict:
                 line = query["id"], [hit.docid for hit in ranking], [hit.score for hit in ranking]
                 output.write(json.dumps(line) + "\n")
                 hits += len(ranking)
-                unanswered += not ranking
+                empty_rankings += not ranking
             report(len(queries))
-    return {"hits": hits, "queries_without_hits": unanswered}
+    return {"hits": hits, "queries_without_hits": empty_rankings}
 
 
 def _rows(batch: dict[str, list]) -> Iterator[dict]:

@@ -47,6 +47,6 @@ class Commits:
         names = sorted(path.name for path in self._index.iterdir() if path.name != LOCK)
         self._digests = {name: self._digests.get(name) or sha256(self._index / name) for name in names}
         note = {"origin": self._origin, "counts": counts, "files": self._digests}
-        new = self._note.with_suffix(".new")
-        new.write_text(json.dumps(note))
-        new.replace(self._note)
+        new_note = self._note.with_suffix(".new")
+        new_note.write_text(json.dumps(note))
+        new_note.replace(self._note)

@@ -99,16 +99,16 @@ def among_all(
         for query in np.flatnonzero(near.any(axis=0)):
             rows = np.flatnonzero(near[:, query])
             scores = inner_products(vectors[rows], queries[query])
-            kept = scores >= edges[query]
-            pair = scores[kept], rows[kept] + first
+            mask = scores >= edges[query]
+            pair = scores[mask], rows[mask] + first
             scores, rows = (np.append(*parts) for parts in zip(best[query], pair, strict=True))
             if len(rows) > 2 * max(depth, ROWS):
                 places = greatest_scores(scores, rows, ids, depth)
                 scores, rows = scores[places], rows[places]
                 edges[query] = scores.min()
             best[query] = scores, rows
-    chosen = [greatest_scores(scores, rows, ids, depth) for scores, rows in best]
-    return [(scores[places], rows[places]) for (scores, rows), places in zip(best, chosen, strict=True)]
+    selections = [greatest_scores(scores, rows, ids, depth) for scores, rows in best]
+    return [(scores[places], rows[places]) for (scores, rows), places in zip(best, selections, strict=True)]
 
 
 def greatest_scores(scores: np.ndarray, rows: np.ndarray, ids: IdFile, depth: int) -> np.ndarray:
@@ -116,9 +116,9 @@ def greatest_scores(scores: np.ndarray, rows: np.ndarray, ids: IdFile, depth: in
     if len(scores) <= depth:
         return np.arange(len(scores))
     edge = np.partition(scores, -depth)[-depth]
-    above, tied = np.flatnonzero(scores > edge), np.flatnonzero(scores == edge)
-    left = depth - len(above)
-    if left < len(tied):
+    greater, tied = np.flatnonzero(scores > edge), np.flatnonzero(scores == edge)
+    room = depth - len(greater)
+    if room < len(tied):
         names = ids.at(rows[tied])
-        tied = tied[sorted(range(len(tied)), key=names.__getitem__, reverse=True)[:left]]
-    return np.append(above, tied)
+        tied = tied[sorted(range(len(tied)), key=names.__getitem__, reverse=True)[:room]]
+    return np.append(greater, tied)

@@ -38,8 +38,8 @@ class Pairs:
         """
         order = np.lexsort((places[self.rows], self.scores, self.queries))
         counts = np.bincount(self.queries, minlength=1)
-        left = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the best
-        return self.of(order[left <= depth])
+        ranks = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the best
+        return self.of(order[ranks <= depth])
 
     def edges(self, depth: int, queries: int) -> np.ndarray:
         """The score in place ``depth`` of each query, (Q,); minus infinity where it has not so many."""

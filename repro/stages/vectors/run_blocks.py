@@ -18,14 +18,14 @@ Advance = Callable[[int], object]  # told of finished queries
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
     """A function to be told how many passages were searched; it tells of as large a share of the queries."""
-    done = 0
+    total = 0
 
-    def reached(end: int) -> None:
-        nonlocal done
-        advance(queries * end // passages - done)
-        done = queries * end // passages
+    def report(end: int) -> None:
+        nonlocal total
+        advance(queries * end // passages - total)
+        total = queries * end // passages
 
-    return reached
+    return report
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,15 @@ class RunBlocks:
             the first query that was searched for, where blocks before it were kept; else None.
         """
         (self.out / BLOCKS).mkdir(exist_ok=True)
-        redone = self.queries
+        earliest = self.queries
         for first in blocks(self.queries, self.size):
             end = min(first + self.size, self.queries)
-            if self._kept(first):
+            if self._is_kept(first):
                 advance(end - first)
                 continue
-            redone = min(redone, first)
+            earliest = min(earliest, first)
             self._save(first, search(first, end))
-        return redone or None
+        return earliest or None
 
     def firsts(self) -> range:
         """The first query of each block."""
@@ -74,14 +74,14 @@ class RunBlocks:
         """The file with the digest of a block, written last."""
         return self.out / BLOCKS / f"{first}.sha256"
 
-    def _kept(self, first: int) -> bool:
+    def _is_kept(self, first: int) -> bool:
         path, digest = self._path(first), self._digest(first)
         return path.exists() and digest.exists() and digest.read_text() == sha256(path)
 
     def _save(self, first: int, pairs: Pairs) -> None:
-        unfinished = self._path(first).with_suffix(".unfinished.npz")
-        np.savez(unfinished, queries=pairs.queries.astype(np.int32), rows=pairs.rows, scores=pairs.scores)
-        unfinished.replace(self._path(first))
+        draft = self._path(first).with_suffix(".unfinished.npz")
+        np.savez(draft, queries=pairs.queries.astype(np.int32), rows=pairs.rows, scores=pairs.scores)
+        draft.replace(self._path(first))
         self._digest(first).write_text(sha256(self._path(first)))
 
     def ranked(self, topics: IdFile, documents: IdFile) -> Iterator[tuple[str, list[str], np.ndarray]]:
@@ -93,5 +93,5 @@ class RunBlocks:
             pairs = pairs.of(np.argsort(pairs.queries, kind="stable"))
             bounds = np.searchsorted(pairs.queries, np.arange(end - first + 1))
             for number, topic in enumerate(topics.at(np.arange(first, end))):
-                own = slice(bounds[number], bounds[number + 1])
-                yield topic, documents.at(pairs.rows[own]), pairs.scores[own]
+                part = slice(bounds[number], bounds[number + 1])
+                yield topic, documents.at(pairs.rows[part]), pairs.scores[part]

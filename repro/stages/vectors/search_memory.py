@@ -24,8 +24,8 @@ def search_memory() -> int:
     Raises:
         UsageError: the variable is not a positive size.
     """
-    stated = os.environ.get(VARIABLE, "").strip()
-    return parse_size(stated) if stated else max(LEAST, free_memory() // 2)
+    setting = os.environ.get(VARIABLE, "").strip()
+    return parse_size(setting) if setting else max(LEAST, free_memory() // 2)
 
 
 def parse_size(size: str) -> int:
@@ -37,8 +37,8 @@ def parse_size(size: str) -> int:
 
 def free_memory() -> int:
     """Bytes that can be had without swapping or exceeding the limit of a job or container."""
-    left = (_left(folder, names) for folder, names in _control_groups())
-    return min([psutil.virtual_memory().available, *(bytes_ for bytes_ in left if bytes_ is not None)])
+    amounts = (_free_bytes(folder, names) for folder, names in _control_groups())
+    return min([psutil.virtual_memory().available, *(bytes_ for bytes_ in amounts if bytes_ is not None)])
 
 
 def _control_groups() -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -51,18 +51,18 @@ def _control_groups() -> Iterator[tuple[str, tuple[str, ...]]]:
                 yield f"{mount}{group}".rstrip("/"), names
 
 
-def _left(folder: str, names: tuple[str, ...]) -> int | None:
+def _free_bytes(folder: str, names: tuple[str, ...]) -> int | None:
     """Bytes that a control group leaves; None where it has no limit.
 
     Files that lie in the page cache count as used, but give way: without that, nothing would be left after
     a large file was written.
     """
-    limit, used = (_text(f"{folder}/{name}").strip() for name in names[:2])
-    if not (limit.isdecimal() and used.isdecimal()):  # the word "max"
+    limit, usage = (_text(f"{folder}/{name}").strip() for name in names[:2])
+    if not (limit.isdecimal() and usage.isdecimal()):  # the word "max"
         return None
     stat = dict(re.findall(r"^(\w+) (\d+)$", _text(f"{folder}/memory.stat"), re.MULTILINE))
-    cached = sum(int(stat.get(name, 0)) for name in names[2:])
-    return max(0, int(limit) - max(0, int(used) - cached))
+    cache = sum(int(stat.get(name, 0)) for name in names[2:])
+    return max(0, int(limit) - max(0, int(usage) - cache))
 
 
 def _text(path: str) -> str:

@@ -65,9 +65,9 @@ def token_groups(
     return in_background(_groups(blocks, texts, prepare, there), ahead=AHEAD)
 
 
-def _groups(blocks, texts, prepare, there) -> Iterator[TextGroup]:
+def _groups(blocks, texts, prepare, is_there) -> Iterator[TextGroup]:
     for first, end in blocks:
-        if there(first, end):
+        if is_there(first, end):
             yield TextGroup(first, end - first, range(end - first), None)
             continue
         block = texts(first, end)
@@ -85,11 +85,11 @@ def in_turn(
 
     The next group is begun before one is handed out, so that a GPU has work while results are written.
     """
-    before = None
+    previous = None
     for group in groups:
-        begun = group, None if group.batches is None else encode(group.batches)
-        if before is not None:
-            yield before
-        before = begun
-    if before is not None:
-        yield before
+        current = group, None if group.batches is None else encode(group.batches)
+        if previous is not None:
+            yield previous
+        previous = current
+    if previous is not None:
+        yield previous

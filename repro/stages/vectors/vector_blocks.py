@@ -22,8 +22,8 @@ def open_vectors(out: Path, count: int, size: int, *, numbers: str = "float32") 
     if not shard().whole:
         return
     try:
-        kept = np.load(path, mmap_mode="r")
-        usable = kept.shape == (count, size) and kept.dtype == numbers
+        array = np.load(path, mmap_mode="r")
+        usable = array.shape == (count, size) and array.dtype == numbers
     except (OSError, ValueError):
         usable = False  # nothing there, or cut off in its header
     if usable:
@@ -45,9 +45,9 @@ def rows_of(out: Path, first: int, shape: tuple[int, int]) -> np.ndarray:
 def note(out: Path, first: int, block: np.ndarray) -> None:
     """Note the digest of a block that is filled, once it lies on the disk; a shard's is kept in a file."""
     if not shard().whole:
-        unfinished = out / BLOCKS / f"{first}.unfinished.npz"
-        np.savez(unfinished, vectors=block)  # with a checksum
-        unfinished.replace(_apart(out, first))
+        draft = out / BLOCKS / f"{first}.unfinished.npz"
+        np.savez(draft, vectors=block)  # with a checksum
+        draft.replace(_shard_path(out, first))
         return
     block.flush()
     (out / BLOCKS / str(first)).write_text(_digest(block))
@@ -57,7 +57,7 @@ def is_there(out: Path, first: int, end: int) -> bool:
     """True of a block that is as it was noted, or as a shard kept it, from where the whole takes it over."""
     if _is_intact(out, first, end):
         return True
-    vectors = _kept_apart(_apart(out, first), end - first)
+    vectors = _shard_vectors(_shard_path(out, first), end - first)
     if vectors is not None and shard().whole:
         block = rows_of(out, first, vectors.shape)
         block[:] = vectors
@@ -67,17 +67,17 @@ def is_there(out: Path, first: int, end: int) -> bool:
 
 def _is_intact(out: Path, first: int, end: int) -> bool:
     try:
-        noted = (out / BLOCKS / str(first)).read_text()
-        return noted == _digest(np.load(out / "vectors.npy", mmap_mode="r")[first:end])
+        digest = (out / BLOCKS / str(first)).read_text()
+        return digest == _digest(np.load(out / "vectors.npy", mmap_mode="r")[first:end])
     except (OSError, ValueError):  # not there, or cut off
         return False
 
 
-def _apart(out: Path, first: int) -> Path:
+def _shard_path(out: Path, first: int) -> Path:
     return out / BLOCKS / f"{first}.npz"
 
 
-def _kept_apart(path: Path, rows: int) -> np.ndarray | None:
+def _shard_vectors(path: Path, rows: int) -> np.ndarray | None:
     """The vectors of a shard's block, (``rows``, H); None where they are not as they were written."""
     try:
         with np.load(path) as block:

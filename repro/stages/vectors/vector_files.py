@@ -76,10 +76,10 @@ def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
     """
     names = iter(ids)
     with open(folder / "ids.txt", "w", encoding="utf-8") as file:
-        while some := list(itertools.islice(names, IDS)):
-            lines = "\n".join(some)
-            if lines.split() != some:
-                name = next(name for name in some if name.split() != [name])
+        while batch := list(itertools.islice(names, IDS)):
+            lines = "\n".join(batch)
+            if lines.split() != batch:
+                name = next(name for name in batch if name.split() != [name])
                 reason = f"the id {name!r} is empty or has white space in it, and a run could not hold it"
                 raise DataError(f"{source}: {reason}; give that text another id")
             file.write(f"{lines}\n")

@@ -28,9 +28,9 @@ def save_block(path: Path, rows: list[Arrays]) -> None:
     if "values" in rows[0]:
         arrays["counts"] = np.array([len(row["values"]) for row in rows], dtype=np.int64)
         arrays |= {name: np.concatenate([row[name] for row in rows]) for name in ("indices", "values")}
-    unfinished = path.with_suffix(".unfinished.npz")
-    np.savez(unfinished, **arrays)
-    unfinished.replace(path)
+    draft = path.with_suffix(".unfinished.npz")
+    np.savez(draft, **arrays)
+    draft.replace(path)
 
 
 def block_is_kept(folder: Path, first: int, rows: int) -> bool:
@@ -72,8 +72,8 @@ def check_joined(folder: Path, out: Path, firsts: range) -> None:
         if not note.exists():
             intact = False
             continue
-        if intact and (said := _read(note)) and _digest(out, ends, said) == said["digest"]:
-            ends = said
+        if intact and (record := _read(note)) and _digest(out, ends, record) == record["digest"]:
+            ends = record
             continue
         intact = False
         note.unlink()
@@ -81,8 +81,8 @@ def check_joined(folder: Path, out: Path, firsts: range) -> None:
 
 def _read(note: Path) -> dict | None:
     try:
-        said = json.loads(note.read_text(encoding="utf-8"))
-        return said if {"rows", "values", "names", "size", "digest"} <= said.keys() else None
+        record = json.loads(note.read_text(encoding="utf-8"))
+        return record if {"rows", "values", "names", "size", "digest"} <= record.keys() else None
     except ValueError:
         return None
 
@@ -107,10 +107,10 @@ def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int) -> d
             continue
         with np.load(block_path(folder, first)) as block:
             ends = _append(block, out, ends)
-        unfinished = folder / "note.unfinished"
-        unfinished.write_text(json.dumps(ends), encoding="utf-8")
-        sync(unfinished)
-        unfinished.replace(_note(folder, first))
+        draft = folder / "note.unfinished"
+        draft.write_text(json.dumps(ends), encoding="utf-8")
+        sync(draft)
+        draft.replace(_note(folder, first))
         block_path(folder, first).unlink()
     for name in ends["names"]:
         _finish(out, name, ends)
@@ -121,24 +121,24 @@ def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int) -> d
     return size | ({"values": ends["values"]} if sparse else {})
 
 
-def _append(block, out: Path, before: dict) -> dict:
-    """Write a block's arrays behind ``before``. Returns where they end, and what a note says beside that."""
-    ends, names, digest = dict(before, size=None), [], hashlib.sha256()
+def _append(block, out: Path, start: dict) -> dict:
+    """Write a block's arrays behind ``start``. Returns where they end, and what a note says beside that."""
+    ends, names, digest = dict(start, size=None), [], hashlib.sha256()
     if "vectors" in block:
         names += DENSE
         vectors = block["vectors"]
-        ends["rows"], ends["size"] = before["rows"] + len(vectors), vectors.shape[1]
-        digest.update(_write(out, "vectors", vectors, before["rows"] * vectors.shape[1]))
+        ends["rows"], ends["size"] = start["rows"] + len(vectors), vectors.shape[1]
+        digest.update(_write(out, "vectors", vectors, start["rows"] * vectors.shape[1]))
     if "counts" in block:
         names += SPARSE
-        bounds = before["values"] + np.cumsum(block["counts"])
-        ends["rows"] = before["rows"] + len(bounds)
+        bounds = start["values"] + np.cumsum(block["counts"])
+        ends["rows"] = start["rows"] + len(bounds)
         ends["values"] = int(bounds[-1])
-        if before["rows"] == 0:
+        if start["rows"] == 0:
             _write(out, "indptr", np.zeros(1, np.int64), 0)
-        digest.update(_write(out, "indptr", bounds, before["rows"] + 1))
+        digest.update(_write(out, "indptr", bounds, start["rows"] + 1))
         for name in ("indices", "values"):
-            digest.update(_write(out, name, block[name], before["values"]))
+            digest.update(_write(out, name, block[name], start["values"]))
     return ends | {"names": names, "digest": digest.hexdigest()}
 
 
@@ -158,8 +158,8 @@ def _write(out: Path, name: str, array: np.ndarray, place: int) -> np.ndarray:
 def _header(name: str, shape: tuple[int, ...]) -> bytes:
     """numpy's header, which has the same length for every number of rows."""
     file = io.BytesIO()
-    described = {"descr": np.lib.format.dtype_to_descr(np.dtype(TYPES[name]))}
-    np.lib.format.write_array_header_1_0(file, described | {"fortran_order": False, "shape": shape})
+    description = {"descr": np.lib.format.dtype_to_descr(np.dtype(TYPES[name]))}
+    np.lib.format.write_array_header_1_0(file, description | {"fortran_order": False, "shape": shape})
     return file.getvalue()
 
 
@@ -169,13 +169,13 @@ def _finish(out: Path, name: str, ends: dict) -> None:
         file.write(_header(name, shapes.get(name, (ends["values"],))))
 
 
-def _digest(out: Path, before: dict, said: dict) -> str:
+def _digest(out: Path, start: dict, record: dict) -> str:
     """The digest of a block's bytes as they lie in the arrays, or of fewer where an array ends before it."""
     digest = hashlib.sha256()
-    rows, values = ((before[unit], said[unit]) for unit in ("rows", "values"))
-    width = said["size"] or 0
+    rows, values = ((start[unit], record[unit]) for unit in ("rows", "values"))
+    width = record["size"] or 0
     ranges = {"vectors": (rows[0] * width, rows[1] * width), "indptr": (rows[0] + 1, rows[1] + 1)}
-    for name in said["names"]:
+    for name in record["names"]:
         first, end = (place * np.dtype(TYPES[name]).itemsize for place in ranges.get(name, values))
         for part in _bytes(out / f"{name}.npy", len(_header(name, (0,))) + first, end - first):
             digest.update(part)

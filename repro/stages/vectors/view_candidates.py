@@ -15,9 +15,9 @@ from repro.stages.vectors.view_products import Passages
 class BestScores:
     """The greatest scores of each query so far, (t, K) in descending order, and their passages."""
 
-    def __init__(self, queries: int, depth: int, where: torch.device):
-        self.scores = torch.full((queries, depth), -torch.inf, device=where)
-        self.rows = torch.zeros((queries, depth), dtype=torch.int64, device=where)
+    def __init__(self, queries: int, depth: int, device: torch.device):
+        self.scores = torch.full((queries, depth), -torch.inf, device=device)
+        self.rows = torch.zeros((queries, depth), dtype=torch.int64, device=device)
 
     def add(self, scores: torch.Tensor, first: int) -> None:
         """Take over what is greater than the last of them.
@@ -42,14 +42,14 @@ class BestScores:
     def _merge(self, scores, rows, columns, counts, first: int) -> None:
         """Take over the scores at these places, of which each query has so many."""
         order = columns.argsort(stable=True)
-        rows, queries, where = rows[order], columns[order], scores.device
-        slots = torch.arange(len(queries), device=where) - (counts.cumsum(0) - counts)[queries]
-        wide = (len(counts), int(counts.max()))
-        theirs = torch.full(wide, -torch.inf, device=where)
-        passages = torch.zeros(wide, dtype=torch.int64, device=where)
-        theirs[queries, slots] = scores[rows, queries]
+        rows, queries, device = rows[order], columns[order], scores.device
+        slots = torch.arange(len(queries), device=device) - (counts.cumsum(0) - counts)[queries]
+        shape = (len(counts), int(counts.max()))
+        slot_scores = torch.full(shape, -torch.inf, device=device)
+        passages = torch.zeros(shape, dtype=torch.int64, device=device)
+        slot_scores[queries, slots] = scores[rows, queries]
         passages[queries, slots] = rows + first
-        best = torch.cat((self.scores, theirs), dim=1).topk(self.scores.shape[1], dim=1)
+        best = torch.cat((self.scores, slot_scores), dim=1).topk(self.scores.shape[1], dim=1)
         self.scores = best.values
         self.rows = torch.cat((self.rows, passages), dim=1).gather(1, best.indices)
 
@@ -60,8 +60,8 @@ def read_ahead(
     """Passages of each range, the next one read while the last is worked on."""
     read = partial(Passages.read, passages, names)
     with ThreadPoolExecutor(1) as thread:
-        coming = [thread.submit(read, *some) for some in ranges[:1]]
+        futures = [thread.submit(read, *bounds) for bounds in ranges[:1]]
         for number in range(len(ranges)):
-            block = coming.pop().result()
-            coming += [thread.submit(read, *some) for some in ranges[number + 1 : number + 2]]
+            block = futures.pop().result()
+            futures += [thread.submit(read, *bounds) for bounds in ranges[number + 1 : number + 2]]
             yield block

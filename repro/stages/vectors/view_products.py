@@ -36,24 +36,24 @@ class Passages:
         """The greatest length of a vector of each view."""
         return {name: float(lengths(vectors).max(initial=0)) for name, vectors in self.vectors.items()}
 
-    def on(self, where: torch.device, frequent: np.ndarray, dtype: torch.dtype = torch.float32) -> dict:
+    def on(self, device: torch.device, frequent: np.ndarray, dtype: torch.dtype = torch.float32) -> dict:
         """The same on a device, in the form that ``Tile`` multiplies with."""
-        return {name: _placed(vectors, where, frequent, dtype) for name, vectors in self.vectors.items()}
+        return {name: _to_device(vectors, device, frequent, dtype) for name, vectors in self.vectors.items()}
 
 
-def uses_inverted_index(where: torch.device) -> bool:
+def uses_inverted_index(device: torch.device) -> bool:
     """Whether sparse rows are multiplied through an inverted index of the queries, by scipy.
 
     PyTorch's product of a sparse matrix (passages) and a dense one (queries) goes through all values of a
     passage for every query, which a GPU does fast; the index goes through those that both have. Words that
     many queries have are left to a dense product, which takes a fiftieth of the time for a word.
     """
-    return where.type == "cpu"
+    return device.type == "cpu"
 
 
-def frequent_words(vectors: dict, where: torch.device) -> np.ndarray:
+def frequent_words(vectors: dict, device: torch.device) -> np.ndarray:
     """The words of sparse queries that are multiplied as columns of a dense matrix: (F,), at most 1,024."""
-    if "sparse" not in vectors or not uses_inverted_index(where):
+    if "sparse" not in vectors or not uses_inverted_index(device):
         return np.empty(0, np.int64)
     rows = vectors["sparse"]
     counts = np.bincount(rows.indices, minlength=rows.shape[1])
@@ -61,10 +61,10 @@ def frequent_words(vectors: dict, where: torch.device) -> np.ndarray:
     return np.sort(most[counts[most] > SHARE * rows.shape[0]])
 
 
-def _placed(vectors, where: torch.device, frequent: np.ndarray, dtype: torch.dtype):
+def _to_device(vectors, device: torch.device, frequent: np.ndarray, dtype: torch.dtype):
     if isinstance(vectors, np.ndarray):
-        return torch.from_numpy(vectors).to(where, dtype)
-    if uses_inverted_index(where):
+        return torch.from_numpy(vectors).to(device, dtype)
+    if uses_inverted_index(device):
         rows = vectors.astype(np.float64) if dtype == torch.float64 else vectors
         return torch.from_numpy(rows[:, frequent].toarray()), rows
     arrays = (torch.from_numpy(array) for array in (vectors.indptr, vectors.indices, vectors.data))
@@ -72,9 +72,9 @@ def _placed(vectors, where: torch.device, frequent: np.ndarray, dtype: torch.dty
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
         return torch.sparse_csr_tensor(
-            bounds.to(where),
-            indices.to(where),
-            values.to(where, dtype),
+            bounds.to(device),
+            indices.to(device),
+            values.to(device, dtype),
             vectors.shape,
             check_invariants=False,
         )
@@ -90,9 +90,9 @@ class Tile:
     """
 
     def __init__(
-        self, vectors: dict, sums: dict[str, Sequence[str]], where: torch.device, frequent: np.ndarray
+        self, vectors: dict, sums: dict[str, Sequence[str]], device: torch.device, frequent: np.ndarray
     ):
-        self.where, self.vectors, self.sums, self.frequent = where, vectors, sums, frequent
+        self.device, self.vectors, self.sums, self.frequent = device, vectors, sums, frequent
         self.columns = {name: self._columns(rows, torch.float32) for name, rows in vectors.items()}
 
     def __len__(self) -> int:
@@ -101,26 +101,26 @@ class Tile:
     def _columns(self, rows, dtype: torch.dtype):
         """Queries as columns, (H, t), (V, t); or those of frequent words, (F, t), and an index of others."""
         if isinstance(rows, np.ndarray):
-            return torch.from_numpy(rows).to(self.where, dtype).T.contiguous()
-        if uses_inverted_index(self.where):
+            return torch.from_numpy(rows).to(self.device, dtype).T.contiguous()
+        if uses_inverted_index(self.device):
             rows = rows.astype(np.float64 if dtype == torch.float64 else np.float32)
             columns = torch.from_numpy(np.ascontiguousarray(rows[:, self.frequent].toarray().T))
             rows.data[np.isin(rows.indices, self.frequent)] = 0
             rows.eliminate_zeros()
             return columns, rows.T.tocsr()
-        columns = torch.zeros(rows.shape[::-1], dtype=dtype, device=self.where)
-        words, numbers = (torch.from_numpy(array).to(self.where) for array in (rows.indices, rows.data))
+        columns = torch.zeros(rows.shape[::-1], dtype=dtype, device=self.device)
+        words, numbers = (torch.from_numpy(array).to(self.device) for array in (rows.indices, rows.data))
         queries = torch.from_numpy(np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)))
-        columns[words.long(), queries.to(self.where)] = numbers.to(dtype)
+        columns[words.long(), queries.to(self.device)] = numbers.to(dtype)
         return columns
 
-    def scores(self, passages: Passages, placed: dict) -> dict[str, torch.Tensor]:
+    def scores(self, passages: Passages, vectors: dict) -> dict[str, torch.Tensor]:
         """Sums in float32, (n, t), by list; those of a block in which one overflows are made in float64.
 
         Raises:
             StageError: a score is not finite.
         """
-        scores = self._sums(placed, self.columns)
+        scores = self._sums(vectors, self.columns)
         if not all(_finite(sums) for sums in scores.values()):
             scores = {name: sums.to(torch.float32) for name, sums in self.exact(passages).items()}
             if not all(_finite(sums) for sums in scores.values()):
@@ -129,14 +129,14 @@ class Tile:
 
     def exact(self, passages: Passages) -> dict[str, torch.Tensor]:
         """The same sums in float64."""
-        placed = passages.on(self.where, self.frequent, torch.float64)
+        vectors = passages.on(self.device, self.frequent, torch.float64)
         parts, step = [], -(-len(self) // EIGHTHS)
         for start in range(0, len(self), step):
             columns = {
                 name: self._columns(rows[start : start + step], torch.float64)
                 for name, rows in self.vectors.items()
             }
-            parts.append(self._sums(placed, columns))
+            parts.append(self._sums(vectors, columns))
         return {name: torch.cat([part[name] for part in parts], dim=1) for name in self.sums}
 
     def _sums(self, passages: dict, columns: dict) -> dict[str, torch.Tensor]:

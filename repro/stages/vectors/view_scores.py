@@ -67,12 +67,12 @@ class ViewScorer:
         Two float32 numbers have an exact product in float64. Dense products are summed in pairs of pairs, in
         an order that depends on their number alone; sparse ones in the order of their indices.
         """
-        passages, theirs = self.passages.picked(view, rows), self.vectors[view][queries]
+        passages, query_vectors = self.passages.picked(view, rows), self.vectors[view][queries]
         if view == "dense":
             products = passages.astype(np.float64)
-            products *= theirs
+            products *= query_vectors
             return np.add.reduce(products, axis=1)
-        products = passages.astype(np.float64).multiply(theirs.astype(np.float64)).tocsr()
+        products = passages.astype(np.float64).multiply(query_vectors.astype(np.float64)).tocsr()
         pair = np.repeat(np.arange(len(rows)), np.diff(products.indptr))
         return np.bincount(pair, products.data, minlength=len(rows))
 

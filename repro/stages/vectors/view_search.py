@@ -41,7 +41,7 @@ class ViewSearch:
     depth: int
     places: np.ndarray
     sizes: Sizes
-    where: torch.device
+    device: torch.device
     longest: dict[str, float] = field(default_factory=dict)
 
     def block(self, first: int, end: int, advance: Advance) -> Pairs:
@@ -55,12 +55,12 @@ class ViewSearch:
 
     def _group(self, scorer: ViewScorer, advance: Advance) -> Pairs:
         best = self._candidates(scorer, advance)
-        listed = [self._listed(scorer, name, *best[name]) for name in self.lists]
+        results = [self._best_pairs(scorer, name, *best[name]) for name in self.lists]
         if "" in self.lists:
-            return listed[0]
-        both = Pairs.joined(listed)
+            return results[0]
+        union = Pairs.joined(results)
         queries, rows = np.divmod(
-            np.unique(both.queries * len(self.passages) + both.rows), len(self.passages)
+            np.unique(union.queries * len(self.passages) + union.rows), len(self.passages)
         )
         return Pairs(queries, rows, scorer.scores(queries, rows, "")).cut(self.depth, self.places)
 
@@ -68,8 +68,9 @@ class ViewSearch:
         sums = {name: scorer.named(name) for name in names}
         views = dict.fromkeys(term for terms in sums.values() for term in terms)
         for start in range(0, len(scorer), self.sizes.tile):
-            some = slice(start, min(start + self.sizes.tile, len(scorer)))
-            yield some, Tile({view: scorer.vectors[view][some] for view in views}, sums, self.where, frequent)
+            part = slice(start, min(start + self.sizes.tile, len(scorer)))
+            vectors = {view: scorer.vectors[view][part] for view in views}
+            yield part, Tile(vectors, sums, self.device, frequent)
 
     def _read(self, names: Sequence[str]) -> Iterator[Passages]:
         return read_ahead(self.passages, tuple(dict.fromkeys(names)), self.sizes.ranges)
@@ -77,29 +78,29 @@ class ViewSearch:
     def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Scores in float32, (Q, K) in descending order, and rows of each list's candidates."""
         wide = {name: min(depth + SPARE, len(self.passages)) for name, depth in self.lists.items()}
-        frequent = frequent_words(scorer.vectors, self.where)
+        frequent = frequent_words(scorer.vectors, self.device)
         tiles = [tile for _, tile in self._tiles(scorer, list(self.lists), frequent)]
-        best = [{name: BestScores(len(tile), wide[name], self.where) for name in wide} for tile in tiles]
-        longest, known = dict.fromkeys(self.terms, 0.0), bool(self.longest)
-        reached = in_shares(advance, len(scorer), len(self.passages))
+        best = [{name: BestScores(len(tile), wide[name], self.device) for name in wide} for tile in tiles]
+        longest, is_known = dict.fromkeys(self.terms, 0.0), bool(self.longest)
+        report = in_shares(advance, len(scorer), len(self.passages))
         for block in self._read(self.terms):
-            if not known:
+            if not is_known:
                 longest = {view: max(most, longest[view]) for view, most in block.longest().items()}
-            placed = block.on(self.where, frequent)
-            for tile, ours in zip(tiles, best, strict=True):
-                for name, scores in tile.scores(block, placed).items():
-                    ours[name].add(scores, block.first)
-            reached(block.end)
+            vectors = block.on(self.device, frequent)
+            for tile, by_list in zip(tiles, best, strict=True):
+                for name, scores in tile.scores(block, vectors).items():
+                    by_list[name].add(scores, block.first)
+            report(block.end)
         self.longest = self.longest or longest
         return {
             name: tuple(
-                torch.cat([getattr(ours[name], part) for ours in best]).cpu().numpy()
+                torch.cat([getattr(by_list[name], part) for by_list in best]).cpu().numpy()
                 for part in ("scores", "rows")
             )
             for name in wide
         }
 
-    def _listed(self, scorer: ViewScorer, name: str, found: np.ndarray, rows: np.ndarray) -> Pairs:
+    def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
         """The best pairs by a list's view, out of its candidates.
 
         A candidate that was found twice the error's bound below the one in place ``depth`` is not scored:
@@ -110,17 +111,17 @@ class ViewSearch:
 
         Raises StageError where a query has fewer pairs than the list is deep.
         """
-        depth, count = self.lists[name], found.shape[1]
-        near, errors = np.ones(found.shape, bool), scorer.errors(name, self.longest, SINGLE)
+        depth, count = self.lists[name], products.shape[1]
+        near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest, SINGLE)
         if count > depth:
-            near = found >= (found[:, depth - 1] - 2 * errors)[:, None]
+            near = products >= (products[:, depth - 1] - 2 * errors)[:, None]
         queries = near.nonzero()[0]
         pairs = Pairs(queries, rows[near], scorer.scores(queries, rows[near], name))
-        rough = bool((np.abs(found[near] - pairs.scores) > errors[queries]).any())
+        rough = bool((np.abs(products[near] - pairs.scores) > errors[queries]).any())
         if rough or count < len(self.passages):
             edges = pairs.edges(depth, len(scorer))
             with np.errstate(over="ignore"):
-                unsure = rough | (edges <= (found[:, -1] + errors).astype(np.float32))
+                unsure = rough | (edges <= (products[:, -1] + errors).astype(np.float32))
             if unsure.any():
                 wider = self._among_all(scorer, name, np.flatnonzero(unsure), edges, rough=rough)
                 pairs = Pairs.joined((pairs.of(~unsure[queries]), wider))
@@ -139,21 +140,21 @@ class ViewSearch:
             edges: (Q,) float32, scores that at least ``depth`` passages of each query are known to reach.
             rough: whether products in float32 cannot be relied on.
         """
-        some = ViewScorer(self.passages, self.queries, self.terms, scorer.rows[unsure])
-        reach = ScoreBound(some, name, self.longest, edges[unsure], rough=rough)
-        frequent = frequent_words(some.vectors, self.where)
-        tiles = list(self._tiles(some, [name], frequent))
-        kept = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
+        subset = ViewScorer(self.passages, self.queries, self.terms, scorer.rows[unsure])
+        reach = ScoreBound(subset, name, self.longest, edges[unsure], rough=rough)
+        frequent = frequent_words(subset.vectors, self.device)
+        tiles = list(self._tiles(subset, [name], frequent))
+        parts = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
         for block in self._read(scorer.named(name)):
-            placed = block.on(self.where, frequent)
+            vectors = block.on(self.device, frequent)
             for part, tile in tiles:
-                for queries, rows in reach.near(tile, part, block, placed):
-                    scores = some.scores(queries, rows, name)
-                    kept.append(Pairs(queries, rows, scores).of(scores >= reach.edges[queries]))
-                    if sum(len(pairs.rows) for pairs in kept) > 4 * self.lists[name] * len(some) + SLAB:
-                        kept = [Pairs.joined(kept).cut(self.lists[name], self.places)]
-                        reach.raise_to(kept[0].edges(self.lists[name], len(some)))
-        pairs = Pairs.joined(kept)
+                for queries, rows in reach.near(tile, part, block, vectors):
+                    scores = subset.scores(queries, rows, name)
+                    parts.append(Pairs(queries, rows, scores).of(scores >= reach.edges[queries]))
+                    if sum(len(pairs.rows) for pairs in parts) > 4 * self.lists[name] * len(subset) + SLAB:
+                        parts = [Pairs.joined(parts).cut(self.lists[name], self.places)]
+                        reach.raise_to(parts[0].edges(self.lists[name], len(subset)))
+        pairs = Pairs.joined(parts)
         return Pairs(unsure[pairs.queries], pairs.rows, pairs.scores)
 
 
@@ -173,13 +174,13 @@ class ScoreBound:
         self.edges = np.maximum(self.edges, edges)
 
     def near(
-        self, tile: Tile, part: slice, block: Passages, placed: dict
+        self, tile: Tile, part: slice, block: Passages, vectors: dict
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield queries and rows of pairs that may reach the edge, by the bound on the error of a product.
 
         Where float32 leaves too many in doubt, the block's products are made in float64.
         """
-        scores = (tile.exact(block) if self.rough else tile.scores(block, placed))[self.name]  # (n, t)
+        scores = (tile.exact(block) if self.rough else tile.scores(block, vectors))[self.name]  # (n, t)
         near = scores >= self._bounds(part, scores)
         if not self.rough and int(near.sum()) > NEAR * scores.shape[1]:
             scores = tile.exact(block)[self.name]

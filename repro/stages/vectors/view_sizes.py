@@ -100,19 +100,19 @@ class MemoryNeeds:
 
     def _ranges(self, tile: int, memory: int):
         """Yield ranges of passages, of one at least, that fit into the memory with a tile's scores."""
-        count, each, bounds = len(self.passages), PAIR * tile + self._dense(), self.passages.indptr
+        count, per_passage, bounds = len(self.passages), PAIR * tile + self._dense(), self.passages.indptr
 
         def size(first: int, end: int) -> int:
             values = int(bounds[end] - bounds[first]) if "sparse" in self.terms else 0
-            return each * (end - first) + VALUE * values
+            return per_passage * (end - first) + VALUE * values
 
         end = 0
         while (first := end) < count:
-            fitting = bisect_right(range(first + 1, count + 1), memory, key=partial(size, first))
-            end = first + max(1, fitting)
+            number = bisect_right(range(first + 1, count + 1), memory, key=partial(size, first))
+            end = first + max(1, number)
             yield first, end
 
 
-def device_memory(where: torch.device) -> float:
+def device_memory(device: torch.device) -> float:
     """Bytes that are free on a GPU, less a tenth that PyTorch may hold back; no limit without one."""
-    return 0.9 * torch.cuda.mem_get_info(where)[0] if where.type == "cuda" else float("inf")
+    return 0.9 * torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else float("inf")
