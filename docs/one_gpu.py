@@ -102,14 +102,14 @@ def page() -> str:
     """The page in Markdown."""
     import repro
     from repro.running.cost.estimate import estimate
-    from repro.running.cost.throughput import LAYER, assumed
+    from repro.running.cost.throughput import LAYER, assumed_throughput
     from repro.running.discarding import discarded_stages
 
     selection = repro.select(*repro.papers())
     plan = selection.plan()
     plan.machine.leave()
     plan.look(selection.workspace.store)
-    cost, stages = estimate(plan, assumed(GPU)), discarded_stages(["vectors"])
+    cost, stages = estimate(plan, assumed_throughput(GPU)), discarded_stages(["vectors"])
     course = cost.disk(stages)
     peak = max(level.during for level in course) / GB
     downloads = sum(size or 0 for size in cost.downloads.values()) / GB
@@ -138,7 +138,7 @@ def _study() -> str:
     """A line for the first table and for all of them at each scale of one GPU."""
     import repro
     from repro.running.cost.estimate import estimate
-    from repro.running.cost.throughput import assumed
+    from repro.running.cost.throughput import assumed_throughput
     from repro.running.discarding import discarded_stages
 
     rows = []
@@ -147,7 +147,7 @@ def _study() -> str:
         plan.machine.leave()
         for name, part in {"Table 1": plan.of_table("head_to_head", "1"), "all tables": plan}.items():
             part.look(repro.select("head_to_head").workspace.store)
-            costs = [estimate(part, assumed(gpu)) for gpu in DEVICES]
+            costs = [estimate(part, assumed_throughput(gpu)) for gpu in DEVICES]
             hours = [f"{cost.hours(cost.nodes):,.1f}" for cost in costs]
             peak = costs[0].fullest(discarded_stages(["vectors"])).during / GB
             core = costs[0].core_hours(costs[0].nodes)

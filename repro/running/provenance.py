@@ -140,7 +140,7 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
         return
     with one_at_a_time(store.root):
         lineage = Lineage(store.root)
-        queued = slurm_jobs.waiting(store) - lineage.stored()
+        queued = slurm_jobs.waiting_fingerprints(store) - lineage.stored()
         read = awaited_inputs(store.root).union(*map(lineage.inputs, queued))
         in_use = [node for node in nodes if node.fingerprint in read]
         if in_use:

@@ -194,9 +194,9 @@ def test_the_family_is_every_system_against_one_reference():
 
 def test_another_process_draws_the_same():
     code = (
-        "import json, numpy as np; from repro.evaluation.paired import paired\n"
+        "import json, numpy as np; from repro.evaluation.paired import pairwise_tests\n"
         "made = np.random.default_rng(4).random((3, 200))\n"
-        "print(json.dumps(paired(made, [str(i) for i in range(200)], 'RR@10')))"
+        "print(json.dumps(pairwise_tests(made, [str(i) for i in range(200)], 'RR@10')))"
     )
     elsewhere = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     here = pairwise_tests(np.random.default_rng(4).random((3, 200)), [str(i) for i in range(200)], "RR@10")

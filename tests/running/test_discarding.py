@@ -146,9 +146,9 @@ import sys
 from pathlib import Path
 from repro.graph import Node
 from repro.store import underway
-from repro.store.notes import remembered
+from repro.store.notes import noted_node
 root = Path(sys.argv[1])
-with underway.announced(root, [remembered(root, sys.argv[2])]):
+with underway.announce(root, [noted_node(root, sys.argv[2])]):
     print("announced", flush=True)
     sys.stdin.read()
 """
