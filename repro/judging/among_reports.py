@@ -88,15 +88,15 @@ class ValueAmongReports:
     loose: tuple[Decimal, ...]
 
     def __str__(self) -> str:
-        told = [span([self.value], self.digits), f"published {self.cell.printed.plain}"]
+        parts = [span([self.value], self.digits), f"published {self.cell.printed.plain}"]
         if self.places:
             counts = [len(place.values) for place in self.places]
-            heads = [_reports(counts[0]), *map(str, counts[1:])]
-            told.append(", ".join(map(" ".join, zip(heads, map(str, self.places), strict=True))))
+            heads = [_count_reports(counts[0]), *map(str, counts[1:])]
+            parts.append(", ".join(map(" ".join, zip(heads, map(str, self.places), strict=True))))
         if self.loose:
             values = span(self.loose, self.digits)
-            told.append(f"{_reports(len(self.loose))} of a loose match {values} left out")
-        return "; ".join(told)
+            parts.append(f"{_count_reports(len(self.loose))} of a loose match {values} left out")
+        return "; ".join(parts)
 
     def as_json(self) -> dict:
         """The same as plain values, with the sentence that people read."""
@@ -120,8 +120,8 @@ def among_reports(cell: Cell, value: Decimal, *, decimals: int | None = None) ->
 
     Raises ManifestError for a bad reports.yaml.
     """
-    known = reported_values(cell)
-    return placed(cell, value, known.reports, decimals=decimals) if known else None
+    reported = reported_values(cell)
+    return placed(cell, value, reported.reports, decimals=decimals) if reported else None
 
 
 def among_reports_of_share(cell: Cell, share: float) -> ValueAmongReports | None:
@@ -132,46 +132,46 @@ def among_reports_of_share(cell: Cell, share: float) -> ValueAmongReports | None
 
 
 def placed(
-    cell: Cell, value: Decimal, known: Iterable[CellReport], *, decimals: int | None = None
+    cell: Cell, value: Decimal, reports: Iterable[CellReport], *, decimals: int | None = None
 ) -> ValueAmongReports:
     """Place a value among the given reports on a cell, each kind of making by itself."""
-    ordered = sorted(known, key=lambda made: made.value)
-    sure, loose = (_of_match(ordered, loose=loose) for loose in (False, True))
-    published = cell.printed.decimals or 0
-    digits = min(max([published + 1, *(made.decimals for made in sure)]), published + 2)
+    ordered = sorted(reports, key=lambda report: report.value)
+    sure, loose = (_select_reports(ordered, loose=loose) for loose in (False, True))
+    published_decimals = cell.printed.decimals or 0
+    digits = min(max([published_decimals + 1, *(report.decimals for report in sure)]), published_decimals + 2)
     places = _places(value, sure, digits, decimals)
-    return ValueAmongReports(cell, value, digits, tuple(places), tuple(made.value for made in loose))
+    return ValueAmongReports(cell, value, digits, tuple(places), tuple(report.value for report in loose))
 
 
 def _places(
-    value: Decimal, known: Sequence[CellReport], digits: int, decimals: int | None
+    value: Decimal, reports: Sequence[CellReport], digits: int, decimals: int | None
 ) -> Iterator[Place]:
     """The place of a value among the reports of each kind of making that there are reports of."""
     for kind in KINDS:
-        if of_kind := [made for made in known if made.report.how.start in kind[0]]:
-            yield _place(kind, of_kind, digits, [_side(value, made, decimals) for made in of_kind])
+        if group := [cell_report for cell_report in reports if cell_report.report.how.start in kind[0]]:
+            yield _place(kind, group, digits, [_side(value, cell_report, decimals) for cell_report in group])
 
 
-def _of_match(known: Iterable[CellReport], *, loose: bool) -> list[CellReport]:
-    return [made for made in known if (made.report.match == LOOSE) == loose]
+def _select_reports(reports: Iterable[CellReport], *, loose: bool) -> list[CellReport]:
+    return [cell_report for cell_report in reports if (cell_report.report.match == LOOSE) == loose]
 
 
-def _place(kind: tuple, of_kind: Sequence[CellReport], digits: int, sides: Sequence[int]) -> Place:
-    starts, one, several = kind
-    values = [made.value for made in of_kind]
-    return Place(starts, one if len(of_kind) == 1 else several, tuple(values), digits, tuple(sides))
+def _place(kind: tuple, group: Sequence[CellReport], digits: int, sides: Sequence[int]) -> Place:
+    starts, singular, plural = kind
+    values = [report.value for report in group]
+    return Place(starts, singular if len(group) == 1 else plural, tuple(values), digits, tuple(sides))
 
 
-def _side(value: Decimal, made: CellReport, decimals: int | None) -> int:
+def _side(value: Decimal, report: CellReport, decimals: int | None) -> int:
     """1 where the value is above the report, -1 below, 0 where one may be the rounding of the other.
 
     Args:
         decimals: digits after the point to which the value is known; None of an exact one.
     """
-    coarser = made.decimals if decimals is None else min(decimals, made.decimals)
-    if abs(value - made.value) <= half_unit(coarser):
+    coarser = report.decimals if decimals is None else min(decimals, report.decimals)
+    if abs(value - report.value) <= half_unit(coarser):
         return 0
-    return 1 if value > made.value else -1
+    return 1 if value > report.value else -1
 
 
 def span(values: Sequence[Decimal], digits: int) -> str:
@@ -181,5 +181,5 @@ def span(values: Sequence[Decimal], digits: int) -> str:
     return f"{least:f}" if least == most else f"{least:f} to {most:f}"
 
 
-def _reports(number: int) -> str:
+def _count_reports(number: int) -> str:
     return f"{number} report{'s' if number > 1 else ''}"

@@ -74,8 +74,8 @@ class ComparedCell:
     @property
     def measured_on(self) -> tuple[str, ...]:
         """Ids of the data behind the number, as recorded; what the scale says where a record does not."""
-        recorded = tuple(self.records[0].collections) if self.records else ()
-        return recorded or self.collections
+        collections = tuple(self.records[0].collections) if self.records else ()
+        return collections or self.collections
 
     @property
     def stand_ins(self) -> tuple[str, ...]:
@@ -84,9 +84,9 @@ class ComparedCell:
             return ()
         column = self.cell.column
         parts = [c for c in self.cell.table.columns if c.id in column.mean_of] or [column]
-        named = [c.dataset for c in parts if c.dataset in catalog()]
-        published = {*named, *chain.from_iterable(dataset(name).members for name in named)}
-        return tuple(identifier for identifier in self.measured_on if identifier not in published)
+        names = [c.dataset for c in parts if c.dataset in catalog()]
+        originals = {*names, *chain.from_iterable(dataset(name).members for name in names)}
+        return tuple(identifier for identifier in self.measured_on if identifier not in originals)
 
     @property
     def interval(self) -> QueryInterval | None:
@@ -160,14 +160,14 @@ class Comparison:
         test, max_p = self._test(compared)
         if not test:
             return []
-        mine = test["names"].index(compared.cell.row.id)
+        index = test["names"].index(compared.cell.row.id)
         return [
             name
             for other, name in enumerate(test["names"])
-            if other != mine
-            and test["holm_student_p"][mine][other] is not None
-            and test["holm_student_p"][mine][other] <= max_p
-            and test["means"][mine] > test["means"][other]
+            if other != index
+            and test["holm_student_p"][index][other] is not None
+            and test["holm_student_p"][index][other] <= max_p
+            and test["means"][index] > test["means"][other]
         ]
 
     def pairs(self, compared: ComparedCell) -> list[dict]:
@@ -178,9 +178,9 @@ class Comparison:
         test, _ = self._test(compared)
         if not test:
             return []
-        mine = test["names"].index(compared.cell.row.id)
-        others = [other for other in range(len(test["names"])) if other != mine]
-        return [{"over": test["names"][o]} | {key: test[key][mine][o] for key in PAIRS} for o in others]
+        index = test["names"].index(compared.cell.row.id)
+        others = [other for other in range(len(test["names"])) if other != index]
+        return [{"over": test["names"][o]} | {key: test[key][index][o] for key in PAIRS} for o in others]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
         """The test of a cell's column and its level; empty where the number shown has no part in one.

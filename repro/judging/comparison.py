@@ -36,23 +36,25 @@ def compare(
         outcome: of the run just made, so that failures are told.
     """
     by_paper = [results.read(plan.scale.name, paper) for paper in {c.paper.name: 0 for c in plan.cells}]
-    stored = stored_records(plan, store, sound_only=True) if store else []
+    stored_results = stored_records(plan, store, sound_only=True) if store else []
     measurements = _by_cell(plan.measurements, lambda m: m.cell.id)
     records = _by_cell(chain(*by_paper), lambda r: r.cell)
-    others = _by_cell([*known_records(plan, by_paper), *stored], lambda r: r.cell)
-    wanted = identities(plan)
+    other_results = _by_cell([*known_records(plan, by_paper), *stored_results], lambda r: r.cell)
+    by_cell = identities(plan)
     cases = (
-        Evidence(c, plan, measurements[c.id], wanted.get(c.id, {}), records[c.id], others[c.id], outcome)
+        Evidence(
+            c, plan, measurements[c.id], by_cell.get(c.id, {}), records[c.id], other_results[c.id], outcome
+        )
         for c in plan.cells
     )
     return Comparison([_judge(case) for case in cases])
 
 
 def _by_cell(items: Iterable[T], cell: Callable[[T], str]) -> dict[str, list[T]]:
-    grouped = defaultdict(list)
+    groups = defaultdict(list)
     for item in items:
-        grouped[cell(item)].append(item)
-    return grouped
+        groups[cell(item)].append(item)
+    return groups
 
 
 def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
@@ -66,64 +68,64 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
 
 def _judge(case: Evidence) -> ComparedCell:
     """The strongest thing that can be said of a cell, beside runs and reports of others."""
-    judged = _failed(case) or _recorded(case) or _blocked(case) or _not_run(case)
-    return replace(judged, imported=_imported(case), reported=reported_values(case.cell))
+    compared = _judge_failure(case) or _judge_records(case) or _judge_obstacles(case) or _judge_not_run(case)
+    return replace(compared, imported=_imported_runs(case), reported=reported_values(case.cell))
 
 
-def _compared(case: Evidence, verdict: Verdict, records: Iterable[Record] = ()) -> ComparedCell:
+def _compared_cell(case: Evidence, verdict: Verdict, records: Iterable[Record] = ()) -> ComparedCell:
     return ComparedCell(
         case.cell, case.plan.scale.name, tuple(records), verdict, collections=case.collections
     )
 
 
-def _failed(case: Evidence) -> ComparedCell | None:
+def _judge_failure(case: Evidence) -> ComparedCell | None:
     """Judge by a stage that failed in the run just made; an older record is not shown as measured."""
-    failed = case.outcome.failed if case.outcome else {}
-    errors = [failed[p.fingerprint] for m in case.parts for p in m.parts if p.fingerprint in failed]
+    failures = case.outcome.failed if case.outcome else {}
+    errors = [failures[p.fingerprint] for m in case.parts for p in m.parts if p.fingerprint in failures]
     if not errors:
         return None
-    recorded = ", ".join(f"{r.measured:.6g}" for r in case.older)
-    return _compared(case, Verdict("failed", f"{errors[0]}{f'; on record: {recorded}' if recorded else ''}"))
+    values = ", ".join(f"{r.measured:.6g}" for r in case.older)
+    return _compared_cell(case, Verdict("failed", f"{errors[0]}{f'; on record: {values}' if values else ''}"))
 
 
-def _recorded(case: Evidence) -> ComparedCell | None:
+def _judge_records(case: Evidence) -> ComparedCell | None:
     """Judge by the suite's records of these readings: those of the graph as it is now, else older ones."""
-    chosen = [stored or record for record, stored in case.current] or case.older
-    if not chosen:
+    records = [result or record for record, result in case.current] or case.older
+    if not records:
         return None
-    judged = verdict(
+    judgement = verdict(
         case.cell.printed,
-        [r.measured for r in chosen],
+        [r.measured for r in records],
         scale=case.plan.scale.name,
-        modified=bool((case.departures and not case.authors_model) or chosen[0].substitutes),
+        modified=bool((case.departures and not case.authors_model) or records[0].substitutes),
         tolerance=_tolerance(case),
     )
-    outdated, contradicted = "" if case.current else _outdated(case), _contradicted(case)
-    why = "; ".join(filter(None, [judged.why, case.authors_model, contradicted, outdated]))
-    judged = replace(judged, why=why)
-    return replace(_compared(case, judged, chosen), contradicted=contradicted, outdated=outdated)
+    reason, contradiction = "" if case.current else _why_outdated(case), _contradiction(case)
+    why = "; ".join(filter(None, [judgement.why, case.authors_model, contradiction, reason]))
+    judgement = replace(judgement, why=why)
+    return replace(_compared_cell(case, judgement, records), contradicted=contradiction, outdated=reason)
 
 
-def _contradicted(case: Evidence) -> str:
+def _contradiction(case: Evidence) -> str:
     """Tell both values where current records are contradicted, and whose the other is; else empty."""
     pairs = [
-        f"{r.measured:.10g}, {'by a newer record' if now.recorded else 'stored'} {now.measured:.10g}"
-        for r, now in case.current
-        if now
+        f"{r.measured:.10g}, {'by a newer record' if result.recorded else 'stored'} {result.measured:.10g}"
+        for r, result in case.current
+        if result
     ]
     if not pairs:
         return ""
     return f"recorded {'; '.join(pairs)}: the latter counts, and `repro run` records it"
 
 
-def _outdated(case: Evidence) -> str:
+def _why_outdated(case: Evidence) -> str:
     """Why the records of a cell, of its measure and unit, are not what would be measured now."""
     if any(r.identity in case.identities.values() for r in case.older):
         return (
             "measure and unit were taken from the manifest when this was converted; `repro run` proves them"
         )
-    if of_others := _other_seeds(case):
-        return of_others
+    if sentence := _other_seeds(case):
+        return sentence
     if any(not o.of_machine for o in _obstacles(case)):
         return "what this was measured from is not all here, so that nothing says whether it is current"
     return "the recipe has changed since this was measured"
@@ -134,22 +136,22 @@ def _other_seeds(case: Evidence) -> str:
     seeds = {r.seed for r in case.older} - {m.seed for m in case.parts}
     if not (case.parts and seeds):
         return ""
-    named = ",".join(str(seed) for seed in sorted(seeds - {None}))
-    return f"measured with {f'--seeds {named}' if named else 'its own seed'}, which was not asked for here"
+    names = ",".join(str(seed) for seed in sorted(seeds - {None}))
+    return f"measured with {f'--seeds {names}' if names else 'its own seed'}, which was not asked for here"
 
 
-def _imported(case: Evidence) -> tuple[ImportedRun, ...]:
+def _imported_runs(case: Evidence) -> tuple[ImportedRun, ...]:
     """The runs that others made, each judged by itself."""
     parts = [node for m in case.measurements for node in m.parts]
     return tuple(ImportedRun(r, imported_verdict(case.cell, r, parts)) for r in case.imported)
 
 
-def _blocked(case: Evidence) -> ComparedCell | None:
+def _judge_obstacles(case: Evidence) -> ComparedCell | None:
     """Judge by the obstacles in the way of its nodes."""
     obstacles = _obstacles(case)
     if not obstacles:
         return None
-    return replace(_compared(case, Verdict("blocked", obstacles[0].cause)), obstacles=obstacles)
+    return replace(_compared_cell(case, Verdict("blocked", obstacles[0].cause)), obstacles=obstacles)
 
 
 def _obstacles(case: Evidence) -> tuple[Obstacle, ...]:
@@ -158,16 +160,16 @@ def _obstacles(case: Evidence) -> tuple[Obstacle, ...]:
     return tuple(dict.fromkeys(o for node in nodes for o in case.plan.obstacles(node)))
 
 
-def _not_run(case: Evidence) -> ComparedCell:
-    """Neither measured nor tried: because it cannot be at all, or not at this scale, or was not asked for."""
+def _judge_not_run(case: Evidence) -> ComparedCell:
+    """Say why nothing was tried: it cannot be measured at all, not at this scale, or was not asked for."""
     cell = case.cell
-    if scale_refuses := not_at(cell, case.plan.scale):
-        why = scale_refuses
+    if refusal := not_at(cell, case.plan.scale):
+        reason = refusal
     elif cell.recipe and not cell.column.not_measurable:
-        why = "nothing recorded yet"
+        reason = "nothing recorded yet"
     else:
-        why = cell.column.not_measurable or cell.row.not_measurable or "no recipe makes this row yet"
-    return _compared(case, Verdict("not run", "; ".join([why, *_scored_otherwise(case)])))
+        reason = cell.column.not_measurable or cell.row.not_measurable or "no recipe makes this row yet"
+    return _compared_cell(case, Verdict("not run", "; ".join([reason, *_scoring_differences(case)])))
 
 
 def _tolerance(case: Evidence) -> Tolerance | None:
@@ -176,19 +178,19 @@ def _tolerance(case: Evidence) -> Tolerance | None:
     measures = [cell.column.measure] if cell.column.measure else [m.cell.column.measure for m in case.parts]
     if cell.unit not in UNITS or not any(measures[:1]):
         return None
-    implied = implied_class([node for m in case.parts for node in m.parts])
-    return tolerance(cell.row.tolerance or implied, measures[0], unit=cell.unit)
+    default_class = implied_class([node for m in case.parts for node in m.parts])
+    return tolerance(cell.row.tolerance or default_class, measures[0], unit=cell.unit)
 
 
-def _scored_otherwise(case: Evidence) -> list[str]:
+def _scoring_differences(case: Evidence) -> list[str]:
     """Sentences on records of a cell that were scored by another measure than the cell."""
     measure, unit = case.definition
-    others = {
+    measures = {
         f"{r.measure or 'an unknown measure'} in {r.unit or 'an unknown unit'}" for r in case.of_readings
     }
-    scored = {r.origin.get("sha256") for r in case.imported}
-    unscored = [r for r in case.records if r.origin and r.origin.get("sha256") not in scored]
-    foreign = [] if case.departures else dict.fromkeys(str(r.origin.get("file")) for r in unscored)
-    recorded = " and ".join(sorted(others))
-    said = [f"what is recorded is {recorded}, and the cell is {measure} in {unit}"] if others else []
-    return said + [f"{file} was scored otherwise than the cell is: import it again" for file in foreign]
+    digests = {r.origin.get("sha256") for r in case.imported}
+    unscored_records = [r for r in case.records if r.origin and r.origin.get("sha256") not in digests]
+    files = [] if case.departures else dict.fromkeys(str(r.origin.get("file")) for r in unscored_records)
+    listing = " and ".join(sorted(measures))
+    sentences = [f"what is recorded is {listing}, and the cell is {measure} in {unit}"] if measures else []
+    return sentences + [f"{file} was scored otherwise than the cell is: import it again" for file in files]

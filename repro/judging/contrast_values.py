@@ -26,8 +26,8 @@ def contrasts_by_cell(
             times = PER_UNIT.get(table.unit, 1)
             study = study_of(plan, store, source=source, table=table, results=results)
             for c in study.contrasts:
-                made = by_cell.setdefault(f"{source.name}/{table.id}/{c.row}/{c.column}", [])
-                made.append(contrast_as_json(c, times=times) | _place(study, c))
+                objects = by_cell.setdefault(f"{source.name}/{table.id}/{c.row}/{c.column}", [])
+                objects.append(contrast_as_json(c, times=times) | _place(study, c))
     return by_cell
 
 
@@ -47,13 +47,13 @@ def contrast_as_json(c: Contrast, *, times: float) -> dict:
     def scaled(fraction: float | None) -> float | None:
         return None if fraction is None else times * fraction
 
-    said = {"family": c.family, "row": c.row, "against": c.against, "verdict": c.verdict}
+    pair = {"family": c.family, "row": c.row, "against": c.against, "verdict": c.verdict}
     matters = {"matters": scaled(c.matters), "seeds_needed": c.seeds_needed}
     d = c.difference
     if d is None:
-        return said | {"difference": None} | matters
+        return pair | {"difference": None} | matters
     deviations = {name: scaled(sqrt(variance)) for name, variance in vars(d.variances).items()}
-    return said | {
+    return pair | {
         "difference": scaled(d.mean),
         "interval": [scaled(end) for end in d.interval()],
         "standard_error": scaled(d.error),

@@ -77,9 +77,9 @@ def contrasts(
     for family in analysis.families:
         for column, rows in columns.items():
             pairs = list(_pairs(family, column, rows, analysis.matters.get(column), level))
-            standing = floor_standings(analysis, rows, level=level)
-            for c, p in zip(pairs, _corrected(pairs, len(family.pairs)), strict=True):
-                verdict = _verdict(c, p, level, standing, analysis.floor)
+            standings = floor_standings(analysis, rows, level=level)
+            for c, p in zip(pairs, _corrected_p_values(pairs, len(family.pairs)), strict=True):
+                verdict = _verdict(c, p, level, standings, analysis.floor)
                 yield replace(c, holm=p, verdict=verdict)
 
 
@@ -92,8 +92,8 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
     if not seeds:
         return None
     queries = sorted(ours[seeds[0]])
-    made = estimate([[ours[seed][q] - theirs[seed][q] for seed in seeds] for q in queries])
-    return made if made and made.error else None
+    result = estimate([[ours[seed][q] - theirs[seed][q] for seed in seeds] for q in queries])
+    return result if result and result.error else None
 
 
 def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
@@ -103,22 +103,22 @@ def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, lev
     """
     if analysis.floor is None:
         return {}
-    compared = [row for row in rows if row in analysis.rows - {analysis.floor}]
+    compared_rows = [row for row in rows if row in analysis.rows - {analysis.floor}]
     floor = rows.get(analysis.floor, {})
-    return {row: _standing(difference(rows[row], floor), level) for row in compared}
+    return {row: _standing(difference(rows[row], floor), level) for row in compared_rows}
 
 
-def _standing(over: Estimate | None, level: float) -> str:
-    if over is None:
+def _standing(lead: Estimate | None, level: float) -> str:
+    if lead is None:
         return "not tested"
-    return "above" if over.mean > 0 and over.p <= level else "not above"
+    return "above" if lead.mean > 0 and lead.p <= level else "not above"
 
 
-def _corrected(pairs: Sequence[Contrast], planned: int) -> list[float | None]:
+def _corrected_p_values(pairs: Sequence[Contrast], planned_count: int) -> list[float | None]:
     """The p-values of a family and column, corrected for all planned pairs."""
-    known = [c.difference and c.difference.p for c in pairs]
-    tested = sum(p is not None for p in known)
-    return holm([*known, *[1.0] * (planned - tested)])[: len(pairs)]
+    p_values = [c.difference and c.difference.p for c in pairs]
+    tested_count = sum(p is not None for p in p_values)
+    return holm([*p_values, *[1.0] * (planned_count - tested_count)])[: len(pairs)]
 
 
 def _pairs(
@@ -127,12 +127,12 @@ def _pairs(
     matters = None if points is None else points * POINT
     for row, against in family.pairs:
         if row in rows and against in rows:
-            estimated = difference(rows[row], rows[against])
-            yield Contrast(family.id, column, row, against, estimated, matters, level / len(family.pairs))
+            effect = difference(rows[row], rows[against])
+            yield Contrast(family.id, column, row, against, effect, matters, level / len(family.pairs))
 
 
 def _verdict(
-    c: Contrast, corrected: float | None, level: float, standing: Mapping[str, str], floor: str | None
+    c: Contrast, p: float | None, level: float, standings: Mapping[str, str], floor: str | None
 ) -> str:
     """One of ``VERDICTS``, of the row towards the other.
 
@@ -141,21 +141,21 @@ def _verdict(
     matters; else they are equivalent where it does so.
 
     Args:
-        standing: of ``floor_standings``; empty without a floor.
+        standings: of ``floor_standings``; empty without a floor.
     """
-    if c.difference is None or corrected is None:
+    if c.difference is None or p is None:
         return "not tested"
-    if standing and floor not in (c.row, c.against):
-        better = standing[c.row if c.difference.mean > 0 else c.against]
+    if standings and floor not in (c.row, c.against):
+        better = standings[c.row if c.difference.mean > 0 else c.against]
         if better != "above":
             return "at the floor" if better == "not above" else "not tested"
-    return _towards(c, c.difference, corrected, level)
+    return _tested_verdict(c, c.difference, p, level)
 
 
-def _towards(c: Contrast, difference: Estimate, corrected: float, level: float) -> str:
+def _tested_verdict(c: Contrast, difference: Estimate, p: float, level: float) -> str:
     """The verdict on a difference that is tested, whatever stands at the floor."""
     low, high = difference.interval(1 - 2 * level)  # two one-sided tests
-    matters_not = c.matters is not None and -c.matters < low and high < c.matters
-    if corrected <= level:
-        return ("slightly " if matters_not else "") + ("above" if difference.mean > 0 else "below")
-    return "equivalent" if matters_not else "not told apart"
+    is_negligible = c.matters is not None and -c.matters < low and high < c.matters
+    if p <= level:
+        return ("slightly " if is_negligible else "") + ("above" if difference.mean > 0 else "below")
+    return "equivalent" if is_negligible else "not told apart"

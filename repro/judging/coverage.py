@@ -56,15 +56,17 @@ def coverage(source: Paper, results: Results) -> list[CoverageItem]:
             records.setdefault(record.cell, []).append(record)
     tables = (*source.manifest.tables, *figure_tables(source))
     cells = filter(is_measured, cells_of(source, tables))
-    found = [_covered(cell, records.get(cell.id, [])) for cell in cells]
-    for shown in exhibits((source.name,), ()):
-        place = place_of(shown.owner)
-        drawn = _drawn(results, source.name, place)
-        kinds = dict.fromkeys(drawn, (shown.id, "drawing"))
-        found.append(
-            CoverageItem(shown.id, source.name, place, "recipe", drawn, recipe_path(shown), "", kinds)
+    items = [_coverage_item(cell, records.get(cell.id, [])) for cell in cells]
+    for exhibit in exhibits((source.name,), ()):
+        place = place_of(exhibit.owner)
+        scales = _drawing_scales(results, source.name, place)
+        measurements = dict.fromkeys(scales, (exhibit.id, "drawing"))
+        items.append(
+            CoverageItem(
+                exhibit.id, source.name, place, "recipe", scales, recipe_path(exhibit), "", measurements
+            )
         )
-    return found
+    return items
 
 
 @dataclass(frozen=True)
@@ -124,13 +126,13 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
     cells = coverage(source, results)
     tables = {place_of(table.id): table for table in source.manifest.tables}
     places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))
-    settings = _settings(source)
+    settings = _setting_states(source)
     return [
         Tally(
             source.name,
             place,
             [c for c in cells if c.place == place],
-            _idle(tables.get(place), source),
+            _idle_cells(tables.get(place), source),
             settings.get(place, Counter()),
         )
         for place in places
@@ -147,17 +149,17 @@ def total(parts: Iterable[Tally], *, what: str) -> Tally:
 
 def usual_first(scales: Iterable[str]) -> list[str]:
     """Names of scales: full, small and tiny first."""
-    usual = ("full", "small", "tiny")
-    return [name for name in usual if name in scales] + sorted(set(scales) - set(usual))
+    usual_names = ("full", "small", "tiny")
+    return [name for name in usual_names if name in scales] + sorted(set(scales) - set(usual_names))
 
 
-def _idle(table: Table | None, source: Paper) -> int:
+def _idle_cells(table: Table | None, source: Paper) -> int:
     """How many cells of a table hold words; dashes hold nothing."""
     cells = cells_of(source, (table,)) if table else ()
     return sum(not (is_measured(c) or is_setting(c) or c.printed.is_dash) for c in cells)
 
 
-def _settings(source: Paper) -> dict[str, Counter[str]]:
+def _setting_states(source: Paper) -> dict[str, Counter[str]]:
     """Place -> state of the plan -> how many cells of a table of settings are in it."""
     states: dict[str, Counter[str]] = {}
     if any(map(is_setting, cells_of(source))):
@@ -171,16 +173,20 @@ def place_of(owner: str) -> str:
     return owner.replace("figure-", "figure ") if owner.startswith("figure-") else f"table {owner}"
 
 
-def _covered(cell: Cell, records: Sequence[Record]) -> CoverageItem:
-    own = {record.scale for record in records if not record.origin}
-    named = (r.scale if r.scale in own else f"{r.scale}, imported" for r in records)
+def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
+    own_scales = {record.scale for record in records if not record.origin}
+    scale_names = (r.scale if r.scale in own_scales else f"{r.scale}, imported" for r in records)
     way = _way(cell, records)
     reason = (cell.column.not_measurable or cell.row.not_measurable) if way == "not measurable" else ""
     recipe = recipe_path(cell) if way not in ("run", "not measurable") else None
-    newest = dict(zip(named, records, strict=True))
-    kinds = {scale: (r.fingerprint, r.measure) for scale, r in newest.items() if not cell.column.mean_of}
+    newest_records = dict(zip(scale_names, records, strict=True))
+    measurements = {
+        scale: (r.fingerprint, r.measure) for scale, r in newest_records.items() if not cell.column.mean_of
+    }
     place = place_of(cell.table.id)
-    return CoverageItem(cell.id, cell.paper.name, place, way, tuple(newest), recipe, reason, kinds)
+    return CoverageItem(
+        cell.id, cell.paper.name, place, way, tuple(newest_records), recipe, reason, measurements
+    )
 
 
 def _way(cell: Cell, records: Sequence[Record]) -> str:
@@ -199,7 +205,7 @@ def _way(cell: Cell, records: Sequence[Record]) -> str:
     raise fault_at(cell.paper.folder / "cells.yaml", location, reason)
 
 
-def _drawn(results: Results, paper: str, place: str) -> tuple[str, ...]:
+def _drawing_scales(results: Results, paper: str, place: str) -> tuple[str, ...]:
     """The scales with a drawing or view of an exhibit's figure or table."""
     stem = f"{paper}-{place.replace(' ', '')}"
     return tuple(

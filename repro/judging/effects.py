@@ -64,35 +64,35 @@ def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> floa
 
 def effects(cells: Sequence[ComparedCell]) -> list[Effect]:
     """Every ``ours`` cell of a table over every ``rerun`` cell of its column and group, both measured."""
-    known = _comparable(cells)
+    comparable_cells = _comparable_cells(cells)
     return [
         Effect(a.cell.row.id, b.cell.row.id, a.cell.column.id, effect_ratio(*values), delta_ri(*values))
-        for a in known
+        for a in comparable_cells
         if a.cell.role == "ours"
-        for b in known
+        for b in comparable_cells
         if b.cell.role == "rerun"
         and (b.cell.column.id, b.cell.row.group) == (a.cell.column.id, a.cell.row.group)
-        for values in [((_printed(a), _printed(b)), (a.measured, b.measured))]
+        for values in [((_published_value(a), _published_value(b)), (a.measured, b.measured))]
     ]
 
 
 def orders(cells: Sequence[ComparedCell]) -> dict[str, tuple[float, int]]:
     """Column id -> Kendall's tau-b of its rows, published and measured, and their number; where defined."""
     columns: dict[str, list[ComparedCell]] = {}
-    for c in _comparable(cells):
+    for c in _comparable_cells(cells):
         columns.setdefault(c.cell.column.id, []).append(c)
     agreements = {
-        column: (order_agreement([_printed(c) for c in rows], [c.measured for c in rows]), len(rows))
+        column: (order_agreement([_published_value(c) for c in rows], [c.measured for c in rows]), len(rows))
         for column, rows in columns.items()
     }
     return {column: (tau, rows) for column, (tau, rows) in agreements.items() if tau is not None}
 
 
-def _comparable(cells: Sequence[ComparedCell]) -> list[ComparedCell]:
+def _comparable_cells(cells: Sequence[ComparedCell]) -> list[ComparedCell]:
     """Cells with a published number and a current one of ours that may be compared with it."""
-    ours = (c for c in cells if c.measured is not None and not c.outdated)
-    return [c for c in ours if c.cell.is_numeric and c.verdict.name not in APART]
+    current_cells = (c for c in cells if c.measured is not None and not c.outdated)
+    return [c for c in current_cells if c.cell.is_numeric and c.verdict.name not in APART]
 
 
-def _printed(compared: ComparedCell) -> float:
+def _published_value(compared: ComparedCell) -> float:
     return float(compared.cell.printed.value)

@@ -40,8 +40,8 @@ class Evidence:
         """The measurements of the cell or, for an average, of the cells it averages."""
         if not self.cell.column.mean_of:
             return list(self.measurements)
-        wanted = member_cells(self.cell)
-        return [m for m in self.plan.measurements if m.cell.id in wanted]
+        member_ids = member_cells(self.cell)
+        return [m for m in self.plan.measurements if m.cell.id in member_ids]
 
     @cached_property
     def departures(self) -> dict[str, str]:
@@ -55,10 +55,10 @@ class Evidence:
         Empty where no reading asks for that model, and where one departs from the default in another way.
         """
         readings = self.cell.paper.readings
-        chosen = self.departures.items()
-        if not chosen or any(r not in readings or c not in readings[r].released for r, c in chosen):
+        choices = self.departures.items()
+        if not choices or any(r not in readings or c not in readings[r].released for r, c in choices):
             return ""
-        return f"with the authors' own model ({', '.join(f'{r} is {c}' for r, c in chosen)})"
+        return f"with the authors' own model ({', '.join(f'{r} is {c}' for r, c in choices)})"
 
     @cached_property
     def definition(self) -> tuple[str, str]:
@@ -77,17 +77,20 @@ class Evidence:
 
         Those of the seeds in question go before others, which may be of another graph than they are.
         """
-        alike = [r for r in self.of_readings if (r.measure, r.unit) == self.definition]
+        records = [r for r in self.of_readings if (r.measure, r.unit) == self.definition]
         seeds = {m.seed for m in self.parts}
-        return newest([r for r in alike if r.seed in seeds] or alike)
+        return newest([r for r in records if r.seed in seeds] or records)
 
     @cached_property
     def current(self) -> list[tuple[Record, Record | None]]:
         """Records of graph and manifest as they are, each with a result beside it that contradicts it."""
-        wanted, others = set(self.identities.values()), {r.identity: r for r in self.other_results}
-        known = newest(r for r in self.of_readings if r.identity in wanted and not r.assumed)
-        pairs = ((r, others.get(r.identity, r)) for r in known)
-        return [(_fuller(r, now), None) if now.result == r.result else (r, now) for r, now in pairs]
+        identities, by_identity = set(self.identities.values()), {r.identity: r for r in self.other_results}
+        records = newest(r for r in self.of_readings if r.identity in identities and not r.assumed)
+        pairs = ((r, by_identity.get(r.identity, r)) for r in records)
+        return [
+            (_complete_record(r, other), None) if other.result == r.result else (r, other)
+            for r, other in pairs
+        ]
 
     @cached_property
     def imported(self) -> list[Record]:
@@ -96,14 +99,14 @@ class Evidence:
         Those that follow the readings of the row come last, of which a table shows the last. Where the user
         chose a reading, those of runs that are known to follow it.
         """
-        chosen = self.departures.keys() - {reading for m in self.parts for reading in m.substitutes}
-        kept: dict[tuple, Record] = {}
+        chosen_readings = self.departures.keys() - {reading for m in self.parts for reading in m.substitutes}
+        by_identity: dict[tuple, Record] = {}
         for r in self.records:
             if r.origin and not r.assumed and self._scored_alike(r):
-                kept.pop(r.identity, None)
-                kept[r.identity] = r
-        runs = sorted(kept.values(), key=lambda r: not r.readings)
-        return [r for r in runs if all(r.readings.get(c) == self.departures[c] for c in chosen)]
+                by_identity.pop(r.identity, None)
+                by_identity[r.identity] = r
+        runs = sorted(by_identity.values(), key=lambda r: not r.readings)
+        return [r for r in runs if all(r.readings.get(c) == self.departures[c] for c in chosen_readings)]
 
     @cached_property
     def collections(self) -> tuple[str, ...]:
@@ -114,14 +117,14 @@ class Evidence:
         """Whether an imported run was scored as the cell is; by the same judgements, if they are here."""
         if not self.cell.column.dataset or (record.measure, record.unit) != self.definition:
             return False
-        made, machine = (*self.measurements, None)[0], self.plan.machine
-        now = import_of(self.cell, made, machine, {"sha256": record.origin["sha256"]})
-        if any(parent.fingerprint in machine.obstacles for parent in now.parts[0].parents()):
-            return scoring_settings(now).items() <= record.origin.items()
-        return record.fingerprint == now.fingerprint
+        measurement, machine = (*self.measurements, None)[0], self.plan.machine
+        scoring = import_of(self.cell, measurement, machine, {"sha256": record.origin["sha256"]})
+        if any(parent.fingerprint in machine.obstacles for parent in scoring.parts[0].parents()):
+            return scoring_settings(scoring).items() <= record.origin.items()
+        return record.fingerprint == scoring.fingerprint
 
 
-def _fuller(record: Record, other: Record) -> Record:
+def _complete_record(record: Record, other: Record) -> Record:
     """The record, with what another of the same scores says beside the result."""
     if not other.tells_more_than(record):
         return record
@@ -130,6 +133,6 @@ def _fuller(record: Record, other: Record) -> Record:
 
 def newest(records: Iterable[Record]) -> list[Record]:
     """The last record of every seed, in their order, the paper's own first; of one identity the last."""
-    last = {r.seed: (number, r) for number, r in enumerate(records)}
-    distinct = {r.identity: r for _, r in sorted(last.values(), key=lambda pair: pair[0])}
+    last_by_seed = {r.seed: (number, r) for number, r in enumerate(records)}
+    distinct = {r.identity: r for _, r in sorted(last_by_seed.values(), key=lambda pair: pair[0])}
     return sorted(distinct.values(), key=lambda r: (r.seed is not None, r.seed or 0))

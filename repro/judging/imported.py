@@ -62,29 +62,29 @@ class ImportedRun:
         }
 
 
-def imported_verdict(cell: Cell, record: Record, made: Iterable[Node]) -> Verdict:
+def imported_verdict(cell: Cell, record: Record, nodes: Iterable[Node]) -> Verdict:
     """Judge one imported run under the readings that it follows; ``why`` names it.
 
     Args:
-        made: how the cell's own recipe measures it, from which the tolerance follows; empty without a recipe.
+        nodes: by which the cell's own recipe measures it; the tolerance follows from them. Empty without one.
     """
-    width, modified = _tolerance(cell, list(made)), bool(record.readings)
-    judged = verdict(cell.printed, [record.measured], scale=SCALE, modified=modified, tolerance=width)
-    if judged.name == "modified":
-        chosen = ", ".join(f"{reading} is {choice}" for reading, choice in record.readings.items())
-        judged = replace(judged, why=f"it follows another reading than the row: {chosen}")
-    run = ImportedRun(record, judged)
+    width, modified = _tolerance(cell, list(nodes)), bool(record.readings)
+    judgement = verdict(cell.printed, [record.measured], scale=SCALE, modified=modified, tolerance=width)
+    if judgement.name == "modified":
+        choices = ", ".join(f"{reading} is {choice}" for reading, choice in record.readings.items())
+        judgement = replace(judgement, why=f"it follows another reading than the row: {choices}")
+    run = ImportedRun(record, judgement)
     made_by = ", ".join(filter(None, [record.origin.get("toolkit"), run.settings]))
-    named = f"{run.file} ({made_by})" if made_by else run.file
-    return replace(judged, why=f"run by others, {named}: {judged.why}")
+    name = f"{run.file} ({made_by})" if made_by else run.file
+    return replace(judgement, why=f"run by others, {name}: {judgement.why}")
 
 
-def _tolerance(cell: Cell, made: list[Node]) -> Tolerance | None:
+def _tolerance(cell: Cell, nodes: list[Node]) -> Tolerance | None:
     """The class that the row states, else the one of what its recipe makes; None where nothing says.
 
     Others encoded again what a recipe of ours would train.
     """
-    if cell.unit not in UNITS or not (cell.row.tolerance or made):
+    if cell.unit not in UNITS or not (cell.row.tolerance or nodes):
         return None
-    implied = implied_class(made).replace("retrained", "re-encoded")
-    return tolerance(cell.row.tolerance or implied, cell.column.measure, unit=cell.unit)
+    default_class = implied_class(nodes).replace("retrained", "re-encoded")
+    return tolerance(cell.row.tolerance or default_class, cell.column.measure, unit=cell.unit)

@@ -74,9 +74,9 @@ def _tau(
     """The tau of the means over seeds and the bounds of its interval."""
     import numpy as np
 
-    drawn = np.array([range(len(seeds)), *_draws(len(seeds))])  # (1 + D, S): the seeds themselves, then draws
+    draws = np.array([range(len(seeds)), *_draws(len(seeds))])  # (1 + D, S): the seeds themselves, then draws
     scores = [np.array([[size[m][seed] for m in methods] for seed in seeds]) for size in (one, other)]
-    taus = tau_b(*(of_size[drawn].mean(axis=1) for of_size in scores))  # (1 + D,)
+    taus = tau_b(*(array[draws].mean(axis=1) for array in scores))  # (1 + D,)
     if np.isnan(taus[0]):
         return None
     if len(seeds) < FEWEST_SEEDS:
@@ -89,11 +89,11 @@ def tau_b(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Kendall's tau-b of the rows of two arrays, (D, M) -> (D,); NaN where a row is all alike."""
     import numpy as np
 
-    above = np.triu_indices(one.shape[1], k=1)
-    signs = [np.sign(rows[:, above[0]] - rows[:, above[1]]) for rows in (one, other)]  # (D, M (M - 1) / 2)
-    untied = [np.count_nonzero(sign, axis=1) for sign in signs]
+    pairs = np.triu_indices(one.shape[1], k=1)
+    signs = [np.sign(rows[:, pairs[0]] - rows[:, pairs[1]]) for rows in (one, other)]  # (D, M (M - 1) / 2)
+    untied_counts = [np.count_nonzero(sign, axis=1) for sign in signs]
     with np.errstate(invalid="ignore"):
-        return (signs[0] * signs[1]).sum(axis=1) / np.sqrt(untied[0] * untied[1])
+        return (signs[0] * signs[1]).sum(axis=1) / np.sqrt(untied_counts[0] * untied_counts[1])
 
 
 def _draws(count: int) -> list[tuple[int, ...]]:

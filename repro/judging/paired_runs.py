@@ -24,7 +24,9 @@ def stored_paired_tests(
 ) -> dict[str, tuple[PairedTest, ...]]:
     """Cell -> the tests that the store holds, of scores as they are."""
     pairs = ((c, run, node) for c, run, node in _pairs(comparison, plan, store) if is_stored(node, store))
-    return _tests([(c, run, read_json(store.path(node) / "significance.json")) for c, run, node in pairs])
+    return _corrected_tests(
+        [(c, run, read_json(store.path(node) / "significance.json")) for c, run, node in pairs]
+    )
 
 
 def run_paired_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
@@ -36,7 +38,7 @@ def run_paired_tests(comparison: Comparison, plan: Plan, store: Store, progress:
             contents.append((c, run, compute_test(node, plan, store, progress, about=about)))
         except ReproError as error:
             comparison.untested.append(str(error))
-    comparison.paired.update(_tests(contents))
+    comparison.paired.update(_corrected_tests(contents))
 
 
 def _pairs(comparison: Comparison, plan: Plan, store: Store) -> Iterator[Pair]:
@@ -46,37 +48,39 @@ def _pairs(comparison: Comparison, plan: Plan, store: Store) -> Iterator[Pair]:
     """
     measurements: dict[str, Measurement] = {m.cell.id: m for m in reversed(plan.measurements)}
     for c in comparison.cells:
-        made = measurements.get(c.cell.id)
-        if made and c.records and c.current and _is_by_one_run(made, store):
+        measurement = measurements.get(c.cell.id)
+        if measurement and c.records and c.current and _is_by_one_run(measurement, store):
             for run in c.imported:
-                theirs = import_of(c.cell, made, plan.machine, {"sha256": run.record.origin["sha256"]}).runs[
-                    0
-                ]
-                if run.record.readings == c.records[0].readings and store.state(theirs) == "stored":
-                    yield c, run, _test(made, theirs)
+                their_run = import_of(
+                    c.cell, measurement, plan.machine, {"sha256": run.record.origin["sha256"]}
+                ).runs[0]
+                if run.record.readings == c.records[0].readings and store.state(their_run) == "stored":
+                    yield c, run, _test_node(measurement, their_run)
 
 
-def _is_by_one_run(made: Measurement, store: Store) -> bool:
+def _is_by_one_run(measurement: Measurement, store: Store) -> bool:
     """Whether one stored run, judged by documents, gives the cell."""
-    if len(made.parts) > 1 or made.parts[0].params.get("judgements") != "qrels":
+    if len(measurement.parts) > 1 or measurement.parts[0].params.get("judgements") != "qrels":
         return False
-    return store.state(made.runs[0]) == "stored"
+    return store.state(measurement.runs[0]) == "stored"
 
 
-def _test(made: Measurement, theirs: Node) -> Node:
-    part = made.parts[0]
+def _test_node(measurement: Measurement, their_run: Node) -> Node:
+    part = measurement.parts[0]
     rule = {"ignore_identical_ids": part.params["ignore_identical_ids"]}
-    inputs = {"runs": (made.runs[0], theirs), "qrels": part.inputs["qrels"]}
-    return Node("compare", {"measures": [made.measure], "names": list(NAMES), **rule}, inputs)
+    inputs = {"runs": (measurement.runs[0], their_run), "qrels": part.inputs["qrels"]}
+    return Node("compare", {"measures": [measurement.measure], "names": list(NAMES), **rule}, inputs)
 
 
-def _tests(contents: list[tuple[ComparedCell, ImportedRun, Mapping]]) -> dict[str, tuple[PairedTest, ...]]:
+def _corrected_tests(
+    contents: list[tuple[ComparedCell, ImportedRun, Mapping]],
+) -> dict[str, tuple[PairedTest, ...]]:
     """The tests of each cell, Holm's correction over those of one table and measure."""
     families: dict[tuple, list[tuple[str, PairedTest]]] = {}
     for c, run, content in contents:
         [(measure, table)] = content["measures"].items()
         family = (c.cell.paper.name, c.cell.table.id, c.cell.column.dataset, measure)
-        families.setdefault(family, []).append((c.cell.id, _paired(run, table)))
+        families.setdefault(family, []).append((c.cell.id, _paired_test(run, table)))
     tests: dict[str, tuple[PairedTest, ...]] = {}
     for family in families.values():
         for (cell, test), p in zip(family, holm([test.p for _, test in family]), strict=True):
@@ -84,8 +88,8 @@ def _tests(contents: list[tuple[ComparedCell, ImportedRun, Mapping]]) -> dict[st
     return tests
 
 
-def _paired(run: ImportedRun, table: Mapping) -> PairedTest:
-    """Ours (first) less theirs, before correction."""
+def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
+    """The test of our run, which is the first, less theirs, before correction."""
     ours = {key: table[key][0][1] for key in ("difference", "effect_size", "p", "permutation_p")}
     outcomes = {key: table[key][0][1] for key in ("wins", "ties", "losses")}
     interval = table["interval"][0][1]

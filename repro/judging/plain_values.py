@@ -12,12 +12,12 @@ RECORDED = {"fingerprint": None, "queries": None, "missing": None, "readings": {
 
 def cells_as_json(comparison: Comparison) -> list[dict]:
     """An object per cell: published and measured, tests between rows, effects, order of the rows."""
-    against = {key: (effects(cells), orders(cells)) for key, cells in comparison.by_table().items()}
+    by_table = {key: (effects(cells), orders(cells)) for key, cells in comparison.by_table().items()}
     return [
         cell_as_json(c)
         | {"tests": comparison.pairs(c)}
         | {"paired": [asdict(test) for test in comparison.paired.get(c.cell.id, ())]}
-        | _effects_and_order(c, *against[c.cell.paper.name, c.cell.table.id])
+        | _effects_and_order(c, *by_table[c.cell.paper.name, c.cell.table.id])
         for c in comparison.cells
     ]
 
@@ -25,7 +25,7 @@ def cells_as_json(comparison: Comparison) -> list[dict]:
 def cell_as_json(c: ComparedCell) -> dict:
     """The object that ``run``, ``compare`` and ``status`` print of a cell with ``--json``."""
     first, interval = c.records[0] if c.records else None, c.interval
-    recorded = {key: getattr(first, key, otherwise) for key, otherwise in RECORDED.items()}
+    facts = {key: getattr(first, key, default) for key, default in RECORDED.items()}
     return {
         "id": c.cell.id,
         **_place(c),
@@ -41,7 +41,7 @@ def cell_as_json(c: ComparedCell) -> dict:
         "scale": c.scale,
         "collections": list(c.measured_on),
         "seeds": [r.seed for r in c.records],
-        **recorded,
+        **facts,
         "fingerprints": [r.fingerprint for r in c.records],
         "current": c.current,
         "imported": [run.as_json() for run in c.imported],
@@ -55,8 +55,8 @@ def cell_as_row(c: ComparedCell) -> dict:
 
     Of several runs by others the last, and of reports the closest in kind, as tables show them.
     """
-    interval, last = c.interval, c.imported[-1] if c.imported else None
-    by_others = last.verdict.name if last else None
+    interval, last_run = c.interval, c.imported[-1] if c.imported else None
+    imported_verdict = last_run.verdict.name if last_run else None
     return {
         "cell": c.cell.id,
         **_place(c),
@@ -75,26 +75,26 @@ def cell_as_row(c: ComparedCell) -> dict:
         "verdict": c.verdict.name,
         "why": c.verdict.why,
         "current": c.current,
-        "imported": getattr(last, "measured", None),
-        "imported_by": getattr(last, "maker", None),
-        "imported_verdict": by_others,
-        **_reported(c.reported),
+        "imported": getattr(last_run, "measured", None),
+        "imported_by": getattr(last_run, "maker", None),
+        "imported_verdict": imported_verdict,
+        **_reported_values(c.reported),
     }
 
 
-def _reported(others: ReportedValues | None) -> dict:
+def _reported_values(reported: ReportedValues | None) -> dict:
     """The closest of the reports on a cell, how many there are, and their span."""
-    near = others.closest if others else None
-    least, most = map(float, others.span) if others else (None, None)
+    closest = reported.closest if reported else None
+    least, most = map(float, reported.span) if reported else (None, None)
     return {
-        "reported": float(near.value) if near else None,
-        "reports": len(others.reports) if others else 0,
+        "reported": float(closest.value) if closest else None,
+        "reports": len(reported.reports) if reported else 0,
         "reported_least": least,
         "reported_most": most,
-        "reported_how": near.report.how.start if near else None,
-        "reported_match": near.report.match if near else None,
-        "reported_by": near.source.name if near else None,
-        "reported_at": near.source.address if near else None,
+        "reported_how": closest.report.how.start if closest else None,
+        "reported_match": closest.report.match if closest else None,
+        "reported_by": closest.source.name if closest else None,
+        "reported_at": closest.source.address if closest else None,
     }
 
 

@@ -48,5 +48,5 @@ def query_interval(records: Sequence[Record]) -> QueryInterval | None:
     if not records or None in deviations or records[0].queries < 2:
         return None
     queries, mean = records[0].queries, fmean(r.measured for r in records)
-    half = quantile(queries - 1, (1 + CONFIDENCE) / 2) * fmean(deviations) / sqrt(queries)
-    return QueryInterval(mean - half, mean + half, queries)
+    half_width = quantile(queries - 1, (1 + CONFIDENCE) / 2) * fmean(deviations) / sqrt(queries)
+    return QueryInterval(mean - half_width, mean + half_width, queries)

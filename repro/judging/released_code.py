@@ -30,7 +30,7 @@ class Certificate:
 
     @property
     def key(self) -> str:
-        """Its name: that of the numbers, or of the part without any."""
+        """The name of the certificate: that of the numbers, or of the part without any."""
         return self.oracle or self.part.replace(" ", "-")
 
     def as_json(self) -> dict:
@@ -43,15 +43,15 @@ def certificates(nodes: Iterable[Node]) -> list[Certificate]:
 
     A training is equal to released code under the options that the code has; under others it says so.
     """
-    nodes, speaking_of = list(nodes), _oracle_names()
-    speaking = {name for node in nodes for name in speaking_of(node)}
-    known = {name: oracle for name, oracle in oracles().items() if name in speaking}
-    made = [_certificate(name, oracle) for name, oracle in known.items()]
+    nodes, oracle_names = list(nodes), _oracle_names()
+    names = {name for node in nodes for name in oracle_names(node)}
+    by_name = {name: oracle for name, oracle in oracles().items() if name in names}
+    items = [_certificate(name, oracle) for name, oracle in by_name.items()]
     trainings = {(n.stage, n.params["objective"]["name"]): n for n in nodes if n.stage in TRAININGS}
     for (stage, objective), node in trainings.items():
-        says = _without_code(objective, node, known.values())
-        made += [Certificate(f"{TRAININGS[stage]} by {objective}", says)] if says else []
-    return made
+        reason = _why_unequal(objective, node, by_name.values())
+        items += [Certificate(f"{TRAININGS[stage]} by {objective}", reason)] if reason else []
+    return items
 
 
 @kept_with_papers
@@ -59,36 +59,36 @@ def _oracle_names() -> Callable[[Node], tuple[str, ...]]:
     """A function that names the oracles which speak of a node; many cells ask about the same one."""
     by_stage: dict[str, dict[str, Oracle]] = {}
     for name, oracle in oracles().items():
-        for concerned in oracle.nodes:
-            by_stage.setdefault(concerned.stage, {})[name] = oracle
+        for description in oracle.nodes:
+            by_stage.setdefault(description.stage, {})[name] = oracle
 
     @once_a_node
-    def of(node: Node) -> tuple[str, ...]:
-        of_stage = by_stage.get(node.stage, {})
-        return tuple(name for name, oracle in of_stage.items() if oracle.takes_in(node))
+    def names(node: Node) -> tuple[str, ...]:
+        stage_oracles = by_stage.get(node.stage, {})
+        return tuple(name for name, oracle in stage_oracles.items() if oracle.takes_in(node))
 
-    return of
+    return names
 
 
 def by_code(certified: Iterable[Certificate]) -> dict[str, list[Certificate]]:
     """``equal to CODE to DIFFERENCE`` -> what is equal to it, the largest difference over all of that."""
-    of_code: dict[str, list[Certificate]] = {}
+    items_by_code: dict[str, list[Certificate]] = {}
     for item in certified:
         if item.code:
-            of_code.setdefault(item.code, []).append(item)
-    said = {}
-    for code, items in of_code.items():
+            items_by_code.setdefault(item.code, []).append(item)
+    by_phrase = {}
+    for code, items in items_by_code.items():
         differences = [item.difference for item in items if item.difference is not None]
-        to = f" to {max(differences):.1e}" if differences else ""
-        said[f"equal to {code}{to}"] = items
-    return said
+        precision = f" to {max(differences):.1e}" if differences else ""
+        by_phrase[f"equal to {code}{precision}"] = items
+    return by_phrase
 
 
 def in_short(certified: Sequence[Certificate]) -> list[str]:
     """A line for each released code, with all that is equal to it, then those without any."""
     lines = [
-        f"{equal}: {', '.join(item.part.partition(':')[0] for item in items)}"
-        for equal, items in by_code(certified).items()
+        f"{phrase}: {', '.join(item.part.partition(':')[0] for item in items)}"
+        for phrase, items in by_code(certified).items()
     ]
     return lines + [f"{item.part}: {item.says}" for item in certified if not item.code]
 
@@ -99,9 +99,9 @@ def _certificate(name: str, oracle: Oracle) -> Certificate:
     return Certificate(oracle.objective, oracle.verdict, name, str(oracle.code), largest)
 
 
-def _without_code(objective: str, node: Node, known: Iterable[Oracle]) -> str:
+def _why_unequal(objective: str, node: Node, candidates: Iterable[Oracle]) -> str:
     """Why a training is not equal to released code; empty where it is."""
-    if any(oracle.takes_in(node) and oracle.is_about(objective) for oracle in known):
+    if any(oracle.takes_in(node) and oracle.is_about(objective) for oracle in candidates):
         return ""
     if objective in unreleased_objectives():
         return f"nothing was released: {unreleased_objectives()[objective].because}"

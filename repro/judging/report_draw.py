@@ -16,24 +16,24 @@ class DrawnReport:
 
     def as_json(self) -> dict:
         """The place, and the value that has to be found there, as plain values."""
-        stated = self.report.model_dump(mode="json", exclude={"source"})
+        facts = self.report.model_dump(mode="json", exclude={"source"})
         place = {"who": self.source.who, "name": self.source.name, "place": self.source.place}
-        return stated | place | {"address": self.source.address}
+        return facts | place | {"address": self.source.address}
 
 
-def draw_reports(known: Iterable[CellReport], count: int, seed: int) -> list[DrawnReport]:
+def draw_reports(cell_reports: Iterable[CellReport], count: int, seed: int) -> list[DrawnReport]:
     """Some of the reports, of the same chance whether on one cell or on many; all where there are no more.
 
     The order is that of digests of seed, place, cells, value and measure. So a draw does not depend on the
     order of files or on a generator of numbers; a note that is mended leaves it as it is, and a report that
     is added changes it only where that is drawn itself.
     """
-    every = {DrawnReport(made.report, made.source) for made in known}
-    return sorted(every, key=lambda one: _digest(one, seed))[:count]
+    candidates = {DrawnReport(cell_report.report, cell_report.source) for cell_report in cell_reports}
+    return sorted(candidates, key=lambda candidate: _digest(candidate, seed))[:count]
 
 
-def _digest(one: DrawnReport, seed: int) -> bytes:
-    stated, source = one.report, one.source
-    names = (source.address, source.date, source.table, *stated.cells)
-    text = "\n".join([str(seed), *names, stated.value, stated.measure, stated.at])
+def _digest(candidate: DrawnReport, seed: int) -> bytes:
+    report, source = candidate.report, candidate.source
+    names = (source.address, source.date, source.table, *report.cells)
+    text = "\n".join([str(seed), *names, report.value, report.measure, report.at])
     return hashlib.sha256(text.encode()).digest()

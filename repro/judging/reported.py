@@ -53,8 +53,8 @@ class ReportedValues:
 
     def __str__(self) -> str:
         count = f"{len(self.reports)} report{'s' if len(self.reports) > 1 else ''}"
-        near, how = self.closest, HOW[self.closest.report.how.start]
-        nearest = f"closest in kind {self.shown} ({near.source.name}, {how}; {near.source.place})"
+        closest, making = self.closest, HOW[self.closest.report.how.start]
+        nearest = f"closest in kind {self.shown} ({closest.source.name}, {making}; {closest.source.place})"
         return f"{count}, {self.between}; {nearest}"
 
     def as_json(self) -> list[dict]:
@@ -62,14 +62,14 @@ class ReportedValues:
         return [report_as_json(report) for report in self.reports]
 
 
-def in_a_line(made: CellReport) -> str:
+def in_a_line(cell_report: CellReport) -> str:
     """One report in a line: the value, whose it is, how it was made, how sure the match is, and where."""
-    stated, source = made.report, made.source
-    where = f"{source.place}{f', {stated.at}' if stated.at else ''}"
-    told = [f"{made.value:f} {source.name} ({source.who}): {HOW[stated.how.start]}"]
-    told += [f"differs: {', '.join(stated.how.differs)}"] if stated.how.differs else []
-    told += [f"match {stated.match}", where, *filter(None, [stated.note])]
-    return "; ".join(told)
+    report, source = cell_report.report, cell_report.source
+    place = f"{source.place}{f', {report.at}' if report.at else ''}"
+    parts = [f"{cell_report.value:f} {source.name} ({source.who}): {HOW[report.how.start]}"]
+    parts += [f"differs: {', '.join(report.how.differs)}"] if report.how.differs else []
+    parts += [f"match {report.match}", place, *filter(None, [report.note])]
+    return "; ".join(parts)
 
 
 def rounded_report(value: Decimal, cell: Cell) -> str:
@@ -78,46 +78,46 @@ def rounded_report(value: Decimal, cell: Cell) -> str:
     return f"{value if decimals_of(value) <= most else half_up(value, most):f}"
 
 
-def report_as_json(made: CellReport) -> dict:
+def report_as_json(cell_report: CellReport) -> dict:
     """One report as plain values."""
-    stated, source = made.report, made.source
+    report, source = cell_report.report, cell_report.source
     return {
-        "value": float(made.value),
-        "stated": stated.value,
-        "measure": stated.measure,
-        "dataset": stated.dataset,
-        "difference": float(made.difference),
-        "equal": made.equals_published,
-        "match": stated.match,
+        "value": float(cell_report.value),
+        "stated": report.value,
+        "measure": report.measure,
+        "dataset": report.dataset,
+        "difference": float(cell_report.difference),
+        "equal": cell_report.equals_published,
+        "match": report.match,
         "who": source.who,
         "name": source.name,
-        "how": stated.how.model_dump(),
+        "how": report.how.model_dump(),
         "place": source.place,
-        "at": stated.at,
+        "at": report.at,
         "address": source.address,
-        "note": stated.note,
+        "note": report.note,
     }
 
 
 def reported_values(cell: Cell) -> ReportedValues | None:
     """Sum up others' reports on a cell; None where there is none. Raises ManifestError for a bad file."""
-    known = sorted(reports().get(cell.id, ()), key=_kind)
-    by_kind = (_median_first(alike) for _, alike in groupby(known, key=_kind))
-    return ReportedValues(cell, tuple(made for alike in by_kind for made in alike)) if known else None
+    entries = sorted(reports().get(cell.id, ()), key=_kind)
+    groups = (_median_first(group) for _, group in groupby(entries, key=_kind))
+    return ReportedValues(cell, tuple(report for group in groups for report in group)) if entries else None
 
 
-def _kind(made: CellReport) -> tuple:
-    stated = made.report
-    return MATCHES.index(stated.match), STARTS.index(stated.how.start)
+def _kind(cell_report: CellReport) -> tuple:
+    report = cell_report.report
+    return MATCHES.index(report.match), STARTS.index(report.how.start)
 
 
-def _median_first(alike: Iterable[CellReport]) -> list[CellReport]:
+def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
     """Reports of one kind from the least to the greatest, the median one before all.
 
     Of an even number it is that of the two in the middle which lies further from the published number, the
     lesser where both lie as far, so that no choice favours the paper.
     """
-    ordered = sorted(alike, key=lambda made: made.value)
+    ordered = sorted(group, key=lambda report: report.value)
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
-    median = max(middle, key=lambda made: abs(made.difference))
-    return [median, *(made for made in ordered if made is not median)]
+    median = max(middle, key=lambda report: abs(report.difference))
+    return [median, *(report for report in ordered if report is not median)]

@@ -31,18 +31,18 @@ def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
             rows.setdefault(key, {}).setdefault(m.cell.row.id, {}).setdefault(m.seed, m.groups[0])
             measures.setdefault(key, set()).add(m.measure)
     nodes = {
-        key: _test(_of_one_seed(of_rows), sorted(measures[key]))
-        for key, of_rows in rows.items()
-        if len(of_rows) > 1
+        key: _test_node(_evaluations_at_shared_seed(table_rows), sorted(measures[key]))
+        for key, table_rows in rows.items()
+        if len(table_rows) > 1
     }
     return {key: node for key, node in nodes.items() if node.params["measures"]}
 
 
-def _of_one_seed(rows: Mapping[str, _BySeed]) -> dict[str, tuple[Node, ...]]:
+def _evaluations_at_shared_seed(rows: Mapping[str, _BySeed]) -> dict[str, tuple[Node, ...]]:
     """The evaluations of each row at the seed that most rows have; of equally many the first."""
     seeds = [seed for by_seed in rows.values() for seed in by_seed]
-    shared = max(seeds, key=seeds.count)
-    return {row: by_seed.get(shared, next(iter(by_seed.values()))) for row, by_seed in rows.items()}
+    shared_seed = max(seeds, key=seeds.count)
+    return {row: by_seed.get(shared_seed, next(iter(by_seed.values()))) for row, by_seed in rows.items()}
 
 
 def _is_testable(m: Measurement) -> bool:
@@ -54,20 +54,20 @@ def _is_testable(m: Measurement) -> bool:
 def _has_its_scores(m: Measurement, plan: Plan, store: Store) -> bool:
     if any(plan.states[p.fingerprint] != "stored" for p in m.groups[0]):
         return False
-    return _by_scores(m.groups[0]) or store.state(m.runs[0]) == "stored"
+    return _is_by_scores(m.groups[0]) or store.state(m.runs[0]) == "stored"
 
 
-def _by_scores(parts: tuple[Node, ...]) -> bool:
+def _is_by_scores(parts: tuple[Node, ...]) -> bool:
     return len(parts) > 1 or parts[0].params["judgements"] != "qrels"
 
 
-def _test(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Node:
-    every = [part for parts in rows.values() for part in parts]
-    if any(map(_by_scores, rows.values())):
-        scored = [m for m in measures if all(m in part.params["measures"] for part in every)]
-        return Node("compare", {"measures": scored, "names": list(rows)}, {"scores": tuple(every)})
-    rule = {"ignore_identical_ids": every[0].params["ignore_identical_ids"]}
-    inputs = {"runs": tuple(part.inputs["run"] for part in every), "qrels": every[0].inputs["qrels"]}
+def _test_node(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Node:
+    nodes = [part for parts in rows.values() for part in parts]
+    if any(map(_is_by_scores, rows.values())):
+        shared_measures = [m for m in measures if all(m in part.params["measures"] for part in nodes)]
+        return Node("compare", {"measures": shared_measures, "names": list(rows)}, {"scores": tuple(nodes)})
+    rule = {"ignore_identical_ids": nodes[0].params["ignore_identical_ids"]}
+    inputs = {"runs": tuple(part.inputs["run"] for part in nodes), "qrels": nodes[0].inputs["qrels"]}
     return Node("compare", {"measures": measures, "names": list(rows), **rule}, inputs)
 
 
@@ -81,15 +81,15 @@ def is_stored(node: Node, store: Store) -> bool:
     """Whether a test is stored, and what it was made of was not made again since and came out otherwise."""
     if store.state(node) != "stored":
         return False
-    known = store.record(node)["facts"].get("inputs", {})
-    return store.contents(node.parents()).items() <= known.items()
+    stored_contents = store.record(node)["facts"].get("inputs", {})
+    return store.contents(node.parents()).items() <= stored_contents.items()
 
 
 def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
     """Add the tests between rows to ``comparison``, computing those not stored yet; what fails is noted."""
     for key, node in tests(plan, store).items():
         try:
-            comparison.tests[key] = compute_test(node, plan, store, progress, about=_about(node, key))
+            comparison.tests[key] = compute_test(node, plan, store, progress, about=_test_in_words(node, key))
         except ReproError as error:
             comparison.untested.append(str(error))
 
@@ -99,16 +99,16 @@ def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, ab
     if not is_stored(node, store):
         if store.state(node) == "stored":
             store.discard(node)
-        began = time.monotonic()
+        start = time.monotonic()
         with progress.showing():
             progress.begins(about)
             outcome = ensure([node], store, progress, machine=plan.machine, quiet=True)
-            progress.ends(about, span(time.monotonic() - began) if outcome.run else "failed")
+            progress.ends(about, span(time.monotonic() - start) if outcome.run else "failed")
         outcome.raise_first()
     return read_json(store.path(node) / "significance.json")
 
 
-def _about(node: Node, key: tuple[str, str, str]) -> str:
+def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
     """A test in words, with the data that its rows are judged on, a stand-in by its own name."""
-    judged = ", ".join(collections(node))
-    return f"{key[0]}/{key[1]}: comparing {len(node.params['names'])} rows on {judged}"
+    data = ", ".join(collections(node))
+    return f"{key[0]}/{key[1]}: comparing {len(node.params['names'])} rows on {data}"

@@ -73,8 +73,8 @@ def method_trends(runs: Sequence[Run], reference: str, larger: Size) -> list[Met
 def _differences(runs: Sequence[Run], method: str, reference: str) -> list[tuple[Size, float]]:
     """Size and difference of every run of a method to the reference's of the same size and seed."""
     base = {(run.size, run.seed): run.score for run in runs if run.method == reference}
-    own = (run for run in runs if run.method == method and (run.size, run.seed) in base)
-    return [(run.size, run.score - base[run.size, run.seed]) for run in own]
+    method_runs = (run for run in runs if run.method == method and (run.size, run.seed) in base)
+    return [(run.size, run.score - base[run.size, run.seed]) for run in method_runs]
 
 
 def _trend(method: str, differences: Sequence[tuple[Size, float]], larger: Size) -> MethodTrend | None:
@@ -86,15 +86,17 @@ def _trend(method: str, differences: Sequence[tuple[Size, float]], larger: Size)
     if freedom < 1 or np.linalg.matrix_rank(design) < 3:
         return None
     values = np.array([value for _, value in differences])
-    fitted, *_ = np.linalg.lstsq(design, values)
-    deviation = float(np.linalg.norm(values - design @ fitted)) / sqrt(freedom)
+    coefficients, *_ = np.linalg.lstsq(design, values)
+    deviation = float(np.linalg.norm(values - design @ coefficients)) / sqrt(freedom)
     unscaled = np.linalg.inv(design.T @ design)  # times the variance: that of the coefficients
     quantile = float(t.ppf((1 + CONFIDENCE) / 2, freedom))
     # `larger` is the origin, so that the constant is the plane's value there; a run has a variance besides
     spreads = np.sqrt(np.diag(unscaled + np.diag([1.0, 0.0, 0.0]))) * deviation * quantile
-    bounds = np.column_stack([fitted, fitted - spreads, fitted + spreads]).tolist()
-    there, *doublings = (Interval(*each) for each in bounds)
-    return MethodTrend(method, _means(differences), tuple(doublings), there, len(design), deviation, freedom)
+    bounds = np.column_stack([coefficients, coefficients - spreads, coefficients + spreads]).tolist()
+    constant, *doublings = (Interval(*row) for row in bounds)
+    return MethodTrend(
+        method, _means(differences), tuple(doublings), constant, len(design), deviation, freedom
+    )
 
 
 def _means(differences: Sequence[tuple[Size, float]]) -> dict[Size, float]:

@@ -13,11 +13,11 @@ def standings(cell: Cell, workspace: Workspace) -> list[ComparedCell]:
 
     Raises what ``compare`` raises.
     """
-    stands = []
+    compared_cells = []
     for name, scale in known_scales().items():
-        recorded = any(r.cell == cell.id for r in workspace.results.read(name, cell.paper.name))
-        if recorded or scale.compares_with_paper:
-            chosen = plan([cell], scale=scale, machine=workspace.machine)
-            chosen.look(workspace.store)
-            stands += compare(chosen, workspace.results, store=workspace.store).cells
-    return stands
+        is_recorded = any(r.cell == cell.id for r in workspace.results.read(name, cell.paper.name))
+        if is_recorded or scale.compares_with_paper:
+            cell_plan = plan([cell], scale=scale, machine=workspace.machine)
+            cell_plan.look(workspace.store)
+            compared_cells += compare(cell_plan, workspace.results, store=workspace.store).cells
+    return compared_cells

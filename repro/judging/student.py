@@ -11,12 +11,12 @@ EXPANDED_FROM = 250  # degrees of freedom: the first term that is left out is be
 @cache
 def quantile(freedom: int, probability: float) -> float:
     """The t with so many degrees of freedom that has ``probability``, which is over 1/2, below it."""
-    found = _expansion(freedom, NormalDist().inv_cdf(probability))
-    step = 0.0 if freedom >= EXPANDED_FROM else found
-    while abs(step) > 1e-9 * found:  # of Newton's; the next one would be its square
-        step = (_within(freedom, found) - (2 * probability - 1)) / (2 * _density(freedom, found))
-        found -= step
-    return found
+    t = _expansion(freedom, NormalDist().inv_cdf(probability))
+    step = 0.0 if freedom >= EXPANDED_FROM else t
+    while abs(step) > 1e-9 * t:  # of Newton's; the next one would be its square
+        step = (_central_probability(freedom, t) - (2 * probability - 1)) / (2 * _density(freedom, t))
+        t -= step
+    return t
 
 
 def _expansion(freedom: int, normal: float) -> float:
@@ -32,7 +32,7 @@ def _expansion(freedom: int, normal: float) -> float:
     return normal * (1 + sum(term / freedom**power for power, term in enumerate(terms, start=1)))
 
 
-def _within(freedom: int, t: float) -> float:
+def _central_probability(freedom: int, t: float) -> float:
     """The probability between -t and t by its finite series (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
     odd = freedom % 2
     with localcontext() as digits:

@@ -20,7 +20,7 @@ from repro.store.results import Record, Results
 
 Scores = Mapping[str, Mapping[str, OfSeeds]]  # column -> row -> seed -> query -> score
 _SIDES = {"above": "below", "below": "above"}
-_TURNED = _SIDES | {f"slightly {side}": f"slightly {other}" for side, other in _SIDES.items()}
+_REVERSED_VERDICTS = _SIDES | {f"slightly {side}": f"slightly {other}" for side, other in _SIDES.items()}
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ class Study:
     @cached_property
     def preliminary(self) -> str:
         """How many of the planned seeds all measured rows have; empty where it is all of them."""
-        planned, seeds = self.plan.seeds, [set(e.seeds) - {None} for e in self.entries.values()]
-        common = set(planned).intersection(*filter(None, seeds)) if any(seeds) else set()
-        if len(common) == len(planned) or not self.entries:
+        planned_seeds, seeds = self.plan.seeds, [set(e.seeds) - {None} for e in self.entries.values()]
+        common_seeds = set(planned_seeds).intersection(*filter(None, seeds)) if any(seeds) else set()
+        if len(common_seeds) == len(planned_seeds) or not self.entries:
             return ""
-        return f"preliminary: {len(common)} of {len(planned)} planned seeds"
+        return f"preliminary: {len(common_seeds)} of {len(planned_seeds)} planned seeds"
 
     @cached_property
     def seeds_of_rows(self) -> dict[str, int]:
@@ -119,11 +119,11 @@ class Study:
         c = self.contrast(row, against, column)
         if c is None:
             return ""
-        return c.verdict if c.row == row else _TURNED.get(c.verdict, c.verdict)
+        return c.verdict if c.row == row else _REVERSED_VERDICTS.get(c.verdict, c.verdict)
 
     def to_floor(self, column: str, standing: str) -> list[str]:
         """The compared rows of a column that stand so to the row ``floor``."""
-        return [row for row, how in self.standing.get(column, {}).items() if how == standing]
+        return [row for row, place in self.standing.get(column, {}).items() if place == standing]
 
     def base(self, row: str) -> str | None:
         """The row that the table compares a row with; None where it is compared with none."""
@@ -132,8 +132,8 @@ class Study:
     @cached_property
     def seeds(self) -> list[int | None]:
         """The seeds with which something is measured; of trained rows, if there are any."""
-        trained = [entry for (row, _), entry in self.entries.items() if row not in self.untrained]
-        return sorted({seed for e in trained or self.entries.values() for seed in e.seeds}, key=str)
+        trained_entries = [entry for (row, _), entry in self.entries.items() if row not in self.untrained]
+        return sorted({seed for e in trained_entries or self.entries.values() for seed in e.seeds}, key=str)
 
 
 def study_of(
@@ -153,40 +153,42 @@ def study_of(
 
     Raises ManifestError where the plan of analysis is broken, DataError where that file is.
     """
-    own = plan.of_table(source.name, table.id)
+    table_plan = plan.of_table(source.name, table.id)
     files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()
-    known = StudyEvidence(store, files)
+    evidence = StudyEvidence(store, files)
     return judged(
         table,
         source.analysis,
-        known_scores(own, known),
-        costs=costs(own, known),
-        hours=row_hours(own, known),
-        total_hours=total_hours(own, known),
-        untrained=untrained_rows(own),
-        commits=_commits(own, records),
+        known_scores(table_plan, evidence),
+        costs=costs(table_plan, evidence),
+        hours=row_hours(table_plan, evidence),
+        total_hours=total_hours(table_plan, evidence),
+        untrained=untrained_rows(table_plan),
+        commits=_commits(table_plan, records),
     )
 
 
 def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
     """The study of a table, from scores of queries; ``facts`` are what else it holds."""
-    own, level = analysis.of(table), analysis.level
+    table_analysis, level = analysis.of(table), analysis.level
     columns = {
-        c.id: {row: _planned(seeds, analysis) for row, seeds in scores[c.id].items()}
+        c.id: {row: _planned_seeds(seeds, analysis) for row, seeds in scores[c.id].items()}
         for c in table.columns
         if c.id in scores
     }
-    compared = tuple(contrasts(own, columns, level=level))
-    floor = {column: floor_standings(own, rows, level=level) for column, rows in columns.items()}
-    return Study(table, own, entries(columns), compared, floor, plan=analysis, **facts)
+    comparisons = tuple(contrasts(table_analysis, columns, level=level))
+    standings = {
+        column: floor_standings(table_analysis, rows, level=level) for column, rows in columns.items()
+    }
+    return Study(table, table_analysis, entries(columns), comparisons, standings, plan=analysis, **facts)
 
 
-def _planned(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
+def _planned_seeds(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
     """The scores of the planned seeds; of those that there are where none of them was planned."""
     return {seed: scores for seed, scores in seeds.items() if seed in analysis.seeds} or seeds
 
 
-def known_scores(plan: Plan, known: StudyEvidence) -> Scores:
+def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
     """The scores of queries that are known; the rest is left out.
 
     Args:
@@ -194,7 +196,7 @@ def known_scores(plan: Plan, known: StudyEvidence) -> Scores:
     """
     scores: dict[str, dict[str, dict[int | None, dict[str, float]]]] = {}
     for m in plan.measurements:
-        content = known.scores(m.parts[0]) if len(m.parts) == 1 else None
+        content = evidence.scores(m.parts[0]) if len(m.parts) == 1 else None
         if content is not None:
             by_query = dict(zip(content["queries"], content["measures"][m.measure], strict=True))
             scores.setdefault(m.cell.column.id, {}).setdefault(m.cell.row.id, {})[m.seed] = by_query
@@ -208,12 +210,12 @@ def entries(scores: Scores) -> dict[tuple[str, str], Entry]:
 
 def _entry(seeds: OfSeeds) -> Entry:
     queries = sorted(next(iter(seeds.values())))
-    means = {seed: statistics.fmean(of_seed.values()) for seed, of_seed in seeds.items()}
-    return Entry(means, estimate([[of_seed[q] for of_seed in seeds.values()] for q in queries]))
+    means = {seed: statistics.fmean(scores.values()) for seed, scores in seeds.items()}
+    return Entry(means, estimate([[scores[q] for scores in seeds.values()] for q in queries]))
 
 
 def _commits(plan: Plan, records: Iterable[Record]) -> list[str]:
     """The commits with which the plan's measurements as they are now were recorded."""
-    wanted = {(m.cell.id, *m.identity) for m in plan.measurements}
-    made = sorted((r for r in records if (r.cell, *r.identity) in wanted), key=lambda r: r.recorded)
-    return list(dict.fromkeys(c for r in made if (c := r.environment.get("commit"))))
+    identities = {(m.cell.id, *m.identity) for m in plan.measurements}
+    matches = sorted((r for r in records if (r.cell, *r.identity) in identities), key=lambda r: r.recorded)
+    return list(dict.fromkeys(c for r in matches if (c := r.environment.get("commit"))))

@@ -81,27 +81,27 @@ def answers_in(workspace: Workspace, pointers: Iterable[str]) -> dict[str, list[
     return answers(pointers, StudyRecords(workspace.results, workspace.store, workspace.machine))
 
 
-def answers(pointers: Iterable[str], measured: StudyRecords) -> dict[str, list[Answer]]:
+def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[Answer]]:
     """Pointer -> an answer for every scale at which both of its rows were measured; none of what is outdated.
 
     Scales on the embedded collection, which shows that all runs and nothing else, are left out. Nothing is
     run. Raises UsageError for a row that there is not.
     """
-    made: dict[str, list[Answer]] = {text: [] for text in pointers}
-    wanted = {text: study_pointer(text) for text in made}
-    for pointer in wanted.values():
+    by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
+    parsed_pointers = {text: study_pointer(text) for text in by_pointer}
+    for pointer in parsed_pointers.values():
         check_pointer(pointer)
-    of_tables = sorted(wanted.items(), key=lambda item: (item[1].study, item[1].table))
-    for (study, table), group in groupby(of_tables, key=lambda item: (item[1].study, item[1].table)):
+    sorted_items = sorted(parsed_pointers.items(), key=lambda item: (item[1].study, item[1].table))
+    for (study, table), group in groupby(sorted_items, key=lambda item: (item[1].study, item[1].table)):
         source = paper(study)
-        for text, answer in _of_table(source, table_of(source, table), dict(group), measured):
-            made[text].append(answer)
-    return made
+        for text, answer in _table_answers(source, table_of(source, table), dict(group), evidence):
+            by_pointer[text].append(answer)
+    return by_pointer
 
 
 def pointers_of(source: Paper) -> list[str]:
     """Every pointer of a paper's readings and claims."""
-    return [text for stated in (*source.readings.values(), *source.claims.values()) for text in stated.study]
+    return [text for item in (*source.readings.values(), *source.claims.values()) for text in item.study]
 
 
 def check_pointer(pointer: StudyPointer) -> None:
@@ -117,13 +117,13 @@ def tested_answer(study: Study, pointer: StudyPointer, column: Column, *, scale:
     if contrast is None or contrast.difference is None:
         return None
     turn = 1 if contrast.row == pointer.row else -1
-    found, verdict = contrast.difference, study.verdict(pointer.row, pointer.other, column.id)
-    low, high = sorted(100 * turn * end for end in found.interval())
+    difference, verdict = contrast.difference, study.verdict(pointer.row, pointer.other, column.id)
+    low, high = sorted(100 * turn * end for end in difference.interval())
     side = verdict.removeprefix("slightly ")
-    told_apart = side in _ORDERS and pointer.stated in _ORDERS
+    is_told_apart = side in _ORDERS and pointer.stated in _ORDERS
     facts = {"low": low, "high": high, "verdict": verdict, "preliminary": study.preliminary}
-    facts["as_stated"] = side == pointer.stated if told_apart else None
-    return Answer(scale, column.label, found.seeds, 100 * turn * found.mean, **facts)
+    facts["as_stated"] = side == pointer.stated if is_told_apart else None
+    return Answer(scale, column.label, difference.seeds, 100 * turn * difference.mean, **facts)
 
 
 def of_means(
@@ -135,11 +135,11 @@ def of_means(
     scale: str,
 ) -> Answer | None:
     """The answer by what records hold, seed by seed, without an interval; None if they share no seed."""
-    if not (common := ours.keys() & theirs.keys()):
+    if not (common_seeds := ours.keys() & theirs.keys()):
         return None
     points = 1 if unit == "percent" else 100
-    difference = points * fmean(ours[seed] - theirs[seed] for seed in common)
-    return Answer(scale, column.label, len(common), difference)
+    difference = points * fmean(ours[seed] - theirs[seed] for seed in common_seeds)
+    return Answer(scale, column.label, len(common_seeds), difference)
 
 
 def primary_column(source: Paper, table: Table) -> Column:
@@ -158,46 +158,50 @@ def as_json(answered: Mapping[str, Sequence[Answer]], pointers: Iterable[str]) -
     return [{"comparison": text, "measured": [asdict(a) for a in answered[text]]} for text in pointers]
 
 
-def _of_table(
-    source: Paper, table: Table, wanted: Mapping[str, StudyPointer], measured: StudyRecords
+def _table_answers(
+    source: Paper, table: Table, pointers: Mapping[str, StudyPointer], evidence: StudyRecords
 ) -> Iterator[tuple[str, Answer]]:
     column = primary_column(source, table)
-    for name in sorted(measured.results.scales("records") & known_scales().keys()):
+    for name in sorted(evidence.results.scales("records") & known_scales().keys()):
         scale = known_scales()[name]
         if dataset(scale.dataset(column.dataset)).source == "embedded":
             continue
-        prefix, end = f"{source.name}/{table.id}/", f"/{column.id}"
-        own = [r for r in measured.results.read(name, source.name) if r.cell.startswith(prefix)]
-        recorded = {r.cell.removeprefix(prefix).removesuffix(end) for r in own if r.cell.endswith(end)}
-        asked = {text: p for text, p in wanted.items() if p.row in recorded}
-        if asked:
-            seeds = tuple(sorted({r.seed for r in own if r.seed is not None}))
-            yield from _at(scale, seeds, cells_of(source, [table]), asked, measured)
+        prefix, suffix = f"{source.name}/{table.id}/", f"/{column.id}"
+        records = [r for r in evidence.results.read(name, source.name) if r.cell.startswith(prefix)]
+        rows = {r.cell.removeprefix(prefix).removesuffix(suffix) for r in records if r.cell.endswith(suffix)}
+        measured_pointers = {text: p for text, p in pointers.items() if p.row in rows}
+        if measured_pointers:
+            seeds = tuple(sorted({r.seed for r in records if r.seed is not None}))
+            yield from _scale_answers(scale, seeds, cells_of(source, [table]), measured_pointers, evidence)
 
 
-def _at(
+def _scale_answers(
     scale: Scale,
     seeds: tuple[int, ...],
     cells: list[Cell],
-    asked: Mapping[str, StudyPointer],
-    measured: StudyRecords,
+    pointers: Mapping[str, StudyPointer],
+    evidence: StudyRecords,
 ) -> Iterator[tuple[str, Answer]]:
     """Each pointer with its answer at one scale: tested where scores of queries are at hand, else by means.
 
     The means are over the seeds that both rows have; without one there is no answer.
     """
     source, table = cells[0].paper, cells[0].table
-    planned = plan(cells, scale=scale, machine=measured.machine, seeds=seeds)
-    compared = judged_cells(planned, measured.results, measured.store).cells
+    study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
+    compared_cells = judged_cells(study_plan, evidence.results, evidence.store).cells
     column = primary_column(source, table)
-    study = study_of(planned, measured.store, source=source, table=table, results=measured.results)
-    recorded = {c.cell.row.id: _by_seed(c) for c in compared if c.cell.column.id == column.id and c.current}
-    for text, pointer in asked.items():
-        ours, theirs = recorded.get(pointer.row, {}), recorded.get(pointer.other, {})
+    study = study_of(study_plan, evidence.store, source=source, table=table, results=evidence.results)
+    by_row = {
+        c.cell.row.id: _values_by_seed(c)
+        for c in compared_cells
+        if c.cell.column.id == column.id and c.current
+    }
+    for text, pointer in pointers.items():
+        ours, theirs = by_row.get(pointer.row, {}), by_row.get(pointer.other, {})
         means = of_means(ours, theirs, column, unit=table.unit, scale=scale.name)
         if means is not None:
             yield text, tested_answer(study, pointer, column, scale=scale.name) or means
 
 
-def _by_seed(c: ComparedCell) -> dict[int | None, float]:
+def _values_by_seed(c: ComparedCell) -> dict[int | None, float]:
     return {record.seed: record.measured for record in c.records}

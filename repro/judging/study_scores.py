@@ -33,26 +33,26 @@ class StudyEvidence:
     @cached_property
     def kept(self) -> Mapping[str, Mapping[str, Any]]:
         """The content of the files, the last of which counts. Raises DataError where one is malformed."""
-        kept: dict[str, dict[str, Any]] = {"evaluations": {}, "trainings": {}}
+        contents: dict[str, dict[str, Any]] = {"evaluations": {}, "trainings": {}}
         for path in self._files:
             if path.exists():
                 for kind, content in _read(path).items():
-                    kept[kind] |= content
-        return kept
+                    contents[kind] |= content
+        return contents
 
     def state(self, node: Node) -> str:
         """The state of a node in the store; ``stored`` where a file has it."""
-        kept = self.kept["trainings"], self.kept["evaluations"]
-        return "stored" if any(node.fingerprint in of for of in kept) else self._store.state(node)
+        parts = self.kept["trainings"], self.kept["evaluations"]
+        return "stored" if any(node.fingerprint in part for part in parts) else self._store.state(node)
 
     def record(self, node: Node) -> dict[str, Any]:
         """The record of a training, of which a file has the facts that its cost is made of."""
         if node.fingerprint not in self._records:
-            in_store = self._store.state(node) == "stored"
-            made = (
-                self._store.record(node) if in_store else {"facts": self.kept["trainings"][node.fingerprint]}
+            is_stored = self._store.state(node) == "stored"
+            record = (
+                self._store.record(node) if is_stored else {"facts": self.kept["trainings"][node.fingerprint]}
             )
-            self._records[node.fingerprint] = made
+            self._records[node.fingerprint] = record
         return self._records[node.fingerprint]
 
     def scores(self, node: Node) -> dict[str, Any] | None:
@@ -76,35 +76,40 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
     from filelock import FileLock
 
     paths = scores_paths(results, plan.scale.name, paper, table)
-    own = plan.of_table(paper, table)
-    if not _evaluations(own, StudyEvidence(store, paths)):
+    table_plan = plan.of_table(paper, table)
+    if not _evaluations(table_plan, StudyEvidence(store, paths)):
         return None
     with translated_errors(results.root, "results folder", "--results"):
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
         with FileLock(paths[-1].with_suffix(".lock")):
-            known = StudyEvidence(store, paths)  # another process may have written the file meanwhile
-            made = {"evaluations": _evaluations(own, known), "trainings": _trainings(own, known)}
-            content = {kind: {**known.kept[kind], **of} for kind, of in made.items()}
-            packed = gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0)
-            write_bytes_whole(paths[-1], packed)  # the file may be all that knows of other seeds and rows
+            evidence = StudyEvidence(store, paths)  # another process may have written the file meanwhile
+            additions = {
+                "evaluations": _evaluations(table_plan, evidence),
+                "trainings": _trainings(table_plan, evidence),
+            }
+            content = {kind: {**evidence.kept[kind], **entries} for kind, entries in additions.items()}
+            data = gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0)
+            write_bytes_whole(paths[-1], data)  # the file may be all that knows of other seeds and rows
     return paths[-1]
 
 
-def _evaluations(plan: Plan, known: StudyEvidence) -> dict[str, dict[str, Any]]:
+def _evaluations(plan: Plan, evidence: StudyEvidence) -> dict[str, dict[str, Any]]:
     parts = {part.fingerprint: part for m in plan.measurements for part in m.parts}
-    found = {fingerprint: known.scores(part) for fingerprint, part in parts.items()}
+    by_fingerprint = {fingerprint: evidence.scores(part) for fingerprint, part in parts.items()}
     return {
         fingerprint: {"queries": scores["queries"], "measures": scores["measures"]}
-        for fingerprint, scores in found.items()
+        for fingerprint, scores in by_fingerprint.items()
         if scores
     }
 
 
-def _trainings(plan: Plan, known: StudyEvidence) -> dict[str, dict[str, Any]]:
+def _trainings(plan: Plan, evidence: StudyEvidence) -> dict[str, dict[str, Any]]:
     nodes = walk(part for m in plan.measurements for part in m.parts)
-    stored = [node for node in nodes if node.stage in TRAININGS and known.state(node) == "stored"]
-    facts = ((node.fingerprint, known.record(node)["facts"]) for node in stored)
-    return {fingerprint: {key: of[key] for key in FACTS if key in of} for fingerprint, of in facts}
+    trainings = [node for node in nodes if node.stage in TRAININGS and evidence.state(node) == "stored"]
+    facts = ((node.fingerprint, evidence.record(node)["facts"]) for node in trainings)
+    return {
+        fingerprint: {key: values[key] for key in FACTS if key in values} for fingerprint, values in facts
+    }
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

@@ -46,7 +46,7 @@ class Summary:
 def summarise(cells: Sequence[ComparedCell]) -> Summary:
     """Count compared cells."""
     verdicts = Counter(c.verdict.name for c in cells)
-    held = [c.published_inside for c in cells if c.published_inside is not None]
+    inside = [c.published_inside for c in cells if c.published_inside is not None]
     runs = {(run.record.fingerprint, run.record.measure) for c in cells for run in c.imported}
     return Summary(
         cells=len(cells),
@@ -55,8 +55,8 @@ def summarise(cells: Sequence[ComparedCell]) -> Summary:
         passing=sum(verdicts[name] for name in PASSES),
         failing=sum(verdicts[name] for name in FAILS),
         neither=sum(c.measured is not None for c in cells if c.verdict.name in NEITHER),
-        inside=sum(held),
-        intervals=len(held),
+        inside=sum(inside),
+        intervals=len(inside),
         imported=sum(bool(c.imported) for c in cells),
         imported_runs=len(runs),
         only_imported=sum(bool(c.imported) and c.measured is None for c in cells),
@@ -66,18 +66,18 @@ def summarise(cells: Sequence[ComparedCell]) -> Summary:
 
 def distinct(cells: Sequence[ComparedCell]) -> int:
     """How many measurements are behind the numbers of the cells; an average has none beside its parts'."""
-    measured = {c.cell.id: c.measurement for c in cells if c.measured is not None}
-    averages = {c.cell.id for c in cells if not measured.keys().isdisjoint(member_cells(c.cell))}
-    return len({measurement for cell, measurement in measured.items() if cell not in averages})
+    measurements = {c.cell.id: c.measurement for c in cells if c.measured is not None}
+    averages = {c.cell.id for c in cells if not measurements.keys().isdisjoint(member_cells(c.cell))}
+    return len({measurement for cell, measurement in measurements.items() if cell not in averages})
 
 
 def stand_ins(cells: Sequence[ComparedCell]) -> str:
     """The data in place of those that the published numbers are of, in words; empty where there are none."""
-    replaced: dict[str, dict[str, None]] = {}
+    originals: dict[str, dict[str, None]] = {}
     for c in cells:
         for identifier in c.stand_ins:
-            replaced.setdefault(identifier, {})[c.cell.column.dataset or "several"] = None
+            originals.setdefault(identifier, {})[c.cell.column.dataset or "several"] = None
     return "; ".join(
-        f"{identifier} in place of {next(iter(of)) if len(of) == 1 else f'{len(of)} collections'}"
-        for identifier, of in replaced.items()
+        f"{identifier} in place of {next(iter(names)) if len(names) == 1 else f'{len(names)} collections'}"
+        for identifier, names in originals.items()
     )

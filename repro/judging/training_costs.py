@@ -39,25 +39,25 @@ def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
     for row, node in _own_pretrainings(plan.measurements):
         if store.state(node) == "stored":
             facts.setdefault(row, {})[node.fingerprint] = store.record(node)["facts"]
-    return {row: _cost(list(of_row.values())) for row, of_row in facts.items()}
+    return {row: _cost(list(row_facts.values())) for row, row_facts in facts.items()}
 
 
-def _own_pretrainings(every: Iterable[Measurement]) -> Iterator[tuple[str, Node]]:
+def _own_pretrainings(measurements: Iterable[Measurement]) -> Iterator[tuple[str, Node]]:
     """Each row with a pre-training that no other row shares."""
     rows: dict[str, dict[str, Node]] = {}
-    for m in every:
-        trained = (node for node in walk(m.parts) if node.stage == "pretrain")
-        rows.setdefault(m.cell.row.id, {}).update((node.fingerprint, node) for node in trained)
-    shared = Counter(fingerprint for nodes in rows.values() for fingerprint in nodes)
+    for m in measurements:
+        pretrainings = (node for node in walk(m.parts) if node.stage == "pretrain")
+        rows.setdefault(m.cell.row.id, {}).update((node.fingerprint, node) for node in pretrainings)
+    counts = Counter(fingerprint for nodes in rows.values() for fingerprint in nodes)
     for row, nodes in rows.items():
-        yield from ((row, node) for fingerprint, node in nodes.items() if shared[fingerprint] == 1)
+        yield from ((row, node) for fingerprint, node in nodes.items() if counts[fingerprint] == 1)
 
 
 def _cost(facts: Sequence[Mapping]) -> Cost:
-    counted = [f["flops"] for f in facts if "flops" in f]
+    operations = [f["flops"] for f in facts if "flops" in f]
     seconds = [s for s in map(_seconds, facts) if s is not None]
     return Cost(
-        statistics.fmean(counted) if len(counted) == len(facts) else None,
+        statistics.fmean(operations) if len(operations) == len(facts) else None,
         statistics.fmean(seconds) if len(seconds) == len(facts) else None,
     )
 
@@ -68,13 +68,13 @@ def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
     A training that several cells share counts in each of them. Left out are cells that are not trained, and
     those with a training that is not known or whose time is not.
     """
-    spent: dict[str, list[float]] = {}
+    hours: dict[str, list[float]] = {}
     for m in plan.measurements:
         trainings = [node for node in walk(m.parts) if node.stage in TRAININGS]
-        seconds = [_seconds_stored(node, store) for node in trainings]
+        seconds = [_stored_seconds(node, store) for node in trainings]
         if seconds and None not in seconds:
-            spent.setdefault(m.cell.id, []).append(sum(seconds) / 3600)
-    return {cell: statistics.fmean(of_seeds) for cell, of_seeds in spent.items()}
+            hours.setdefault(m.cell.id, []).append(sum(seconds) / 3600)
+    return {cell: statistics.fmean(seed_hours) for cell, seed_hours in hours.items()}
 
 
 def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
@@ -92,24 +92,24 @@ def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
 
 def total_hours(plan: Plan, store: TrainingStore) -> float | None:
     """The hours of all known trainings of a plan, each once; None where the time of one is not known."""
-    every = walk(part for m in plan.measurements for part in m.parts)
-    trainings = [node for node in every if node.stage in TRAININGS and store.state(node) == "stored"]
+    nodes = walk(part for m in plan.measurements for part in m.parts)
+    trainings = [node for node in nodes if node.stage in TRAININGS and store.state(node) == "stored"]
     seconds = [_seconds(store.record(node)["facts"]) for node in trainings]
     return None if None in seconds else sum(seconds) / 3600
 
 
 def untrained_rows(plan: Plan) -> list[str]:
     """The rows of a plan that no training enters."""
-    trained = {m.cell.row.id: False for m in plan.measurements}
+    trained_by_row = {m.cell.row.id: False for m in plan.measurements}
     for m in plan.measurements:
-        trained[m.cell.row.id] |= any(node.stage in TRAININGS for node in walk(m.parts))
-    return [row for row, is_trained in trained.items() if not is_trained]
+        trained_by_row[m.cell.row.id] |= any(node.stage in TRAININGS for node in walk(m.parts))
+    return [row for row, is_trained in trained_by_row.items() if not is_trained]
 
 
-def _seconds_stored(training: Node, store: TrainingStore) -> float | None:
+def _stored_seconds(training: Node, store: TrainingStore) -> float | None:
     return _seconds(store.record(training)["facts"]) if store.state(training) == "stored" else None
 
 
 def _seconds(facts: Mapping) -> float | None:
-    made = facts["steps"] - facts.get("resumed_at", 0)  # in the attempt that ended
-    return facts["seconds"] * facts["steps"] / made if made else None
+    steps = facts["steps"] - facts.get("resumed_at", 0)  # in the attempt that ended
+    return facts["seconds"] * facts["steps"] / steps if steps else None

@@ -75,13 +75,13 @@ def verdict(
     if printed.value is None:
         return Verdict("inconclusive", f"the paper states no number: {printed.text!r}", float(mean))
     if printed.bound in tuple("<>≤≥"):
-        return _by_bound(printed, mean)
+        return _verdict_by_bound(printed, mean)
     if equal_after_rounding(mean, printed):
         why = f"equal to the published number at {printed.decimals} decimal{'s' * (printed.decimals != 1)}"
-        return _compared("exact", why, printed, mean)
+        return _compared_verdict("exact", why, printed, mean)
     if len(measured) >= SEEDS_FOR_AN_INTERVAL:
-        return _by_seeds(printed, [_decimal(x) for x in measured], tolerance)
-    return _by_tolerance(printed, mean, tolerance)
+        return _verdict_by_seeds(printed, [_decimal(x) for x in measured], tolerance)
+    return _verdict_by_tolerance(printed, mean, tolerance)
 
 
 def equal_after_rounding(mean: Decimal, printed: PublishedCell) -> bool:
@@ -105,42 +105,42 @@ def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
     )
 
 
-def _by_seeds(printed: PublishedCell, values: list[Decimal], tolerance: Tolerance | None) -> Verdict:
+def _verdict_by_seeds(printed: PublishedCell, values: list[Decimal], tolerance: Tolerance | None) -> Verdict:
     """A wide interval may refute but not confirm, or noisy training would pass more easily."""
     mean, half_width = sum(values) / len(values), prediction_half_width(values)
     interval = f"95 % prediction interval of {len(values)} seeds"
     if _gap(mean, printed) > half_width:
         why = f"the published number is outside the {interval}"
-        return _compared(_side(mean, printed), why, printed, mean, half_width)
+        return _compared_verdict(_side(mean, printed), why, printed, mean, half_width)
     if tolerance is None:
         why = f"the published number is inside the {interval}, but no tolerance says how wide that may be"
-        return _compared("inconclusive", why, printed, mean, half_width)
+        return _compared_verdict("inconclusive", why, printed, mean, half_width)
     if half_width > tolerance.half_width:
-        why = f"the {interval} is wider than {_states(tolerance)}"
-        return _compared("inconclusive", why, printed, mean, half_width)
+        why = f"the {interval} is wider than {_tolerance_in_words(tolerance)}"
+        return _compared_verdict("inconclusive", why, printed, mean, half_width)
     why = f"the published number is inside the {interval}"
-    return _compared("consistent", why, printed, mean, half_width)
+    return _compared_verdict("consistent", why, printed, mean, half_width)
 
 
-def _by_tolerance(printed: PublishedCell, mean: Decimal, tolerance: Tolerance | None) -> Verdict:
+def _verdict_by_tolerance(printed: PublishedCell, mean: Decimal, tolerance: Tolerance | None) -> Verdict:
     if tolerance is None:
-        few = f"fewer than {SEEDS_FOR_AN_INTERVAL} seeds, and no tolerance is stated"
-        why = f"not equal to the published number; {few}"
-        return _compared("inconclusive", why, printed, mean)
-    inside = _gap(mean, printed) <= tolerance.half_width
-    name = "within tolerance" if inside else _side(mean, printed)
-    why = f"{'inside' if inside else 'outside'} {_states(tolerance)}"
-    return _compared(name, why, printed, mean, tolerance.half_width)
+        reason = f"fewer than {SEEDS_FOR_AN_INTERVAL} seeds, and no tolerance is stated"
+        why = f"not equal to the published number; {reason}"
+        return _compared_verdict("inconclusive", why, printed, mean)
+    is_inside = _gap(mean, printed) <= tolerance.half_width
+    name = "within tolerance" if is_inside else _side(mean, printed)
+    why = f"{'inside' if is_inside else 'outside'} {_tolerance_in_words(tolerance)}"
+    return _compared_verdict(name, why, printed, mean, tolerance.half_width)
 
 
-def _by_bound(printed: PublishedCell, mean: Decimal) -> Verdict:
+def _verdict_by_bound(printed: PublishedCell, mean: Decimal) -> Verdict:
     bound = printed.value
-    obeyed = {"<": mean < bound, ">": mean > bound, "≤": mean <= bound, "≥": mean >= bound}[printed.bound]
-    name = "consistent" if obeyed else _side(mean, printed)
-    return _compared(name, f"the paper states a bound, {printed.bound} {bound}", printed, mean)
+    is_obeyed = {"<": mean < bound, ">": mean > bound, "≤": mean <= bound, "≥": mean >= bound}[printed.bound]
+    name = "consistent" if is_obeyed else _side(mean, printed)
+    return _compared_verdict(name, f"the paper states a bound, {printed.bound} {bound}", printed, mean)
 
 
-def _compared(
+def _compared_verdict(
     name: str, why: str, printed: PublishedCell, mean: Decimal, half_width: Decimal | None = None
 ) -> Verdict:
     width = None if half_width is None else float(half_width)
@@ -156,7 +156,7 @@ def _side(mean: Decimal, printed: PublishedCell) -> str:
     return "higher" if mean > printed.value else "lower"
 
 
-def _states(tolerance: Tolerance) -> str:
+def _tolerance_in_words(tolerance: Tolerance) -> str:
     return f"the {tolerance.name} tolerance of {tolerance.half_width.normalize():f} ({tolerance.source})"
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from repro.cli import cli
 from repro.errors import ManifestError, UsageError
-from repro.judging.coverage import WAYS, CoverageItem, Tally, _covered, coverage, tallies
+from repro.judging.coverage import WAYS, CoverageItem, Tally, _coverage_item, coverage, tallies
 from repro.manifest.cells import cell, cells_of, exhibits, figure_tables, numeric_cells
 from repro.manifest.papers import Paper, papers
 from repro.store.results import Record, Results
@@ -89,10 +89,10 @@ def test_an_imported_run_is_a_way_where_there_is_no_recipe_and_is_told_apart():
     own = Record("", "full", 0.5, None, "f", 10, 0, "RR@10", "percent")
     imported = replace(own, origin={"kind": "import"})
     bare, made = cell("simlm/2/dense.coil/dl19.ndcg10"), cell("simlm/2/sparse.bm25/dl19.ndcg10")
-    assert _covered(bare, [imported]).way == "run" and _covered(bare, [imported]).reason == ""
-    assert _covered(made, [imported]).way == "recipe"
-    assert _covered(made, [imported]).measured == ("full, imported",)
-    assert _covered(made, [imported, own]).measured == ("full",)
+    assert _coverage_item(bare, [imported]).way == "run" and _coverage_item(bare, [imported]).reason == ""
+    assert _coverage_item(made, [imported]).way == "recipe"
+    assert _coverage_item(made, [imported]).measured == ("full, imported",)
+    assert _coverage_item(made, [imported, own]).measured == ("full",)
 
 
 def test_cells_that_share_an_evaluation_and_a_measure_are_one_measurement(tmp_path):

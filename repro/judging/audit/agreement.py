@@ -24,12 +24,12 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
     for source in sources:
         for cell in numeric_cells(source):
             if cell.column.dataset and cell.column.measure:
-                of_it = configurations.setdefault(notes.configuration(cell), {})
-                of_it.setdefault(dataset_and_measure(cell), []).append(cell)
+                cells_by_measure = configurations.setdefault(notes.configuration(cell), {})
+                cells_by_measure.setdefault(dataset_and_measure(cell), []).append(cell)
     for name, by_measure in configurations.items():
-        unlike = {key: cells for key, cells in by_measure.items() if _disagree(cells)}
-        if unlike:
-            yield _finding(name, unlike)
+        contradictions = {key: cells for key, cells in by_measure.items() if _disagree(cells)}
+        if contradictions:
+            yield _finding(name, contradictions)
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
@@ -56,27 +56,27 @@ def _interval(cell: Cell) -> tuple[Decimal, Decimal]:
     return cell.printed.value * factor, half_unit(cell.printed.decimals) * factor
 
 
-def _finding(configuration: str, unlike: dict[Scored, list[Cell]]) -> Finding:
+def _finding(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
     """The finding on one configuration, of the paper that contradicts the makers of the system, if one does.
 
     It is an error where the makers' own number is among them, or where one paper contradicts itself and did
     not measure again what it cites; else it is a doubt.
     """
-    every = [cell for cells in unlike.values() for cell in cells]
-    makers = [c for c in every if c.role == "ours"]
-    wrong = next((c for c in every if _is_misquoted(c, makers)), every[0])
-    several = len({c.paper.name for c in every}) > 1
-    says = ", and of ".join(f"{measure} on {dataset}" for dataset, measure in unlike)
+    all_cells = [cell for cells in contradictions.values() for cell in cells]
+    makers = [c for c in all_cells if c.role == "ours"]
+    subject = next((c for c in all_cells if _is_misquoted(c, makers)), all_cells[0])
+    has_several_papers = len({c.paper.name for c in all_cells}) > 1
+    measures = ", and of ".join(f"{measure} on {dataset}" for dataset, measure in contradictions)
     return Finding(
-        "error" if makers or not (several or _is_run_again(every)) else "doubt",
+        "error" if makers or not (has_several_papers or _is_run_again(all_cells)) else "doubt",
         "values",
-        "another paper" if several else "paper",
-        wrong.paper.name,
+        "another paper" if has_several_papers else "paper",
+        subject.paper.name,
         f"values/{configuration}",
-        tuple(c.id for c in every),
-        tuple(c.printed.plain for c in every),
-        f"{configuration} has several values of {says}",
-        "; ".join(_definitions(unlike)),
+        tuple(c.id for c in all_cells),
+        tuple(c.printed.plain for c in all_cells),
+        f"{configuration} has several values of {measures}",
+        "; ".join(_definitions(contradictions)),
     )
 
 
@@ -91,13 +91,13 @@ def _is_run_again(cells: list[Cell]) -> bool:
     return {"cited", "rerun"} <= {c.role for c in cells}
 
 
-def _definitions(unlike: dict[Scored, list[Cell]]) -> list[str]:
+def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
     """Sentences on the measures that stand for several, each once."""
-    defined = ((measure, _defined(cells)) for (_, measure), cells in unlike.items())
-    return sorted({f"{measure} is {words}" for measure, words in defined if words})
+    definitions = ((measure, _definition(cells)) for (_, measure), cells in contradictions.items())
+    return sorted({f"{measure} is {words}" for measure, words in definitions if words})
 
 
-def _defined(cells: list[Cell]) -> str:
+def _definition(cells: list[Cell]) -> str:
     """The measures that one name stands for, where they are several."""
     measures = sorted({c.column.measure for c in cells})
     return f"defined as {' and '.join(measures)}" if len(measures) > 1 else ""

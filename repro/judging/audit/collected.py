@@ -19,32 +19,34 @@ def audit(sources: list[Paper]) -> list[Finding]:
 
     Raises ManifestError where a manifest, claims.yaml or audit.yaml is broken.
     """
-    known = notes()
-    every = {source.name: source for source in (*papers().values(), *sources)}
-    explained = [f.explained(known.explanation(f.places)) for f in each(list(every.values()), known)]
+    all_notes = notes()
+    by_name = {source.name: source for source in (*papers().values(), *sources)}
+    all_findings = [
+        f.explained(all_notes.explanation(f.places)) for f in each(list(by_name.values()), all_notes)
+    ]
     names = {source.name for source in sources}
-    return sort_findings([f for f in told_once(explained, known.facts) if names & _papers(f)])
+    return sort_findings([f for f in told_once(all_findings, all_notes.facts) if names & _paper_names(f)])
 
 
-def each(sources: list[Paper], known: Notes) -> Iterator[Finding]:
+def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
     """Every finding by itself, before those of one fact are joined."""
-    yield from disagreements(sources, known)
+    yield from disagreements(sources, all_notes)
     yield from other_numbers(sources)
-    yield from namesakes(sources, known)
-    yield from conventions(sources, known)
+    yield from namesakes(sources, all_notes)
+    yield from conventions(sources, all_notes)
     for source in sources:
         yield from findings(source)
         yield from of_references(source)
-        yield from _wording(source)
+        yield from _wording_findings(source)
 
 
-def _wording(source: Paper) -> Iterator[Finding]:
+def _wording_findings(source: Paper) -> Iterator[Finding]:
     for word in notes_of(source).wording:
-        where = source.name, f"{source.name}/wording/{word.id}", (f"{source.name}/{word.where}",), ("",)
-        yield Finding(word.severity, "wording", word.against, *where, word.says)
+        fields = source.name, f"{source.name}/wording/{word.id}", (f"{source.name}/{word.where}",), ("",)
+        yield Finding(word.severity, "wording", word.against, *fields, word.says)
 
 
-def _papers(finding: Finding) -> set[str]:
+def _paper_names(finding: Finding) -> set[str]:
     return {place.split("/")[0] for place in finding.places}
 
 

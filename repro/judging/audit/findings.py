@@ -54,8 +54,8 @@ class Finding:
 
     def explained(self, why: str) -> Finding:
         """The same with more known of it."""
-        known = [*self.explanation.split("; "), *why.split("; ")]
-        return replace(self, explanation="; ".join(dict.fromkeys(filter(None, known))))
+        explanations = [*self.explanation.split("; "), *why.split("; ")]
+        return replace(self, explanation="; ".join(dict.fromkeys(filter(None, explanations))))
 
     def with_other(self, other: Finding) -> Finding:
         """The same fact told once: this one's sentence, the graver severity, the places and words of both."""
@@ -63,8 +63,8 @@ class Finding:
         for place, value in zip(other.places, other.values, strict=True):
             places.setdefault(place, "" if value in other.says else value)  # a sentence is told once
         severity = min(self.severity, other.severity, key=SEVERITIES.index)
-        both = replace(self, severity=severity, places=tuple(places), values=tuple(places.values()))
-        return both.explained(other.says).explained(other.explanation)
+        joined_finding = replace(self, severity=severity, places=tuple(places), values=tuple(places.values()))
+        return joined_finding.explained(other.says).explained(other.explanation)
 
     def as_json(self) -> dict:
         """The object that ``repro audit --json`` prints."""
@@ -83,10 +83,10 @@ def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> li
         facts: ids of findings that are one fact; one that explains several facts is told in each.
     """
     by_id = {finding.id: finding for finding in findings}
-    told, joined = dict(by_id), set()
+    merged_by_id, joined_ids = dict(by_id), set()
     for fact in facts:
-        first, *others = [identifier for identifier in fact if identifier in by_id] or [""]
-        for identifier in others:
-            told[first] = told[first].with_other(by_id[identifier])
-        joined.update(others)
-    return [finding for identifier, finding in told.items() if identifier not in joined]
+        first, *other_ids = [identifier for identifier in fact if identifier in by_id] or [""]
+        for identifier in other_ids:
+            merged_by_id[first] = merged_by_id[first].with_other(by_id[identifier])
+        joined_ids.update(other_ids)
+    return [finding for identifier, finding in merged_by_id.items() if identifier not in joined_ids]

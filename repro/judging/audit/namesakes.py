@@ -19,16 +19,18 @@ def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
     configuration of audit.yaml holds cells of both papers they are compared there.
     """
     by_system: dict[str, Values] = {}
-    for cell in _of_others(sources):
-        of_it = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})
-        of_it.setdefault(cell.paper.name, []).append(cell)
+    for cell in _cells_of_others(sources):
+        cells_by_paper = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})
+        cells_by_paper.setdefault(cell.paper.name, []).append(cell)
     for system, values in by_system.items():
-        apart = {key: cells for key, by_paper in values.items() if (cells := _apart(by_paper, notes))}
-        if apart:
-            yield _named_alike(system, apart)
+        differences = {
+            key: cells for key, by_paper in values.items() if (cells := _unequal_cells(by_paper, notes))
+        }
+        if differences:
+            yield _namesake_finding(system, differences)
 
 
-def _retrieval(sources: list[Paper]) -> Iterator[Cell]:
+def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
     for source in sources:
         for cell in numeric_cells(source):
             kinds = cell.table.kind, cell.column.kind
@@ -36,28 +38,30 @@ def _retrieval(sources: list[Paper]) -> Iterator[Cell]:
                 yield cell
 
 
-def _of_others(sources: list[Paper]) -> Iterator[Cell]:
+def _cells_of_others(sources: list[Paper]) -> Iterator[Cell]:
     """The cells of systems that a paper did not propose, in columns without settings of their own."""
-    return (cell for cell in _retrieval(sources) if cell.role != "ours" and not cell.column.with_)
+    return (cell for cell in _retrieval_cells(sources) if cell.role != "ours" and not cell.column.with_)
 
 
-def _apart(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
+def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
     """The cells of papers of which another has no equal value, and none of one configuration."""
     cells: dict[str, Cell] = {}
     for one, other in combinations(by_paper.values(), 2):
-        compared = {notes.configuration(c) for c in one} & {notes.configuration(c) for c in other}
-        if not compared and all(numbers_differ(a, b) for a, b in product(one, other)):
+        common_names = {notes.configuration(c) for c in one} & {notes.configuration(c) for c in other}
+        if not common_names and all(numbers_differ(a, b) for a, b in product(one, other)):
             cells |= {c.id: c for c in (*one, *other)}
     return list(cells.values())
 
 
-def _named_alike(system: str, apart: dict[Scored, list[Cell]]) -> Finding:
-    cells = [c for of_measure in apart.values() for c in of_measure]
+def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Finding:
+    cells = [c for measure_cells in differences.values() for c in measure_cells]
     papers = sorted({c.paper.name for c in cells})
-    measures = ", and of ".join(f"{measure} on {dataset}" for dataset, measure in apart)
+    measures = ", and of ".join(f"{measure} on {dataset}" for dataset, measure in differences)
     says = f"{system} is in {', '.join(papers)} without a value that all have: of {measures}"
-    places, printed = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
-    return Finding("note", "values", "another paper", papers[0], f"names/{system}", places, printed, says)
+    places, printed_values = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
+    return Finding(
+        "note", "values", "another paper", papers[0], f"names/{system}", places, printed_values, says
+    )
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
@@ -67,8 +71,8 @@ def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
             pairs = list(_equal_cells(one, other, notes))
             bold = [pair for pair in pairs if _bold_differs(*pair)]
             marks = [pair for pair in pairs if _marks_differ(*pair)]
-            yield from _unlike("note", "bold", bold, "the same number is bold in one paper only")
-            yield from _unlike("doubt", "mark", marks, "the same number has marks that mean other things")
+            yield from _findings("note", "bold", bold, "the same number is bold in one paper only")
+            yield from _findings("doubt", "mark", marks, "the same number has marks that mean other things")
 
 
 def _mostly_the_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -77,18 +81,18 @@ def _mostly_the_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell, Cell]]:
     """Cells of one configuration, data set and measure with the same number in both papers."""
-    known: dict[tuple, list[Cell]] = {}
-    for cell in _retrieval([one]):
-        known.setdefault((notes.configuration(cell), dataset_and_measure(cell)), []).append(cell)
-    for cell in _retrieval([other]):
-        for equal in known.get((notes.configuration(cell), dataset_and_measure(cell)), ()):
-            if not numbers_differ(equal, cell):
-                yield equal, cell
+    candidates: dict[tuple, list[Cell]] = {}
+    for cell in _retrieval_cells([one]):
+        candidates.setdefault((notes.configuration(cell), dataset_and_measure(cell)), []).append(cell)
+    for cell in _retrieval_cells([other]):
+        for candidate in candidates.get((notes.configuration(cell), dataset_and_measure(cell)), ()):
+            if not numbers_differ(candidate, cell):
+                yield candidate, cell
 
 
 def _bold_differs(one: Cell, other: Cell) -> bool:
-    known = {one.table.bold, other.table.bold}.isdisjoint({"unknown", "none"})
-    return known and one.printed.bold != other.printed.bold
+    is_known = {one.table.bold, other.table.bold}.isdisjoint({"unknown", "none"})
+    return is_known and one.printed.bold != other.printed.bold
 
 
 def _marks_differ(one: Cell, other: Cell) -> bool:
@@ -100,18 +104,22 @@ def _meaning(cell: Cell) -> dict[str, tuple[str, ...]]:
     return {mark: tuple(sorted(cell.table.marks[mark].over)) for mark in cell.printed.marks}
 
 
-def _meanings_that_differ(one: Cell, other: Cell) -> str:
+def _differing_meanings(one: Cell, other: Cell) -> str:
     """The meanings of the marks that differ, in either paper."""
     first, second = _meaning(one), _meaning(other)
-    unlike = [mark for mark in {**first, **second} if first.get(mark) != second.get(mark)]
-    meant = [f"{m} over {', '.join(of.get(m, ())) or 'nothing'}" for of in (first, second) for m in unlike]
-    return f": {' beside '.join(meant)}"
+    marks = [mark for mark in {**first, **second} if first.get(mark) != second.get(mark)]
+    phrases = [
+        f"{m} over {', '.join(meanings.get(m, ())) or 'nothing'}"
+        for meanings in (first, second)
+        for m in marks
+    ]
+    return f": {' beside '.join(phrases)}"
 
 
-def _unlike(severity: str, kind: str, pairs: list[tuple[Cell, Cell]], says: str) -> Iterator[Finding]:
+def _findings(severity: str, kind: str, pairs: list[tuple[Cell, Cell]], says: str) -> Iterator[Finding]:
     if pairs:
         cells = [cell for pair in pairs for cell in pair]
         one, other = (cell.paper.name for cell in pairs[0])
-        meant = "" if kind == "bold" else _meanings_that_differ(*pairs[0])
-        where = f"conventions/{one}/{other}/{kind}", tuple(c.id for c in cells), tuple(c.text for c in cells)
-        yield Finding(severity, kind, "another paper", other, *where, says + meant)
+        meanings = "" if kind == "bold" else _differing_meanings(*pairs[0])
+        fields = f"conventions/{one}/{other}/{kind}", tuple(c.id for c in cells), tuple(c.text for c in cells)
+        yield Finding(severity, kind, "another paper", other, *fields, says + meanings)

@@ -49,15 +49,19 @@ class Notes(StrictMapping):
 
     def configuration(self, cell: Cell) -> str:
         """The name of what was measured; a cited row's is its system, any other's its own unless named."""
-        named = {path: name for name, paths in self.configurations.items() for path in paths}
+        by_path = {path: name for name, paths in self.configurations.items() for path in paths}
         row = cell.id.rpartition("/")[0]
-        unnamed = cell.row.system if cell.role == "cited" else cell.id
-        return named.get(cell.id) or named.get(row) or unnamed
+        default = cell.row.system if cell.role == "cited" else cell.id
+        return by_path.get(cell.id) or by_path.get(row) or default
 
     def explanation(self, places: tuple[str, ...]) -> str:
         """The explanations of a finding at these places, joined."""
-        known = [e.why for e in self.explanations if all(any(_within(p, at) for p in places) for at in e.at)]
-        return "; ".join(known)
+        reasons = [
+            e.why
+            for e in self.explanations
+            if all(any(_lies_within(place, beginning) for place in places) for beginning in e.at)
+        ]
+        return "; ".join(reasons)
 
 
 def notes() -> Notes:
@@ -69,11 +73,11 @@ def notes() -> Notes:
     explanations: list[Explanation] = []
     facts: list[tuple[str, ...]] = []
     for source in papers().values():
-        of_paper = notes_of(source)
-        for name, paths in of_paper.configurations.items():
+        paper_notes = notes_of(source)
+        for name, paths in paper_notes.configurations.items():
             configurations[name] = (*configurations.get(name, ()), *paths)
-        explanations += of_paper.explanations
-        facts += of_paper.facts
+        explanations += paper_notes.explanations
+        facts += paper_notes.facts
     return Notes(configurations=configurations, explanations=tuple(explanations), facts=tuple(facts))
 
 
@@ -83,13 +87,13 @@ def notes_of(source: Paper) -> Notes:
     if not path.exists():
         return Notes()
     cells = {c.id for c in cells_of(source)}
-    known = cells | {identifier.rpartition("/")[0] for identifier in cells}
+    known_places = cells | {identifier.rpartition("/")[0] for identifier in cells}
 
     def faults(content: Notes) -> Iterator[yaml_file.Fault]:
         seen: set[str] = set()
         for name, paths in content.configurations.items():
             for number, place in enumerate(paths):
-                if place not in known:
+                if place not in known_places:
                     yield ("configurations", name, number), f"{place!r} is no row or cell of {source.name}"
                 if place in seen:
                     yield ("configurations", name, number), f"{place!r} is named twice"
@@ -98,5 +102,5 @@ def notes_of(source: Paper) -> Notes:
     return yaml_file.read(path, Notes, faults=faults)
 
 
-def _within(place: str, prefix: str) -> bool:
+def _lies_within(place: str, prefix: str) -> bool:
     return f"{place}/".startswith(f"{prefix}/")

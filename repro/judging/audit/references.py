@@ -113,10 +113,10 @@ class Reference:
 
 def paper_references(source: Paper) -> Iterator[Reference]:
     """Every pointer of a paper, a line for each thing that it points at, then its reference list."""
-    known = references_of(source)
-    for pointer in known.pointers:
-        said = pointer.verdict, pointer.why, pointer.against, pointer.reading
+    references = references_of(source)
+    for pointer in references.pointers:
+        verdict = pointer.verdict, pointer.why, pointer.against, pointer.reading
         for target in pointer.targets:
-            yield Reference(source.name, pointer.at, pointer.as_, target, *said)
-    for key, work in known.works.items():
+            yield Reference(source.name, pointer.at, pointer.as_, target, *verdict)
+    for key, work in references.works.items():
         yield Reference(source.name, "references", work.work, key, work.verdict, work.why, work.against)

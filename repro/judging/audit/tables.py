@@ -17,25 +17,25 @@ from repro.manifest.reading_schema import Reading
 
 def findings(source: Paper) -> Iterator[Finding]:
     """Everything that a paper shows by itself, without the numbers of others."""
-    yield from _sums(source)
-    yield from _statements(source)
+    yield from _sum_findings(source)
+    yield from _statement_findings(source)
     yield from of_marks(source)
     for reading in source.readings.values():
         if reading.kind in ("misprint", "conflict"):
-            yield _reading(source, reading)
+            yield _reading_finding(source, reading)
 
 
-def _sums(source: Paper) -> Iterator[Finding]:
+def _sum_findings(source: Paper) -> Iterator[Finding]:
     """Averages and deltas; a wrong bold number is a statement that fails."""
     for identifier, reason in arithmetic.disagreements(source):
-        found = cell(identifier)
-        if found.column.mean_of or found.printed.delta is not None:
-            kind = "average" if found.column.mean_of else "delta"
-            place = (identifier,), (found.text,)
+        subject = cell(identifier)
+        if subject.column.mean_of or subject.printed.delta is not None:
+            kind = "average" if subject.column.mean_of else "delta"
+            place = (identifier,), (subject.text,)
             yield Finding("error", kind, "paper", source.name, identifier, *place, reason)
 
 
-def _statements(source: Paper) -> Iterator[Finding]:
+def _statement_findings(source: Paper) -> Iterator[Finding]:
     finder = Places(source)
     for statement in statements(source):
         judgement = statement.judge(PublishedValues(), finder)
@@ -73,7 +73,7 @@ def _values(statement: Statement) -> tuple[str, ...]:
     return tuple(c.printed.plain for c in statement.cells) or ("",) * len(statement.tables)
 
 
-def _reading(source: Paper, reading: Reading) -> Finding:
+def _reading_finding(source: Paper, reading: Reading) -> Finding:
     """A wrong reference or number that the readings hold already, with what is printed in single cells."""
     places, values = [f"{source.name}/{reading.where}"], [reading.paper]
     for identifier in reading.cells:
@@ -81,6 +81,6 @@ def _reading(source: Paper, reading: Reading) -> Finding:
             places.append(identifier)
             values.append(cell(identifier).printed.plain)
     severity = "error" if reading.kind == "misprint" else "doubt"
-    where = source.name, f"{source.name}/reading/{reading.id}", tuple(places), tuple(values)
+    fields = source.name, f"{source.name}/reading/{reading.id}", tuple(places), tuple(values)
     says = f"{reading.id}: {reading.paper}"
-    return Finding(severity, reading.kind, reading.against, *where, says, reading.evidence)
+    return Finding(severity, reading.kind, reading.against, *fields, says, reading.evidence)

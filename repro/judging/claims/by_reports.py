@@ -36,29 +36,29 @@ class ClosestReports:
     is_stated: bool = field(default=True, init=False)
 
     def of(self, cell: Cell) -> CellReport:
-        """The report that counts. Raises NoNumber where there is none."""
-        known = reported_values(cell)
-        made = [one for one in known.reports if one.report.how.start in self.starts] if known else []
-        if not made:
+        """The report that counts. Raises MissingNumber where there is none."""
+        reported = reported_values(cell)
+        cell_reports = [r for r in reported.reports if r.report.how.start in self.starts] if reported else []
+        if not cell_reports:
             raise MissingNumber(f"nobody is known to report {cell.id}")
-        if made[0].report.match == "loose":
+        if cell_reports[0].report.match == "loose":
             raise MissingNumber(f"no report is known to be of {cell.id} but by its name")
-        return made[0]
+        return cell_reports[0]
 
     def number(self, cell: Cell) -> Decimal:
-        """The reported value in the cell's unit. Raises NoNumber."""
+        """The reported value in the cell's unit. Raises MissingNumber."""
         return self.of(cell).value
 
     def told(self, cell: Cell) -> str:
-        """The value, four digits after the point at most, with how it was made. Raises NoNumber."""
-        made = self.of(cell)
-        return f"{format_value(made.value)} ({made.report.how.start})"
+        """The value, four digits after the point at most, with how it was made. Raises MissingNumber."""
+        cell_report = self.of(cell)
+        return f"{format_value(cell_report.value)} ({cell_report.report.how.start})"
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise NoNumber where two values of unlike decimals are one number at the coarser rounding."""
+        """Raise MissingNumber where two values of unlike decimals are one number at the coarser rounding."""
         values = [(self.of(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
-        first, second = (made.value.scaleb(digits) for made, digits in values)
-        decimals = [made.decimals - digits for made, digits in values]
+        first, second = (cell_report.value.scaleb(digits) for cell_report, digits in values)
+        decimals = [cell_report.decimals - digits for cell_report, digits in values]
         if decimals[0] != decimals[1] and abs(first - second) <= half_unit(min(decimals)):
             raise MissingNumber(
                 f"reports of {one.id} and {other.id} are one number at the coarser of their roundings"
@@ -73,11 +73,11 @@ class ClosestReports:
         return "reports are means, without a test between them"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Raise NoNumber: reports are of one number each."""
+        """Raise MissingNumber: reports are of one number each."""
         raise MissingNumber(f"nothing says how reports of {cell.id} vary over seeds")
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Raise NoNumber: nobody reports what is drawn."""
+        """Raise MissingNumber: nobody reports what is drawn."""
         raise MissingNumber(f"nobody is known to report {shown}")
 
 
@@ -110,7 +110,7 @@ class ReportsJudgement:
     @property
     def kinds(self) -> dict[str, int]:
         """How many of the reports used were made in each way, the nearest to the published number first."""
-        counts = Counter(made.report.how.start for made in self.used)
+        counts = Counter(r.report.how.start for r in self.used)
         return {start: counts[start] for start in STARTS if counts[start]}
 
     @property
@@ -118,22 +118,22 @@ class ReportsJudgement:
         """The number of cells with a report, how these were made and by whom; empty where there is none."""
         if not self.used:
             return ""
-        made = ", ".join(f"{HOW[start]} ({number})" for start, number in self.kinds.items())
-        own = sum(made.source.who == "authors" for made in self.used)
-        told = [
-            f"{len(self.used)} of {self.cells} cells: {made}",
-            f"{own} by authors of the systems" if own else "",
+        kinds = ", ".join(f"{HOW[start]} ({number})" for start, number in self.kinds.items())
+        by_authors = sum(r.source.who == "authors" for r in self.used)
+        parts = [
+            f"{len(self.used)} of {self.cells} cells: {kinds}",
+            f"{by_authors} by authors of the systems" if by_authors else "",
             f"released systems stand beside systems trained again; {self.like_beside_like}"
             if self.alike
             else "",
         ]
-        return "; ".join(filter(None, told))
+        return "; ".join(filter(None, parts))
 
     @property
     def like_beside_like(self) -> str:
         """The states by reports of like making alone, in words; empty where all are of like making."""
-        said = ", ".join(f"{name}: {SAID.get(state, state)}" for name, state in self.alike.items())
-        return f"like beside like ({said})" if said else ""
+        states = ", ".join(f"{name}: {SAID.get(state, state)}" for name, state in self.alike.items())
+        return f"like beside like ({states})" if states else ""
 
     def as_json(self) -> dict:
         """The judgement as plain values, with every report that it rests on."""
@@ -144,7 +144,7 @@ class ReportsJudgement:
             "cells": self.cells,
             "kinds": self.kinds,
             "alike": dict(self.alike),
-            "used": [{"cell": made.cell.id, **report_as_json(made)} for made in self.used],
+            "used": [{"cell": r.cell.id, **report_as_json(r)} for r in self.used],
         }
 
 
@@ -155,17 +155,17 @@ def by_reports(statement: Statement, places: Places, *, published: Judgement) ->
         published: the judgement on published numbers, which names these cells.
     """
     values = ClosestReports()
-    concerned = [cell for cell in published.cells if cell.is_numeric]
-    used = []
-    for cell in concerned:
+    numeric_cells = [cell for cell in published.cells if cell.is_numeric]
+    cell_reports = []
+    for cell in numeric_cells:
         try:
-            used.append(values.of(cell))
+            cell_reports.append(values.of(cell))
         except MissingNumber:
             continue
-    if not used:
-        return ReportsJudgement(cells=len(concerned))
-    judgement, starts = statement.judge(values, places), {made.report.how.start for made in used}
+    if not cell_reports:
+        return ReportsJudgement(cells=len(numeric_cells))
+    judgement, starts = (statement.judge(values, places), {r.report.how.start for r in cell_reports})
     alike = {}
     if not (starts.isdisjoint(OF_ONE_SYSTEM) or starts.isdisjoint(TRAINED_AGAIN)):
         alike = {name: statement.judge(ClosestReports(kind), places).state for name, kind in ALIKE.items()}
-    return ReportsJudgement(judgement, tuple(used), len(concerned), alike)
+    return ReportsJudgement(judgement, tuple(cell_reports), len(numeric_cells), alike)

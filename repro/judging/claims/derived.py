@@ -13,15 +13,15 @@ from repro.manifest.papers import Paper
 
 def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
     """Every mark of significance: its mark, cell, meaning, and the cells it says it is better than."""
-    for c, column in _marked(source):
+    for c, column in _marked_cells(source):
         for mark in dict.fromkeys(c.printed.marks):
             meaning = c.table.marks[mark]
             if meaning.means == "significant":
-                over = [o for o in column if o.row.group == c.row.group and o.row.system in meaning.over]
-                yield mark, c, f"significantly better than {', '.join(meaning.over)}", over
+                rivals = [o for o in column if o.row.group == c.row.group and o.row.system in meaning.over]
+                yield mark, c, f"significantly better than {', '.join(meaning.over)}", rivals
 
 
-def _marked(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
+def _marked_cells(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
     cells = [c for c in cells_of(source) if c.table.kind == "results"]
     for c in cells:
         if c.printed.marks:
@@ -41,7 +41,7 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
     """True where the number is above all it is marked over and, but for published ones, every test says so.
 
-    Raises NoNumber where a number, or a test of what is measured, is not there.
+    Raises MissingNumber where a number, or a test of what is measured, is not there.
     """
     if not over:
         raise MissingNumber("the paper has no such row beside it")

@@ -84,17 +84,17 @@ class PublishedJudgement:
 
 def print_judgements(source: Paper) -> list[PublishedJudgement]:
     """Every statement of a paper, judged by the paper's own numbers and by what others report."""
-    places, made = Places(source), []
+    places, judgements = Places(source), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)
-        others = by_reports(statement, places, published=published)
-        made.append(PublishedJudgement(statement, places, published, others))
-    return made
+        reported = by_reports(statement, places, published=published)
+        judgements.append(PublishedJudgement(statement, places, published, reported))
+    return judgements
 
 
 def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[JudgedStatement]:
     """Every statement of the papers, judged by their own numbers, by ours and by what others report."""
-    return [each.judged(ours, scale) for source in sources for each in print_judgements(source)]
+    return [judgement.judged(ours, scale) for source in sources for judgement in print_judgements(source)]
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
@@ -102,12 +102,12 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
 
     Nothing is run. Papers that a claim names beside its own are compared, too.
     """
-    named = set().union(*(named_papers(c.expect) for source in sources for c in source.claims.values()))
-    wanted = tuple(sorted({source.name for source in sources} | named))
-    cells, drawn = select(wanted, tables=(), rows=(), cells=()), exhibits(wanted, ())
-    planned = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawn)
-    compared = judged_cells(planned, workspace.results, workspace.store)
-    ours = MeasuredValues(compared, facts_of_exhibits(planned, workspace.store))
+    mentions = set().union(*(named_papers(c.expect) for source in sources for c in source.claims.values()))
+    names = tuple(sorted({source.name for source in sources} | mentions))
+    cells, drawings = select(names, tables=(), rows=(), cells=()), exhibits(names, ())
+    joint_plan = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawings)
+    comparison = judged_cells(joint_plan, workspace.results, workspace.store)
+    ours = MeasuredValues(comparison, facts_of_exhibits(joint_plan, workspace.store))
     return judged(sources, ours, scale=scale.name)
 
 

@@ -68,11 +68,11 @@ class Language(Relations):
 
     def relevant(self, table: str, system: str) -> int:
         """The number of a table's examples in which the passage shown for a system is marked relevant."""
-        marked = self.places.examples(table, system)
+        marks = self.places.examples(table, system)
         if not self.values.is_published:
             raise MissingNumber(f"table {table} shows passages; no others were ever judged")
-        self.seen.append(f"{system} {sum(marked)} of {len(marked)}")
-        return sum(marked)
+        self.seen.append(f"{system} {sum(marks)} of {len(marks)}")
+        return sum(marks)
 
     def drawn(self, exhibit: str, fact: str) -> float:
         """A number that the suite computes beside a drawing of the paper."""
@@ -105,7 +105,7 @@ class Language(Relations):
         return self._standings(row, columns, among)[1]
 
     def rank(self, row: str, column: str, among: list[str] | None = None) -> int:
-        """1 for the best; rows of equal value share the better rank."""
+        """The rank of a row, 1 for the best; rows of equal value share the better rank."""
         return 1 + sum(self.order(*pair) < 0 for pair in self._rivals(row, column, among))
 
     def increasing(self, paths: list[str]) -> bool:
@@ -133,24 +133,24 @@ class Language(Relations):
         return holds
 
     def _standings(self, row: str, columns: Listed, among: list[str] | None) -> tuple[int, int]:
-        ahead, tied = [], []
+        best_columns, tied_columns = [], []
         for column in as_columns(columns):
             pairs = self._rivals(row, column, among)
             orders = [self.order(*pair) for pair in pairs]
             if not orders:
                 raise MissingNumber(f"there is nothing to compare {row}/{column} with")
-            equals = [pair[1].row.label for pair, order in zip(pairs, orders, strict=True) if order == 0]
+            labels = [pair[1].row.label for pair, order in zip(pairs, orders, strict=True) if order == 0]
             if min(orders) > 0:
-                ahead.append(column)
+                best_columns.append(column)
             elif min(orders) == 0:
-                tied.append(f"{column} (with {', '.join(equals)})")
-        told = f"; tied in {', '.join(tied)}" if tied else ""
-        self.seen.append(f"strictly best in {len(ahead)} of {len(as_columns(columns))}{told}")
-        return len(ahead), len(tied)
+                tied_columns.append(f"{column} (with {', '.join(labels)})")
+        suffix = f"; tied in {', '.join(tied_columns)}" if tied_columns else ""
+        self.seen.append(f"strictly best in {len(best_columns)} of {len(as_columns(columns))}{suffix}")
+        return len(best_columns), len(tied_columns)
 
     def _monotonic(self, paths: list[str], sign: int) -> bool:
         cells = [self.places.cell(path) for path in paths]
         values = [self._value(c) for c in cells]
-        wrong = [i for i in range(1, len(cells)) if (values[i] - values[i - 1]) * sign <= 0]
-        self.against += [f"{self._shown(cells[i - 1])} before {self._shown(cells[i])}" for i in wrong]
-        return not wrong
+        faults = [i for i in range(1, len(cells)) if (values[i] - values[i - 1]) * sign <= 0]
+        self.against += [f"{self._shown(cells[i - 1])} before {self._shown(cells[i])}" for i in faults]
+        return not faults

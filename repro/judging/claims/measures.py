@@ -30,7 +30,9 @@ def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
         columns.setdefault(f"{cell.table.id}/{cell.column.id}", []).append(state)
     if len(columns) < 2:
         return ()
-    return tuple((name, min(found, key=_WORST_FIRST.index)) for name, found in columns.items())
+    return tuple(
+        (name, min(column_states, key=_WORST_FIRST.index)) for name, column_states in columns.items()
+    )
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
@@ -39,20 +41,20 @@ def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
     In ``seen.pairs`` stay the pairs of parts that are one relation between rows, and a state for every other
     part that uses one column only: in ``a or b`` a pair that fails contradicts nothing.
 
-    Raises NoNumber where what is missing decides.
+    Raises MissingNumber where what is missing decides.
     """
-    missing, holds, kept = None, True, []
+    missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()
-        first_used = len(seen.used)
+        start = len(seen.used)
         try:
             value = _truth(evaluation.of(part), part)
             state = HOLDS if value else FAILS
             holds &= value
         except MissingNumber as reason:
             state, missing = UNTESTED, missing or reason
-        kept += _states(part, state, seen.pairs, seen.used[first_used:])
-    seen.pairs[:] = kept
+        pairs += _states(part, state, seen.pairs, seen.used[start:])
+    seen.pairs[:] = pairs
     if holds and missing:
         raise missing
     return holds
@@ -64,8 +66,8 @@ def _truth(value, part: str) -> bool:
     return value
 
 
-def _states(part: str, state: str, pairs: list, used: list[Cell]) -> list[tuple[Cell, str]]:
+def _states(part: str, state: str, pairs: list, cells: list[Cell]) -> list[tuple[Cell, str]]:
     if pairs and is_relation_of_rows(part):
         return list(pairs)
-    columns = {(c.table.id, c.column.id): c for c in used}
+    columns = {(c.table.id, c.column.id): c for c in cells}
     return [(c, state) for c in columns.values()] if len(columns) == 1 else []

@@ -33,7 +33,7 @@ class Orders:
     outcomes: Outcomes = field(default_factory=Outcomes)
 
     def _value(self, cell: Cell):
-        """The number in a cell, which counts as used. Raises NoNumber where there is none."""
+        """The number in a cell, which counts as used. Raises MissingNumber where there is none."""
         self.outcomes.used.append(cell)
         return self.values.number(cell)
 

@@ -17,13 +17,13 @@ class Places:
 
     def cell(self, path: str) -> Cell:
         """The cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError naming all."""
-        source, table, rest = self._table(path)
-        row, _, column = rest.partition("/")
+        source, table, cell_path = self._table(path)
+        row, _, column = cell_path.partition("/")
         key = source.name, table.id
         if key not in self._cells:
             self._cells[key] = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}
-        known = self._cells[key]
-        return known[row, column] if (row, column) in known else cell_of(source, table, row, column)
+        cells = self._cells[key]
+        return cells[row, column] if (row, column) in cells else cell_of(source, table, row, column)
 
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
@@ -33,13 +33,13 @@ class Places:
         Rows of reference, which the paper does not have, are left out unless their role is asked for.
         """
         _, table, _ = self._table(path)
-        named = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
-        _check("row", except_, {name for names in named for name in names}, path)
+        rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
+        _check("row", except_, {name for names in rows_by_names for name in names}, path)
         if group is not None and group not in {g.id for g in table.groups}:
             raise unknown(f"group of table {path}", group, [g.id for g in table.groups])
         return [
             f"{path}/{row.id}"
-            for names, row in named.items()
+            for names, row in rows_by_names.items()
             if not set(names) & set(except_) and _has_role(row, role) and group in (None, row.group)
         ]
 
@@ -53,17 +53,17 @@ class Places:
     def examples(self, path: str, system: str) -> list[bool]:
         """Whether the passages that a table of examples shows for a system are relevant, one by one."""
         _, table, _ = self._table(path)
-        shown = [rank for example in table.entries for rank in example.shown]
-        _check("system", [system], sorted({rank.system for rank in shown}), path)
-        return [bool(rank.relevant) for rank in shown if rank.system == system]
+        ranks = [rank for example in table.entries for rank in example.shown]
+        _check("system", [system], sorted({rank.system for rank in ranks}), path)
+        return [bool(rank.relevant) for rank in ranks if rank.system == system]
 
     def _table(self, path: str) -> tuple[Paper, Table, str]:
         if not isinstance(path, str):
             raise UsageError(f"{path!r} names no cell, row or table; write 'table/row/column'")
         name, colon, inner = path.rpartition(":")
         source = paper(name) if colon else self.paper
-        table, _, rest = inner.partition("/")
-        return source, table_of(source, table), rest
+        table, _, path_in_table = inner.partition("/")
+        return source, table_of(source, table), path_in_table
 
 
 def _has_role(row: Row, role: str | None) -> bool:

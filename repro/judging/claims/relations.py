@@ -17,15 +17,15 @@ class Relations(Orders):
     """The functions of the language that are relations between rows, or between cells."""
 
     def above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """a better than b, in one cell or in every listed column."""
+        """Whether a is better than b, in one cell or in every listed column."""
         return self.holds(self._pairs(a, b, columns), "above")
 
     def not_below(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """a at least as good as b, in one cell or in every listed column."""
+        """Whether a is at least as good as b, in one cell or in every listed column."""
         return self.holds(self._pairs(a, b, columns), "not_below")
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
-        """The relation of each listed row to another; dashes of listed rows are passed over."""
+        """Whether the relation holds of each listed row to another; dashes of listed rows are passed over."""
         if relation not in RELATIONS:
             raise unknown("relation", relation, RELATIONS)
         pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
@@ -33,8 +33,8 @@ class Relations(Orders):
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
         """Whether no two rows stand in one order and those in their places among ``others`` in the other."""
-        turned = [self._is_turned(*four, c) for c in as_columns(columns) for four in _fours(rows, others)]
-        return not any(turned)
+        reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in _fours(rows, others)]
+        return not any(reversals)
 
     def significantly_above(self, a: str, b: str, columns: Listed | None = None) -> bool:
         """Whether row ``a`` is above ``b``, and a mark of the paper or a test between our rows says so."""
@@ -50,12 +50,12 @@ class Relations(Orders):
 
     def _is_turned(self, a: str, b: str, c: str, d: str, column: str) -> bool:
         first, second = self._pairs(a, b, column)[0], self._pairs(c, d, column)[0]
-        turned = self.order(*first) * self.order(*second) < 0
-        self.outcomes.pairs.append((first[0], FAILS if turned else HOLDS))
-        if turned:
-            shown = [f"{self._shown(mine)} beside {self._shown(theirs)}" for mine, theirs in (first, second)]
-            self.against.append(", but ".join(shown))
-        return turned
+        is_turned = self.order(*first) * self.order(*second) < 0
+        self.outcomes.pairs.append((first[0], FAILS if is_turned else HOLDS))
+        if is_turned:
+            parts = [f"{self._shown(mine)} beside {self._shown(theirs)}" for mine, theirs in (first, second)]
+            self.against.append(", but ".join(parts))
+        return is_turned
 
     def _is_significant(self, mine: Cell, theirs: Cell) -> bool:
         if self.order(mine, theirs) <= 0:
@@ -73,9 +73,9 @@ def _fours(rows: list[str], others: list[str]) -> list[tuple[str, str, str, str]
 
 
 def is_marked_over(mine: Cell, theirs: Cell) -> bool:
-    """Whether a mark says that one cell is significantly better. Raises NoNumber where no mark could."""
+    """Whether a mark says that one cell is significantly better. Raises MissingNumber where no mark could."""
     marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
-    could = {mark for mark, over in marks.items() if theirs.row.system in over}
-    if not could:
+    candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
+    if not candidates:
         raise MissingNumber(f"no mark of table {mine.table.id} speaks of {theirs.row.label}")
-    return bool(could & set(mine.printed.marks))
+    return bool(candidates & set(mine.printed.marks))

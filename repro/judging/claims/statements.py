@@ -38,10 +38,10 @@ class Judgement:
     @property
     def differs_by_measure(self) -> str:
         """A text that names the measures in which it fails and holds, where they differ; else empty."""
-        listed = {state: [name for name, s in self.measures if s == state] for _, state in self.measures}
-        if self.state != FAILS or len(listed) < 2:
+        by_state = {state: [name for name, s in self.measures if s == state] for _, state in self.measures}
+        if self.state != FAILS or len(by_state) < 2:
             return ""
-        return "; ".join(f"{state} in {', '.join(listed[state])}" for state in sorted(listed))
+        return "; ".join(f"{state} in {', '.join(by_state[state])}" for state in sorted(by_state))
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Statement:
     Attributes:
         id: ``paper/claim/id``, ``paper/table/mark/row/column/mark`` or ``paper/table/bold/row/column``.
         kind: claim, mark or bold.
-        decide: asks the language; True where it holds, raises NoNumber.
+        decide: asks the language; True where it holds, raises MissingNumber.
         assumed: what of the expression is ours, as the sentence does not say it.
         cells: the cells a mark or bold number is about, its own first; none for a sentence.
         study: comparisons of a study that bear on a sentence, as ``study_pointers`` has them.
@@ -118,34 +118,36 @@ def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], b
 
 
 def _marks(source: Paper) -> Iterator[Statement]:
-    for mark, cell, meaning, over in marks(source):
-        decide = partial(mark_holds, cell=cell, over=over)
-        yield _of_cell("mark", cell, over, meaning, decide, end=f"/{mark}")
+    for mark, cell, meaning, rivals in marks(source):
+        decide = partial(mark_holds, cell=cell, over=rivals)
+        yield _cell_statement("mark", cell, rivals, meaning, decide, end=f"/{mark}")
 
 
 def _bolds(source: Paper) -> Iterator[Statement]:
-    for cell, others in bolds(source):
-        pairs = [(cell, other) for other in others]
+    for cell, rivals in bolds(source):
+        pairs = [(cell, other) for other in rivals]
         decide = partial(Language.holds, pairs=pairs, relation="not_below")
-        yield _of_cell("bold", cell, others, f"best of its {cell.table.bold}", decide)
+        yield _cell_statement("bold", cell, rivals, f"best of its {cell.table.bold}", decide)
 
 
-def _of_cell(kind: str, cell: Cell, others: list[Cell], meaning: str, decide, end: str = "") -> Statement:
-    """The statement that a cell's type makes without words, about the cell and others."""
+def _cell_statement(
+    kind: str, cell: Cell, rivals: list[Cell], meaning: str, decide, end: str = ""
+) -> Statement:
+    """The statement that a cell's type makes without words, about the cell and its rivals."""
     table, head = cell.table.id, cell.column.label
     place = f"{cell.paper.name}/{table}/{kind}/{cell.row.id}/{cell.column.id}{end}"
-    says, cells = f"{cell.row.label}, {head}: {meaning}", (cell, *others)
+    says, cells = f"{cell.row.label}, {head}: {meaning}", (cell, *rivals)
     return Statement(place, cell.paper, kind, f"Table {table}", says, decide, tables=(table,), cells=cells)
 
 
 def _test(language: Language, values: Values) -> str:
-    tested = [p for p in language.tests if p is not None]
+    p_values = [p for p in language.tests if p is not None]
     text = "means only"
-    if tested:
-        low, high = min(tested), max(tested)
+    if p_values:
+        low, high = min(p_values), max(p_values)
         text = f"p {low:.3g}" if low == high else f"p {low:.3g} to {high:.3g}"
-        if len(tested) < len(language.tests):
-            text += f" ({len(tested)} of {len(language.tests)} pairs)"
+        if len(p_values) < len(language.tests):
+            text += f" ({len(p_values)} of {len(language.tests)} pairs)"
     if isinstance(values, MeasuredValues) and any(values.is_modified(c) for c in language.outcomes.used):
         text += "; with substituted data"
     return text

@@ -25,13 +25,13 @@ class Values(Protocol):
     is_stated: bool
 
     def number(self, cell: Cell) -> Decimal | float:
-        """The value of a cell in the paper's unit. Raises NoNumber."""
+        """The value of a cell in the paper's unit. Raises MissingNumber."""
 
     def told(self, cell: Cell) -> str:
-        """The number in a cell as it is shown beside another. Raises NoNumber."""
+        """The number in a cell as it is shown beside another. Raises MissingNumber."""
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise NoNumber where nothing tells which of two numbers is the greater."""
+        """Raise MissingNumber where nothing tells which of two numbers is the greater."""
 
     def p(self, one: Cell, other: Cell) -> float | None:
         """p of the test between two rows in one column, None without one."""
@@ -40,10 +40,10 @@ class Values(Protocol):
         """The reason why there is no test of a cell's row, and what makes one."""
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """The values of a cell, one a seed. Raises NoNumber where there are fewer than two."""
+        """The values of a cell, one a seed. Raises MissingNumber where there are fewer than two."""
 
     def drawn(self, shown: str, fact: str) -> float:
-        """A number beside a drawing, by the exhibit's id. Raises NoNumber."""
+        """A number beside a drawing, by the exhibit's id. Raises MissingNumber."""
 
 
 class PublishedValues:
@@ -52,10 +52,10 @@ class PublishedValues:
     is_published = is_stated = True
 
     def number(self, cell: Cell) -> Decimal:
-        """The printed number, of a bound the bound. Raises NoNumber at a dash or words."""
+        """The printed number, of a bound the bound. Raises MissingNumber at a dash or words."""
         if cell.printed.value is None:
-            what = "plots" if cell.table.kind == "figure" else "prints"
-            raise MissingNumber(f"{cell.id} {what} no number")
+            verb = "plots" if cell.table.kind == "figure" else "prints"
+            raise MissingNumber(f"{cell.id} {verb} no number")
         return cell.printed.value
 
     def told(self, cell: Cell) -> str:
@@ -74,11 +74,11 @@ class PublishedValues:
         return f"{cell.paper.name} publishes no scores by query"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Raise NoNumber: a cell holds one number."""
+        """Raise MissingNumber: a cell holds one number."""
         raise MissingNumber(f"{cell.id} is one number, of which nothing says how it varies")
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Raise NoNumber: a drawing has no numbers."""
+        """Raise MissingNumber: a drawing has no numbers."""
         raise MissingNumber(f"{shown} is drawn without numbers")
 
 
@@ -98,11 +98,11 @@ class MeasuredValues:
     is_stated: bool = field(default=False, init=False)
 
     def __post_init__(self):
-        known = {c.cell.id: c for c in self.comparison.cells if c.current and c.records}
-        object.__setattr__(self, "_known", known)
+        by_cell = {c.cell.id: c for c in self.comparison.cells if c.current and c.records}
+        object.__setattr__(self, "_known", by_cell)
 
     def number(self, cell: Cell) -> float:
-        """The mean over seeds. Raises NoNumber where nothing was measured."""
+        """The mean over seeds. Raises MissingNumber where nothing was measured."""
         if cell.id not in self._known:
             raise MissingNumber(f"{cell.id} is not measured")
         return self._known[cell.id].measured
@@ -119,17 +119,17 @@ class MeasuredValues:
         if (one.table.id, one.column.id, one.paper) != (other.table.id, other.column.id, other.paper):
             return None
         key = one.paper.name, one.table.id, one.column.dataset or ""
-        found = self.comparison.tests.get(key, {}).get("measures", {}).get(one.column.measure)
-        if not found or not {one.row.id, other.row.id} <= set(found["names"]):
+        test = self.comparison.tests.get(key, {}).get("measures", {}).get(one.column.measure)
+        if not test or not {one.row.id, other.row.id} <= set(test["names"]):
             return None
-        return found["p"][found["names"].index(one.row.id)][found["names"].index(other.row.id)]
+        return test["p"][test["names"].index(one.row.id)][test["names"].index(other.row.id)]
 
     def why_untested(self, cell: Cell) -> str:
         """The command that computes the tests between rows."""
         return f"no test between its rows is stored; `repro compare {cell.paper.name}` computes it"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """The measured values, one a seed. Raises NoNumber where fewer than two are recorded."""
+        """The measured values, one a seed. Raises MissingNumber where fewer than two are recorded."""
         records = self._known[cell.id].records if cell.id in self._known else ()
         if len(records) < 2:
             raise MissingNumber(
@@ -138,7 +138,7 @@ class MeasuredValues:
         return [record.measured for record in records]
 
     def drawn(self, shown: str, fact: str) -> float:
-        """A number that was computed beside a drawing. Raises NoNumber where it is not stored."""
+        """A number that was computed beside a drawing. Raises MissingNumber where it is not stored."""
         value = self.exhibits.get(shown, {}).get(fact)
         if value is None:
             raise MissingNumber(f"{shown} is not drawn yet, or has no {fact}")
@@ -152,7 +152,7 @@ class MeasuredValues:
 def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
     """Exhibit -> the facts in the record of its artefact, for those that are stored."""
     return {
-        shown.id: store.record(node)["facts"]
-        for shown, node in plan.exhibits.items()
+        exhibit.id: store.record(node)["facts"]
+        for exhibit, node in plan.exhibits.items()
         if plan.states[node.fingerprint] == "stored"
     }

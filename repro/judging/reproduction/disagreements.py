@@ -75,26 +75,26 @@ class Disagreement:
     @property
     def reasons(self) -> list[str]:
         """Every reason that entries state and that tells them apart, those of most entries first."""
-        stated = Counter(reason for entry in self.entries for reason in reasons(entry))
-        apart = [name for name, _ in stated.most_common() if self._differ_in(name)]
-        return apart or [SILENT]
+        counts = Counter(reason for entry in self.entries for reason in reasons(entry))
+        names = [name for name, _ in counts.most_common() if self._differ_in(name)]
+        return names or [SILENT]
 
     def _differ_in(self, reason: str) -> bool:
         return len({reasons(entry).get(reason) for entry in self.entries}) > 1
 
 
-def disagreements(known: Iterable[Quantity]) -> list[Disagreement]:
+def disagreements(quantities: Iterable[Quantity]) -> list[Disagreement]:
     """Every disagreement, the widest first."""
-    found = []
-    for quantity in known:
-        for of, starts in SAME.items():
+    items = []
+    for quantity in quantities:
+        for kind, starts in SAME.items():
             entries = [e for e in quantity.entries if e.counted and e.start in starts]
-            if len({e.made.source.name for e in entries}) > 1 and _apart(quantity, entries):
-                found.append(Disagreement(quantity, of, tuple(sorted(entries, key=lambda e: e.value))))
-    return sorted(found, key=lambda d: (-d.spread, d.quantity.system, d.quantity.name))
+            if len({e.made.source.name for e in entries}) > 1 and _differ(quantity, entries):
+                items.append(Disagreement(quantity, kind, tuple(sorted(entries, key=lambda e: e.value))))
+    return sorted(items, key=lambda d: (-d.spread, d.quantity.system, d.quantity.name))
 
 
-def _apart(quantity: Quantity, entries: Sequence[Entry]) -> bool:
+def _differ(quantity: Quantity, entries: Sequence[Entry]) -> bool:
     """Whether they differ by more than the rounding of the coarsest of them and of the published number."""
     values = [entry.value for entry in entries]
     published = map(decimals_of, quantity.published)
@@ -105,14 +105,14 @@ def _apart(quantity: Quantity, entries: Sequence[Entry]) -> bool:
 def reasons(entry: Entry) -> dict[str, tuple[str, ...]]:
     """Reason -> the words with which an entry states it; none where nothing is said to differ."""
     kinds: dict[str, tuple[str, ...]] = {}
-    for stated in _stated(entry):
-        low = stated.lower()
-        kind = next((kind for kind, signs in REASONS.items() if any(sign in low for sign in signs)), OTHER)
-        kinds[kind] = (*kinds.get(kind, ()), stated)
+    for difference in _stated_differences(entry):
+        text = difference.lower()
+        kind = next((kind for kind, signs in REASONS.items() if any(sign in text for sign in signs)), OTHER)
+        kinds[kind] = (*kinds.get(kind, ()), difference)
     return kinds
 
 
-def _stated(entry: Entry) -> tuple[str, ...]:
+def _stated_differences(entry: Entry) -> tuple[str, ...]:
     """All that is stated to differ, and the parameters that stand with the software of an index."""
     how = entry.made.report.how
     parameters = how.software.partition(", k1 ")[2]
@@ -121,16 +121,16 @@ def _stated(entry: Entry) -> tuple[str, ...]:
 
 def words(entry: Entry) -> str:
     """The words of an entry on its making: what differs, and its note; empty where it says nothing."""
-    stated = entry.made.report
-    parts = [*dict.fromkeys(_stated(entry)), *([stated.note] if stated.note else [])]
+    report = entry.made.report
+    parts = [*dict.fromkeys(_stated_differences(entry)), *([report.note] if report.note else [])]
     return "; ".join(parts)
 
 
-def by_reason(found: Sequence[Disagreement]) -> list[tuple[str, int, float]]:
+def by_reason(items: Sequence[Disagreement]) -> list[tuple[str, int, float]]:
     """Reason, the number of disagreements of which an entry states it, and their median spread in points."""
     spreads: dict[str, list[Decimal]] = {}
-    for one in found:
-        for reason in one.reasons:
-            spreads.setdefault(reason, []).append(one.spread)
-    rows = [(reason, len(of), float(median(of))) for reason, of in spreads.items()]
+    for item in items:
+        for reason in item.reasons:
+            spreads.setdefault(reason, []).append(item.spread)
+    rows = [(reason, len(values), float(median(values))) for reason, values in spreads.items()]
     return sorted(rows, key=lambda row: (-row[1], row[0]))

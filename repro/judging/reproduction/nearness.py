@@ -74,8 +74,8 @@ class Nearness:
     def counts(self) -> tuple[int, ...]:
         """All that is counted, in the order of ``COUNTS``."""
         first = self.reports, self.cells, self.numbers, self.single
-        equal = self.equal, self.equal_numbers, self.always
-        return (*first, *equal, *self.within, self.lower, self.higher)
+        equal_counts = self.equal, self.equal_numbers, self.always
+        return (*first, *equal_counts, *self.within, self.lower, self.higher)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class CellDifferences:
         return median(self.differences)
 
 
-def nearnesses(known: Sequence[Quantity]) -> list[Nearness]:
+def nearnesses(quantities: Sequence[Quantity]) -> list[Nearness]:
     """A line for each kind of making in all, then by how it was made, then by who reports."""
     lines = []
     for kind, starts in KINDS.items():
@@ -105,54 +105,56 @@ def nearnesses(known: Sequence[Quantity]) -> list[Nearness]:
         parts += [(HOW[start], (start,), tuple(WHO)) for start in starts if len(starts) > 1]
         parts += [(OTHERS, starts, tuple(who for who in WHO if who != "authors"))]
         parts += [(name, starts, (who,)) for who, name in WHO.items()]
-        lines += [nearness(kind, by, known, starts=of, who=who) for by, of, who in parts]
+        lines += [nearness(kind, by, quantities, starts=ways, who=who) for by, ways, who in parts]
     return [line for line in lines if line]
 
 
 def nearness(
-    kind: str, by: str, known: Iterable[Quantity], *, starts: Sequence[str], who: Sequence[str]
+    kind: str, by: str, quantities: Iterable[Quantity], *, starts: Sequence[str], who: Sequence[str]
 ) -> Nearness | None:
     """Count the reports made and reported so whose match is more than a name; None where there is none."""
-    reports, held, typical, met = 0, [], [], 0
-    for quantity in known:
+    reports, all_differences, medians, equal_numbers = 0, [], [], 0
+    for quantity in quantities:
         entries = [e for e in quantity.entries if e.counted and e.start in starts]
-        made = [e.made for e in entries if e.made.source.who in who]
-        reports += len(made)
+        cell_reports = [e.made for e in entries if e.made.source.who in who]
+        reports += len(cell_reports)
         for cells in quantity.published.values():
-            own = [h for cell in cells if (h := beside(cell, made))]
-            held += own
-            typical += [h.typical for h in own[:1]]
-            met += any(any(h.equal) for h in own)
-    if not held:
+            number_differences = [h for cell in cells if (h := beside(cell, cell_reports))]
+            all_differences += number_differences
+            medians += [h.typical for h in number_differences[:1]]
+            equal_numbers += any(any(h.equal) for h in number_differences)
+    if not all_differences:
         return None
-    near = [0 if any(h.equal) else min(map(abs, h.differences)) for h in held]
-    sides = [_side(h) for h in held]
+    distances = [0 if any(h.equal) else min(map(abs, h.differences)) for h in all_differences]
+    sides = [_side(h) for h in all_differences]
     return Nearness(
         kind=kind,
         by=by,
         reports=reports,
-        cells=len(held),
-        numbers=len(typical),
-        single=sum(len(h.differences) == 1 for h in held),
-        equal=sum(any(h.equal) for h in held),
-        equal_numbers=met,
-        always=sum(all(h.equal) for h in held),
-        within=tuple(sum(least <= most for least in near) for most in WITHIN),
+        cells=len(all_differences),
+        numbers=len(medians),
+        single=sum(len(h.differences) == 1 for h in all_differences),
+        equal=sum(any(h.equal) for h in all_differences),
+        equal_numbers=equal_numbers,
+        always=sum(all(h.equal) for h in all_differences),
+        within=tuple(sum(least <= most for least in distances) for most in WITHIN),
         lower=sides.count(-1),
         higher=sides.count(1),
-        signed=float(median(typical)),
-        size=float(median(map(abs, typical))),
+        signed=float(median(medians)),
+        size=float(median(map(abs, medians))),
     )
 
 
-def beside(cell: Cell, made: Iterable[CellReport]) -> CellDifferences | None:
+def beside(cell: Cell, cell_reports: Iterable[CellReport]) -> CellDifferences | None:
     """A cell with those of the reports that name it; None where none does."""
-    own = [CellReport(cell, r.report, r.source) for r in made if cell.id in r.report.cells]
-    differences = tuple(percent(r.difference, cell.unit) for r in own if r.report.match in COUNTED)
-    return CellDifferences(cell, differences, tuple(r.equals_published for r in own)) if differences else None
+    group = [CellReport(cell, r.report, r.source) for r in cell_reports if cell.id in r.report.cells]
+    differences = tuple(percent(r.difference, cell.unit) for r in group if r.report.match in COUNTED)
+    return (
+        CellDifferences(cell, differences, tuple(r.equals_published for r in group)) if differences else None
+    )
 
 
-def _side(one: CellDifferences) -> int:
+def _side(cell_differences: CellDifferences) -> int:
     """-1 where the median lies below the published number by more than its rounding, 1 above, else 0."""
-    rounding = percent(half_unit(one.cell.printed.decimals), one.cell.unit)
-    return 0 if abs(one.typical) <= rounding else (1 if one.typical > 0 else -1)
+    rounding = percent(half_unit(cell_differences.cell.printed.decimals), cell_differences.cell.unit)
+    return 0 if abs(cell_differences.typical) <= rounding else (1 if cell_differences.typical > 0 else -1)

@@ -40,7 +40,7 @@ class Entry:
 
     @property
     def start(self) -> str:
-        """How it was made."""
+        """How the report was made."""
         return self.made.report.how.start
 
     @property
@@ -101,28 +101,28 @@ def quantities() -> list[Quantity]:
     return join_quantities(reports())
 
 
-def join_quantities(known: Mapping[str, Sequence[CellReport]]) -> list[Quantity]:
+def join_quantities(by_cell: Mapping[str, Sequence[CellReport]]) -> list[Quantity]:
     """The quantities of reports by cell: cells that share a report are of one."""
-    group = {cell: cell for cell in known}
+    group = {cell: cell for cell in by_cell}
 
     def first(cell: str) -> str:
         while group[cell] != cell:
             cell = group[cell]
         return cell
 
-    for cell, on in known.items():
-        for other in {other for made in on for other in made.report.cells if other in known}:
+    for cell, cell_reports in by_cell.items():
+        for other in {other for r in cell_reports for other in r.report.cells if other in by_cell}:
             group[first(other)] = first(cell)
     members: dict[str, list[str]] = {}
-    for cell in known:
+    for cell in by_cell:
         members.setdefault(first(cell), []).append(cell)
-    made = [_quantity([known[cell] for cell in cells]) for cells in members.values()]
-    return sorted(made, key=lambda quantity: quantity.system)
+    joined_quantities = [_quantity([by_cell[cell] for cell in cells]) for cells in members.values()]
+    return sorted(joined_quantities, key=lambda quantity: quantity.system)
 
 
-def _quantity(of_cells: Sequence[Sequence[CellReport]]) -> Quantity:
-    cells = tuple(on[0].cell for on in of_cells)
-    entries = {id(made.report): Entry(made) for on in reversed(of_cells) for made in reversed(on)}
+def _quantity(groups: Sequence[Sequence[CellReport]]) -> Quantity:
+    cells = tuple(group[0].cell for group in groups)
+    entries = {id(r.report): Entry(r) for group in reversed(groups) for r in reversed(group)}
     systems = Counter(system_of(cell) for cell in cells)
     system = max(systems, key=lambda name: (name in searched_systems(), len(tables_of().get(name, ())), name))
     return Quantity(system, cells, tuple(reversed(entries.values())))
@@ -130,14 +130,14 @@ def _quantity(of_cells: Sequence[Sequence[CellReport]]) -> Quantity:
 
 def system_of(cell: Cell) -> str:
     """The system of a cell; of a row that is a stage or an ablation, that of its group, where it is one."""
-    own, group = cell.row.system, cell.row.group or ""
-    return group if own not in searched_systems() and group in searched_systems() else own
+    system, group = cell.row.system, cell.row.group or ""
+    return group if system not in searched_systems() and group in searched_systems() else system
 
 
 @kept_with_papers
 def searched_systems() -> frozenset[str]:
     """The systems for which a search is written down."""
-    return frozenset(search.id for of_folder in searches().values() for search in of_folder)
+    return frozenset(search.id for folder_searches in searches().values() for search in folder_searches)
 
 
 @kept_with_papers
@@ -146,7 +146,7 @@ def tables_of() -> dict[str, frozenset[str]]:
     tables: dict[str, set[str]] = {}
     for cell in published_cells():
         tables.setdefault(system_of(cell), set()).add(f"{cell.paper.name}/{cell.table.id}")
-    return {system: frozenset(of_system) for system, of_system in tables.items()}
+    return {system: frozenset(names) for system, names in tables.items()}
 
 
 @kept_with_papers

@@ -35,25 +35,25 @@ class System:
     @property
     def reported(self) -> int:
         """How many of its cells there is a report on."""
-        return len({made.cell.id for made in self.reports})
+        return len({r.cell.id for r in self.reports})
 
     @property
     def entries(self) -> int:
-        """Reports, one that is on several cells once."""
-        return len({id(made.report) for made in self.reports})
+        """The number of reports, one that is on several cells once."""
+        return len({id(r.report) for r in self.reports})
 
     @property
     def others(self) -> int:
-        """Entries by somebody other than the system's authors."""
+        """The number of entries by somebody other than the system's authors."""
         return self._entries("toolkit", "independent", "later-paper")
 
     @property
     def authors(self) -> int:
-        """Entries by its authors, elsewhere than in the paper."""
+        """The number of entries by its authors, elsewhere than in the paper."""
         return self._entries("authors")
 
     def _entries(self, *who: str) -> int:
-        return len({id(made.report) for made in self.reports if made.source.who in who})
+        return len({id(r.report) for r in self.reports if r.source.who in who})
 
 
 def systems() -> list[System]:
@@ -61,12 +61,15 @@ def systems() -> list[System]:
     cells: dict[str, list[Cell]] = {}
     for cell in published_cells():
         cells.setdefault(system_of(cell), []).append(cell)
-    looked = {search.id: search for of_folder in searches().values() for search in of_folder}
-    known = reports()
-    made = [
-        System(name, tuple(own), tuple(r for cell in own for r in known.get(cell.id, ())), looked.get(name))
-        for name, own in cells.items()
+    by_id = {search.id: search for folder_searches in searches().values() for search in folder_searches}
+    by_cell = reports()
+    unsorted_systems = [
+        System(
+            name, tuple(group), tuple(r for cell in group for r in by_cell.get(cell.id, ())), by_id.get(name)
+        )
+        for name, group in cells.items()
     ]
     return sorted(
-        made, key=lambda system: (system.id not in searched_systems(), system.label.lower(), system.id)
+        unsorted_systems,
+        key=lambda system: (system.id not in searched_systems(), system.label.lower(), system.id),
     )

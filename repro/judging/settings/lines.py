@@ -29,8 +29,8 @@ def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParamete
     """The parameters under the name of their step, or of what no step is about."""
     steps: dict[str, list[CheckedParameter]] = {}
     for item in items:
-        nowhere = f"{item.stage}, not in settings.yaml" if item.stage else "stated, but no parameter"
-        steps.setdefault(item.step or nowhere, []).append(item)
+        default = f"{item.stage}, not in settings.yaml" if item.stage else "stated, but no parameter"
+        steps.setdefault(item.step or default, []).append(item)
     return steps
 
 
@@ -53,5 +53,5 @@ def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, .
 
 def _places(rows: Iterable[str]) -> str:
     names = list(dict.fromkeys(rows))
-    more = f" and {len(names) - MOST_ROWS} more" if len(names) > MOST_ROWS else ""
-    return ", ".join(names[:MOST_ROWS]) + more
+    remainder = f" and {len(names) - MOST_ROWS} more" if len(names) > MOST_ROWS else ""
+    return ", ".join(names[:MOST_ROWS]) + remainder

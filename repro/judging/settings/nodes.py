@@ -67,35 +67,35 @@ def planned_rows(source: Paper, place: str = "", machine: Machine | None = None)
         machine: of which no data is asked for; what was called on it is not called again.
     """
     machine = (machine or Machine()).without_data()
-    made, known = _plan(source, (place or source.name,), machine), CellReadings(machine)
-    measured = [(m.cell.id.rpartition("/")[0], m.cell, walk(m.parts)) for m in made.measurements]
-    shown = [(item.id, item, walk([node])) for item, node in made.exhibits.items()]
+    paper_plan, readings = _plan(source, (place or source.name,), machine), CellReadings(machine)
+    measured_items = [(m.cell.id.rpartition("/")[0], m.cell, walk(m.parts)) for m in paper_plan.measurements]
+    exhibit_items = [(item.id, item, walk([node])) for item, node in paper_plan.exhibits.items()]
     rows: dict[str, PlannedRow] = {}
-    for row, item, nodes in (*measured, *shown):
-        before = rows.get(row, PlannedRow(row, {}, {}))
-        rows[row] = PlannedRow(row, {**before.nodes, item.id: nodes}, before.readings | known.of(item))
+    for row, item, nodes in (*measured_items, *exhibit_items):
+        earlier = rows.get(row, PlannedRow(row, {}, {}))
+        rows[row] = PlannedRow(row, {**earlier.nodes, item.id: nodes}, earlier.readings | readings.of(item))
     return list(rows.values())
 
 
 def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
     """The plan at full of the cells and exhibits of some places."""
     tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
-    measured = [
+    measured_cells = [
         cell for cell in cells_of(source, tables) if is_measured(cell) and lies_within(cell.id, places)
     ]
-    cells = [cell for cell in measured if cell.row.role != "reference"]
-    shown = [item for item in exhibits((source.name,), ()) if lies_within(item.id, places)]
-    return plan(cells, scale=scale("full"), machine=machine, exhibits=shown)
+    cells = [cell for cell in measured_cells if cell.row.role != "reference"]
+    chosen_exhibits = [item for item in exhibits((source.name,), ()) if lies_within(item.id, places)]
+    return plan(cells, scale=scale("full"), machine=machine, exhibits=chosen_exhibits)
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
     """Pairs of cells of a column that the same nodes measure, though their published numbers differ."""
-    published = {c.id: c for c in cells_of(source) if c.is_numeric and c.role != "cited"}
+    published_cells = {c.id: c for c in cells_of(source) if c.is_numeric and c.role != "cited"}
     seen: dict[tuple, Cell] = {}
     for identifier, nodes in (item for row in rows for item in row.nodes.items()):
-        if one := published.get(identifier):
-            place = (one.table.id, one.column.id, frozenset(node.fingerprint for node in nodes))
-            if seen.setdefault(place, one).text != one.text:
+        if cell := published_cells.get(identifier):
+            place = (cell.table.id, cell.column.id, frozenset(node.fingerprint for node in nodes))
+            if seen.setdefault(place, cell).text != cell.text:
                 yield identifier, seen[place].id
 
 
@@ -104,21 +104,23 @@ def lies_within(identifier: str, places: Iterable[str]) -> bool:
     return not _beginnings(identifier, "/").isdisjoint(places)
 
 
-def matches(node: Node, wanted: Nodes | None) -> bool:
+def matches(node: Node, description: Nodes | None) -> bool:
     """Whether a node is one of those described."""
-    if wanted is None or node.stage != wanted.stage:
+    if description is None or node.stage != description.stage:
         return False
-    if wanted.objective and node.params.get("objective", {}).get("name") != wanted.objective:
+    if description.objective and node.params.get("objective", {}).get("name") != description.objective:
         return False
-    if any(node.params.get(name) != value for name, value in wanted.with_.items()):
+    if any(node.params.get(name) != value for name, value in description.with_.items()):
         return False
-    return all(_feeds(node, name, what) for name, what in wanted.inputs.items())
+    return all(_feeds(node, name, source) for name, source in description.inputs.items())
 
 
-def _feeds(node: Node, name: str, wanted: str | Nodes) -> bool:
-    feeding = node.inputs.get(name, ())
-    described = Nodes(stage=wanted) if isinstance(wanted, str) else wanted
-    return any(matches(one, described) for one in (feeding if isinstance(feeding, tuple) else (feeding,)))
+def _feeds(node: Node, name: str, source: str | Nodes) -> bool:
+    inputs = node.inputs.get(name, ())
+    description = Nodes(stage=source) if isinstance(source, str) else source
+    return any(
+        matches(parent, description) for parent in (inputs if isinstance(inputs, tuple) else (inputs,))
+    )
 
 
 @once_a_node  # several steps and rows ask for those of one node
@@ -127,8 +129,8 @@ def parameters(node: Node) -> Mapping[str, Any]:
     if node.stage in DATA:
         return {}
     leaves = dict(_leaves(node.params, ""))
-    unused = [name for name in WARMUPS if leaves.get(name) == 0] if any(map(leaves.get, WARMUPS)) else []
-    return {p: v for p, v in leaves.items() if p not in unused and not begins_path(p, NO_SETTINGS)}
+    zeros = [name for name in WARMUPS if leaves.get(name) == 0] if any(map(leaves.get, WARMUPS)) else []
+    return {p: v for p, v in leaves.items() if p not in zeros and not begins_path(p, NO_SETTINGS)}
 
 
 def begins_path(path: str, beginnings: Iterable[str]) -> bool:
@@ -150,12 +152,12 @@ def at_path(node: Node, path: str) -> Any:
     return value
 
 
-def _leaves(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
+def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
         if isinstance(value, Mapping) and value:
-            yield from _leaves(value, f"{before}{name}.")
+            yield from _leaves(value, f"{prefix}{name}.")
         elif value is not None:
-            yield before + name, value
+            yield prefix + name, value
 
 
 def _distinct(groups: Iterable[Iterable[Node]]) -> list[Node]:

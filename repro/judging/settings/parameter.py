@@ -47,18 +47,18 @@ class CheckedParameter:
     @property
     def verdict(self) -> str:
         """The state in words, with the reading or the reason."""
-        said = {"departs": f"departs by {self.reading}", "unspecified": f"unspecified: {self.reading}"}
-        return f"{self.state}: {self.says}" if self.says else said.get(self.state, self.state)
+        phrases = {"departs": f"departs by {self.reading}", "unspecified": f"unspecified: {self.reading}"}
+        return f"{self.state}: {self.says}" if self.says else phrases.get(self.state, self.state)
 
     def as_json(self) -> dict:
         """All of it as plain values."""
         return asdict(self)
 
 
-def of_cells(found: Iterable[CheckedParameter]) -> dict[str, CheckedParameter]:
+def of_cells(items: Iterable[CheckedParameter]) -> dict[str, CheckedParameter]:
     """The verdict on each cell of a table of settings, the weightiest of the rows that take it up."""
     weights = (FAILURE, "departs", "as published", NO_PARAMETER)
-    ordered = sorted((item for item in found if item.cell), key=lambda item: -weights.index(item.state))
+    ordered = sorted((item for item in items if item.cell), key=lambda item: -weights.index(item.state))
     return {item.cell: item for item in ordered}
 
 

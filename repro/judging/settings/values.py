@@ -34,8 +34,8 @@ class ExpectedValue:
 
     def is_met_by(self, planned: list[Any]) -> bool:
         """Whether the values of the nodes of a row, one or several, are those expected."""
-        wanted = self.value if self.set_of else [self.value]
-        return {_comparable(value) for value in wanted} == {_comparable(value) for value in planned}
+        values = self.value if self.set_of else [self.value]
+        return {_comparison_key(value) for value in values} == {_comparison_key(value) for value in planned}
 
 
 def published_value(stated: StatedValue, row: str) -> Any:
@@ -72,26 +72,26 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
         readings: those that the row rests on, by id.
     """
     try:
-        stated = published_value(setting, row)
-        filled, offered = _of_reading(setting.reading, readings) if setting.reading else (None, [])
+        published = published_value(setting, row)
+        default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])
     except ReproError as error:
         return ExpectedValue(fault=str(error))
-    if _disagree(setting, stated) and not setting.reading:
+    if _disagrees(setting, published) and not setting.reading:
         says = "text and script state different values; name the reading that tells which is taken"
         return ExpectedValue(fault=says)
     if setting.departs:
         value = setting.planned
-        if _is_number(value) and not _known(value, [stated, setting.released, *offered]):
+        if _is_number(value) and not _is_among(value, [published, setting.released, *choices]):
             says = f"neither text, script nor reading {setting.reading!r} has {value}; correct planned"
             return ExpectedValue(fault=says)
     elif setting.is_published:
-        value = stated
+        value = published
     else:
-        value = setting.released if setting.released is not None else filled
-    if unknown := _not_offered([stated, setting.released], value, offered):
-        says = f"no choice of reading {setting.reading!r} has {unknown[0]}, which is stated; correct either"
+        value = setting.released if setting.released is not None else default
+    if missing := _numbers_without_choice([published, setting.released], value, choices):
+        says = f"no choice of reading {setting.reading!r} has {missing[0]}, which is stated; correct either"
         return ExpectedValue(fault=says)
-    return ExpectedValue(_listed(value) if _is_set(value) else value, _is_set(value))
+    return ExpectedValue(_as_list(value) if _is_set(value) else value, _is_set(value))
 
 
 class ExpectedValues:
@@ -102,42 +102,42 @@ class ExpectedValues:
 
     def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
         """The value that a row's nodes should have, as ``expected`` gives it."""
-        own = row if _is_by_row(setting.published) else ""
+        row_key = row if _is_by_row(setting.published) else ""
         reading = readings.get(_identifier(setting.reading, readings))
-        key = id(setting), own, id(reading)
+        key = id(setting), row_key, id(reading)
         if key not in self._known:  # with its objects: the id of one that is gone may be another's
             self._known[key] = expected(setting, row, readings), setting, reading
         return self._known[key][0]
 
 
-def _not_offered(stated: list[Any], wanted: Any, offered: list[Any]) -> list[str]:
+def _numbers_without_choice(values: list[Any], planned_value: Any, choices: list[Any]) -> list[str]:
     """The stated numbers that no choice of the reading has, where a choice has the value wanted in the plan.
 
     A stated number that the plan does not have is so held against the reading that tells why.
     """
-    if not all(_known(value, offered) for value in _listed(wanted)):
+    if not all(_is_among(value, choices) for value in _as_list(planned_value)):
         return []
-    given = [one for value in stated for one in _listed(value)]
-    return [_comparable(one) for one in given if _is_number(one) and not _known(one, offered)]
+    items = [item for value in values for item in _as_list(value)]
+    return [_comparison_key(item) for item in items if _is_number(item) and not _is_among(item, choices)]
 
 
-def _known(value: Any, values: list[Any]) -> bool:
+def _is_among(value: Any, values: list[Any]) -> bool:
     """Whether a value is one of others, or of the sets among them."""
-    return _comparable(value) in {_comparable(one) for listed in values for one in _listed(listed)}
+    return _comparison_key(value) in {_comparison_key(item) for entry in values for item in _as_list(entry)}
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _disagree(setting: Setting, stated: Any) -> bool:
+def _disagrees(setting: Setting, published: Any) -> bool:
     """Whether a released script sets another value than the one published."""
     if not setting.is_published or setting.released is None:
         return False
-    return not ExpectedValue(_listed(stated), set_of=True).is_met_by(_listed(setting.released))
+    return not ExpectedValue(_as_list(published), set_of=True).is_met_by(_as_list(setting.released))
 
 
-def _of_reading(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
+def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
     """The value, or the value under a key, of the default choice, and those of all choices that have one.
 
     Raises UsageError where the default choice has none.
@@ -151,7 +151,7 @@ def _of_reading(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[A
         valid = value if isinstance(value, Mapping) else ()
         check_known(f"value of reading {identifier!r}", key, valid=valid)
         value = value[key]
-    return value, [_below(choice, keys) for choice in reading.choices.values()]
+    return value, [_value_below(choice, keys) for choice in reading.choices.values()]
 
 
 def _identifier(name: str, readings: Mapping[str, Reading]) -> str:
@@ -161,7 +161,7 @@ def _identifier(name: str, readings: Mapping[str, Reading]) -> str:
     return next((place for place in places if place in readings), "")
 
 
-def _below(value: Any, keys: list[str]) -> Any:
+def _value_below(value: Any, keys: list[str]) -> Any:
     """The part of a value that lies under keys, one below the other; None where there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -172,23 +172,23 @@ def _is_set(value: Any) -> bool:
     return isinstance(value, Mapping) and set(value) == {"any"}
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value["any"]) if _is_set(value) else [value]
 
 
-def _comparable(value: Any) -> str:
-    return _of_scalar(value) if isinstance(value, _SCALARS) else canonical(_plain(value))
+def _comparison_key(value: Any) -> str:
+    return _scalar_key(value) if isinstance(value, _SCALARS) else canonical(_normalise(value))
 
 
 @functools.lru_cache(maxsize=None, typed=True)
-def _of_scalar(value: str | int | float | None) -> str:
-    return canonical(_plain(value))
+def _scalar_key(value: str | int | float | None) -> str:
+    return canonical(_normalise(value))
 
 
-def _plain(value: Any) -> Any:
+def _normalise(value: Any) -> Any:
     """The value with whole floats as integers, so that 1.0 is 1 and neither is true."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _normalise(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_normalise(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

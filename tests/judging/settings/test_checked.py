@@ -215,9 +215,9 @@ def test_rows_that_are_published_with_different_numbers_are_not_planned_alike():
 def test_cells_of_settings_are_judged_without_what_no_cell_publishes(monkeypatch):
     source = papers()["simlm"]
     whole, judged = of_cells(checked_parameters(source)), []
-    monkeypatch.setattr(checked, "_unclaimed", None)
-    judge = checked._judged
-    monkeypatch.setattr(checked, "_judged", lambda *given: judged.append(1) or judge(*given))
+    monkeypatch.setattr(checked, "_unclaimed_parameters", None)
+    judge = checked._checked_parameter
+    monkeypatch.setattr(checked, "_checked_parameter", lambda *given: judged.append(1) or judge(*given))
     assert of_tables(source) == whole and len(whole) > 50
     assert len(judged) < 1000  # of more than 3,000
 
