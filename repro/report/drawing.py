@@ -31,14 +31,14 @@ def draw_curves(
             panels = _panels(figure, points, hours)
             readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
             sizes = f"in brackets: {figure.trend.across}" if figure.trend else ""
-            notes = [_note(points[0].scale, readings), sizes, _outdated(points), *_tests(figure, panels)]
+            notes = [_note(points[0].scale, readings), sizes, _outdated_note(points), *_tests(figure, panels)]
             note = "; ".join(filter(None, notes))
             figures.curves(panels, path, note=note)
             yield path
             yield from draw_trend(figure, points, path, note=note)
 
 
-def _outdated(points: Sequence[ComparedCell]) -> str:
+def _outdated_note(points: Sequence[ComparedCell]) -> str:
     number = sum(bool(c.outdated) for c in points)
     return f"{number} of {len(points)} points not measured as the manifest is" if number else ""
 
@@ -62,10 +62,10 @@ def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, floa
     for column, title, lines in _faces(figure):
         series = []
         for line in lines:
-            on_line = [c for c in points if (c.cell.column.id, c.cell.row.group) == (column.id, line.id)]
-            measured = [c for c in on_line if c.measured is not None]
-            if measured:
-                series.append(_series(line, measured, hours))
+            line_points = [c for c in points if (c.cell.column.id, c.cell.row.group) == (column.id, line.id)]
+            measured_points = [c for c in line_points if c.measured is not None]
+            if measured_points:
+                series.append(_series(line, measured_points, hours))
         names = {"title": title, "x_label": figure.x or "", "y_label": column.head[-1]}
         panels.append(names | {"series": series})
     return panels
@@ -73,56 +73,54 @@ def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, floa
 
 def _faces(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
     """Column, title and lines of every panel; a line without the second size of a trend is in all of them."""
-    across = figure.trend.across if figure.trend else ""
-    sizes = dict.fromkeys(line.with_[across] for line in figure.lines if across in line.with_)
+    size_name = figure.trend.across if figure.trend else ""
+    sizes = dict.fromkeys(line.with_[size_name] for line in figure.lines if size_name in line.with_)
     for column in figure.panels:
         if not sizes:
             yield column, column.head[0], list(figure.lines)
         for size in sizes:
-            lines = [line for line in figure.lines if line.with_.get(across, size) == size]
+            lines = [line for line in figure.lines if line.with_.get(size_name, size) == size]
             yield column, f"{column.head[0]} ({size:,g})", lines
 
 
-def _series(line: Line, measured: list[ComparedCell], hours: Mapping[str, float]) -> dict:
-    points = [_point(compared, line.over) for compared in measured]
-    return {"label": line.method or line.label, "points": points, "made": [_made(c, hours) for c in measured]}
+def _series(line: Line, cells: list[ComparedCell], hours: Mapping[str, float]) -> dict:
+    points = [_point(c, line.over) for c in cells]
+    return {"label": line.method or line.label, "points": points, "made": [_origin(c, hours) for c in cells]}
 
 
-def _point(
-    compared: ComparedCell, over: str | None
-) -> tuple[float | None, float, float | None, float | None]:
+def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, float | None, float | None]:
     """Place, value, and the extremes over seeds where there are several."""
-    x = None if over is None else float(compared.cell.row.with_[over])
-    values = [record.measured for record in compared.records]
+    x = None if option is None else float(c.cell.row.with_[option])
+    values = [record.measured for record in c.records]
     spread = (min(values), max(values)) if len(values) > 1 else (None, None)
-    return (x, compared.measured, *spread)
+    return (x, c.measured, *spread)
 
 
-def _made(compared: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str]:
+def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str]:
     """Seeds, commits and hours of training behind a point, as far as they are known."""
-    seeds = (record.seed for record in compared.records if record.seed is not None)
-    commits = filter(None, {record.environment.get("commit") for record in compared.records})
-    spent = hours.get(compared.cell.id)
-    return " ".join(map(str, seeds)), " ".join(sorted(commits)), "" if spent is None else f"{spent:.4f}"
+    seeds = (record.seed for record in c.records if record.seed is not None)
+    commits = filter(None, {record.environment.get("commit") for record in c.records})
+    duration = hours.get(c.cell.id)
+    return " ".join(map(str, seeds)), " ".join(sorted(commits)), "" if duration is None else f"{duration:.4f}"
 
 
 def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
     """Every selected exhibit that is stored, those of one table or figure together."""
-    for (name, owner), group in groupby(plan.exhibits, key=lambda shown: (shown.paper.name, shown.owner)):
-        stored = [s for s in group if plan.states[plan.exhibits[s].fingerprint] == "stored"]
-        departures = {k: v for s in stored for k, v in plan.departures[s].items()}
-        exhibits = [read_json(store.path(plan.exhibits[s]) / "exhibit.json") for s in stored]
-        pairs = list(zip((s.exhibit.label for s in stored), exhibits, strict=True))
+    for (name, owner), group in groupby(plan.exhibits, key=lambda s: (s.paper.name, s.owner)):
+        stored_exhibits = [s for s in group if plan.states[plan.exhibits[s].fingerprint] == "stored"]
+        departures = {k: v for s in stored_exhibits for k, v in plan.departures[s].items()}
+        exhibits = [read_json(store.path(plan.exhibits[s]) / "exhibit.json") for s in stored_exhibits]
+        pairs = list(zip((s.exhibit.label for s in stored_exhibits), exhibits, strict=True))
         if pairs:
             place = f"table{owner}" if not owner.startswith("figure-") else owner.replace("-", "")
             yield from _draw(pairs, folder / f"{name}-{place}", _note(plan.scale.name, departures))
 
 
 def _draw(pairs: list[tuple[str, dict]], stem: Path, note: str) -> Iterator[Path]:
-    whole = {"scatter": (figures.scatter, ".svg"), "passages": (figures.passages, ".md")}
+    writers = {"scatter": (figures.scatter, ".svg"), "passages": (figures.passages, ".md")}
     kind = pairs[0][1]["kind"]
-    if kind in whole:
-        draw, suffix = whole[kind]
+    if kind in writers:
+        draw, suffix = writers[kind]
         draw(pairs, stem.with_suffix(suffix), note=note)
         yield stem.with_suffix(suffix)
     else:

@@ -48,9 +48,9 @@ class Grid(Generic[T]):
     @classmethod
     def of(cls, table: Table, cells: Mapping[tuple[str, str], T]) -> Self:
         """The part of ``table`` that ``cells`` lie in."""
-        rows, columns = {row for row, _ in cells}, {column for _, column in cells}
-        down = [row for row in table.rows if row.id in rows]
-        return cls(table, down, [column for column in table.columns if column.id in columns], cells)
+        row_ids, column_ids = {row for row, _ in cells}, {column for _, column in cells}
+        rows = [row for row in table.rows if row.id in row_ids]
+        return cls(table, rows, [column for column in table.columns if column.id in column_ids], cells)
 
     @property
     def down(self) -> list[Head]:
@@ -99,7 +99,7 @@ def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
     """The headings above ``heads`` with how many neighbours share each; nothing where no head has one."""
     if not any(head.heading for head in heads):
         return []
-    return [(heading, len(list(same))) for heading, same in groupby(heads, key=lambda head: head.heading)]
+    return [(heading, len(list(group))) for heading, group in groupby(heads, key=lambda head: head.heading)]
 
 
 def rounded(value: float, cell: Cell) -> str:
@@ -123,10 +123,10 @@ def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
         group = c.cell.row.group if grid.table.bold == "group" else None
         if c.measured is not None and not c.outdated:
             blocks.setdefault((c.cell.column.id, group), []).append(c)
-    return frozenset(place for cells in blocks.values() if len(cells) > 1 for place in _best(cells))
+    return frozenset(place for cells in blocks.values() if len(cells) > 1 for place in _best_places(cells))
 
 
-def _best(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
+def _best_places(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
     values = {(c.cell.row.id, c.cell.column.id): Decimal(rounded_measurement(c) or 0) for c in cells}
     best = (min if cells[0].cell.smaller_is_better else max)(values.values())
     return {place for place, value in values.items() if value == best}
@@ -136,8 +136,8 @@ def runs(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
     """The chosen letters in their order; three neighbours or more are one range, as in ``b-d``."""
     places = sorted(map(order.index, chosen))
     parts: list[str] = []
-    for _, same in groupby(enumerate(places), key=lambda item: item[1] - item[0]):
-        letters = [order[place] for _, place in same]
+    for _, neighbours in groupby(enumerate(places), key=lambda item: item[1] - item[0]):
+        letters = [order[place] for _, place in neighbours]
         parts += letters if len(letters) < 3 else [f"{letters[0]}-{letters[-1]}"]
     return parts
 

@@ -26,8 +26,8 @@ def cited_paper(manifest: Manifest) -> str:
     """A paper by its authors and venue, as a caption names it; by its title where nobody signs it."""
     if not manifest.authors:
         return manifest.title
-    first, *others = manifest.authors
-    return f"{first} et al. ({manifest.venue})" if others else f"{first} ({manifest.venue})"
+    first, *coauthors = manifest.authors
+    return f"{first} et al. ({manifest.venue})" if coauthors else f"{first} ({manifest.venue})"
 
 
 def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool) -> str:
@@ -39,47 +39,47 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool) -> str
         bold: whether a number of ours is the best of several.
     """
     first = cells[0].cell
-    measured = [c for c in cells if c.measured is not None]
+    measured_cells = [c for c in cells if c.measured is not None]
     unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
-    parts = [f"{short_caption(first.paper, first.table)} {_whose(cells)}", escape(f"{unit}.")]
-    parts += [*_scale(measured), *_bold(cells, ours=bold), *_reports(cells), *_signs(cells)]
+    parts = [f"{short_caption(first.paper, first.table)} {_number_origins(cells)}", escape(f"{unit}.")]
+    parts += [*_scale(measured_cells), *_bold_meanings(cells, best=bold), *_reports(cells), *_signs(cells)]
     if lettered:
         parts.append(LETTERED)
-    return " ".join([*parts, *_outdated(measured), *_marks(first.table)])
+    return " ".join([*parts, *_outdated_cells(measured_cells), *_marks(first.table)])
 
 
-def _whose(cells: Sequence[ComparedCell]) -> str:
+def _number_origins(cells: Sequence[ComparedCell]) -> str:
     reports = any(c.reported for c in cells)
     if any(c.measured is not None for c in cells):
-        others = ", as others report it (rep.)" if reports else ""
-        return f"as published (publ.){others} and measured by us (ours)."
+        reported = ", as others report it (rep.)" if reports else ""
+        return f"as published (publ.){reported} and measured by us (ours)."
     if reports:
         return "as published (publ.) and as others report it (rep.), not measured by us."
-    others = any(c.imported for c in cells)
-    return "as published (publ.), not measured by us." if others else "as published, not measured."
+    has_runs = any(c.imported for c in cells)
+    return "as published (publ.), not measured by us." if has_runs else "as published, not measured."
 
 
 def _reports(cells: Sequence[ComparedCell]) -> Iterator[str]:
     """The meaning of the letters at reported values, of those that the table has."""
-    closest = [c.reported.closest.report for c in cells if c.reported]
-    if closest:
-        made = {report.how.start for report in closest}
-        letters = ", ".join(f"{MAKINGS[start]} {HOW[start]}" for start in STARTS if start in made)
-        doubt = "; ? where only the name matches" if any(r.match == "loose" for r in closest) else ""
+    reports = [c.reported.closest.report for c in cells if c.reported]
+    if reports:
+        makings = {report.how.start for report in reports}
+        letters = ", ".join(f"{MAKINGS[start]} {HOW[start]}" for start in STARTS if start in makings)
+        doubt = "; ? where only the name matches" if any(r.match == "loose" for r in reports) else ""
         yield f"Reported: of several the closest in kind, with their number; raised: {letters}{doubt}."
 
 
-def _scale(measured: Sequence[ComparedCell]) -> Iterator[str]:
+def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
     """The scale, where it is not full, and the data that stand in for the paper's."""
-    if measured and measured[0].scale != "full":
-        data = ", ".join(sorted({name for c in measured for name in c.stand_ins})) or "other data"
-        scale = f"Ours are of scale {measured[0].scale}, on {data}"
+    if cells and cells[0].scale != "full":
+        data = ", ".join(sorted({name for c in cells for name in c.stand_ins})) or "other data"
+        scale = f"Ours are of scale {cells[0].scale}, on {data}"
         yield escape(f"{scale}, and not comparable with the published.")
 
 
-def _bold(cells: Sequence[ComparedCell], *, ours: bool) -> Iterator[str]:
+def _bold_meanings(cells: Sequence[ComparedCell], *, best: bool) -> Iterator[str]:
     block = " and block" if cells[0].cell.table.bold == "group" else ""
-    meanings = [f"best of ours in its column{block}"] if ours else []
+    meanings = [f"best of ours in its column{block}"] if best else []
     meanings += ["published, as in the paper"] if any(c.cell.printed.bold for c in cells) else []
     if meanings:
         yield rf"\textbf{{Bold}}: {'; '.join(meanings)}."
@@ -88,25 +88,25 @@ def _bold(cells: Sequence[ComparedCell], *, ours: bool) -> Iterator[str]:
 def _signs(cells: Sequence[ComparedCell]) -> Iterator[str]:
     """Difference, interval, runs of others and verdicts, those that the table has."""
     runs = [c.imported[-1] for c in cells if c.imported]
-    measured = [c for c in cells if c.measured is not None]
-    if any(c.verdict.difference is not None for c in measured):
+    measured_cells = [c for c in cells if c.measured is not None]
+    if any(c.verdict.difference is not None for c in measured_cells):
         yield r"$\Delta$: ours minus published."
-    if any(len(c.records) > 1 for c in measured):
+    if any(len(c.records) > 1 for c in measured_cells):
         yield r"$\pm$: half the 95\,\% prediction interval over seeds."
     if runs:
         makers = ", ".join(dict.fromkeys(run.maker for run in runs))
         yield escape(f"Others: runs that others made, scored here and no measurements of ours ({makers}).")
-    used = {judged.verdict.name for judged in (*measured, *runs)}
-    if signs := [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used]:
+    verdict_names = {judged.verdict.name for judged in (*measured_cells, *runs)}
+    if signs := [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in verdict_names]:
         yield f"{', '.join(signs)}."
 
 
-def _outdated(measured: Sequence[ComparedCell]) -> Iterator[str]:
+def _outdated_cells(cells: Sequence[ComparedCell]) -> Iterator[str]:
     """The cells whose numbers are not of the manifest as it is, five of them by name."""
-    outdated = ["/".join(c.cell.id.split("/")[2:]) for c in measured if c.outdated]
-    if outdated:
-        more = f" and {len(outdated) - 5} more" if len(outdated) > 5 else ""
-        yield escape(f"Not known to be measured as the manifest is: {', '.join(outdated[:5])}{more}.")
+    names = ["/".join(c.cell.id.split("/")[2:]) for c in cells if c.outdated]
+    if names:
+        remainder = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        yield escape(f"Not known to be measured as the manifest is: {', '.join(names[:5])}{remainder}.")
 
 
 def _marks(table: Table) -> Iterator[str]:

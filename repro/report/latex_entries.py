@@ -59,8 +59,8 @@ def reported_entry(c: ComparedCell | None) -> Entry:
     """The report that is closest in kind, the letter of its making raised, and how many reports there are."""
     if c is None or not c.reported:
         return Entry()
-    stated, count = c.reported.closest.report, len(c.reported.reports)
-    letter = MAKINGS[stated.how.start] + ("?" if stated.match == "loose" else "")
+    report, count = c.reported.closest.report, len(c.reported.reports)
+    letter = MAKINGS[report.how.start] + ("?" if report.match == "loose" else "")
     return Entry(c.reported.shown, raised(letter) + (rf"{{\scriptsize\,({count})}}" if count > 1 else ""))
 
 
@@ -75,12 +75,12 @@ def interval(c: ComparedCell) -> str:
 def in_line(entries: Sequence[Entry]) -> list[Entry]:
     """Numbers that end alike: those with fewer decimals are followed by the room of the others'."""
     decimals = [len(entry.number.partition(".")[2]) for entry in entries]
-    most = max(decimals)
+    maximum = max(decimals)
     return [
-        replace(entry, after=rf"\phantom{{{'.' * (not own)}{'0' * (most - own)}}}{entry.after}")
-        if has_digit(entry) and own < most
+        replace(entry, after=rf"\phantom{{{'.' * (not count)}{'0' * (maximum - count)}}}{entry.after}")
+        if has_digit(entry) and count < maximum
         else entry
-        for entry, own in zip(entries, decimals, strict=True)
+        for entry, count in zip(entries, decimals, strict=True)
     ]
 
 

@@ -21,25 +21,25 @@ ORDER += ("modified", "scaled", "blocked", "not run")
 
 def summary(comparison: Comparison, *, scale: str) -> str:
     """The cells that fail, one a line, and then the counts of verdicts in every table."""
-    failing, counted = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
+    failures, totals = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
     note = "" if scale == "full" else " Only full scale is compared with the published numbers."
-    measured = f"{counted.measured} measured ({counted.measurements} distinct)"
-    others = f" {counted.imported} have runs by others, which are not counted." if counted.imported else ""
-    count = f"{counted.cells} cells, {measured}, {counted.failing} failing.{others}{note}"
+    measured_note = f"{totals.measured} measured ({totals.measurements} distinct)"
+    runs_note = f" {totals.imported} have runs by others, which are not counted." if totals.imported else ""
+    count = f"{totals.cells} cells, {measured_note}, {totals.failing} failing.{runs_note}{note}"
     lines = [f"## Verdicts at scale {scale}", "", count, ""]
-    if failing:
-        lines += table(["cell", "published", "ours", "verdict", "why"], [_failing(c) for c in failing])
+    if failures:
+        lines += table(["cell", "published", "ours", "verdict", "why"], [_failure_row(c) for c in failures])
     return "\n".join([*lines, *_counts(comparison)])
 
 
 def _counts(comparison: Comparison) -> list[str]:
     """A line for every table, those with most failures first."""
-    present = [name for name in ORDER if comparison.counts()[name]]
+    verdict_names = [name for name in ORDER if comparison.counts()[name]]
     rows = []
     for names, cells in sorted(comparison.by_table().items(), key=_failures, reverse=True):
         counts = Counter(c.verdict.name for c in cells)
-        rows.append([*names, str(len(cells)), *(_number(counts[name]) for name in present)])
-    return table(["paper", "table", "cells", *present], rows)
+        rows.append([*names, str(len(cells)), *(_number(counts[name]) for name in verdict_names)])
+    return table(["paper", "table", "cells", *verdict_names], rows)
 
 
 def _failures(table: tuple[tuple[str, str], list[ComparedCell]]) -> int:
@@ -61,15 +61,15 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
         covered: paper -> ``repro.judging.coverage.coverage`` of it.
     """
     rows = []
-    for name, cells in covered.items():
-        printed = [c for c in comparison.cells if c.cell.paper.name == name and c.cell.table.kind != "study"]
-        if any(not c.cell.is_unpublished for c in printed):
-            manifest, counted = printed[0].cell.paper.manifest, summarise(printed)
-            numbers = Tally(name, name, cells).measurements
-            counts = (numbers["tiny"], numbers["full"], counted.passing, counted.failing, counted.neither)
+    for name, items in covered.items():
+        cells = [c for c in comparison.cells if c.cell.paper.name == name and c.cell.table.kind != "study"]
+        if any(not c.cell.is_unpublished for c in cells):
+            manifest, totals = cells[0].cell.paper.manifest, summarise(cells)
+            numbers = Tally(name, name, items).measurements
+            counts = (numbers["tiny"], numbers["full"], totals.passing, totals.failing, totals.neither)
             title = f"{manifest.title} ({manifest.venue})"
-            shown = map(_number, (*counts, counted.only_imported))
-            rows.append([f"`{name}`", title, str(len(cells)), *shown])
+            fields = map(_number, (*counts, totals.only_imported))
+            rows.append([f"`{name}`", title, str(len(items)), *fields])
     return "\n".join(table(HEAD, rows))
 
 
@@ -82,8 +82,8 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
     old = path.read_text(encoding="utf-8")
     between(path, old, "")  # refused before the work, where there are no markers
     sources = dict.fromkeys(cell.paper for cell in planned.cells)
-    covered = {source.name: coverage(source, workspace.results) for source in sources}
-    table = verdicts(judged_cells(planned, workspace.results, workspace.store), covered)
+    coverage_by_paper = {source.name: coverage(source, workspace.results) for source in sources}
+    table = verdicts(judged_cells(planned, workspace.results, workspace.store), coverage_by_paper)
     new = between(path, old, table)
     if new != old:
         path.write_text(new, encoding="utf-8")
@@ -93,10 +93,10 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
 def between(path: Path, text: str, new: str) -> str:
     """The text with what stands between the markers replaced. Raises UsageError unless there is one pair."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        wanted = f"{BEGIN} and, after it, {END}, once each"
-        raise UsageError(f"{path} must hold {wanted}; put them where the table belongs")
-    before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n{new}\n{END}{rest.partition(END)[2]}"
+        markers = f"{BEGIN} and, after it, {END}, once each"
+        raise UsageError(f"{path} must hold {markers}; put them where the table belongs")
+    head, _, tail = text.partition(BEGIN)
+    return f"{head}{BEGIN}\n{new}\n{END}{tail.partition(END)[2]}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -106,7 +106,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(map(_cell, line))} |" for line in (head, rule, *rows)] + [""]
 
 
-def _failing(c: ComparedCell) -> list[str]:
+def _failure_row(c: ComparedCell) -> list[str]:
     return [
         f"`{c.cell.id}`",
         c.cell.printed.plain,

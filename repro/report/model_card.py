@@ -42,7 +42,7 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
         f"# Encoder of {encoder.name}",
         _items({**_facts(encoder, scale.name), "model": model.fingerprint}),
         "## How it reads texts",
-        _items(_read(encoder.source.conventions)),
+        _items(_text_conventions(encoder.source.conventions)),
         USE,
     ]
     parts += ["## Readings that differ from the defaults", _items(readings) or "None."]
@@ -63,13 +63,13 @@ def _header(model: Node) -> str:
         "license": "other",
         "license_name": "of-its-data-and-weights",
     }
-    started_from = _started_from(model)
-    if started_from:
-        header["base_model"] = started_from
+    base_models = _base_models(model)
+    if base_models:
+        header["base_model"] = base_models
     return yaml.safe_dump(header, sort_keys=False)
 
 
-def _started_from(model: Node) -> list[str]:
+def _base_models(model: Node) -> list[str]:
     """The released weights that went into the model."""
     return list(dict.fromkeys(n.params["name"] for n in walk([model]) if n.stage == "backbone"))
 
@@ -91,29 +91,29 @@ def _facts(encoder: Export, scale: str) -> dict[str, object]:
 
 def _records(measurement: Measurement, workspace: Workspace, scale: Scale) -> list[Record]:
     """The current records of the row's cells with the same seed."""
-    whole, seed = measurement.cell, measurement.seed
-    row = [c for c in cells_of(whole.paper, (whole.table,)) if c.row == whole.row and is_measured(c)]
-    planned = plan(row, scale=scale, machine=workspace.machine, seeds=() if seed is None else (seed,))
-    planned.look(workspace.store)
-    compared = compare(planned, workspace.results, store=workspace.store).cells
-    return [r for c in compared if c.current for r in c.records if not r.origin]
+    cell, seed = measurement.cell, measurement.seed
+    row = [c for c in cells_of(cell.paper, (cell.table,)) if c.row == cell.row and is_measured(c)]
+    row_plan = plan(row, scale=scale, machine=workspace.machine, seeds=() if seed is None else (seed,))
+    row_plan.look(workspace.store)
+    cells = compare(row_plan, workspace.results, store=workspace.store).cells
+    return [r for c in cells if c.current for r in c.records if not r.origin]
 
 
 def _items(facts: Mapping[str, object]) -> str:
     return "\n".join(f"- {name}: {value}" for name, value in facts.items() if value not in (None, ""))
 
 
-def _read(used: Conventions) -> dict[str, object]:
+def _text_conventions(conventions: Conventions) -> dict[str, object]:
     """The conventions in words; pooling and heads are modules.json's."""
-    special = {None: "the text alone", "pair": "two segments"}
-    joined = special.get(used.separator, f"joined by {used.separator!r}")
+    phrases = {None: "the text alone", "pair": "two segments"}
+    title_and_text = phrases.get(conventions.separator, f"joined by {conventions.separator!r}")
     return {
-        "similarity": used.similarity,
-        "tokens of a query": used.query_length,
-        "tokens of a passage": used.passage_length,
-        "title and text": joined,
-        "before a query": used.query_prefix,
-        "before a passage": used.passage_prefix,
+        "similarity": conventions.similarity,
+        "tokens of a query": conventions.query_length,
+        "tokens of a passage": conventions.passage_length,
+        "title and text": title_and_text,
+        "before a query": conventions.query_prefix,
+        "before a passage": conventions.passage_prefix,
     }
 
 
@@ -129,9 +129,9 @@ def _scores(records: Iterable[Record]) -> str:
 
 def _data(model: Node) -> str:
     """The collections that went into the model, each with its licence as the catalogue states it."""
-    named = dict.fromkeys(n.params["dataset"] for n in walk([model]) if "dataset" in n.params)
-    known = [catalog()[name] for name in named if name in catalog()]
-    lines = {f"{entry.title} (`{entry.id}`)": entry.licence for entry in known}
-    started_from = _started_from(model)
-    lines |= {f"weights it started from (`{name}`)": "see the page of that model" for name in started_from}
+    names = dict.fromkeys(n.params["dataset"] for n in walk([model]) if "dataset" in n.params)
+    entries = [catalog()[name] for name in names if name in catalog()]
+    lines = {f"{entry.title} (`{entry.id}`)": entry.licence for entry in entries}
+    base_models = _base_models(model)
+    lines |= {f"weights it started from (`{name}`)": "see the page of that model" for name in base_models}
     return _items(lines) or "None."

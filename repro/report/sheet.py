@@ -54,27 +54,27 @@ class Sheet:
 
     def panel_widths(self, width: int) -> list[int]:
         """The least widths of what stands below one another in lines of a width, which a word may exceed."""
-        return [_total(_least(panel)) for panel in self._panels(width)]
+        return [_total(_least_widths(panel)) for panel in self._panels(width)]
 
-    def _panels(self, width: int) -> Iterator[list["_Measured"]]:
+    def _panels(self, width: int) -> Iterator[list["_MeasuredColumn"]]:
         """The columns that stand beside each other: the labels, and as many others as fit."""
         cells = [row for row in self.rows if not isinstance(row, Text)]
         columns = [
-            _Measured.of(c, [row[place] for row in cells], place=place)
+            _MeasuredColumn.of(c, [row[place] for row in cells], place=place)
             for place, c in enumerate(self.columns)
         ]
         labels = list(columns[: self.labels])
-        panel: list[_Measured] = []
-        for together in _together(columns[self.labels :], width - _total(_least(labels))):
-            if panel and _total(_least([*labels, *panel, *together])) > width:
+        panel: list[_MeasuredColumn] = []
+        for group in _column_groups(columns[self.labels :], width - _total(_least_widths(labels))):
+            if panel and _total(_least_widths([*labels, *panel, *group])) > width:
                 yield labels + panel
                 panel = []
-            panel += together
+            panel += group
         yield labels + panel
 
-    def _panel(self, console: Console, columns: list["_Measured"], width: int) -> Iterator[Text]:
+    def _panel(self, console: Console, columns: list["_MeasuredColumn"], width: int) -> Iterator[Text]:
         """Lines of columns beside each other; panels after the first leave out rows that are empty there."""
-        below = self._lies_below(columns)
+        lies_below = self._lies_below(columns)
         widths = _widths(columns, width)
         yield from _head(console, columns, widths)
         yield Text("─" * _total(widths), no_wrap=True, overflow="ignore")
@@ -82,32 +82,32 @@ class Sheet:
             if isinstance(row, Text):
                 yield row
                 continue
-            if not below or self._is_filled(row, columns):
+            if not lies_below or self._is_filled(row, columns):
                 texts = [c.text(row[c.place]) for c in columns]
                 yield from _lines(console, list(zip(texts, widths, (c.side for c in columns), strict=True)))
 
-    def _lies_below(self, panel: Sequence["_Measured"]) -> bool:
+    def _lies_below(self, panel: Sequence["_MeasuredColumn"]) -> bool:
         return len(panel) > self.labels and panel[self.labels].place > self.labels
 
-    def _is_filled(self, row: Sequence[Cell] | Text, panel: Sequence["_Measured"]) -> bool:
+    def _is_filled(self, row: Sequence[Cell] | Text, panel: Sequence["_MeasuredColumn"]) -> bool:
         """Whether a row that is no heading has anything beside its labels in these columns."""
         if isinstance(row, Text):
             return False
         return any(column.text(row[column.place]).plain.strip() for column in panel[self.labels :])
 
 
-def _together(columns: Sequence["_Measured"], width: int) -> Iterator[list["_Measured"]]:
+def _column_groups(columns: Sequence["_MeasuredColumn"], width: int) -> Iterator[list["_MeasuredColumn"]]:
     """Columns under one heading, which are parted only where they are too wide."""
-    for heading, same in groupby(columns, key=lambda column: column.column.heading):
-        group = list(same)
-        if heading and _total(_least(group)) <= width:
+    for heading, neighbours in groupby(columns, key=lambda column: column.column.heading):
+        group = list(neighbours)
+        if heading and _total(_least_widths(group)) <= width:
             yield group
         else:
             yield from ([column] for column in group)
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _MeasuredColumn:
     """A column with the widths that its cells ask for.
 
     Attributes:
@@ -123,15 +123,15 @@ class _Measured:
     least: int
 
     @classmethod
-    def of(cls, column: Column, cells: Sequence[Cell], *, place: int) -> "_Measured":
+    def of(cls, column: Column, cells: Sequence[Cell], *, place: int) -> "_MeasuredColumn":
         values = [cell for cell in cells if isinstance(cell, Value)]
         texts = [cell for cell in cells if isinstance(cell, Text)]
-        before = max((v.number.cell_len for v in values), default=0)
-        behind = max((v.after.cell_len for v in values), default=0)
-        content = max([before + behind, *(text.cell_len for text in texts)])
+        number_width = max((v.number.cell_len for v in values), default=0)
+        suffix_width = max((v.after.cell_len for v in values), default=0)
+        content = max([number_width + suffix_width, *(text.cell_len for text in texts)])
         words = max(map(_longest_word, [column.name, *(text.plain for text in texts)]))
-        kept = content if column.right else min(content, LABEL)
-        return cls(column, place, content, behind, max(words, kept))
+        minimum = content if column.right else min(content, LABEL)
+        return cls(column, place, content, suffix_width, max(words, minimum))
 
     @property
     def side(self) -> Literal["left", "right"]:
@@ -157,15 +157,15 @@ class _Measured:
         return cell.number + after
 
 
-def _widths(columns: Sequence[_Measured], width: int) -> list[int]:
+def _widths(columns: Sequence[_MeasuredColumn], width: int) -> list[int]:
     """As wide as columns wish, less what is too much: names of numbers are wrapped first, then texts."""
-    least = _least(columns)
-    widths = [max(column.wished, kept) for column, kept in zip(columns, least, strict=True)]
+    least_widths = _least_widths(columns)
+    widths = [max(column.wished, minimum) for column, minimum in zip(columns, least_widths, strict=True)]
     for right in (True, False):
         while _total(widths) > width:
             excess = [
-                w if c.column.right == right and w > kept else 0
-                for c, w, kept in zip(columns, widths, least, strict=True)
+                w if c.column.right == right and w > minimum else 0
+                for c, w, minimum in zip(columns, widths, least_widths, strict=True)
             ]
             if not any(excess):
                 break
@@ -173,31 +173,31 @@ def _widths(columns: Sequence[_Measured], width: int) -> list[int]:
     return widths
 
 
-def _least(columns: Sequence[_Measured]) -> list[int]:
+def _least_widths(columns: Sequence[_MeasuredColumn]) -> list[int]:
     """The widths below which a word would be torn, the headings above the columns included."""
-    least = [column.least for column in columns]
+    least_widths = [column.least for column in columns]
     for heading, first, last in _headings(columns):
-        least[last] += max(0, _longest_word(heading) - _total(least[first : last + 1]))
-    return least
+        least_widths[last] += max(0, _longest_word(heading) - _total(least_widths[first : last + 1]))
+    return least_widths
 
 
-def _headings(columns: Sequence[_Measured]) -> Iterator[tuple[str, int, int]]:
+def _headings(columns: Sequence[_MeasuredColumn]) -> Iterator[tuple[str, int, int]]:
     """The headings above columns, each with the first and the last of them."""
     first = 0
-    for heading, same in groupby(column.column.heading for column in columns):
-        last = first + len(list(same)) - 1
+    for heading, neighbours in groupby(column.column.heading for column in columns):
+        last = first + len(list(neighbours)) - 1
         yield heading, first, last
         first = last + 1
 
 
-def _head(console: Console, columns: Sequence[_Measured], widths: Sequence[int]) -> Iterator[Text]:
+def _head(console: Console, columns: Sequence[_MeasuredColumn], widths: Sequence[int]) -> Iterator[Text]:
     headings = list(_headings(columns))
     if any(heading for heading, _, _ in headings):
-        above = [
+        fields = [
             (Text(heading, style="bold"), _total(widths[first : last + 1]), "center")
             for heading, first, last in headings
         ]
-        yield from _lines(console, above)
+        yield from _lines(console, fields)
     names = [(c.name(width), width, c.side) for c, width in zip(columns, widths, strict=True)]
     yield from _lines(console, names)
 

@@ -38,19 +38,19 @@ def draw_trend(figure: Figure, points: Sequence[ComparedCell], path: Path, *, no
         path: of the figure's own drawing, whose name these begin with.
         note: small print.
     """
-    every = panel_trends(figure, points)
-    if figure.trend is None or not any(panel.methods for panel in every):
+    trends = panel_trends(figure, points)
+    if figure.trend is None or not any(panel.methods for panel in trends):
         return
     stem = path.with_suffix("")
     drawing, order, page = (
         stem.with_name(stem.name + end) for end in ("-trend.svg", "-order.svg", "-trend.md")
     )
     larger = (figure.trend.to.x, figure.trend.to.across)
-    panels = [(panel.names, panel.methods) for panel in every]
+    panels = [(panel.names, panel.methods) for panel in trends]
     size_differences(panels, drawing, reference=figure.trend.reference, larger=larger, note=note)
-    write_csv(drawing, TREND, [row for panel in every for row in _trend_rows(panel, figure.trend)])
-    write_csv(order, ORDER, [row for panel in every for row in _order_rows(panel)])
-    page.write_text(markdown(figure, every), encoding="utf-8")
+    write_csv(drawing, TREND, [row for panel in trends for row in _trend_rows(panel, figure.trend)])
+    write_csv(order, ORDER, [row for panel in trends for row in _order_rows(panel)])
+    page.write_text(markdown(figure, trends), encoding="utf-8")
     yield from (drawing, page)
 
 
@@ -61,9 +61,9 @@ def panel_trends(figure: Figure, points: Sequence[ComparedCell]) -> list[PanelTr
     larger, panels = (figure.trend.to.x, figure.trend.to.across), []
     for column in figure.panels:
         runs = _runs(figure, [c for c in points if c.cell.column.id == column.id])
-        level = {line.method for line in figure.lines if line.method and not line.over}
-        fitted = [run for run in runs if run.method not in level - {figure.trend.reference}]
-        trends = method_trends(fitted, figure.trend.reference, larger)
+        level_methods = {line.method for line in figure.lines if line.method and not line.over}
+        fitted_runs = [run for run in runs if run.method not in level_methods - {figure.trend.reference}]
+        trends = method_trends(fitted_runs, figure.trend.reference, larger)
         panels.append(PanelTrends(column, trends, orders(runs)))
     return panels
 
@@ -72,25 +72,34 @@ def _runs(figure: Figure, points: Sequence[ComparedCell]) -> list[Run]:
     """Every run of a panel; those of a level line stand at each place of the x-axis."""
     lines = {line.id: line for line in figure.lines if line.method}
     runs = []
-    for compared in points:
-        line = lines.get(compared.cell.row.group or "")
+    for point in points:
+        line = lines.get(point.cell.row.group or "")
         if line:
-            options = compared.cell.row.with_
+            options = point.cell.row.with_
             places = [options[line.over]] if line.over else figure.points
             sizes = [(float(x), float(options[figure.trend.across])) for x in places]
-            runs += [Run(line.method, s, r.seed, r.measured) for r in compared.records for s in sizes]
+            runs += [Run(line.method, s, r.seed, r.measured) for r in point.records for s in sizes]
     return runs
 
 
-def _trend_rows(panel: PanelTrends, how: SizeTrend) -> Iterator[tuple]:
+def _trend_rows(panel: PanelTrends, design: SizeTrend) -> Iterator[tuple]:
     for trend in panel.methods:
-        names = (*panel.names, trend.method, how.reference)
+        names = (*panel.names, trend.method, design.reference)
         for size, mean in trend.means.items():
             yield *names, *size, "difference", mean, "", "", trend.runs
-        for name, slope in zip(("x", how.across), trend.doublings, strict=True):
+        for name, slope in zip(("x", design.across), trend.doublings, strict=True):
             yield *names, "", "", f"doubling of {name}", slope.value, slope.low, slope.high, trend.runs
-        there = trend.extrapolated
-        yield *names, how.to.x, how.to.across, "extrapolated", there.value, there.low, there.high, trend.runs
+        interval = trend.extrapolated
+        yield (
+            *names,
+            design.to.x,
+            design.to.across,
+            "extrapolated",
+            interval.value,
+            interval.low,
+            interval.high,
+            trend.runs,
+        )
 
 
 def _order_rows(panel: PanelTrends) -> Iterator[tuple]:
@@ -101,20 +110,20 @@ def _order_rows(panel: PanelTrends) -> Iterator[tuple]:
 
 def markdown(figure: Figure, panels: Sequence[PanelTrends]) -> str:
     """Sentences for every panel, below what they rest on."""
-    how = figure.trend
+    design = figure.trend
     unit = ", in points of a hundred" if figure.unit == "percent" else ""
     lines = [
-        f"Sizes are written as x / {how.across}; x: {figure.x}. Differences are to {how.reference}, seed by"
-        f" seed{unit}. Brackets are 95 % intervals of a least-squares plane over the logarithms of both; the"
-        f" last ones are prediction intervals of one more run. All of this is exploratory: the queries are"
-        f" held as they are, nothing is corrected, and runs count as independent, though those of a seed may"
-        f" share their start. Each plane, of three numbers, is fitted to {_counts(panels)} runs. Level lines,"
-        f" whose runs are the same at every x, are ranked and not fitted. {warning(figure)}",
+        f"Sizes are written as x / {design.across}; x: {figure.x}. Differences are to {design.reference},"
+        f" seed by seed{unit}. Brackets are 95 % intervals of a least-squares plane over the logarithms of"
+        f" both; the last ones are prediction intervals of one more run. All of this is exploratory: the"
+        f" queries are held as they are, nothing is corrected, and runs count as independent, though those of"
+        f" a seed may share their start. Each plane, of three numbers, is fitted to {_counts(panels)} runs."
+        f" Level lines, whose runs are the same at every x, are ranked and not fitted. {warning(figure)}",
     ]
     for panel in panels:
         lines += ["", f"**{', '.join(panel.names)}**", ""]
-        lines += [f"- {sentence(trend, how)}" for trend in panel.methods]
-        lines += [f"- {of_orders}" for of_orders in _order_sentences(panel.orders)]
+        lines += [f"- {sentence(trend, design)}" for trend in panel.methods]
+        lines += [f"- {order_sentence}" for order_sentence in _order_sentences(panel.orders)]
     return "\n".join([*lines, ""])
 
 
@@ -126,8 +135,8 @@ def _counts(panels: Sequence[PanelTrends]) -> str:
 
 def warning(figure: Figure) -> str:
     """Say what the number of values of each size leaves untested."""
-    across = {line.with_[figure.trend.across] for line in figure.lines if line.method}
-    if min(len(across), len(figure.points)) > 2:
+    values = {line.with_[figure.trend.across] for line in figure.lines if line.method}
+    if min(len(values), len(figure.points)) > 2:
         return (
             "The extrapolation stands and falls with the plane, whose shape beyond these sizes is untested."
         )
@@ -140,27 +149,27 @@ def warning(figure: Figure) -> str:
 def sentence(trend: MethodTrend, how: SizeTrend) -> str:
     """Say where a method stands, how that changes with size, and what follows for the larger one."""
     largest = max(trend.means)
-    above = sum(mean > 0 for mean in trend.means.values())
-    there, (by_x, by_across) = trend.extrapolated, trend.doublings
+    count_above = sum(mean > 0 for mean in trend.means.values())
+    extrapolation, (by_x, by_across) = trend.extrapolated, trend.doublings
     return (
-        f"{trend.method}: above {how.reference} at {above} of {len(trend.means)} sizes,"
-        f" {_signed(trend.means[largest])} at {size_name(largest)};"
-        f" a doubling of x adds {_with_interval(by_x)}, of {how.across} {_with_interval(by_across)};"
+        f"{trend.method}: above {how.reference} at {count_above} of {len(trend.means)} sizes,"
+        f" {_add_sign(trend.means[largest])} at {size_name(largest)};"
+        f" a doubling of x adds {_format_interval(by_x)}, of {how.across} {_format_interval(by_across)};"
         f" at {size_name((how.to.x, how.to.across))}"
-        f" {_with_interval(there)}: {_conclusion(there, how.reference)}."
+        f" {_format_interval(extrapolation)}: {_conclusion(extrapolation, how.reference)}."
     )
 
 
-def _conclusion(there: Interval, reference: str) -> str:
+def _conclusion(interval: Interval, reference: str) -> str:
     places = {1: f"above {reference}", -1: f"below {reference}", 0: "its sign cannot be told"}
-    return places[there.sign]
+    return places[interval.sign]
 
 
-def _order_sentences(every: Sequence[Order]) -> Iterator[str]:
+def _order_sentences(size_orders: Sequence[Order]) -> Iterator[str]:
     """A sentence on the smallest and the largest size, which the others lie between."""
-    ends = [order for order in every if order.tau is not None]
-    if ends:
-        order = max(ends, key=lambda o: (o.larger, [-number for number in o.smaller]))
+    orders_with_tau = [order for order in size_orders if order.tau is not None]
+    if orders_with_tau:
+        order = max(orders_with_tau, key=lambda o: (o.larger, [-number for number in o.smaller]))
         sizes = f"{size_name(order.smaller)} and at {size_name(order.larger)}"
         seeds = f"{order.seeds} seed{'' if order.seeds == 1 else 's'}"
         interval = f"no interval over {seeds}"
@@ -169,9 +178,9 @@ def _order_sentences(every: Sequence[Order]) -> Iterator[str]:
         yield (f"Order of {order.methods} methods at {sizes}: Kendall's tau {order.tau:.2f} ({interval}).")
 
 
-def _signed(value: float) -> str:
+def _add_sign(value: float) -> str:
     return f"{value:+z.1f}".replace("-", "−")
 
 
-def _with_interval(interval: Interval) -> str:
-    return f"{_signed(interval.value)} ({_signed(interval.low)} to {_signed(interval.high)})"
+def _format_interval(interval: Interval) -> str:
+    return f"{_add_sign(interval.value)} ({_add_sign(interval.low)} to {_add_sign(interval.high)})"

@@ -52,7 +52,7 @@ def markdown(study: Study, *, title: str, command: str) -> str:
     lines += _table(heads, rows(study), texts=1)
     lines += [caption(study), ""]
     if study.contrasts:
-        lines += ["## What can be told apart", "", *(f"{said}\n" for said in preliminary_note(study))]
+        lines += ["## What can be told apart", "", *(f"{sentence}\n" for sentence in preliminary_note(study))]
         lines += [*(f"- {order(study, c)}" for c in table.columns), ""]
         lines += ["## Comparisons", "", verdicts_note(study), ""]
         lines += [line for family in study.analysis.families for line in _family(study, family)]
@@ -83,8 +83,8 @@ def shown(study: Study, row: str, column: str) -> str:
 def sign(study: Study, row: str, column: str) -> str:
     """The mark of its verdict towards the row that it is compared with, a space before it; empty without."""
     base = study.base(row)
-    marked = mark(study.verdict(row, base, column)) if base else ""
-    return f" {marked}" if marked in ("▲", "△", "▽", "▼", "=") else ""
+    verdict_mark = mark(study.verdict(row, base, column)) if base else ""
+    return f" {verdict_mark}" if verdict_mark in ("▲", "△", "▽", "▼", "=") else ""
 
 
 def half_width(entry: Entry) -> str:
@@ -122,24 +122,24 @@ def _comparison(study: Study, c: Contrast) -> list[str]:
     if c.difference is None:
         return [*_names(study, c), *"–––––", c.verdict]
     low, high = (f"{100 * x:+.2f}" for x in c.difference.interval())
-    tested = [
+    fields = [
         str(c.difference.seeds),
         f"{100 * c.difference.mean:+.2f}",
         f"{low} to {high}",
         *map(probability, (c.difference.p, c.holm)),
     ]
-    return [*_names(study, c), *tested, c.verdict]
+    return [*_names(study, c), *fields, c.verdict]
 
 
 def _power(study: Study, c: Contrast) -> list[str]:
     v = c.difference.variances
     deviations = [points(sqrt(x)) for x in (v.queries, v.seeds, v.residual)]
-    needed = "–" if c.seeds_needed is None else str(c.seeds_needed)
-    shown = [*deviations, points(c.smallest_seen), points(c.matters), needed]
-    return [*_names(study, c), *shown, _equivalent(study, c)]
+    seeds = "–" if c.seeds_needed is None else str(c.seeds_needed)
+    fields = [*deviations, points(c.smallest_seen), points(c.matters), seeds]
+    return [*_names(study, c), *fields, _equivalence(study, c)]
 
 
-def _equivalent(study: Study, c: Contrast) -> str:
+def _equivalence(study: Study, c: Contrast) -> str:
     """The probability of equivalence where there is no difference; a dash where nothing says what matters."""
     if c.matters is None:
         return "–"

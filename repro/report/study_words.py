@@ -42,24 +42,24 @@ def mark(verdict: str) -> str:
 
 def caption(study: Study) -> str:
     """How to read the table: intervals, marks, rows without training and rows at the floor, cost."""
-    said = [METHOD, *_signs(study), *_few_seeds(study), *_untrained(study), *_floor(study), COST]
-    return " ".join([*preliminary_note(study), *said])
+    sentences = [METHOD, *_signs(study), *_few_seeds(study), *_untrained_rows(study), *_floor(study), COST]
+    return " ".join([*preliminary_note(study), *sentences])
 
 
 def shortened_note(text: str, study: Study, *, explained: str) -> str:
     """The text of a table without what another table, ``explained``, says in the same words."""
-    how = " ".join([METHOD, *_signs(study)])
-    text = text.replace(how, f"Intervals, signs and costs as under Table {explained}.").replace(
+    explanation = " ".join([METHOD, *_signs(study)])
+    text = text.replace(explanation, f"Intervals, signs and costs as under Table {explained}.").replace(
         f" {COST}", ""
     )
-    return text.replace(_verdicts_explained(study), f" Verdicts as under Table {explained}.")
+    return text.replace(_verdict_explanation(study), f" Verdicts as under Table {explained}.")
 
 
 def _signs(study: Study) -> list[str]:
     """Explain the marks of a table that has comparisons."""
     base = study.table.delta_from
-    other = f"the row {label(study, base)}" if base else "the row that it is compared with"
-    signs = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {other}: see the comparisons."
+    reference = f"the row {label(study, base)}" if base else "the row that it is compared with"
+    signs = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {reference}: see the comparisons."
     overlap = "They are of differences on the same queries: rows whose intervals overlap may well differ."
     return [signs, overlap] if study.contrasts else []
 
@@ -71,24 +71,24 @@ def preliminary_note(study: Study) -> list[str]:
 
 def verdicts_note(study: Study) -> str:
     """How the comparisons are made and what their verdicts mean."""
-    return " ".join([*preliminary_note(study), _claim(study)]) + _verdicts_explained(study)
+    return " ".join([*preliminary_note(study), _claim(study)]) + _verdict_explanation(study)
 
 
-def _verdicts_explained(study: Study) -> str:
-    inside = f"{100 * (1 - 2 * study.level):g} %"
+def _verdict_explanation(study: Study) -> str:
+    percentage = f"{100 * (1 - 2 * study.level):g} %"
     floor = study.analysis.floor
-    said = (
+    text = (
         " Differences of means on the same queries, seed by seed, with 95 % intervals over queries "
         "and seeds. p is two-sided, corrected (Holm) within each group of comparisons and column; "
         f"above or below: it is at most {study.level:g}, which leaves open whether the difference matters; "
-        f"slightly: and the {inside} interval lies within plus and minus the difference that matters. "
+        f"slightly: and the {percentage} interval lies within plus and minus the difference that matters. "
         "Equivalent: it lies there, and p is larger; this is two one-sided tests, not corrected for their "
         "number."
     )
     if floor is None:
-        return said
-    above = f"the better row of the pair is not above {label(study, floor)} by the same test, uncorrected"
-    return f"{said} At the floor: {above}, so that nothing is concluded."
+        return text
+    condition = f"the better row of the pair is not above {label(study, floor)} by the same test, uncorrected"
+    return f"{text} At the floor: {condition}, so that nothing is concluded."
 
 
 def _claim(study: Study) -> str:
@@ -96,23 +96,23 @@ def _claim(study: Study) -> str:
     claim = study.plan.confirmatory
     if claim is None or claim.table != study.table.id:
         return "All of this is exploratory."
-    label = next(family.label for family in study.analysis.families if family.id == claim.family)
+    family = next(family.label for family in study.analysis.families if family.id == claim.family)
     column = next(column for column in study.table.columns if column.id == claim.column)
-    return f"One claim is confirmatory: {label}, {column.label}; the rest is exploratory."
+    return f"One claim is confirmatory: {family}, {column.label}; the rest is exploratory."
 
 
 def order(study: Study, column: Column) -> str:
     """Sentences on the rows that can be told apart in a column, and those that cannot, after its name."""
     primary = ", which decides" if column.id == study.analysis.primary else ""
-    first, *others = _findings(study, column)
-    return " ".join([f"{column.label}{primary}: {first}.", *(f"{capitalised(part)}." for part in others)])
+    first, *clauses = _findings(study, column)
+    return " ".join([f"{column.label}{primary}: {first}.", *(f"{capitalised(part)}." for part in clauses)])
 
 
 def order_of_primary(study: Study) -> str:
     """The sentences of ``order`` on the column that decides, without its name, and shorter."""
     column = next(column for column in study.table.columns if column.id == study.analysis.primary)
     return " ".join(
-        [*preliminary_note(study), *(f"{capitalised(part)}." for part in _findings(study, column, many=1))]
+        [*preliminary_note(study), *(f"{capitalised(part)}." for part in _findings(study, column, limit=1))]
     )
 
 
@@ -121,91 +121,93 @@ def capitalised(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _findings(study: Study, column: Column, many: int = MANY) -> list[str]:
-    """What the comparisons of a column say, without capitals and full stops; never empty.
+def _findings(study: Study, column: Column, limit: int = MANY) -> list[str]:
+    """The findings of a column's comparisons, without capitals and full stops; never empty.
 
     Of the most frequent verdict that tells no rows apart only the number of pairs is told where there are
-    more than ``many``.
+    more than ``limit``.
     """
-    compared = _each_pair_once(c for c in study.contrasts if c.column == column.id)
+    contrasts = _distinct_contrasts(c for c in study.contrasts if c.column == column.id)
     points = study.analysis.matters.get(column.id)
-    within = "" if points is None else f" (within {points:g} points)"
-    said = {
-        "equivalent": f"equivalent{within}",
+    margin = "" if points is None else f" (within {points:g} points)"
+    phrases = {
+        "equivalent": f"equivalent{margin}",
         "not told apart": "not told apart",
         "at the floor": "at the floor, so that nothing is concluded",
         "not tested": "not tested",
     }
-    counted = _verdict_of_many(compared, many)
+    mode = _frequent_verdict(contrasts, limit)
     parts = [
-        *_above(study, column.id, compared),
-        *_above(study, column.id, compared, "slightly "),
-        *(_pairs(study, compared, verdict, words) for verdict, words in said.items() if verdict != counted),
-        *([_counted(compared, counted, said[counted])] if counted else []),
+        *_rows_above(study, column.id, contrasts),
+        *_rows_above(study, column.id, contrasts, "slightly "),
+        *(_pairs(study, contrasts, verdict, words) for verdict, words in phrases.items() if verdict != mode),
+        *([_pair_count(contrasts, mode, phrases[mode])] if mode else []),
         *_standing(study, column),
     ]
     return list(filter(None, parts)) or ["nothing is compared"]
 
 
-def _above(study: Study, column: str, compared: Sequence[Contrast], how: str = "") -> list[str]:
+def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], degree: str = "") -> list[str]:
     """Each row that is above others, or slightly so, the best one first."""
-    below: dict[str, list[str]] = {}
-    for c in compared:
-        if c.verdict in (f"{how}above", f"{how}below"):
-            high, low = (c.row, c.against) if c.verdict == f"{how}above" else (c.against, c.row)
-            below.setdefault(high, []).append(low)
+    rows: dict[str, list[str]] = {}
+    for c in contrasts:
+        if c.verdict in (f"{degree}above", f"{degree}below"):
+            high, low = (c.row, c.against) if c.verdict == f"{degree}above" else (c.against, c.row)
+            rows.setdefault(high, []).append(low)
     means = {row: entry.mean for (row, place), entry in study.entries.items() if place == column}
-    names = {high: _joined([label(study, low) for low in _ranked(below[high], means)]) for high in below}
-    return [f"{label(study, high)} is {how}above {names[high]}" for high in _ranked(below, means)]
+    names = {high: _join([label(study, low) for low in _rank(rows[high], means)]) for high in rows}
+    return [f"{label(study, high)} is {degree}above {names[high]}" for high in _rank(rows, means)]
 
 
-def _ranked(rows: Iterable[str], means: dict[str, float]) -> list[str]:
+def _rank(rows: Iterable[str], means: dict[str, float]) -> list[str]:
     return sorted(rows, key=lambda row: -means[row])
 
 
-def _pairs(study: Study, compared: Sequence[Contrast], verdict: str, said: str) -> str:
+def _pairs(study: Study, contrasts: Sequence[Contrast], verdict: str, phrase: str) -> str:
     """The pairs of a verdict by their names, nothing where there is none."""
-    pairs = [f"{label(study, c.row)} and {label(study, c.against)}" for c in compared if c.verdict == verdict]
-    return f"{said}: {'; '.join(pairs)}" if pairs else ""  # labels may have commas
+    pairs = [
+        f"{label(study, c.row)} and {label(study, c.against)}" for c in contrasts if c.verdict == verdict
+    ]
+    return f"{phrase}: {'; '.join(pairs)}" if pairs else ""  # labels may have commas
 
 
-def _verdict_of_many(compared: Sequence[Contrast], many: int) -> str:
+def _frequent_verdict(contrasts: Sequence[Contrast], limit: int) -> str:
     """The most frequent verdict that tells no rows apart, if its pairs are too many to name."""
     undecided = ("not told apart", "at the floor", "not tested")
-    counts = Counter(c.verdict for c in compared if c.verdict in undecided)
+    counts = Counter(c.verdict for c in contrasts if c.verdict in undecided)
     verdict, count = counts.most_common(1)[0] if counts else ("", 0)
-    return verdict if count > many else ""
+    return verdict if count > limit else ""
 
 
-def _counted(compared: Sequence[Contrast], verdict: str, said: str) -> str:
+def _pair_count(contrasts: Sequence[Contrast], verdict: str, phrase: str) -> str:
     """Pairs of a verdict by their number: all that are compared, or all but those named before."""
-    count = sum(c.verdict == verdict for c in compared)
-    return f"{said}: {'all' if count == len(compared) else 'the other'} {count} pairs that are compared"
+    count = sum(c.verdict == verdict for c in contrasts)
+    return f"{phrase}: {'all' if count == len(contrasts) else 'the other'} {count} pairs that are compared"
 
 
-def _each_pair_once(contrasts: Iterable[Contrast]) -> list[Contrast]:
+def _distinct_contrasts(contrasts: Iterable[Contrast]) -> list[Contrast]:
     """The comparisons, of those that stand in several families the first."""
-    kept: dict[frozenset[str], Contrast] = {}
+    by_pair: dict[frozenset[str], Contrast] = {}
     for c in contrasts:
-        kept.setdefault(frozenset((c.row, c.against)), c)
-    return list(kept.values())
+        by_pair.setdefault(frozenset((c.row, c.against)), c)
+    return list(by_pair.values())
 
 
-def _joined(names: Sequence[str]) -> str:
+def _join(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _few_seeds(study: Study) -> list[str]:
     """A sentence on the trained rows that have fewer seeds than another one."""
     counts = {row: count for row, count in study.seeds_of_rows.items() if row not in study.untrained}
-    most = max(counts.values(), default=0)
-    few = [f"{label(study, row)} {count}" for row, count in counts.items() if count < most]
-    return [f"Seeds where there are fewer than {most}: {', '.join(few)}."] if few else []
+    maximum = max(counts.values(), default=0)
+    labels = [f"{label(study, row)} {count}" for row, count in counts.items() if count < maximum]
+    return [f"Seeds where there are fewer than {maximum}: {', '.join(labels)}."] if labels else []
 
 
-def _untrained(study: Study) -> list[str]:
+def _untrained_rows(study: Study) -> list[str]:
     names = [label(study, row) for row in study.untrained]
-    return [f"Not trained: {_joined(names)}."] if names else []
+    return [f"Not trained: {_join(names)}."] if names else []
 
 
 def _floor(study: Study) -> list[str]:
@@ -213,19 +215,19 @@ def _floor(study: Study) -> list[str]:
     floor = study.analysis.floor
     if floor is None or not any(study.standing.values()):
         return []
-    told = [
+    findings = [
         f"{column.label}: {'; '.join(parts)}"
         for column in study.table.columns
         if (parts := list(_standing(study, column)))
     ]
-    if not told:
+    if not findings:
         return [f"All compared rows are above {label(study, floor)}."]
-    return [f"{'. '.join(told)}."]
+    return [f"{'. '.join(findings)}."]
 
 
 def _standing(study: Study, column: Column) -> Iterator[str]:
     """The rows of a column that are not above the row of the floor, and those not tested against it."""
-    for standing, said in (("not above", "not above"), ("not tested", "not tested against")):
+    for standing, phrase in (("not above", "not above"), ("not tested", "not tested against")):
         names = [label(study, row) for row in study.to_floor(column.id, standing)]
         if names:
-            yield f"{said} {label(study, study.analysis.floor)}: {_joined(names)}"
+            yield f"{phrase} {label(study, study.analysis.floor)}: {_join(names)}"

@@ -35,33 +35,42 @@ def table_pages(full: Comparison, rehearsal: Comparison) -> dict[str, str]:
         full: the cells as judged at full scale.
         rehearsal: the same cells at a smaller scale, whose numbers stand beside them.
     """
-    small = {c.cell.id: c for c in rehearsal.cells}
+    rehearsals = {c.cell.id: c for c in rehearsal.cells}
     tables = [cells for cells in full.by_table().values() if cells[0].cell.table.kind == "results"]
-    pages = {_name(cells): "\n".join(_page(cells, small)) for cells in tables}
-    return {"index.md": "\n".join(_index(tables, small)), **pages}
+    pages = {_file_name(cells): "\n".join(_page(cells, rehearsals)) for cells in tables}
+    return {"index.md": "\n".join(_index(tables, rehearsals)), **pages}
 
 
-def _name(cells: Sequence[ComparedCell]) -> str:
+def _file_name(cells: Sequence[ComparedCell]) -> str:
     return f"{cells[0].cell.paper.name}-table{cells[0].cell.table.id}.md"
 
 
-def _index(tables: Sequence[Sequence[ComparedCell]], small: dict[str, ComparedCell]) -> Iterator[str]:
+def _index(tables: Sequence[Sequence[ComparedCell]], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
     yield INDEX
     rows = []
     for cells in tables:
         first, counts = cells[0].cell, summarise(cells)
-        rehearsed = sum(small[c.cell.id].measured is not None for c in cells if c.cell.id in small)
-        link = f"[{first.paper.name}, table {first.table.id}]({_name(cells)})"
-        numbers = [len(cells), counts.measured, counts.imported, rehearsed]
+        count = sum(rehearsals[c.cell.id].measured is not None for c in cells if c.cell.id in rehearsals)
+        link = f"[{first.paper.name}, table {first.table.id}]({_file_name(cells)})"
+        numbers = [len(cells), counts.measured, counts.imported, count]
         rows.append([link, first.table.about, *map(str, numbers)])
-    head = ["table", "what it shows", "cells", "measured", "run by others", f"measured at {_scale(small)}"]
+    head = [
+        "table",
+        "what it shows",
+        "cells",
+        "measured",
+        "run by others",
+        f"measured at {_scale(rehearsals)}",
+    ]
     yield from markdown_table(head, rows)
 
 
-def _page(cells: Sequence[ComparedCell], small: dict[str, ComparedCell]) -> Iterator[str]:
+def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
     grid, first = compared_grid(cells), cells[0].cell
     place = f"{first.paper.name} --table {first.table.id}"
-    data = sorted({name for c in cells if c.cell.id in small for name in small[c.cell.id].stand_ins})
+    data = sorted(
+        {name for c in cells if c.cell.id in rehearsals for name in rehearsals[c.cell.id].stand_ins}
+    )
     yield f"# {first.paper.name}, table {first.table.id}\n"
     unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
     source = f"Table {first.table.id} of *{first.paper.manifest.title}*, {cited_paper(first.paper.manifest)}"
@@ -69,7 +78,7 @@ def _page(cells: Sequence[ComparedCell], small: dict[str, ComparedCell]) -> Iter
     yield HOW_TO.format(
         place=place,
         cells=f"{first.paper.name}/{first.table.id}",
-        scale=_scale(small),
+        scale=_scale(rehearsals),
         data=", ".join(f"`{name}`" for name in data) or "data that stand in for the paper's",
     )
     yield from _overview(grid)
@@ -77,7 +86,7 @@ def _page(cells: Sequence[ComparedCell], small: dict[str, ComparedCell]) -> Iter
         if label:
             yield _text(f"## {label}\n")
         for row in rows:
-            yield from _section(grid, row, small, place, level="###" if label else "##")
+            yield from _section(grid, row, rehearsals, place, level="###" if label else "##")
     yield f"*Written by `repro pages` of repro {__version__}.*\n"
 
 
@@ -105,49 +114,49 @@ def _overview(grid: Grid[ComparedCell]) -> Iterator[str]:
 def _pair(c: ComparedCell | None) -> str:
     if c is None:
         return "–"
-    published = _published(c)
+    published = _published_number(c)
     return published if c.measured is None else f"{published} → {rounded_measurement(c)}"
 
 
-def _published(c: ComparedCell) -> str:
+def _published_number(c: ComparedCell) -> str:
     text = c.cell.printed.plain + c.cell.printed.marks.replace("*", "\\*")
     return f"**{text}**" if c.cell.printed.bold else text
 
 
 def _section(
-    grid: Grid[ComparedCell], row: Row, small: dict[str, ComparedCell], place: str, *, level: str
+    grid: Grid[ComparedCell], row: Row, rehearsals: dict[str, ComparedCell], place: str, *, level: str
 ) -> Iterator[str]:
     """A row: its commands, or why there is none, and a line for every column."""
     cells = [c for column in grid.columns if (c := grid.cells.get((row.id, column.id)))]
     yield f"{level} {_text(row.label)} {{ #{_anchor(row)} }}\n"
-    yield _command(cells, f"repro run {place} --row {row.id}", _scale(small))
+    yield _command(cells, f"repro run {place} --row {row.id}", _scale(rehearsals))
     if row.note:
         yield _text(f"{row.note.rstrip('.')}.\n")
-    yield from _numbers(cells, small)
+    yield from _numbers(cells, rehearsals)
 
 
-def _command(cells: Sequence[ComparedCell], command: str, smaller: str) -> str:
+def _command(cells: Sequence[ComparedCell], command: str, small_scale: str) -> str:
     """The commands that measure a row at full scale and, where its recipe allows, at the smaller one."""
-    with_recipe = [c.cell for c in cells if c.cell.recipe]
-    if not with_recipe:
+    recipe_cells = [c.cell for c in cells if c.cell.recipe]
+    if not recipe_cells:
         reason = cells[0].cell.row.not_measurable or "its numbers follow from those of other cells"
         return _text(f"No command measures this row: {reason}.\n")
-    rehearsed = any(not not_at(cell, scale(smaller)) for cell in with_recipe)
-    second = f"{command} --scale {smaller}\n" if rehearsed else ""
-    return f"```bash\n{command}\n{second}```\n"
+    has_rehearsal = any(not not_at(cell, scale(small_scale)) for cell in recipe_cells)
+    rehearsal_command = f"{command} --scale {small_scale}\n" if has_rehearsal else ""
+    return f"```bash\n{command}\n{rehearsal_command}```\n"
 
 
-def _numbers(cells: Sequence[ComparedCell], small: dict[str, ComparedCell]) -> Iterator[str]:
-    head = ["column", "measure", "published", "measured", "verdict", f"at {_scale(small)}"]
-    more = {"run by others": _by_others} if any(c.imported for c in cells) else {}
-    more |= {"reported": _reported} if any(c.reported for c in cells) else {}
+def _numbers(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
+    head = ["column", "measure", "published", "measured", "verdict", f"at {_scale(rehearsals)}"]
+    extra_columns = {"run by others": _imported_runs} if any(c.imported for c in cells) else {}
+    extra_columns |= {"reported": _closest_report} if any(c.reported for c in cells) else {}
     rows = []
     for c in cells:
-        column, rehearsed = c.cell.column, small.get(c.cell.id)
-        line = [column.label, _measure(c), _published(c), rounded_measurement(c) or "–"]
-        line += [c.verdict.name if c.records else "–", (rehearsed and rounded_measurement(rehearsed)) or "–"]
-        rows.append(line + [show(c) for show in more.values()])
-    yield from markdown_table([*head, *more], rows)
+        column, rehearsal = c.cell.column, rehearsals.get(c.cell.id)
+        line = [column.label, _measure(c), _published_number(c), rounded_measurement(c) or "–"]
+        line += [c.verdict.name if c.records else "–", (rehearsal and rounded_measurement(rehearsal)) or "–"]
+        rows.append(line + [show(c) for show in extra_columns.values()])
+    yield from markdown_table([*head, *extra_columns], rows)
     if outdated := dict.fromkeys(c.outdated for c in cells if c.outdated):
         yield f"Of the measured: {'; '.join(outdated)}.\n"
 
@@ -159,21 +168,21 @@ def _measure(c: ComparedCell) -> str:
     return " on ".join(f"`{name}`" for name in (column.measure, column.dataset) if name) or "–"
 
 
-def _by_others(c: ComparedCell) -> str:
+def _imported_runs(c: ComparedCell) -> str:
     """Every run that others made, with whose it is and what is said of it."""
     runs = (f"{rounded(run.measured, c.cell)} {run.verdict.name} ({run.maker})" for run in c.imported)
     return "; ".join(runs) or "–"
 
 
-def _reported(c: ComparedCell) -> str:
+def _closest_report(c: ComparedCell) -> str:
     """The report that is closest in kind, a link to its place, and how many others lie where."""
     if c.reported is None:
         return "–"
-    near, number = c.reported.closest, len(c.reported.reports)
-    place = f"[{_text(near.source.name)}]({near.source.address})"
-    match = "" if near.report.match == "exact" else f", a {near.report.match} match"
-    several = f"; {number} reports, {c.reported.between}" if number > 1 else ""
-    return f"{c.reported.shown} ({HOW[near.report.how.start]}{match}, {place}{several})"
+    closest, number = c.reported.closest, len(c.reported.reports)
+    place = f"[{_text(closest.source.name)}]({closest.source.address})"
+    match = "" if closest.report.match == "exact" else f", a {closest.report.match} match"
+    span = f"; {number} reports, {c.reported.between}" if number > 1 else ""
+    return f"{c.reported.shown} ({HOW[closest.report.how.start]}{match}, {place}{span})"
 
 
 def _text(words: str) -> str:
@@ -185,5 +194,5 @@ def _anchor(row: Row) -> str:
     return row.id.replace(".", "-")
 
 
-def _scale(small: dict[str, ComparedCell]) -> str:
-    return next(iter(small.values())).scale
+def _scale(rehearsals: dict[str, ComparedCell]) -> str:
+    return next(iter(rehearsals.values())).scale

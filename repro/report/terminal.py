@@ -36,7 +36,7 @@ BENEATH = "published above, measured beneath"
 
 def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
     """A table as the paper prints it: bold, marks and dashes included."""
-    grid = Grid.of(table, {(c.row.id, c.column.id): _as_printed(c) for c in cells})
+    grid = Grid.of(table, {(c.row.id, c.column.id): _format_printed(c) for c in cells})
     sheet = Sheet([Column("", right=False), *_columns(grid.across)])
     for heading, heads in grid.blocks:
         if heading:
@@ -44,14 +44,14 @@ def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
         for head in heads:
             marks = f" {head.row.marks}" if head.row and head.row.marks else ""
             sheet.rows.append([Text(head.label + marks), *(cell or Text() for cell in grid.line(head))])
-    return _titled(f"{name} table {table.id}: {table.about} ({table.unit}; published)", sheet)
+    return _add_title(f"{name} table {table.id}: {table.about} ({table.unit}; published)", sheet)
 
 
 def _columns(heads: Sequence[Head]) -> list[Column]:
     return [Column(head.last, head.heading) for head in heads]
 
 
-def _as_printed(cell: Cell) -> Shown:
+def _format_printed(cell: Cell) -> Shown:
     if cell.printed.value is None:
         return Value(Text("–"), Text()) if cell.printed.is_dash else Text(cell.text)
     style = "bold" if cell.printed.bold else ""
@@ -66,10 +66,10 @@ def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Gro
     sheet = writer.across() if grid.table.transposed else writer.down()
     stacked = writer.published and not grid.table.transposed
     facts = [grid.table.unit, f"scale {cells[0].scale}", *([BENEATH] if stacked else [])]
-    about = f"{grid.table.about} ({'; '.join(facts)})"
-    table = _titled(f"{first.paper.name} table {grid.table.id}: {about}", sheet, under=stand_ins(cells))
-    against = against_paper(cells, grid)
-    return Group(table, against) if against else table
+    subtitle = f"{grid.table.about} ({'; '.join(facts)})"
+    table = _add_title(f"{first.paper.name} table {grid.table.id}: {subtitle}", sheet, data=stand_ins(cells))
+    agreement = against_paper(cells, grid)
+    return Group(table, agreement) if agreement else table
 
 
 class _Writer:
@@ -98,23 +98,23 @@ class _Writer:
             return [[label, *measured]]
         words = {str(text) for text in measured if isinstance(text, Text) and text.plain}
         numbers = any(isinstance(text, Value) for text in measured)
-        beneath: Sequence[Shown] = [Text("  measured", style="dim"), *measured]
+        lower_line: Sequence[Shown] = [Text("  measured", style="dim"), *measured]
         if len(words) == 1 and not numbers:
             [word] = words
-            beneath = [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in cells)]
-        others = [*_line_by_others(cells), *lines_of_reports(cells)]
-        return [[label, *map(_published, cells)], beneath, *_differences(cells), *others]
+            lower_line = [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in cells)]
+        other_lines = [*_imported_line(cells), *lines_of_reports(cells)]
+        return [[label, *map(_format_published, cells)], lower_line, *_differences(cells), *other_lines]
 
     def across(self) -> Sheet:
         """Systems across, as the paper has a transposed table: published and ours side by side."""
         kinds = ["published", "measured"]
-        compared = any(c.verdict.difference is not None for c in self.grid.cells.values())
-        kinds += ["difference", "95 % over queries"] if compared else []
+        has_differences = any(c.verdict.difference is not None for c in self.grid.cells.values())
+        kinds += ["difference", "95 % over queries"] if has_differences else []
         systems = [(head, self._reports(head)) for head in self.grid.across]
         sheet = Sheet([Column("", right=False)])
         for head, reports in systems:
-            named = [*kinds, *(line[0].plain.strip() for line in reports)]
-            sheet.columns += [Column(kind, self._label(head).plain) for kind in named]
+            names = [*kinds, *(line[0].plain.strip() for line in reports)]
+            sheet.columns += [Column(kind, self._label(head).plain) for kind in names]
         for place, head in enumerate(self.grid.down, start=1):
             sides: list[Shown] = []
             for c, (_, reports) in zip(self.grid.line(head), systems, strict=True):
@@ -128,9 +128,9 @@ class _Writer:
 
     def _sides(self, c: ComparedCell | None) -> list[Shown]:
         """The numbers of one cell side by side: published, measured, their difference, and the interval."""
-        compared = c if c and c.verdict.difference is not None else None
-        texts = (_difference(compared), _interval(compared)) if compared else ("", "")
-        return [_published(c), self._measured(c), *map(Text, texts)]
+        judged_cell = c if c and c.verdict.difference is not None else None
+        texts = (_difference(judged_cell), _interval(judged_cell)) if judged_cell else ("", "")
+        return [_format_published(c), self._measured(c), *map(Text, texts)]
 
     def _label(self, head: Head) -> Text:
         return Text(f"{self.letters.get(head.id, ' ')} {head.label}")
@@ -152,23 +152,23 @@ class _Writer:
         """Raised letters of the rows that ours beats; of three neighbours or more a range."""
         if c.outdated:
             return ""
-        beaten = [self.letters[row] for row in self.comparison.betters(c) if row in self.letters]
-        parts = runs(beaten, [*RAISED])
+        beaten_letters = [self.letters[row] for row in self.comparison.betters(c) if row in self.letters]
+        parts = runs(beaten_letters, [*RAISED])
         separator = "" if all(part in RAISED for part in parts) else " "
         return separator.join("".join(RAISED.get(letter, "⁻") for letter in part) for part in parts)
 
 
-def _published(c: ComparedCell | None) -> Shown:
-    return Value(Text("–"), Text()) if c is None else _as_printed(c.cell)
+def _format_published(c: ComparedCell | None) -> Shown:
+    return Value(Text("–"), Text()) if c is None else _format_printed(c.cell)
 
 
 def _differences(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
     """Ours less the published numbers, and our intervals over queries, where the two are compared."""
-    compared = [c if c and c.verdict.difference is not None else None for c in cells]
-    if not any(compared):
+    judged_cells = [c if c and c.verdict.difference is not None else None for c in cells]
+    if not any(judged_cells):
         return []
-    differences = [_difference(c) if c else "" for c in compared]
-    intervals = [_interval(c) if c else "" for c in compared]
+    differences = [_difference(c) if c else "" for c in judged_cells]
+    intervals = [_interval(c) if c else "" for c in judged_cells]
     kinds = {"  difference": differences, "  95 % over queries": intervals}
     return [[Text(kind, style="dim"), *map(Text, texts)] for kind, texts in kinds.items() if any(texts)]
 
@@ -177,14 +177,14 @@ def _difference(c: ComparedCell) -> str:
     return "" if c.verdict.difference is None else f"{Decimal(rounded(c.verdict.difference, c.cell)):+}"
 
 
-def _line_by_others(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
+def _imported_line(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
     """A line of runs that others made; none where there is no such run."""
     if not any(c and c.imported for c in cells):
         return []
-    return [[Text("  by others", style="dim"), *map(_by_others, cells)]]
+    return [[Text("  by others", style="dim"), *map(_imported_run, cells)]]
 
 
-def _by_others(c: ComparedCell | None) -> Shown:
+def _imported_run(c: ComparedCell | None) -> Shown:
     """The last run that somebody else made, which is no measurement of the suite's, with its own verdict."""
     if c is None or not c.imported:
         return Text()
@@ -229,16 +229,16 @@ def against_paper(cells: Sequence[ComparedCell], grid: Grid) -> Group | None:
     labels = {row.id: row.label for row in grid.rows}
     sheet = Sheet([Column("", right=False), *_columns(column_heads(grid.columns))])
     if taus:
-        sheet.rows.append([Text("order of rows, tau"), *(_order(taus.get(c.id)) for c in grid.columns)])
-    for row, over in dict.fromkeys((e.row, e.over) for e in gains):
-        by_column = {e.column: _gain(e) for e in gains if (e.row, e.over) == (row, over)}
+        sheet.rows.append([Text("order of rows, tau"), *(_format_tau(taus.get(c.id)) for c in grid.columns)])
+    for row, baseline in dict.fromkeys((e.row, e.over) for e in gains):
+        by_column = {e.column: _gain(e) for e in gains if (e.row, e.over) == (row, baseline)}
         values = [by_column.get(c.id, Text()) for c in grid.columns]
-        sheet.rows.append([Text(f"{labels[row]} over {labels[over]}"), *values])
-    about = "Kendall's tau-b; effect ratio (1 = the published gain), delta RI (0)"
-    return _titled(f"against the published numbers: {about}", sheet)
+        sheet.rows.append([Text(f"{labels[row]} over {labels[baseline]}"), *values])
+    subtitle = "Kendall's tau-b; effect ratio (1 = the published gain), delta RI (0)"
+    return _add_title(f"against the published numbers: {subtitle}", sheet)
 
 
-def _order(tau: tuple[float, int] | None) -> Text:
+def _format_tau(tau: tuple[float, int] | None) -> Text:
     return Text(f"{tau[0]:.2f} ({tau[1]} rows)" if tau else "")
 
 
@@ -247,7 +247,7 @@ def _gain(effect: Effect) -> Text:
     return Text(ratio + ("" if effect.delta_ri is None else f", {effect.delta_ri:+.3f}"))
 
 
-def _titled(title: str, sheet: Sheet, *, under: str = "") -> Group:
+def _add_title(title: str, sheet: Sheet, *, data: str = "") -> Group:
     """A table below its title and, in a line of its own, the data that stand in for the published ones."""
-    replaced = [Text(f"measured on {under}", style="dim")] if under else []
-    return Group(Text(title, style="bold"), *replaced, sheet, Text())
+    notes = [Text(f"measured on {data}", style="dim")] if data else []
+    return Group(Text(title, style="bold"), *notes, sheet, Text())

@@ -18,32 +18,32 @@ def lines_of_reports(cells: Sequence[ComparedCell | None]) -> list[Sequence[Show
 
     None below full scale, where nothing is compared with the published numbers.
     """
-    known = [c.reported if c and c.scale == "full" else None for c in cells]
-    if not any(known):
+    reported_values = [c.reported if c and c.scale == "full" else None for c in cells]
+    if not any(reported_values):
         return []
-    lines: list[Sequence[Shown]] = [[Text("  reported", style="dim"), *map(_closest, known)]]
-    if any(others and len(others.reports) > 1 for others in known):
-        lines.append([Text("  all reports", style="dim"), *map(_span, known)])
+    lines: list[Sequence[Shown]] = [[Text("  reported", style="dim"), *map(_closest_report, reported_values)]]
+    if any(values and len(values.reports) > 1 for values in reported_values):
+        lines.append([Text("  all reports", style="dim"), *map(_span, reported_values)])
     return lines
 
 
-def _closest(others: ReportedValues | None) -> Shown:
-    if others is None:
+def _closest_report(values: ReportedValues | None) -> Shown:
+    if values is None:
         return Text()
-    stated = others.closest.report
-    how = f" {MATCH[stated.match]}{stated.how.start}"
-    return Value(Text(others.shown, style="dim"), Text(how, style="dim italic"))
+    report = values.closest.report
+    making = f" {MATCH[report.match]}{report.how.start}"
+    return Value(Text(values.shown, style="dim"), Text(making, style="dim italic"))
 
 
-def _span(others: ReportedValues | None) -> Text:
-    if others is None or len(others.reports) < 2:
+def _span(values: ReportedValues | None) -> Text:
+    if values is None or len(values.reports) < 2:
         return Text()
-    return Text(f"{len(others.reports)}: {others.between}", style="dim")
+    return Text(f"{len(values.reports)}: {values.between}", style="dim")
 
 
 def fields_of_reports(others: ReportedValues | None) -> tuple[str, ...]:
     """The fields under ``HEAD_OF_REPORTS``; empty where nobody is known to report the cell."""
     if others is None:
         return ("",) * len(HEAD_OF_REPORTS)
-    stated = others.closest.report
-    return others.shown, str(len(others.reports)), others.between, MATCH[stated.match] + stated.how.start
+    report = others.closest.report
+    return others.shown, str(len(others.reports)), others.between, MATCH[report.match] + report.how.start
