@@ -190,8 +190,8 @@ class _Writer:
         if c is None or c.measured is None:
             return Entry("" if c is None else "--")
         sign = SYMBOLS.get(c.verdict.name, "") if c.verdict.difference is None else ""
-        after = interval(c) + (rf"\,{sign}" if sign else "") + raised(self._beaten(c))
-        return Entry(rounded_measurement(c) or "", after, (c.cell.row.id, c.cell.column.id) in self.best)
+        suffix = interval(c) + (rf"\,{sign}" if sign else "") + raised(self._beaten(c))
+        return Entry(rounded_measurement(c) or "", suffix, (c.cell.row.id, c.cell.column.id) in self.best)
 
     def _beaten(self, c: ComparedCell) -> str:
         letters = self.grid.letters

@@ -33,8 +33,8 @@ def published_entry(c: ComparedCell | None) -> Entry:
     """The published number as the paper prints it, its marks raised; a dash where there is none."""
     if c is None:
         return Entry("--")
-    printed = c.cell.printed
-    return Entry(escape(printed.plain), raised(escape(printed.marks)), printed.bold)
+    value = c.cell.printed
+    return Entry(escape(value.plain), raised(escape(value.marks)), value.bold)
 
 
 def difference(c: ComparedCell | None) -> Entry:

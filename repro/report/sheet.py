@@ -152,13 +152,13 @@ class _MeasuredColumn:
         """The cell as a text; what follows a number takes as much room as in every other line."""
         if isinstance(cell, Text):
             return cell
-        after = cell.after.copy()
-        after.pad_right(self.behind - after.cell_len)
-        return cell.number + after
+        suffix = cell.after.copy()
+        suffix.pad_right(self.behind - suffix.cell_len)
+        return cell.number + suffix
 
 
 def _widths(columns: Sequence[_MeasuredColumn], width: int) -> list[int]:
-    """As wide as columns wish, less what is too much: names of numbers are wrapped first, then texts."""
+    """The widths that columns wish for, less the excess: names of numbers are wrapped first, then texts."""
     least_widths = _least_widths(columns)
     widths = [max(column.wished, minimum) for column, minimum in zip(columns, least_widths, strict=True)]
     for right in (True, False):

@@ -55,13 +55,13 @@ def table_texts(
         if table.kind == "study":
             command += f" --seeds {','.join(map(str, seeds))}" if seeds else ""
             study = _study(cells, plan, store, results)
-            said = {"title": f"{title} (scale {plan.scale.name})", "command": command}
-            yield TableFile(f"{name}.md", title, markdown(study, **said))
+            options = {"title": f"{title} (scale {plan.scale.name})", "command": command}
+            yield TableFile(f"{name}.md", title, markdown(study, **options))
             label = f"tab:{paper}-{identifier}-{plan.scale.name}"
-            yield TableFile(f"{name}.tex", title, study_latex(study, label=label, wide=two_column, **said))
+            yield TableFile(f"{name}.tex", title, study_latex(study, label=label, wide=two_column, **options))
         else:
-            shown = cells if reported else [replace(c, reported=None) for c in cells]
-            text = latex(comparison, shown, command=command, two_column=two_column)
+            table_cells = cells if reported else [replace(c, reported=None) for c in cells]
+            text = latex(comparison, table_cells, command=command, two_column=two_column)
             yield TableFile(f"{name}.tex", title, text)
 
 
@@ -81,6 +81,6 @@ def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:
 
 def tables_document(files: Sequence[TableFile], *, scale: str, two_column: bool) -> str:
     """A LaTeX document of the tables, a section a paper."""
-    written = [file for file in files if file.name.endswith(".tex")]
-    sections = {title: [f.text for f in same] for title, same in groupby(written, lambda file: file.title)}
+    tables = [file for file in files if file.name.endswith(".tex")]
+    sections = {title: [f.text for f in group] for title, group in groupby(tables, lambda file: file.title)}
     return document(sections, scale=scale, two_column=two_column)

@@ -114,8 +114,8 @@ def _overview(grid: Grid[ComparedCell]) -> Iterator[str]:
 def _pair(c: ComparedCell | None) -> str:
     if c is None:
         return "–"
-    published = _published_number(c)
-    return published if c.measured is None else f"{published} → {rounded_measurement(c)}"
+    number = _published_number(c)
+    return number if c.measured is None else f"{number} → {rounded_measurement(c)}"
 
 
 def _published_number(c: ComparedCell) -> str:

@@ -93,12 +93,12 @@ class _Writer:
 
     def _lines(self, label: Text, cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
         """A system's lines: one where nothing is published; a verdict that all cells share stands once."""
-        measured = [self._measured(c) for c in cells]
+        fields = [self._measured(c) for c in cells]
         if not self.published:
-            return [[label, *measured]]
-        words = {str(text) for text in measured if isinstance(text, Text) and text.plain}
-        numbers = any(isinstance(text, Value) for text in measured)
-        lower_line: Sequence[Shown] = [Text("  measured", style="dim"), *measured]
+            return [[label, *fields]]
+        words = {str(text) for text in fields if isinstance(text, Text) and text.plain}
+        numbers = any(isinstance(text, Value) for text in fields)
+        lower_line: Sequence[Shown] = [Text("  measured", style="dim"), *fields]
         if len(words) == 1 and not numbers:
             [word] = words
             lower_line = [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in cells)]
@@ -143,10 +143,10 @@ class _Writer:
         if value is None:
             return Text(c.verdict.name, style=style)
         bold = " bold" if (c.cell.row.id, c.cell.column.id) in self.best else ""
-        after = Text(self._beaten(c), style=style)
+        suffix = Text(self._beaten(c), style=style)
         if c.verdict.name != "scaled":
-            after.append(f" {c.verdict.name}", style=f"{style} italic")
-        return Value(Text(f"({value})" if c.outdated else value, style=style + bold), after)
+            suffix.append(f" {c.verdict.name}", style=f"{style} italic")
+        return Value(Text(f"({value})" if c.outdated else value, style=style + bold), suffix)
 
     def _beaten(self, c: ComparedCell) -> str:
         """Raised letters of the rows that ours beats; of three neighbours or more a range."""

@@ -29,58 +29,58 @@ def answers(results: StudyResults) -> dict[str, Callable[..., str]]:
 
 def _answers(results: StudyResults) -> str:
     """A line for every comparison of the study that a claim or reading of a paper points at."""
-    pointing = list(_pointing(results.source))
-    if not pointing:
+    pointers = list(_pointers(results.source))
+    if not pointers:
         return "No claim or reading of a paper points at a comparison of this study."
-    rows, before, columns = [], "", {}
-    for says, pointer in pointing:
+    rows, previous, columns = [], "", {}
+    for words, pointer in pointers:
         column = primary_column(results.source, results.table(pointer.table))
         columns[column.label] = None
-        compared = f"Table {pointer.table}: {_compared(results, pointer)}"
-        rows.append(["the same" if says == before else says, compared, _measured(results, pointer)])
-        before = says
-    tables = dict.fromkeys(pointer.table for _, pointer in pointing)
-    few = [(table, results.study(table).preliminary) for table in tables]
-    preliminary = [f"Table {table} is {said}." for table, said in few if said]
-    told = " ".join([HOW.format(columns=" or ".join(columns)), *preliminary])
-    return "\n".join([told, "", *markdown_table(HEADS, rows)]).strip()
+        comparison = f"Table {pointer.table}: {_comparison_words(results, pointer)}"
+        rows.append(["the same" if words == previous else words, comparison, _measurement(results, pointer)])
+        previous = words
+    tables = dict.fromkeys(pointer.table for _, pointer in pointers)
+    notes = [(table, results.study(table).preliminary) for table in tables]
+    warnings = [f"Table {table} is {note}." for table, note in notes if note]
+    text = " ".join([HOW.format(columns=" or ".join(columns)), *warnings])
+    return "\n".join([text, "", *markdown_table(HEADS, rows)]).strip()
 
 
-def _pointing(source: Paper) -> Iterator[tuple[str, StudyPointer]]:
+def _pointers(source: Paper) -> Iterator[tuple[str, StudyPointer]]:
     """Yield the words of every claim and reading that points at the study, with the rows."""
     for paper in papers().values():
         claims = [(claim.says, claim) for claim in paper.claims.values()]
         readings = [(reading.paper, reading) for reading in paper.readings.values()]
-        for says, stated in claims + readings:
-            for pointer in map(study_pointer, stated.study):
+        for words, statement in claims + readings:
+            for pointer in map(study_pointer, statement.study):
                 if pointer.study == source.name:
-                    place = f"{stated.where}; `{paper.name}/{stated.id}`"
-                    yield f"{capitalised(says)} ({place})", pointer
+                    place = f"{statement.where}; `{paper.name}/{statement.id}`"
+                    yield f"{capitalised(words)} ({place})", pointer
 
 
-def _compared(results: StudyResults, pointer: StudyPointer) -> str:
+def _comparison_words(results: StudyResults, pointer: StudyPointer) -> str:
     """The rows in words, with the order that the paper gives them."""
     study = results.study(pointer.table)
     return f"{label(study, pointer.row)} *{pointer.stated}* {label(study, pointer.other)}"
 
 
-def _measured(results: StudyResults, pointer: StudyPointer) -> str:
+def _measurement(results: StudyResults, pointer: StudyPointer) -> str:
     """The difference with its interval, and the verdict beside the order that the paper states."""
     table = results.table(pointer.table)
     column = primary_column(results.source, table)
-    found = tested_answer(results.study(pointer.table), pointer, column, scale=results.scale)
-    if found is not None:
-        return f"{_points(found)}: {found.verdict}{AS_STATED[found.as_stated]}"
+    answer = tested_answer(results.study(pointer.table), pointer, column, scale=results.scale)
+    if answer is not None:
+        return f"{_format_points(answer)}: {answer.verdict}{AS_STATED[answer.as_stated]}"
     cells = (results.cell(f"{pointer.table}/{row}/{column.id}") for row in (pointer.row, pointer.other))
-    measured = ({record.seed: record.measured for record in c.records} for c in cells)
-    means = of_means(*measured, column, unit=table.unit, scale=results.scale)
+    scores = ({record.seed: record.measured for record in c.records} for c in cells)
+    means = of_means(*scores, column, unit=table.unit, scale=results.scale)
     if means is None:
         return NOT_MEASURED
     return f"{round(means.difference, 1) + 0:+.1f}, {means.counted}: {means.untested}"
 
 
-def _points(found: Answer) -> str:
-    difference, low, high = (f"{round(x, 1) + 0:+.1f}" for x in (found.difference, found.low, found.high))
+def _format_points(answer: Answer) -> str:
+    difference, low, high = (f"{round(x, 1) + 0:+.1f}" for x in (answer.difference, answer.low, answer.high))
     return f"{difference} ({low} to {high})"
 
 
@@ -92,37 +92,44 @@ def _orders(results: StudyResults, table: str) -> str:
     study = results.study(table)
     column = primary_column(results.source, study.table)
     families = [f for f in study.analysis.families if f.rows and f.against is None]
-    lines, apart = [], []
+    lines, missing_pairs = [], []
     for row, other in (pair for family in families for pair in family.pairs):
-        published = list(_published(column, label(study, row), label(study, other)))
-        pointer = StudyPointer(results.source.name, table, row, _order(published), other)
-        if published:
-            measured = f"Measured here, Table {table}: {_measured(results, pointer)}"
-            lines.append(f"* {_compared(results, pointer)}: {_numbers(published)}. {measured}.")
+        published_pairs = list(_published_pairs(column, label(study, row), label(study, other)))
+        pointer = StudyPointer(results.source.name, table, row, _published_order(published_pairs), other)
+        if published_pairs:
+            measurement = f"Measured here, Table {table}: {_measurement(results, pointer)}"
+            lines.append(
+                f"* {_comparison_words(results, pointer)}: {_format_pairs(published_pairs)}. {measurement}."
+            )
         else:
-            apart.append(f"{label(study, row)} and {label(study, other)}")
-    rest = f"Side by side in no table of these papers: {'; '.join(apart)}."
-    return "\n".join([*lines, *(["", rest] if apart else ())]).strip()
+            missing_pairs.append(f"{label(study, row)} and {label(study, other)}")
+    remark = f"Side by side in no table of these papers: {'; '.join(missing_pairs)}."
+    return "\n".join([*lines, *(["", remark] if missing_pairs else ())]).strip()
 
 
-def _published(column: Column, ours: str, theirs: str) -> Iterator[tuple[Cell, Cell]]:
+def _published_pairs(column: Column, first_label: str, second_label: str) -> Iterator[tuple[Cell, Cell]]:
     """The numbers of two labels in one group of a paper's table, measured as the column is."""
     for source in papers().values():
         groups: dict[tuple, dict[str, Cell]] = {}
         for c in numeric_cells(source):
             if (c.column.dataset, c.column.measure) == (column.dataset, column.measure):
                 groups.setdefault((c.table.id, c.row.group), {})[c.row.label.casefold()] = c
-        pairs = ((of.get(ours.casefold()), of.get(theirs.casefold())) for of in groups.values())
+        pairs = (
+            (by_label.get(first_label.casefold()), by_label.get(second_label.casefold()))
+            for by_label in groups.values()
+        )
         yield from ((a, b) for a, b in pairs if a and b)
 
 
-def _order(published: Iterable[tuple[Cell, Cell]]) -> str:
+def _published_order(published_pairs: Iterable[tuple[Cell, Cell]]) -> str:
     """The order of the first row in all tables; against where they differ."""
-    signs = {(a.printed.value > b.printed.value) - (a.printed.value < b.printed.value) for a, b in published}
+    signs = {
+        (a.printed.value > b.printed.value) - (a.printed.value < b.printed.value) for a, b in published_pairs
+    }
     return {(1,): "above", (-1,): "below"}.get(tuple(signs), "against")
 
 
-def _numbers(published: Iterable[tuple[Cell, Cell]]) -> str:
-    numbers = ((a.printed.plain, b.printed.plain, a.table.id, a.paper.name) for a, b in published)
-    told = (f"{ours} and {theirs} in Table {table} of {name}" for ours, theirs, table, name in numbers)
-    return ", ".join(told)
+def _format_pairs(published_pairs: Iterable[tuple[Cell, Cell]]) -> str:
+    numbers = ((a.printed.plain, b.printed.plain, a.table.id, a.paper.name) for a, b in published_pairs)
+    phrases = (f"{first} and {second} in Table {table} of {name}" for first, second, table, name in numbers)
+    return ", ".join(phrases)

@@ -13,25 +13,25 @@ CITATION = PAPERS.parent / "CITATION.cff"  # which only a checkout has
 
 def bibtex(source: Paper) -> str:
     """The entries, in a block of code."""
-    signed = [paper for paper in papers().values() if paper is not source and paper.manifest.authors]
-    entries = [*_suite(), *map(_of_paper, signed)]
+    signed_papers = [paper for paper in papers().values() if paper is not source and paper.manifest.authors]
+    entries = [*_suite_entry(), *map(_paper_entry, signed_papers)]
     return "\n".join(["```bibtex", "\n\n".join(entries), "```"])
 
 
-def _suite() -> Iterator[str]:
+def _suite_entry() -> Iterator[str]:
     if CITATION.exists():
-        stated = yaml.safe_load(CITATION.read_text(encoding="utf-8"))
+        citation = yaml.safe_load(CITATION.read_text(encoding="utf-8"))
         fields = {
-            "title": f"{{{stated['title']}}}",
-            "author": " and ".join(f"{{{author['name']}}}" for author in stated["authors"]),
-            "year": str(stated["date-released"])[:4],
+            "title": f"{{{citation['title']}}}",
+            "author": " and ".join(f"{{{author['name']}}}" for author in citation["authors"]),
+            "year": str(citation["date-released"])[:4],
             "version": __version__,
-            "note": stated["license"],
+            "note": citation["license"],
         }
         yield _entry("software", "repro", fields)
 
 
-def _of_paper(paper: Paper) -> str:
+def _paper_entry(paper: Paper) -> str:
     manifest = paper.manifest
     venue, _, year = manifest.venue.rpartition(" ")
     preprint = venue == "arXiv"

@@ -49,10 +49,10 @@ def _table(results: StudyResults, identifier: str) -> str:
     text = text.partition("\n")[2].strip()  # its title is the article's
     if results.explained not in ("", identifier):
         text = shortened_note(text, results.study(identifier), explained=results.explained)
-    scores, _, rest = text.partition("\n## ")
-    lower = re.sub("^##", "####", f"## {rest}", flags=re.MULTILINE)  # below the sections of the page
-    folded = _folded(f"Table {identifier}: every comparison, variances and power", lower) if rest else ""
-    return f"**Table {identifier}.** {capitalised(scores.strip())}\n\n{folded}".strip()
+    scores, _, tail = text.partition("\n## ")
+    body = re.sub("^##", "####", f"## {tail}", flags=re.MULTILINE)  # below the sections of the page
+    details = _fold(f"Table {identifier}: every comparison, variances and power", body) if tail else ""
+    return f"**Table {identifier}.** {capitalised(scores.strip())}\n\n{details}".strip()
 
 
 def _means(results: StudyResults, table: Table) -> str:
@@ -64,29 +64,29 @@ def _means(results: StudyResults, table: Table) -> str:
         for row in table.rows
     ]
     lines = [f"| {' | '.join(line)} |" for line in (head, rule, *rows)]
-    told = f"**Table {table.id}.** {capitalised(table.about)}. Unit: {table.unit}."
-    return "\n".join([told, "", *lines, "", MEANS_ONLY])
+    title = f"**Table {table.id}.** {capitalised(table.about)}. Unit: {table.unit}."
+    return "\n".join([title, "", *lines, "", MEANS_ONLY])
 
 
 def _cells(results: StudyResults, table: str):
     return [c for c in results.cells.values() if c.cell.table.id == table]
 
 
-def _folded(summary: str, text: str) -> str:
+def _fold(summary: str, text: str) -> str:
     return f'<details markdown="1"><summary>{summary}</summary>\n\n{text.strip()}\n\n</details>'
 
 
 def _records(results: StudyResults) -> str:
     """A line for every commit and machine by which records were made."""
-    made: dict[tuple, list[Record]] = {}
-    for compared in results.cells.values():
-        for record in compared.records:
-            made.setdefault(_maker(record), []).append(record)
-    if not made:
+    by_maker: dict[tuple, list[Record]] = {}
+    for c in results.cells.values():
+        for record in c.records:
+            by_maker.setdefault(_maker(record), []).append(record)
+    if not by_maker:
         return f"Records: {NOT_MEASURED}."
     head = ["commit", "machine", "records", "seeds", "first", "last"]
     rows = []
-    for (commit, machine), records in made.items():
+    for (commit, machine), records in by_maker.items():
         days = sorted(record.recorded[:10] for record in records)
         seeds = sorted({record.seed for record in records if record.seed is not None})
         rows.append([commit, machine, str(len(records)), ", ".join(map(str, seeds)), days[0], days[-1]])

@@ -27,56 +27,56 @@ def curves(results: StudyResults, put: Put, scale: str, figures: Sequence[str]) 
 
     A figure without a measured point is named beneath the picture, as are the missing points of the others.
     """
-    chosen = _chosen(results, figures)
-    known = [(figure, _points(results, figure, scale)) for figure in chosen]
-    drawn, alone = _drawn(known), len(chosen) == 1
-    panels = [_panel(*of, alone=alone) for of in drawn]
-    cells = [c for of in drawn for c in _over_x(*of)]
+    chosen_figures = _choose_figures(results, figures)
+    figure_points = [(figure, _points(results, figure, scale)) for figure in chosen_figures]
+    measured_figures, alone = _measured_figures(figure_points), len(chosen_figures) == 1
+    panels = [_panel(*pair, alone=alone) for pair in measured_figures]
+    cells = [c for pair in measured_figures for c in _curve_points(*pair)]
     look = {"across": min(4, max(1, -(-len(panels) // 2))), "at_ends": alone, "share_y": not alone}
     picture = put(
         partial(line_panels, panels, **look),
         name="-".join(("curves", *figures[:1])),
-        title=f"{chosen[0].panels[0].label} by {chosen[0].x}" if alone else SETTINGS,
-        small=f"{_about(chosen)}{data_of(cells)} {seeds_of(cells)} Scale {scale}.",
+        title=f"{chosen_figures[0].panels[0].label} by {chosen_figures[0].x}" if alone else SETTINGS,
+        small=f"{_description(chosen_figures)}{data_of(cells)} {seeds_of(cells)} Scale {scale}.",
         head=("figure", "line", "x", "mean", "lowest", "highest"),
-        rows=[row for of in drawn for row in _rows(*of)],
+        rows=[row for pair in measured_figures for row in _rows(*pair)],
     )
-    return "\n\n".join([picture, *_missing(known)])
+    return "\n\n".join([picture, *_missing_sentences(figure_points)])
 
 
-def _chosen(results: StudyResults, figures: Sequence[str]) -> list[Figure]:
+def _choose_figures(results: StudyResults, figures: Sequence[str]) -> list[Figure]:
     """The figures of these ids; without an id, all that are measured point by point and have no trend."""
-    every = [f for f in results.source.manifest.figures if f.lines and f.trend is None]
-    return [figure_of(results.source, name) for name in figures] or every
+    defaults = [f for f in results.source.manifest.figures if f.lines and f.trend is None]
+    return [figure_of(results.source, name) for name in figures] or defaults
 
 
-def _about(figures: Sequence[Figure]) -> str:
+def _description(figures: Sequence[Figure]) -> str:
     """Say what a picture of one figure is about; of several the panels say it."""
     return "" if figures[1:] else f"{capitalised(figures[0].about)}. "
 
 
 def growth(results: StudyResults, put: Put, scale: str, identifier: str) -> str:
     """A figure with a trend: its first column, a panel a size, and what follows in words."""
-    figure = _with_trend(results, identifier)
+    figure = _trend_figure(results, identifier)
     points = _points(results, figure, scale)
-    across, by_size = figure.trend.across, _by_size(figure, points)
-    measured = _over_x(figure, points)
+    size_name, by_size = figure.trend.across, _by_size(figure, points)
+    measured_points = _curve_points(figure, points)
     picture = put(
         partial(line_panels, list(by_size.values()), across=len(by_size), share_y=True),
         name=f"growth-{identifier}",
         title=f"{figure.panels[0].label} as models and texts grow",
-        small=f"{data_of(measured)} {seeds_of(measured)} Scale {scale}.",
+        small=f"{data_of(measured_points)} {seeds_of(measured_points)} Scale {scale}.",
         head=("size", "of", "system", "x", "mean", "lowest", "highest"),
-        rows=[(across, *row) for size, panel in by_size.items() for row in _numbers(size, panel.of)],
+        rows=[(size_name, *row) for size, panel in by_size.items() for row in _numbers(size, panel.of)],
     )
     cells = [c for c in results.figures(scale) if c.cell.table.id == f"figure-{identifier}"]
     trends = panel_trends(figure, cells)
-    fitted = any(panel.methods for panel in trends)
-    told = markdown(figure, trends) if fitted else f"What follows for larger ones: {NOT_MEASURED}."
-    return "\n\n".join([picture, *_missing([(figure, points)]), told])
+    has_fit = any(panel.methods for panel in trends)
+    text = markdown(figure, trends) if has_fit else f"What follows for larger ones: {NOT_MEASURED}."
+    return "\n\n".join([picture, *_missing_sentences([(figure, points)]), text])
 
 
-def _with_trend(results: StudyResults, identifier: str) -> Figure:
+def _trend_figure(results: StudyResults, identifier: str) -> Figure:
     """The figure of that id. Raises UsageError where it has no trend."""
     figure = figure_of(results.source, identifier)
     if figure.trend is None:
@@ -87,16 +87,16 @@ def _with_trend(results: StudyResults, identifier: str) -> Figure:
 
 def _by_size(figure: Figure, points: Points) -> dict[float, Lines]:
     """A panel for each size, smallest first."""
-    across, whole = figure.trend.across, _panel(figure, points, alone=True)
+    size_name, panel = figure.trend.across, _panel(figure, points, alone=True)
     sizes: dict[float, dict[str, str]] = {}  # -> label of a line -> its method
     for line in figure.lines:
         if line.method:
-            sizes.setdefault(line.with_[across], {})[line.label] = line.method
+            sizes.setdefault(line.with_[size_name], {})[line.label] = line.method
     panels = {}
     for size, methods in sorted(sizes.items()):
-        lines = [(methods[label], places) for label, places in whole.of if label in methods]
-        levels = [(methods[label], score) for label, score in whole.levels if label in methods]
-        panels[size] = Lines(f"{across} {size:g}", whole.below, lines, levels)
+        lines = [(methods[label], places) for label, places in panel.of if label in methods]
+        levels = [(methods[label], score) for label, score in panel.levels if label in methods]
+        panels[size] = Lines(f"{size_name} {size:g}", panel.below, lines, levels)
     return panels
 
 
@@ -110,12 +110,12 @@ def _points(results: StudyResults, figure: Figure, scale: str) -> Points:
     return points
 
 
-def _drawn(known: Sequence[tuple[Figure, Points]]) -> list[tuple[Figure, Points]]:
-    """Those of which a point is measured; a level line alone is no curve."""
-    return [(figure, points) for figure, points in known if _lines(figure, points)]
+def _measured_figures(figure_points: Sequence[tuple[Figure, Points]]) -> list[tuple[Figure, Points]]:
+    """The figures of which a point is measured; a level line alone is no curve."""
+    return [(figure, points) for figure, points in figure_points if _lines(figure, points)]
 
 
-def _over_x(figure: Figure, points: Points) -> list[ComparedCell]:
+def _curve_points(figure: Figure, points: Points) -> list[ComparedCell]:
     """The measured points of the lines that have an x-axis; the others are level."""
     return [c for line in figure.lines if line.over for c in points.get(line.id, ())]
 
@@ -143,41 +143,43 @@ def _numbers(first: str | float, lines: Iterable[tuple[str, Sequence[Place]]]) -
 
 def _panel(figure: Figure, points: Points, *, alone: bool) -> Lines:
     """A figure as far as it is measured: the name of its x-axis below it or, among others, above it."""
-    level = [line for line in figure.lines if not line.over and line.id in points]
-    levels = [(line.label, points[line.id][0].measured) for line in level]
+    level_lines = [line for line in figure.lines if not line.over and line.id in points]
+    levels = [(line.label, points[line.id][0].measured) for line in level_lines]
     title = "\n".join(textwrap.wrap(capitalised(figure.x or ""), TITLE))
     names = ("", figure.x or "") if alone else (title, "")
     return Lines(*names, _lines(figure, points), levels)
 
 
-def _missing(known: Sequence[tuple[Figure, Points]]) -> Iterator[str]:
+def _missing_sentences(figure_points: Sequence[tuple[Figure, Points]]) -> Iterator[str]:
     """Tell what is not measured: points of what is drawn, then in one sentence what is not drawn at all.
 
     Nothing where nothing is drawn, which the text says in place of the picture.
     """
-    drawn = _drawn(known)
-    told = {figure.x or figure.id: _gaps(figure, points) for figure, points in drawn}
-    gaps = {x: gap for x, gap in told.items() if gap}
+    measured_figures = _measured_figures(figure_points)
+    all_gaps = {figure.x or figure.id: _gaps(figure, points) for figure, points in measured_figures}
+    gaps = {x: gap for x, gap in all_gaps.items() if gap}
     if gaps:
         items = "\n".join(f"* {capitalised(x)}: {gap}." for x, gap in gaps.items())
-        alone = f"Not measured yet: {''.join(gaps.values())}."
-        yield f"Not measured yet, of what is drawn:\n\n{items}" if known[1:] else alone
-    if drawn and len(drawn) < len(known):
-        yield f"Not drawn, as no point of it is measured yet: {'; '.join(_undrawn(known))}."
+        sentence = f"Not measured yet: {''.join(gaps.values())}."
+        yield f"Not measured yet, of what is drawn:\n\n{items}" if figure_points[1:] else sentence
+    if measured_figures and len(measured_figures) < len(figure_points):
+        yield f"Not drawn, as no point of it is measured yet: {'; '.join(_undrawn_axes(figure_points))}."
 
 
-def _undrawn(known: Sequence[tuple[Figure, Points]]) -> list[str]:
-    return [figure.x or figure.id for figure, points in known if not _lines(figure, points)]
+def _undrawn_axes(figure_points: Sequence[tuple[Figure, Points]]) -> list[str]:
+    return [figure.x or figure.id for figure, points in figure_points if not _lines(figure, points)]
 
 
 def _gaps(figure: Figure, points: Points) -> str:
     """Each line of which something is missing, with the places on the x-axis unless it is all of them."""
     gaps = []
     for line in figure.lines:
-        at = {c.cell.row.with_[line.over] if line.over else None for c in points.get(line.id, ())}
-        places = [f"{x:g}" for x in figure.points if x not in at]
-        if not at:
+        measured_places = {
+            c.cell.row.with_[line.over] if line.over else None for c in points.get(line.id, ())
+        }
+        missing_places = [f"{x:g}" for x in figure.points if x not in measured_places]
+        if not measured_places:
             gaps.append(line.label)
-        elif line.over and places:
-            gaps.append(f"{line.label} at {', '.join(places)}")
+        elif line.over and missing_places:
+            gaps.append(f"{line.label} at {', '.join(missing_places)}")
     return "; ".join(gaps)

@@ -35,9 +35,9 @@ def page(markdown: str, folder: Path, *, above: str, foot: str) -> str:
 
 def _parts(markdown: str) -> tuple[str, str, list[tuple[str, str]]]:
     """Title, what comes before the first section, and the sections by name."""
-    opening, *rest = re.split(r"^## ", markdown, flags=re.MULTILINE)
+    opening, *parts = re.split(r"^## ", markdown, flags=re.MULTILINE)
     title, _, lead = opening.strip().removeprefix("# ").partition("\n")
-    sections = [part.partition("\n") for part in rest]
+    sections = [part.partition("\n") for part in parts]
     return title, lead, [(name.strip(), text) for name, _, text in sections]
 
 
@@ -53,8 +53,8 @@ def _html(markdown: str, folder: Path) -> Markup:
     text = re.sub(r"<(/?)h3>", r"<\1h4>", text)  # below the section's own
     text = text.replace("<table>", '<div class="scroll" tabindex="0"><table class="plain">')
     text = text.replace("</table>", "</table></div>")
-    return Markup(DRAWING.sub(lambda found: f'{found[1]}="{_embedded(folder / found[2])}"', text))
+    return Markup(DRAWING.sub(lambda match: f'{match[1]}="{_embed(folder / match[2])}"', text))
 
 
-def _embedded(drawing: Path) -> str:
+def _embed(drawing: Path) -> str:
     return f"data:image/svg+xml;base64,{b64encode(drawing.read_bytes()).decode()}"

@@ -20,14 +20,14 @@ PLACES = 40  # that a curve has at most; each is the mean of as many lines of th
 
 def losses(results: StudyResults, put: Put, row: str) -> str:
     """The loss of the first pre-training behind ``table/row``, stored here or among ``results/backbones``."""
-    trained = [node for node in results.stages(row) if node.stage == "pretrain"]
-    if not trained:
+    pretrainings = [node for node in results.stages(row) if node.stage == "pretrain"]
+    if not pretrainings:
         raise UsageError(f"row {row} has no pre-training whose loss could be drawn")
-    lines = _log(results, trained[0])
+    lines = _log(results, pretrainings[0])
     size = -(-len(lines) // PLACES) or 1
     places = [_place(lines[first : first + size]) for first in range(0, len(lines), size)]
     ticks = round_numbers(place.x for place in places)
-    name = trained[0].params["objective"]["name"]
+    name = pretrainings[0].params["objective"]["name"]
     return put(
         partial(line_panels, [Lines("", "steps", [(name, places)], ticks=ticks)], across=1),
         name="losses-" + row.replace("/", "-"),

@@ -42,10 +42,10 @@ def picture(
     dark = el("source", media="(prefers-color-scheme: dark)", srcset=f"{stem}-dark.svg")
     words = f"{title}. {small} The numbers are in {stem}.csv."
     image = el("img", src=f"{stem}.svg", alt=words, width=960, height=540)
-    shown = el("div", el("picture", dark, image), class_="scroll", tabindex=0)
+    drawing = el("div", el("picture", dark, image), class_="scroll", tabindex=0)
     links = {"the numbers as CSV": f"{stem}.csv", "for a slide": f"{stem}.svg", "dark": f"{stem}-dark.svg"}
-    told = [(", " if k else None, el("a", n, href=links[n])) for k, n in enumerate(links)]
-    return el("figure", shown, el("figcaption", told), class_="slide")
+    anchors = [(", " if k else None, el("a", n, href=links[n])) for k, n in enumerate(links)]
+    return el("figure", drawing, el("figcaption", anchors), class_="slide")
 
 
 def place_of(x: float, compared: ComparedCell, *, hollow: bool = False) -> Place:
@@ -56,16 +56,16 @@ def place_of(x: float, compared: ComparedCell, *, hollow: bool = False) -> Place
 
 def round_numbers(values: Iterable[float]) -> list[float]:
     """Round numbers between the least and the greatest, evenly apart on a logarithmic axis."""
-    known = list(values)
-    every = [digit * 10.0**power for power in range(-6, 16) for digit in (1, 2, 5)]
-    return [number for number in every if known and min(known) <= number <= max(known)]
+    numbers = list(values)
+    candidates = [digit * 10.0**power for power in range(-6, 16) for digit in (1, 2, 5)]
+    return [number for number in candidates if numbers and min(numbers) <= number <= max(numbers)]
 
 
 def seed_count(measured: Iterable[ComparedCell]) -> str:
     """How many seeds stand behind points."""
     counts = sorted({len(c.records) for c in measured}) or [1]
-    told = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-    return f"{told} seed{'' if counts[-1] == 1 else 's'}"
+    text = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    return f"{text} seed{'' if counts[-1] == 1 else 's'}"
 
 
 def seeds_of(measured: Sequence[ComparedCell]) -> str:
@@ -76,8 +76,8 @@ def seeds_of(measured: Sequence[ComparedCell]) -> str:
 
 def data_of(measured: Iterable[ComparedCell]) -> str:
     """The measures of points, their units, and the queries that they were measured on."""
-    told = {}
+    sentences = {}
     for c in measured:
         queries = ", ".join(dict.fromkeys(name for r in c.records for name in r.collections))
-        told[f"{c.cell.column.label}, {c.cell.unit}, on {queries}."] = None
-    return " ".join(told)
+        sentences[f"{c.cell.column.label}, {c.cell.unit}, on {queries}."] = None
+    return " ".join(sentences)

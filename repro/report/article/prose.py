@@ -35,17 +35,17 @@ def fill_directives(path: Path, text: str, directives: Mapping[str, Callable[...
             not take or that name nothing.
     """
 
-    def made(found: re.Match) -> str:
+    def replacement(match: re.Match) -> str:
         try:
-            return _called(found[1], directives)
+            return _call_directive(match[1], directives)
         except ReproError as error:
-            line = text.count("\n", 0, found.start()) + 1
-            raise ManifestError(f"{path}:{line}: {{{{{found[1].strip()}}}}}: {error}") from None
+            line = text.count("\n", 0, match.start()) + 1
+            raise ManifestError(f"{path}:{line}: {{{{{match[1].strip()}}}}}: {error}") from None
 
-    return DIRECTIVE.sub(made, text)
+    return DIRECTIVE.sub(replacement, text)
 
 
-def _called(words: str, directives: Mapping[str, Callable[..., str]]) -> str:
+def _call_directive(words: str, directives: Mapping[str, Callable[..., str]]) -> str:
     try:
         name, *arguments = shlex.split(words) or [""]
     except ValueError:
@@ -56,6 +56,6 @@ def _called(words: str, directives: Mapping[str, Callable[..., str]]) -> str:
     try:
         inspect.signature(function).bind(*arguments)
     except TypeError:
-        taken = ", ".join(inspect.signature(function).parameters) or "nothing"
-        raise UsageError(f"{name} takes {taken}") from None
+        parameters = ", ".join(inspect.signature(function).parameters) or "nothing"
+        raise UsageError(f"{name} takes {parameters}") from None
     return function(*arguments)

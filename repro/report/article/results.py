@@ -53,7 +53,7 @@ class StudyResults:
     @cached_property
     def cells(self) -> Mapping[str, ComparedCell]:
         """``table/row/column`` -> the cell; records of an earlier graph or manifest count for nothing."""
-        return {c.cell.id.partition("/")[2]: _current(c) for c in self.comparison.cells}
+        return {c.cell.id.partition("/")[2]: _current_cell(c) for c in self.comparison.cells}
 
     @cached_property
     def outdated(self) -> int:
@@ -90,13 +90,13 @@ class StudyResults:
         """A study as it was measured, with its comparisons. Raises UsageError for an unknown one."""
         if identifier not in self._studies:
             records = [record for c in self.comparison.cells for record in c.records]
-            places = {
+            arguments = {
                 "source": self.source,
                 "table": self.table(identifier),
                 "records": records,
                 "results": self.workspace.results,
             }
-            self._studies[identifier] = study_of(self.plan, self.workspace.store, **places)
+            self._studies[identifier] = study_of(self.plan, self.workspace.store, **arguments)
         return self._studies[identifier]
 
     def costs(self, table: str) -> Mapping[str, Cost]:
@@ -106,9 +106,9 @@ class StudyResults:
     def figures(self, scale: str) -> list[ComparedCell]:
         """The points of the paper's figures at a scale."""
         if scale not in self._figures:
-            planned = self._planned(figure_tables(self.source), scale)
-            made = judged_cells(planned, self.workspace.results, self.workspace.store)
-            self._figures[scale] = [_current(c) for c in made.cells]
+            figure_plan = self._planned(figure_tables(self.source), scale)
+            comparison = judged_cells(figure_plan, self.workspace.results, self.workspace.store)
+            self._figures[scale] = [_current_cell(c) for c in comparison.cells]
         return self._figures[scale]
 
     def stages(self, row: str) -> list[Node]:
@@ -128,5 +128,5 @@ class StudyResults:
         return plan(cells, scale=scale(name), machine=self.workspace.machine, seeds=self.seeds)
 
 
-def _current(compared: ComparedCell) -> ComparedCell:
-    return compared if compared.current else replace(compared, records=())
+def _current_cell(c: ComparedCell) -> ComparedCell:
+    return c if c.current else replace(c, records=())

@@ -24,11 +24,11 @@ def verdicts(results: StudyResults) -> dict[str, Callable[..., str]]:
     """The directives by name."""
     return {
         "analysis": lambda: _analysis(results),
-        "before": lambda: _before(results),
+        "before": lambda: _precedence(results),
         "verdicts": lambda table: _verdicts(results, table),
-        "primary": lambda table: _primary(results, table),
+        "primary": lambda table: _primary_order(results, table),
         "difference": lambda table, row, against, column: _difference(results, table, row, against, column),
-        "smallest": lambda table, row, against, column: _smallest(results, table, row, against, column),
+        "smallest": lambda table, row, against, column: _sensitivity(results, table, row, against, column),
         "hours": lambda table: _hours(results, table),
     }
 
@@ -39,15 +39,15 @@ def _analysis(results: StudyResults) -> str:
     if not analysis.tables:
         return "There is no plan of analysis yet."
     plans: dict[str, list[str]] = {}
-    for each in analysis.tables:
-        plans.setdefault("\n".join(_plan(results, each)), []).append(each.table)
-    parts = [_common(analysis), *_confirmatory(results)]
+    for plan in analysis.tables:
+        plans.setdefault("\n".join(_plan(results, plan)), []).append(plan.table)
+    parts = [_common_plan(analysis), *_confirmatory_claim(results)]
     for lines, tables in plans.items():
         parts.append(f"* **Table{'s' if tables[1:] else ''} {', '.join(tables)}.**\n{lines}")
     return "\n".join(parts)
 
 
-def _common(analysis: Analysis) -> str:
+def _common_plan(analysis: Analysis) -> str:
     seeds = ", ".join(map(str, analysis.seeds))
     return (
         f"* **All.** Seeds {seeds}. Test: {analysis.test}, two-sided at {analysis.level:g}; correction: "
@@ -56,7 +56,7 @@ def _common(analysis: Analysis) -> str:
     )
 
 
-def _confirmatory(results: StudyResults) -> Iterator[str]:
+def _confirmatory_claim(results: StudyResults) -> Iterator[str]:
     claim = results.source.analysis.confirmatory
     if claim:
         table = results.table(claim.table)
@@ -66,44 +66,44 @@ def _confirmatory(results: StudyResults) -> Iterator[str]:
         yield f"* **Confirmatory.** Table {claim.table}, {label}, {column}. Everything else is exploratory."
 
 
-def _plan(results: StudyResults, each: TableAnalysis) -> Iterator[str]:
+def _plan(results: StudyResults, plan: TableAnalysis) -> Iterator[str]:
     """The lines of one table's plan, indented as parts of an item."""
-    table = results.table(each.table)
+    table = results.table(plan.table)
     labels = {row.id: row.label for row in table.rows}
     heads = {c.id: c.label for c in table.columns}
-    if each.primary:
-        yield f"    * Primary: {heads[each.primary]}; what the others show is secondary."
-    if each.matters:
-        told = "; ".join(f"{heads[column]}: {points:g}" for column, points in each.matters.items())
-        yield f"    * The smallest difference that matters, in points: {told}."
-    if each.floor:
-        row = labels[each.floor]
+    if plan.primary:
+        yield f"    * Primary: {heads[plan.primary]}; what the others show is secondary."
+    if plan.matters:
+        differences = "; ".join(f"{heads[column]}: {points:g}" for column, points in plan.matters.items())
+        yield f"    * The smallest difference that matters, in points: {differences}."
+    if plan.floor:
+        row = labels[plan.floor]
         yield f"    * Nothing is concluded of two rows where the better one is not above the row *{row}*."
-    for family in each.families:
+    for family in plan.families:
         rows = f": {', '.join(labels[row] for row in family.rows)}" if family.rows[1:] else ""
         yield f"    * {capitalised(family.label)}{rows}."
-    if not each.families:
+    if not plan.families:
         yield "    * Every row against its own row of reference."
 
 
-def _before(results: StudyResults) -> str:
+def _precedence(results: StudyResults) -> str:
     """Whether every record is of a commit that contains the plan of analysis as it is."""
     path = results.source.folder / FILE
     change = last_change(path) if path.exists() else None
     if change is None:
         return "The plan of analysis is not committed yet."
     commit, day = change
-    made = _commits(results)
-    known = {digits: bool(digits) and contains(path.parent, digits, commit) for digits, _ in set(made)}
-    after = sum(known[digits] is True for digits, _ in made)
-    told = f"The plan was last changed in commit `{commit[:10]}` of {day}"
-    if not made:
-        return f"{told}; nothing is measured yet."
-    changed = sum(uncommitted for _, uncommitted in made)
-    also = f" {changed} of them were made with changes that were not committed." if changed else ""
-    if after == len(made):
-        return f"{told}, and every record is of a commit that contains it.{also}"
-    return f"{told}; {after} of {len(made)} records are of a commit that contains it.{also}"
+    commits = _commits(results)
+    has_plan = {digits: bool(digits) and contains(path.parent, digits, commit) for digits, _ in set(commits)}
+    count = sum(has_plan[digits] is True for digits, _ in commits)
+    text = f"The plan was last changed in commit `{commit[:10]}` of {day}"
+    if not commits:
+        return f"{text}; nothing is measured yet."
+    number = sum(is_changed for _, is_changed in commits)
+    note = f" {number} of them were made with changes that were not committed." if number else ""
+    if count == len(commits):
+        return f"{text}, and every record is of a commit that contains it.{note}"
+    return f"{text}; {count} of {len(commits)} records are of a commit that contains it.{note}"
 
 
 def _commits(results: StudyResults) -> list[tuple[str, bool]]:
@@ -118,36 +118,36 @@ def _verdicts(results: StudyResults, table: str) -> str:
     study = results.study(table)
     if not study.contrasts:
         return f"What can be told apart in Table {table}: {NOT_MEASURED}."
-    first = "".join(f"{said} " for said in preliminary_note(study))
+    preamble = "".join(f"{sentence} " for sentence in preliminary_note(study))
     lines = [f"* {order(study, column)}" for column in study.table.columns]
-    note = verdicts_note(study).removeprefix(first)
+    note = verdicts_note(study).removeprefix(preamble)
     if table != results.explained:
         note = shortened_note(note, study, explained=results.explained)
     return "\n".join([*preliminary_note(study), "", *lines, "", note]).strip()
 
 
-def _primary(results: StudyResults, table: str) -> str:
-    """What can be told apart in the column of a table that decides."""
+def _primary_order(results: StudyResults, table: str) -> str:
+    """The rows that can be told apart in the column of a table that decides."""
     study = results.study(table)
     return order_of_primary(study) if study.contrasts else f"{capitalised(NOT_MEASURED)}."
 
 
 def _difference(results: StudyResults, table: str, row: str, against: str, column: str) -> str:
     """The difference of two rows in points, with its interval."""
-    found = _contrast(results, table, row, against, column)
-    if found is None or found.difference is None:
+    contrast = _contrast(results, table, row, against, column)
+    if contrast is None or contrast.difference is None:
         return NOT_MEASURED
-    turned = 1 if found.row == row else -1
-    low, high = sorted(100 * turned * bound for bound in found.difference.interval())
-    return f"{100 * turned * found.difference.mean:+.1f} (95 % interval {low:+.1f} to {high:+.1f})"
+    sign = 1 if contrast.row == row else -1
+    low, high = sorted(100 * sign * bound for bound in contrast.difference.interval())
+    return f"{100 * sign * contrast.difference.mean:+.1f} (95 % interval {low:+.1f} to {high:+.1f})"
 
 
-def _smallest(results: StudyResults, table: str, row: str, against: str, column: str) -> str:
+def _sensitivity(results: StudyResults, table: str, row: str, against: str, column: str) -> str:
     """The smallest true difference, in points, that the design sees between two rows."""
-    found = _contrast(results, table, row, against, column)
-    if found is None or found.smallest_seen is None:
+    contrast = _contrast(results, table, row, against, column)
+    if contrast is None or contrast.smallest_seen is None:
         return NOT_MEASURED
-    return f"{100 * found.smallest_seen:.1f}"
+    return f"{100 * contrast.smallest_seen:.1f}"
 
 
 def _contrast(results: StudyResults, table: str, row: str, against: str, column: str) -> Contrast | None:

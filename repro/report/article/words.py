@@ -20,31 +20,31 @@ def words(results: StudyResults) -> dict[str, Callable[..., str]]:
         "count": lambda of: _count(results, of),
         "value": lambda cell, scale="": value(results, cell, scale),
         "queries": lambda cell: _queries(results, cell),
-        "planned": lambda row, stage, parameter: _planned(results.stages(row), stage, parameter),
+        "planned": lambda row, stage, parameter: _planned_parameter(results.stages(row), stage, parameter),
         "tokens": lambda row: _tokens(results, row),
-        "times": lambda row, base: _times(results, row, base),
+        "times": lambda row, base: _flops_ratio(results, row, base),
     }
 
 
 def value(results: StudyResults, cell: str, scale: str = "") -> str:
     """The mean over seeds, with a decimal, of fractions with three; of a figure's point at another scale."""
-    compared = results.point(cell, scale) if scale else results.cell(cell)
-    if compared.measured is None:
+    c = results.point(cell, scale) if scale else results.cell(cell)
+    if c.measured is None:
         return NOT_MEASURED
-    return f"{compared.measured:.{1 if compared.cell.unit == 'percent' else 3}f}"
+    return f"{c.measured:.{1 if c.cell.unit == 'percent' else 3}f}"
 
 
-def _count(results: StudyResults, of: str) -> str:
-    counted = {
+def _count(results: StudyResults, name: str) -> str:
+    counts = {
         "seeds": len(results.seeds),
         "cells": len(results.cells),
         "papers": sum(bool(p.manifest.authors) for p in papers().values()),
         "outdated": results.outdated,
         "measured": sum(c.measured is not None for c in results.cells.values()),
     }
-    if of not in counted:
-        raise unknown("thing to count", of, counted)
-    return str(counted[of])
+    if name not in counts:
+        raise unknown("thing to count", name, counts)
+    return str(counts[name])
 
 
 def _queries(results: StudyResults, cell: str) -> str:
@@ -52,7 +52,7 @@ def _queries(results: StudyResults, cell: str) -> str:
     return " or ".join(f"{count:,}" for count in sorted(counts)) or NOT_MEASURED
 
 
-def _planned(stages: Sequence[Node], stage: str, parameter: str) -> str:
+def _planned_parameter(stages: Sequence[Node], stage: str, parameter: str) -> str:
     """A parameter (``options.temperature``) of the last node of a stage, or of the n-th (``pretrain:1``)."""
     name, _, number = stage.partition(":")
     nodes = [node for node in stages if node.stage == name]
@@ -62,12 +62,12 @@ def _planned(stages: Sequence[Node], stage: str, parameter: str) -> str:
         raise UsageError(f"the row has {len(nodes)} of stage {name}, and {number!r} counts none of them")
     params = nodes[int(number) - 1 if number else -1].params
     try:
-        return _plain(reduce(lambda part, key: part[key], parameter.split("."), params))
+        return _format(reduce(lambda part, key: part[key], parameter.split("."), params))
     except (KeyError, TypeError):
         raise unknown(f"parameter of {name}", parameter, params) from None
 
 
-def _plain(value: object) -> str:
+def _format(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}" if value >= 10_000 else str(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -75,20 +75,20 @@ def _plain(value: object) -> str:
 
 def _tokens(results: StudyResults, row: str) -> str:
     """The tokens of a row's last pre-training: as many as its steps have room for."""
-    trained = [node for node in results.stages(row) if node.stage == "pretrain"]
-    if not trained:
+    pretrainings = [node for node in results.stages(row) if node.stage == "pretrain"]
+    if not pretrainings:
         raise UsageError(f"{row} has no pre-training")
-    params = trained[-1].params
+    params = pretrainings[-1].params
     return f"{params['max_steps'] * params['texts_per_batch'] * params['length'] / 1e6:.1f} million"
 
 
-def _times(results: StudyResults, row: str, base: str) -> str:
+def _flops_ratio(results: StudyResults, row: str, base: str) -> str:
     """The multiple that the FLOPs of a row's pre-training are of another's."""
-    ours, theirs = _flops_of(results, row), _flops_of(results, base)
-    return NOT_MEASURED if ours is None or theirs is None else f"{ours / theirs:.1f}"
+    flops, base_flops = _flops(results, row), _flops(results, base)
+    return NOT_MEASURED if flops is None or base_flops is None else f"{flops / base_flops:.1f}"
 
 
-def _flops_of(results: StudyResults, place: str) -> float | None:
+def _flops(results: StudyResults, place: str) -> float | None:
     results.stages(place)  # a row that there is
     table, _, row = place.partition("/")
     cost = results.costs(table).get(row)

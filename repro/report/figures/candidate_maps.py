@@ -35,15 +35,15 @@ def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> Non
             axes.set_aspect("equal", adjustable="datalim")
             axes.spines[["top", "right"]].set_visible(True)
         legend(figure, handle_length=1.0)
-        foot(figure, "", *_about([exhibit for _, exhibit in panels]), note)
+        foot(figure, "", *_notes([exhibit for _, exhibit in panels]), note)
     write_csv(path, ("system", "id", "role", "grade", "x", "y"), rows)
 
 
-def _about(exhibits: Sequence[dict]) -> tuple[str, str]:
+def _notes(exhibits: Sequence[dict]) -> tuple[str, str]:
     """The notes below the maps: the query, the projection and the AUC, as far as the exhibits state them."""
     queries = sorted({exhibit["query"] for exhibit in exhibits if "query" in exhibit})
     perplexities = sorted({exhibit["perplexity"] for exhibit in exhibits if "perplexity" in exhibit})
-    named = [f"query {', '.join(queries)}"] if queries else []
+    parts = [f"query {', '.join(queries)}"] if queries else []
     if perplexities:
-        named.append(f"t-SNE, perplexity {', '.join(f'{value:g}' for value in perplexities)}")
-    return "; ".join(named), "AUC of the vectors: how often a relevant one scores above another"
+        parts.append(f"t-SNE, perplexity {', '.join(f'{value:g}' for value in perplexities)}")
+    return "; ".join(parts), "AUC of the vectors: how often a relevant one scores above another"

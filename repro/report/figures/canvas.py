@@ -59,8 +59,8 @@ def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH
         for unused in grid[panels:]:
             unused.remove()
         yield figure, grid[:panels]
-        dated = {"metadata": {"Date": None}} if path.suffix == ".svg" else {}
-        figure.savefig(path, format=path.suffix.removeprefix("."), **dated)
+        options = {"metadata": {"Date": None}} if path.suffix == ".svg" else {}
+        figure.savefig(path, format=path.suffix.removeprefix("."), **options)
 
 
 def legend(figure, *, handle_length: float) -> None:

@@ -24,8 +24,8 @@ def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
     """
     tables = list(dict.fromkeys(f"{c.cell.paper.name}/{c.cell.table.id}" for c in cells))
     if len(tables) != 1:
-        among = f"; these are of {', '.join(tables)}" if tables else ""
-        raise UsageError(f"a plot shows the cells of one table{among}")
+        names = f"; these are of {', '.join(tables)}" if tables else ""
+        raise UsageError(f"a plot shows the cells of one table{names}")
     grid = compared_grid(cells)
     axes = _axes(len(grid.columns), lines=len(grid.rows))
     for place, column in zip(axes, grid.columns, strict=True):
@@ -33,8 +33,8 @@ def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
         place.set_title("\n".join(column.head or (column.id,)), fontsize=9)
     axes[0].set_yticks(range(len(grid.rows)), [label_in_full(grid.table, row) for row in grid.rows])
     axes[0].invert_yaxis()
-    other = "" if cells[0].scale == "full" else ": other data than the published numbers are of"
-    axes[0].figure.suptitle(f"{tables[0]}, scale {cells[0].scale}{other}", fontsize=10)
+    caveat = "" if cells[0].scale == "full" else ": other data than the published numbers are of"
+    axes[0].figure.suptitle(f"{tables[0]}, scale {cells[0].scale}{caveat}", fontsize=10)
     handles = {n: h for place in axes for h, n in zip(*place.get_legend_handles_labels(), strict=True)}
     place = {"loc": "outside lower center", "ncols": 3, "frameon": False, "fontsize": 9}
     axes[0].figure.legend(handles.values(), handles, **place)
@@ -45,10 +45,10 @@ def _axes(panels: int, *, lines: int) -> list[Axes]:
     """Axes that share the systems, ``MOST_ACROSS`` beside each other."""
     import matplotlib.pyplot as plt
 
-    across = min(panels, MOST_ACROSS)
-    down = -(-panels // across)
-    size = (2.2 + 1.9 * across, 1.1 + down * (0.4 + 0.24 * lines))
-    _, grid = plt.subplots(down, across, sharey=True, squeeze=False, figsize=size, layout="constrained")
+    columns = min(panels, MOST_ACROSS)
+    rows = -(-panels // columns)
+    size = (2.2 + 1.9 * columns, 1.1 + rows * (0.4 + 0.24 * lines))
+    _, grid = plt.subplots(rows, columns, sharey=True, squeeze=False, figsize=size, layout="constrained")
     for unused in list(grid.flat)[panels:]:
         unused.remove()
     return list(grid.flat)[:panels]

@@ -41,10 +41,10 @@ def _panel(axes, panel: Differences, systems: Sequence[str], references: Sequenc
         axes.axvspan(-panel.least, panel.least, color=theme.band, linewidth=0, zorder=0)
     axes.axvline(0, color=theme.ink, linewidth=0.9, zorder=1)
     for number, reference in enumerate(references):
-        known = panel.to.get(reference, {})
+        estimates = panel.to.get(reference, {})
         lane = 0.15 * (2 * number - len(references) + 1)
-        places = [k for k, system in enumerate(systems) if system in known]
-        points = [known[systems[k]] for k in places]
+        places = [k for k, system in enumerate(systems) if system in estimates]
+        points = [estimates[systems[k]] for k in places]
         heights = [k + lane for k in places]
         colour = theme.colour(number)
         axes.hlines(heights, [p[1] for p in points], [p[2] for p in points], color=colour, linewidth=1.8)

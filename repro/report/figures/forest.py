@@ -118,19 +118,19 @@ def forest(title: str, strips: Sequence[Strip], *, alone: bool = False) -> Marku
 def _legend(strips: Sequence[Strip], top: float) -> tuple[list[Markup], float]:
     """A legend of the marks of these strips, in as many rows as it takes, and where it ends."""
     marks = [mark for strip in strips for mark in strip.marks]
-    entries = [(NAMES[made], made, False) for made in MARKS if made in {mark.made for mark in marks}]
+    entries = [(NAMES[making], making, False) for making in MARKS if making in {mark.made for mark in marks}]
     entries += [(LOOSE, entries[0][1], True)] if any(mark.loose for mark in marks) else []
-    drawn, x, y = [], float(SIDE), top
-    for name, made, loose in entries:
+    elements, x, y = [], float(SIDE), top
+    for name, making, loose in entries:
         width = 24 + 6.2 * len(name)
         if x + width > WIDTH:
             x, y = float(SIDE), y + ROW
-        kind, path = MARKS[made]
+        kind, path = MARKS[making]
         look = f"{kind} loose" if loose else kind
-        drawn.append(el("path", d=path, transform=f"translate({x + 5:g} {y:g})", class_=look))
-        drawn.append(el("text", name, x=f"{x + 14:g}", y=f"{y + 3.5:g}", class_="soft"))
+        elements.append(el("path", d=path, transform=f"translate({x + 5:g} {y:g})", class_=look))
+        elements.append(el("text", name, x=f"{x + 14:g}", y=f"{y + 3.5:g}", class_="soft"))
         x += width
-    return drawn, y + ROW / 2
+    return elements, y + ROW / 2
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ class _Axis:
 
     @classmethod
     def for_(cls, farthest: Iterable[float]) -> _Axis:
-        most = max(farthest, default=0)
-        return cls(next((limit for limit in LIMITS if limit >= most), most))
+        maximum = max(farthest, default=0)
+        return cls(next((limit for limit in LIMITS if limit >= maximum), maximum))
 
     def at(self, difference: float) -> float:
         half = WIDTH / 2 - SIDE - 6
@@ -154,12 +154,12 @@ def _lanes(places: Sequence[float]) -> list[int]:
     last: dict[int, float] = {}
     lanes = [0] * len(places)
     for number in sorted(range(len(places)), key=lambda n: places[n]):
-        lane = next(k for k in _outwards() if places[number] - last.get(k, -99.0) >= LANE)
+        lane = next(k for k in _lane_order() if places[number] - last.get(k, -99.0) >= LANE)
         last[lane], lanes[number] = places[number], lane
     return lanes
 
 
-def _outwards() -> Iterator[int]:
+def _lane_order() -> Iterator[int]:
     yield 0
     lane = 0
     while True:
@@ -170,32 +170,32 @@ def _outwards() -> Iterator[int]:
 def _strip(strip: Strip, axis: _Axis, lanes: Sequence[int], top: float, height: float) -> list[Markup]:
     middle = top + LINE + 3 + LANE * (max(lanes, default=0) + 0.5)
     places = [axis.at(mark.difference) for mark in strip.marks]
-    drawn = [
+    elements = [
         el("text", strip.name, x=SIDE, y=top + 12),
         el("text", strip.told, x=WIDTH - SIDE, y=top + 12, text_anchor="end"),
         el("line", x1=min(places), x2=max(places), y1=middle, y2=middle, class_="span"),
     ]
     for number in strip.published:
-        x, around = axis.at(number), {"y1": top + LINE, "y2": top + LINE + height}
-        drawn.append(el("line", x1=x, x2=x, **around, class_="published"))
+        x, y_range = axis.at(number), {"y1": top + LINE, "y2": top + LINE + height}
+        elements.append(el("line", x1=x, x2=x, **y_range, class_="published"))
     for mark, place, lane in zip(strip.marks, places, lanes, strict=True):
         kind, path = MARKS[mark.made]
         look = f"{kind} loose" if mark.loose else kind
-        at = f"translate({place:g} {middle - LANE * lane:g})"
-        drawn.append(el("path", el("title", mark.words), d=path, transform=at, class_=look))
-    return drawn
+        transform = f"translate({place:g} {middle - LANE * lane:g})"
+        elements.append(el("path", el("title", mark.words), d=path, transform=transform, class_=look))
+    return elements
 
 
 def _scale(axis: _Axis, top: float, bottom: float) -> list[Markup]:
     """The band of half a point, a line for each tick, and their numbers."""
     left, right = axis.at(-NEAR), axis.at(NEAR)
-    drawn = [el("rect", x=left, y=top, width=right - left, height=bottom - top, class_="near")]
+    elements = [el("rect", x=left, y=top, width=right - left, height=bottom - top, class_="near")]
     for tick in (0, *(side * tick for tick in TICKS if tick <= axis.limit for side in (-1, 1))):
         x, look = axis.at(tick), "grid" if tick else "zero"
-        drawn.append(el("line", x1=x, x2=x, y1=top, y2=bottom + 3, class_=look))
+        elements.append(el("line", x1=x, x2=x, y1=top, y2=bottom + 3, class_=look))
         words = f"{tick:+g}".replace("-", "−") if tick else "0"
         if tick == 0 or abs(tick) != NEAR or axis.limit <= 5:
-            drawn.append(el("text", words, x=x, y=bottom + 14, text_anchor="middle", class_="soft"))
-    under = "points below and above the published number; closer together the farther out"
-    drawn.append(el("text", under, x=WIDTH / 2, y=bottom + 29, text_anchor="middle", class_="soft"))
-    return drawn
+            elements.append(el("text", words, x=x, y=bottom + 14, text_anchor="middle", class_="soft"))
+    caption = "points below and above the published number; closer together the farther out"
+    elements.append(el("text", caption, x=WIDTH / 2, y=bottom + 29, text_anchor="middle", class_="soft"))
+    return elements

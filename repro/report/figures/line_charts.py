@@ -21,57 +21,57 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
         path: of the SVG; the numbers go into a .csv of the same name.
         note: small print on the face of it; empty for none.
     """
-    below, rows = {panel["x_label"] for panel in panels}, _rows(panels)
+    x_labels, rows = {panel["x_label"] for panel in panels}, _rows(panels)
     names = list(dict.fromkeys(row[2] for row in rows))
     with canvas(path, panels=len(panels), panel_height=1.9 if len(panels) == 1 else 1.5) as (figure, grid):
         for axes, panel in zip(grid, panels, strict=True):
             for series in panel["series"]:
                 _series(axes, series, names.index(series["label"]))
             axes.set(title=_title(panel, 40 if len(panels) == 1 else 20))
-            if len(below) > 1:
+            if len(x_labels) > 1:
                 axes.set_xlabel(panel["x_label"])
             _scales(axes, panel["series"])
         legend(figure, handle_length=2.2)
-        foot(figure, below.pop() if len(below) == 1 else "", _bands(rows), note)
+        foot(figure, x_labels.pop() if len(x_labels) == 1 else "", _bands(rows), note)
     write_csv(path, ("panel", "measure", "series", "x", "y", "low", "high", *MADE), rows)
 
 
 def _rows(panels: Sequence[dict]) -> list[tuple]:
     """A line for every point, as the CSV has it."""
     return [
-        (panel["title"], panel["y_label"], series["label"], *point, *made)
+        (panel["title"], panel["y_label"], series["label"], *point, *origin)
         for panel in panels
         for series in panel["series"]
-        for point, made in zip(series["points"], _made(series), strict=True)
+        for point, origin in zip(series["points"], _origins(series), strict=True)
     ]
 
 
-def _made(series: dict) -> Sequence[tuple]:
+def _origins(series: dict) -> Sequence[tuple]:
     """Return seeds, commits and hours behind each point; blanks where they are unknown."""
     return series.get("made") or [("",) * len(MADE)] * len(series["points"])
 
 
 def _bands(rows: Sequence[tuple]) -> str:
-    return "bands: lowest to highest" if any(_banded(row[3:]) for row in rows) else ""
+    return "bands: lowest to highest" if any(_has_band(row[3:]) for row in rows) else ""
 
 
 def _series(axes, series: dict, number: int) -> None:
     colour = COLOURS[number % len(COLOURS)]
     look = {"color": colour, "linestyle": LINES[number % len(LINES)], "linewidth": 1.2}
     x, y, low, high = zip(*sorted(series["points"], key=lambda point: point[0] or 0.0), strict=True)
-    banded = any(_banded(point) for point in series["points"])
+    has_band = any(_has_band(point) for point in series["points"])
     low = [value if bound is None else bound for value, bound in zip(y, low, strict=True)]
     high = [value if bound is None else bound for value, bound in zip(y, high, strict=True)]
-    faint = {"color": colour, "alpha": 0.2, "linewidth": 0}
+    band_look = {"color": colour, "alpha": 0.2, "linewidth": 0}
     if x[0] is None:
         axes.axhline(y[0], label=series["label"], **look)
-        if banded:
-            axes.axhspan(low[0], high[0], **faint)
+        if has_band:
+            axes.axhspan(low[0], high[0], **band_look)
         return
     axes.plot(x, y, marker=MARKERS[number % len(MARKERS)], markersize=4, label=series["label"], **look)
-    if banded and len(x) > 1:
-        axes.fill_between(x, low, high, **faint)
-    elif banded:
+    if has_band and len(x) > 1:
+        axes.fill_between(x, low, high, **band_look)
+    elif has_band:
         axes.vlines(x, low, high, color=colour, linewidth=1.2)  # a band would have no width
 
 
@@ -80,7 +80,7 @@ def _title(panel: dict, letters: int) -> str:
     return "\n".join([*textwrap.wrap(panel["title"], letters), panel["y_label"]])
 
 
-def _banded(point: Point) -> bool:
+def _has_band(point: Point) -> bool:
     return point[2] is not None and point[3] is not None
 
 
@@ -98,9 +98,9 @@ def _scales(axes, lines: Sequence[dict]) -> None:
     if ticks[0] > 0 and ticks[-1] / ticks[0] >= 10:
         axes.set_xscale("log")
         axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticks(ticks, [_short(tick) for tick in ticks])
+    axes.set_xticks(ticks, [_format_tick(tick) for tick in ticks])
 
 
-def _short(tick: float) -> str:
+def _format_tick(tick: float) -> str:
     """Thousands as k, as four digits beside each other would run together."""
     return f"{tick / 1000:g}k" if tick >= 1000 else f"{tick:g}"

@@ -57,9 +57,9 @@ def line_panels(
     with slide(path, theme, title=title, small=small, **shape) as grid:
         pairs = list(zip(grid, panels, strict=True))
         ends = [_panel(axes, panel, names, theme, named=not at_ends) for axes, panel in pairs]
-        for axes, of_panel in zip(grid, ends, strict=True):
+        for axes, panel_ends in zip(grid, ends, strict=True):
             if at_ends:
-                label_ends(axes, of_panel, theme)
+                label_ends(axes, panel_ends, theme)
 
 
 def _panel(axes, panel: Lines, names: Sequence[str], theme: Theme, *, named: bool) -> list[tuple]:
@@ -76,7 +76,7 @@ def _panel(axes, panel: Lines, names: Sequence[str], theme: Theme, *, named: boo
     axes.set_title(panel.title)
     axes.set_xlabel(panel.below)
     axes.grid(axis="y", linewidth=0.4, color=theme.band)
-    _scale(axes, panel, most=4 if named else 8)
+    _scale(axes, panel, limit=4 if named else 8)
     return ends
 
 
@@ -87,17 +87,17 @@ def _line(
     look, x = _look(number, theme), [p.x for p in places]
     axes.plot(x, [p.y for p in places], marker=marker(number), markersize=mark, label=label, **look)
     axes.vlines(x, [p.low for p in places], [p.high for p in places], color=look["color"], linewidth=1)
-    hollow = [p for p in places if p.hollow]
-    inside = {"facecolors": theme.ground, "edgecolors": look["color"], "marker": marker(number)}
-    axes.scatter([p.x for p in hollow], [p.y for p in hollow], s=mark**2, zorder=3, **inside)
+    rings = [p for p in places if p.hollow]
+    ring_look = {"facecolors": theme.ground, "edgecolors": look["color"], "marker": marker(number)}
+    axes.scatter([p.x for p in rings], [p.y for p in rings], s=mark**2, zorder=3, **ring_look)
 
 
 def _look(number: int, theme: Theme) -> dict:
     return {"color": theme.colour(number), "linestyle": LINES[number % len(LINES)], "linewidth": 1.6}
 
 
-def _scale(axes, panel: Lines, *, most: int) -> None:
-    """Few ticks upwards; across, ``most`` of the panel's, on a logarithmic axis where they span much."""
+def _scale(axes, panel: Lines, *, limit: int) -> None:
+    """Few ticks upwards; across, ``limit`` of the panel's, on a logarithmic axis where they span much."""
     from matplotlib.ticker import MaxNLocator
 
     axes.yaxis.set_major_locator(MaxNLocator(4))
@@ -106,8 +106,8 @@ def _scale(axes, panel: Lines, *, most: int) -> None:
     ticks = places if panel.ticks is None else list(panel.ticks)
     if places:
         _stretch(axes, places)
-    ticks = ticks[:: -(-len(ticks) // most) or 1]
-    axes.set_xticks(ticks, [_short(tick) for tick in ticks])
+    ticks = ticks[:: -(-len(ticks) // limit) or 1]
+    axes.set_xticks(ticks, [_format_tick(tick) for tick in ticks])
 
 
 def _stretch(axes, places: Sequence[float]) -> None:
@@ -123,6 +123,6 @@ def _stretch(axes, places: Sequence[float]) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _short(tick: float) -> str:
+def _format_tick(tick: float) -> str:
     """Round thousands as k, as four digits beside each other would run together."""
     return f"{tick / 1000:g}k" if tick >= 1000 and tick % 100 == 0 else f"{tick:g}"

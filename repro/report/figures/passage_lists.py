@@ -54,8 +54,8 @@ def _cell(passage: dict | None = None) -> str:
     if passage is None:
         return "–"
     title = f"**{_plain(passage['title'])}** " if passage["title"] else ""
-    about = f"{_judgement(passage['grade'])}, score {passage['score']:.4g}, id {_plain(passage['id'])}"
-    return f"{title}{_plain(passage['text'])}<br>*{about}*"
+    facts = f"{_judgement(passage['grade'])}, score {passage['score']:.4g}, id {_plain(passage['id'])}"
+    return f"{title}{_plain(passage['text'])}<br>*{facts}*"
 
 
 def _judgement(grade: int | None) -> str:

@@ -21,11 +21,11 @@ def shaded_text(words: Iterable[tuple[str, float]]):
 
     text = Text()
     for word, value in words:
-        text.append(word, style=_terminal(value))
+        text.append(word, style=_terminal_style(value))
         text.append(" ")
     text.append("\n\nprobability: ")
     for step in STEPS:
-        text.append(f" {_step(step)} ", style=_terminal(step))
+        text.append(f" {_format_step(step)} ", style=_terminal_style(step))
     return text
 
 
@@ -38,10 +38,10 @@ def shaded_words(exhibit: dict, path: Path, *, note: str) -> None:
         note: small print below; empty for none.
     """
     title = html.escape(exhibit["title"] or "Untitled")
-    legend = "".join(_span(_step(step), step) for step in STEPS)
+    legend = "".join(_span(_format_step(step), step) for step in STEPS)
     body = " ".join(_span(word, value) for word, value in exhibit["words"])
-    lines = [line for line in (_stands_in(exhibit), note) if line]
-    small = "".join(f"\n<p><small>{html.escape(line)}</small></p>" for line in lines)
+    lines = [line for line in (_stand_in_note(exhibit), note) if line]
+    small_print = "".join(f"\n<p><small>{html.escape(line)}</small></p>" for line in lines)
     page = f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -54,32 +54,32 @@ span {{ padding: 0.1em 0.2em; border-radius: 0.2em }} small {{ color: #555 }}
 </style>
 <h1>{title}</h1>
 <p>{body}</p>
-<p>Probability: {legend}</p>{small}
+<p>Probability: {legend}</p>{small_print}
 </html>
 """
     path.write_text(page, encoding="utf-8", newline="\n")
     write_csv(path, ("word", "value"), exhibit["words"])
 
 
-def _stands_in(exhibit: dict) -> str:
+def _stand_in_note(exhibit: dict) -> str:
     if exhibit.get("found", True):
         return ""
     return f"No document here is titled “{exhibit['wanted']}”; the first one stands in."
 
 
 def _span(text: str, value: float) -> str:
-    dark = "; color: #fff" if _dark(value) else ""
-    return f'<span style="background: {shade(value)}{dark}" title="{value:.3f}">{html.escape(text)}</span>'
+    colour = "; color: #fff" if _is_dark(value) else ""
+    return f'<span style="background: {shade(value)}{colour}" title="{value:.3f}">{html.escape(text)}</span>'
 
 
-def _step(step: float) -> str:
+def _format_step(step: float) -> str:
     return f"> {step:g}" if step == STEPS[-1] else f"{step:g}"
 
 
-def _terminal(value: float) -> str:
-    return f"{'white' if _dark(value) else 'black'} on {shade(value)}"
+def _terminal_style(value: float) -> str:
+    return f"{'white' if _is_dark(value) else 'black'} on {shade(value)}"
 
 
-def _dark(value: float) -> bool:
+def _is_dark(value: float) -> bool:
     """Whether white letters are easier to read than black ones."""
     return value >= STEPS[-1]

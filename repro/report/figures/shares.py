@@ -51,29 +51,36 @@ def shares(title: str, names: Sequence[str], bars: Sequence[Bar], *, alone: bool
 
 
 def _legend(names: Sequence[str], top: int) -> list[Markup]:
-    drawn, x = [], SIDE
+    elements, x = [], SIDE
     for name, shade in zip(names, SHADES, strict=True):
-        drawn.append(el("rect", x=x, y=top, width=10, height=10, class_=shade))
-        drawn.append(el("text", name, x=x + 14, y=top + 9, class_="soft"))
+        elements.append(el("rect", x=x, y=top, width=10, height=10, class_=shade))
+        elements.append(el("text", name, x=x + 14, y=top + 9, class_="soft"))
         x += 24 + 6 * len(name)
-    return drawn
+    return elements
 
 
 def _bar(bar: Bar, top: int) -> list[Markup]:
-    whole = sum(bar.counts)
-    drawn = [
+    total = sum(bar.counts)
+    parts = [
         el("text", bar.name, x=SIDE, y=top + 11),
-        el("text", f"{whole} cells", x=WIDTH - SIDE, y=top + 11, text_anchor="end"),
+        el("text", f"{total} cells", x=WIDTH - SIDE, y=top + 11, text_anchor="end"),
     ]
     x = float(SIDE)
     for count, shade in zip(bar.counts, SHADES, strict=True):
-        width = (WIDTH - 2 * SIDE) * count / whole
+        width = (WIDTH - 2 * SIDE) * count / total
         place = {"x": f"{x:.1f}", "width": f"{width:.1f}", "y": top + 16, "height": BAR}
-        drawn.append(el("rect", el("title", f"{count} of {whole}"), **place, class_=shade))
+        parts.append(el("rect", el("title", f"{count} of {total}"), **place, class_=shade))
         if width > 22:
-            on = "on" if shade in ("equal", "tenth") else f"under {shade}-text"
-            drawn.append(
-                el("text", str(count), x=f"{x + width / 2:.1f}", y=top + 28, text_anchor="middle", class_=on)
+            look = "on" if shade in ("equal", "tenth") else f"under {shade}-text"
+            parts.append(
+                el(
+                    "text",
+                    str(count),
+                    x=f"{x + width / 2:.1f}",
+                    y=top + 28,
+                    text_anchor="middle",
+                    class_=look,
+                )
             )
         x += width
-    return drawn
+    return parts

@@ -34,10 +34,10 @@ def size_differences(panels: Sequence[Panel], path: Path, *, reference: str, lar
 
 
 def _method(axes, place: int, trend: MethodTrend, sizes: Sequence[Size], larger: Size) -> None:
-    there = trend.extrapolated
-    axes.hlines(place, there.low, there.high, color=GREY, linewidth=1)
+    interval = trend.extrapolated
+    axes.hlines(place, interval.low, interval.high, color=GREY, linewidth=1)
     look = {"linestyle": "", "markersize": 4}
-    axes.plot(there.value, place, marker="|", color=GREY, label=f"{size_name(larger)}, predicted", **look)
+    axes.plot(interval.value, place, marker="|", color=GREY, label=f"{size_name(larger)}, predicted", **look)
     for number, size in enumerate(sizes):
         if size in trend.means:
             colour, mark = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]

@@ -87,8 +87,8 @@ def slide(
         rows = legend(figure)
         low, high = 0.03 + LINE * len(lines), 0.91 - LINE * rows
         figure.get_layout_engine().set(rect=(0, low, 1, high - low))
-        dated = {"metadata": {"Date": None}} if path.suffix == ".svg" else {}
-        figure.savefig(path, format=path.suffix.removeprefix("."), **dated)
+        options = {"metadata": {"Date": None}} if path.suffix == ".svg" else {}
+        figure.savefig(path, format=path.suffix.removeprefix("."), **options)
 
 
 def legend(figure) -> int:
@@ -112,10 +112,10 @@ def label_ends(axes, ends: Sequence[tuple[float, str, str]], theme: Theme) -> No
     ordered = sorted(ends)
     places = spread([(y - low) / (high - low) for y, _, _ in ordered])
     for place, (y, name, colour) in zip(places, ordered, strict=True):
-        at = {"xy": (1, (y - low) / (high - low)), "xytext": (1.05, place), "va": "center"}
+        position = {"xy": (1, (y - low) / (high - low)), "xytext": (1.05, place), "va": "center"}
         line = {"arrowstyle": "-", "color": colour, "linewidth": 0.6}
         coordinates = {"xycoords": "axes fraction", "textcoords": "axes fraction"}
-        axes.annotate(name, **at, **coordinates, arrowprops=line, fontsize=SMALL, color=theme.ink)
+        axes.annotate(name, **position, **coordinates, arrowprops=line, fontsize=SMALL, color=theme.ink)
 
 
 def spread(places: Sequence[float]) -> list[float]:
@@ -124,6 +124,6 @@ def spread(places: Sequence[float]) -> list[float]:
     for place in places:
         blocks.append((place, 1))
         while len(blocks) > 1 and blocks[-1][0] - blocks[-2][0] < APART * (blocks[-1][1] + blocks[-2][1]) / 2:
-            (above, more), (below, fewer) = blocks.pop(), blocks.pop()
-            blocks.append(((above * more + below * fewer) / (more + fewer), more + fewer))
+            (upper, n), (lower, m) = blocks.pop(), blocks.pop()
+            blocks.append(((upper * n + lower * m) / (n + m), n + m))
     return [middle + APART * (k - (count - 1) / 2) for middle, count in blocks for k in range(count)]

@@ -29,29 +29,29 @@ def page(report: Report) -> str:
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", http_equiv="Content-Security-Policy", content=POLICY),
         el("title", f"repro: {names} ({', '.join(report.scales)})"),
-        el("style", _own("report.css"), [_one_at_a_time(scale) for scale in report.scales]),
+        el("style", _read_resource("report.css"), [_scale_rule(scale) for scale in report.scales]),
     )
     parts = [overview(report), cells(report), *map(paper, report.parts)]
-    cards = el("div", [card(of_scales, part) for part in report.parts for of_scales in part.cells()])
+    cards = el("div", [card(comparisons, part) for part in report.parts for comparisons in part.cells()])
     body = el(
         "body",
         el("a", "to the content", href="#content", class_="skip"),
         _top(report),
         el("main", parts, cards, id="content", tabindex=-1),
         el("footer", el("p", FOOT)),
-        el("script", map(_own, SCRIPTS)),
+        el("script", map(_read_resource, SCRIPTS)),
     )
     return f"<!doctype html>\n{el('html', head, body, lang='en', data_shown=identifier(report.first))}\n"
 
 
-def _one_at_a_time(scale: str) -> Markup:
+def _scale_rule(scale: str) -> Markup:
     """The rule by which what other scales show is hidden while the page shows this one."""
     name = identifier(scale)
-    others = f'[data-scale]:not([data-scale~="{name}"])'
-    return Markup(f'[data-shown="{name}"] {others} {{ display: none }}\n')
+    selector = f'[data-scale]:not([data-scale~="{name}"])'
+    return Markup(f'[data-shown="{name}"] {selector} {{ display: none }}\n')
 
 
-def _own(name: str) -> Markup:
+def _read_resource(name: str) -> Markup:
     return Markup(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 
@@ -66,9 +66,9 @@ def _scales(report: Report) -> Markup:
     """The choice between scales, which needs the script."""
     radios = []
     for scale in report.scales:
-        chosen = {"type": "radio", "name": "scale", "value": identifier(scale)}
-        radio = el("input", **chosen, checked=scale == report.first, autocomplete="off")
-        told = f"{report.measured(scale)} measured"
-        radios.append(el("label", radio, scale, title=told))
+        attributes = {"type": "radio", "name": "scale", "value": identifier(scale)}
+        radio = el("input", **attributes, checked=scale == report.first, autocomplete="off")
+        title = f"{report.measured(scale)} measured"
+        radios.append(el("label", radio, scale, title=title))
     name = el("span", "scale", aria_hidden="true")
     return el("div", name, radios, class_="scales", role="radiogroup", aria_label="scale", hidden=True)

@@ -46,21 +46,23 @@ def card(cells: Mapping[str, ComparedCell], part: Part) -> Markup:
     cell, place = first.cell, about(first.cell.id)
     column = cell.column.label
     title = el("h4", cell.row.label, " · ", column, id=f"{place}/title")
-    hides = {"popovertarget": place, "popovertargetaction": "hide"}
-    close = el("button", "×", type="button", class_="close", **hides, aria_label="close")
-    of_scales = {scale: _at_scale(c, part.views[scale].comparison) for scale, c in cells.items()}
-    shared = [_fact("reported", on_card(first.reported))] if first.reported else []
-    shared += [*_definition(first), *_readings(cell, part), *_settings(cell, part)]
-    shared += [_fact("released code", said, ": ", names) for said, names in released_code_facts(cell, part)]
+    hide_action = {"popovertarget": place, "popovertargetaction": "hide"}
+    close = el("button", "×", type="button", class_="close", **hide_action, aria_label="close")
+    contents = {scale: _scale_facts(c, part.views[scale].comparison) for scale, c in cells.items()}
+    facts = [_fact("reported", on_card(first.reported))] if first.reported else []
+    facts += [*_definition(first), *_readings(cell, part), *_settings(cell, part)]
+    facts += [
+        _fact("released code", phrase, ": ", names) for phrase, names in released_code_facts(cell, part)
+    ]
     link = el("p", el("a", "in its table", href=f"#{identifier(*cell.id.split('/'))}"), class_="fine")
     dialog = {"id": place, "popover": True, "class_": "card", "role": "dialog"}
-    content = by_scale(of_scales), el("dl", shared) if shared else None, link
+    content = by_scale(contents), el("dl", facts) if facts else None, link
     return el("div", close, title, content, **dialog, aria_labelledby=f"{place}/title")
 
 
-def _at_scale(c: ComparedCell, comparison: Comparison) -> Content:
-    facts = [*_published(c), *_ours(c), *_by_others(c), *_blocked(c), *_choices(c)]
-    facts += [*_tests(c, comparison), *_paired(c, comparison)]
+def _scale_facts(c: ComparedCell, comparison: Comparison) -> Content:
+    facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_obstacles(c), *_choices(c)]
+    facts += [*_tests(c, comparison), *_paired_tests(c, comparison)]
     facts += [_fact("reproduce", copyable(_command(c)))]
     facts += [fact for record in c.records for fact in _provenance(record)]
     return el("p", badge(c.verdict.name), " ", c.verdict.why), el("dl", facts)
@@ -70,9 +72,9 @@ def _command(c: ComparedCell) -> str:
     """The command that measures the cell again, in the way it was measured."""
     first = c.records[0] if c.records else None
     seeds = ",".join(str(r.seed) for r in c.records if r.seed is not None)
-    chosen = first.readings.items() if first else ()
+    choices = first.readings.items() if first else ()
     words = [f"repro run --cell {c.cell.id} --scale {c.scale}", f"--seeds {seeds}" if seeds else ""]
-    return " ".join(filter(None, [*words, *(f"--reading {reading}={choice}" for reading, choice in chosen)]))
+    return " ".join(filter(None, [*words, *(f"--reading {reading}={choice}" for reading, choice in choices)]))
 
 
 def interval(printed: PublishedCell) -> str | None:
@@ -87,24 +89,24 @@ def _fact(name: str, *content: Content) -> Markup:
     return el("div", el("dt", name), el("dd", *content))
 
 
-def _published(c: ComparedCell) -> Iterator[Markup]:
+def _publication(c: ComparedCell) -> Iterator[Markup]:
     cell = c.cell
     if cell.is_unpublished:
         return
-    rounded = interval(cell.printed)
-    in_full = f", that is {rounded}" if rounded else None
-    yield _fact("published", el("b", cell.printed.plain), cell.printed.marks, in_full)
+    bounds = interval(cell.printed)
+    expansion = f", that is {bounds}" if bounds else None
+    yield _fact("published", el("b", cell.printed.plain), cell.printed.marks, expansion)
     yield _fact("role", f"{ROLES[cell.role]}; {GRADES[cell.grade]}")
 
 
-def _ours(c: ComparedCell) -> Iterator[Markup]:
+def _measurement(c: ComparedCell) -> Iterator[Markup]:
     if c.measured is not None:
         first = c.records[0]
         missing = f", {first.missing} of them without an answer" if first.missing else ""
         yield _fact("ours", el("b", f"{c.measured:.6g}"), f" over {first.queries} queries{missing}")
     if len(c.records) > 1:
-        each = ", ".join(f"{'own' if r.seed is None else r.seed}: {r.measured:.6g}" for r in c.records)
-        yield _fact("seeds", each)
+        values = ", ".join(f"{'own' if r.seed is None else r.seed}: {r.measured:.6g}" for r in c.records)
+        yield _fact("seeds", values)
     yield from _difference(c)
     if c.stand_ins:
         yield _fact(
@@ -120,20 +122,20 @@ def _difference(c: ComparedCell) -> Iterator[Markup]:
         width = f", interval ± {c.verdict.half_width:.4g}" if c.verdict.half_width is not None else ""
         yield _fact("difference", f"{c.verdict.difference:+.4g}{width}")
     if c.interval:
-        inside = {True: "; the published mean lies inside", False: "; the published mean lies outside"}
+        positions = {True: "; the published mean lies inside", False: "; the published mean lies outside"}
         bounds = f"{c.interval.low:.4g} to {c.interval.high:.4g} in 95 %"
-        yield _fact("over queries", bounds, inside.get(c.published_inside))
+        yield _fact("over queries", bounds, positions.get(c.published_inside))
 
 
-def _by_others(c: ComparedCell) -> Iterator[Markup]:
+def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
     """Runs that others made, none of which is a measurement of the suite's."""
     for run in c.imported:
-        shown = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
-        yield _fact("by others", shown, copyable(f"repro import-run {quote(run.file)} --cell {c.cell.id}"))
+        content = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
+        yield _fact("by others", content, copyable(f"repro import-run {quote(run.file)} --cell {c.cell.id}"))
         yield from _provenance(run.record)
 
 
-def _blocked(c: ComparedCell) -> Iterator[Markup]:
+def _obstacles(c: ComparedCell) -> Iterator[Markup]:
     for obstacle in c.obstacles[:MOST_OBSTACLES]:
         yield _fact("blocked", f"{obstacle.cause}; {obstacle.remedy}")
     if len(c.obstacles) > MOST_OBSTACLES:
@@ -156,15 +158,15 @@ def _readings(cell: Cell, part: Part) -> Iterator[Markup]:
     names = part.rests_on.get(cell.id, ())
     if names:
         summary = f"{len(names)} that bear on this cell"
-        listed = el("code", " ".join(names), data_readings=identifier(part.paper.name, "reading"))
-        yield _fact("readings", el("details", el("summary", summary), listed))
+        listing = el("code", " ".join(names), data_readings=identifier(part.paper.name, "reading"))
+        yield _fact("readings", el("details", el("summary", summary), listing))
 
 
 def _settings(cell: Cell, part: Part) -> Iterator[Markup]:
     """How the row is planned, in numbers; a link leads to the parameters."""
     row = cell.id.rpartition("/")[0]
-    if told := counts(part.settings_by_row.get(row, ())):
-        yield _fact("settings", el("a", told, href=f"#{identifier(part.paper.name, 'settings')}"))
+    if text := counts(part.settings_by_row.get(row, ())):
+        yield _fact("settings", el("a", text, href=f"#{identifier(part.paper.name, 'settings')}"))
 
 
 def _choices(c: ComparedCell) -> Iterator[Markup]:
@@ -187,7 +189,7 @@ def _tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
     yield _fact("tests", plain_table(("against", "difference", "p", "p (Holm)"), rows, class_=None))
 
 
-def _paired(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
+def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
     """Our run against those that somebody else made of that very system, query by query."""
     rows = [
         (test.maker, f"{test.difference:+.4f}", probability(test.p), probability(test.holm_p))
@@ -200,12 +202,12 @@ def _paired(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
 
 def _provenance(record: Record) -> Iterator[Markup]:
     if record.origin:
-        known = [f"{key}: {value}" for key, value in sorted(record.origin.items()) if value]
-        yield _fact("imported", "; ".join(known))
+        origins = [f"{key}: {value}" for key, value in sorted(record.origin.items()) if value]
+        yield _fact("imported", "; ".join(origins))
     software = record.environment.get("software", {})
     versions = ", ".join(
         f"{name} {software[name]}" for name in ("torch", "transformers", "pyserini") if name in software
     )
-    made = [("fingerprint", record.fingerprint), ("commit", record.environment.get("commit"))]
-    yield from (_fact(name, el("code", value)) for name, value in made if value)
+    facts = [("fingerprint", record.fingerprint), ("commit", record.environment.get("commit"))]
+    yield from (_fact(name, el("code", value)) for name, value in facts if value)
     yield _fact("recorded", "; ".join(filter(None, [record.recorded[:10], record.machine, versions])))

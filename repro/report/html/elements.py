@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-_escaped = functools.lru_cache(maxsize=10_000)(escape)  # words recur all over a page
+_cached_escape = functools.lru_cache(maxsize=10_000)(escape)  # words recur all over a page
 VOID = frozenset({"meta", "link", "br", "hr", "img", "col", "input", "source"})
 
 
@@ -72,11 +72,11 @@ def by_scale(contents: Mapping[str, Content], tag: str = "div") -> Content:
 
 def identifier(*parts: str) -> str:
     """An id for an element, and what follows # in a link to it: parts joined by slashes like a cell's."""
-    return "/".join(map(_in_identifier, parts))
+    return "/".join(map(_identifier_part, parts))
 
 
 @functools.lru_cache(maxsize=10_000)
-def _in_identifier(part: str) -> str:
+def _identifier_part(part: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", lambda match: f"_{ord(match[0]):x}_", part)
 
 
@@ -84,13 +84,13 @@ def _html(content: Content) -> str:
     if isinstance(content, Markup):
         return content
     if isinstance(content, str):
-        return _escaped(content)
+        return _cached_escape(content)
     return "" if content is None else "".join(map(_html, content))
 
 
 def _attribute(key: str, value: str | int | bool) -> str:
     name = _attribute_name(key)
-    return name if value is True else f'{name}="{_escaped(str(value))}"'
+    return name if value is True else f'{name}="{_cached_escape(str(value))}"'
 
 
 @functools.cache

@@ -33,7 +33,7 @@ ABOUT = "The cells of all papers. Press a system to see how its number is define
 def cells(report: Report) -> Markup:
     """Every cell of every paper in one table, with controls that stay hidden without a script."""
     heads = [el("th", name, scope="col") for name in COLUMNS]
-    lines = [_line(of_scales) for part in report.parts for of_scales in part.cells()]
+    lines = [_line(comparisons) for part in report.parts for comparisons in part.cells()]
     body = el("table", el("thead", el("tr", heads)), el("tbody", lines), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
     return el("article", header, _controls(), scrolling(body, "all cells"), id="cells")
@@ -46,7 +46,7 @@ def to_list(text: str, chosen: Mapping[str, str] | None) -> Content:
 
 def _controls() -> Markup:
     search = el("input", type="search", name="search", autocomplete="off", placeholder="any words")
-    chosen = [
+    selects = [
         el("label", name, el("select", el("option", "any", value=""), name=name, autocomplete="off"))
         for name in filter(None, COLUMNS.values())
     ]
@@ -54,36 +54,34 @@ def _controls() -> Markup:
         el("label", el("input", type="checkbox", name="only", value=name, autocomplete="off"), text)
         for name, text in ONLY.items()
     ]
-    counted = el("output", aria_live="polite")
+    count = el("output", aria_live="polite")
     buttons = [
         el("button", "start over", type="reset"),
         el("button", "copy as CSV", type="button", class_="csv"),
     ]
-    return el(
-        "form", el("label", "search", search), chosen, boxes, counted, buttons, id="chosen", hidden=True
-    )
+    return el("form", el("label", "search", search), selects, boxes, count, buttons, id="chosen", hidden=True)
 
 
-def _line(of_scales: Mapping[str, ComparedCell]) -> Markup:
-    cell = next(iter(of_scales.values())).cell
+def _line(comparisons: Mapping[str, ComparedCell]) -> Markup:
+    cell = next(iter(comparisons.values())).cell
     system = el("button", label_in_full(cell.table, cell.row), type="button", popovertarget=about(cell.id))
     column = cell.column.label
-    texts = [cell.paper.name, cell.table.id, column, cell.column.dataset, _published(cell)]
-    by_column = zip(*(_ours(c) for c in of_scales.values()), strict=True)
-    measured = [by_scale(dict(zip(of_scales, contents, strict=True)), "span") for contents in by_column]
-    reported = next(iter(of_scales.values())).reported
-    fields = [el("td", content) for content in (*texts, *measured, reported.shown if reported else "")]
+    texts = [cell.paper.name, cell.table.id, column, cell.column.dataset, _published_number(cell)]
+    by_column = zip(*(_measured_contents(c) for c in comparisons.values()), strict=True)
+    spans = [by_scale(dict(zip(comparisons, contents, strict=True)), "span") for contents in by_column]
+    values = next(iter(comparisons.values())).reported
+    fields = [el("td", content) for content in (*texts, *spans, values.shown if values else "")]
     return el("tr", el("th", system, scope="row"), fields, data_cell=cell.id)
 
 
-def _published(cell) -> str:
+def _published_number(cell) -> str:
     return "" if cell.is_unpublished else cell.printed.plain
 
 
-def _ours(c: ComparedCell) -> Iterator[Content]:
+def _measured_contents(c: ComparedCell) -> Iterator[Content]:
     value = rounded_measurement(c) or ""
     yield f"({value})" if c.outdated and value else value
     yield "" if c.verdict.difference is None else f"{c.verdict.difference:+.4g}"
     yield badge(c.verdict.name)
-    last = c.imported[-1] if c.imported else None
-    yield (f"{rounded(last.measured, c.cell)} ", badge(last.verdict.name, plain=True)) if last else ""
+    run = c.imported[-1] if c.imported else None
+    yield (f"{rounded(run.measured, c.cell)} ", badge(run.verdict.name, plain=True)) if run else ""

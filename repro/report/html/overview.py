@@ -28,9 +28,9 @@ def overview(report: Report) -> Markup:
     meanings = by_scale({scale: (_meaning(scale), _numbers(report, scale)) for scale in scales})
     header = el("header", _origin(report), title, meanings)
     cards = el("div", [_card(part) for part in report.parts], class_="cards")
-    papers, covered = section("Papers", cards, place="papers"), _coverage(report.parts)
+    papers, coverage_section = section("Papers", cards, place="papers"), _coverage(report.parts)
     signs = section("How to read a cell", el("p", HOW_TO_READ), legend(), place="signs")
-    return el("article", header, papers, covered, signs, id="overview", class_="overview")
+    return el("article", header, papers, coverage_section, signs, id="overview", class_="overview")
 
 
 def _origin(report: Report) -> Content:
@@ -40,41 +40,41 @@ def _origin(report: Report) -> Content:
         scale: f"scale {scale}" + (f", recorded {days[scale][0]} to {days[scale][1]}" if days[scale] else "")
         for scale in report.scales
     }
-    made = " · ".join([f"repro {__version__}", *report.made])
-    return el("p", made, " · ", by_scale(recorded, "span"), class_="eyebrow")
+    origin = " · ".join([f"repro {__version__}", *report.made])
+    return el("p", origin, " · ", by_scale(recorded, "span"), class_="eyebrow")
 
 
 def _meaning(scale: str) -> Markup:
     if scale == "full":
         return el("p", "Measured at the papers' own scale, and judged against their numbers.", class_="lead")
-    about = (
+    text = (
         f"Measured at scale {scale}: every recipe ran from end to end, at a fraction of its cost. "
         "These numbers neither confirm nor refute the published ones."
     )
-    return el("p", about, class_="lead")
+    return el("p", text, class_="lead")
 
 
 def _numbers(report: Report, scale: str) -> Content:
     """The suite's own measurements first; what others ran is counted by itself."""
     cells = report.compared(scale)
-    counted = summarise(cells)
+    totals = summarise(cells)
     tiles = [
         (len(report.parts), "papers", None),
-        (counted.cells, "cells", {}),
-        (counted.measured, "measured", {"only": "measured"}),
-        (counted.measurements, "distinct measurements", None),
+        (totals.cells, "cells", {}),
+        (totals.measured, "measured", {"only": "measured"}),
+        (totals.measurements, "distinct measurements", None),
     ]
     if scale == "full":
-        tiles += [(counted.passing, "pass", None), (counted.failing, "fail", {"only": "fails"})]
-    if counted.imported:
-        tiles += [(counted.imported, "run by others", {"only": "others"})]
-    if reported := sum(c.reported is not None for c in cells):
-        tiles.append((reported, "reported by others", {"only": "reported"}))
+        tiles += [(totals.passing, "pass", None), (totals.failing, "fail", {"only": "fails"})]
+    if totals.imported:
+        tiles += [(totals.imported, "run by others", {"only": "others"})]
+    if reported_count := sum(c.reported is not None for c in cells):
+        tiles.append((reported_count, "reported by others", {"only": "reported"}))
     items = [
-        el("div", el("dt", word), el("dd", to_list(str(number), chosen))) for number, word, chosen in tiles
+        el("div", el("dt", word), el("dd", to_list(str(number), choice))) for number, word, choice in tiles
     ]
-    shown = el("dl", items, class_="tiles"), bar(counted.verdicts, label="verdicts of all papers")
-    return el("div", shown), _stand_ins(cells)
+    summary = el("dl", items, class_="tiles"), bar(totals.verdicts, label="verdicts of all papers")
+    return el("div", summary), _stand_ins(cells)
 
 
 def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
@@ -112,5 +112,5 @@ def _coverage(parts: Sequence[Part]) -> Markup | None:
         counts = len(tally.cells), *tally.ways.values(), *(tally.measured[scale] for scale in scales)
         rows.append([tally.paper, *(str(count or "–") for count in counts)])
     table = plain_table(head, rows, class_="plain numbers")
-    about = "Every number, point of a figure and view, by the strongest way there is to measure it."
-    return section("Coverage", el("p", about), scrolling(table, "coverage"), place="coverage")
+    text = "Every number, point of a figure and view, by the strongest way there is to measure it."
+    return section("Coverage", el("p", text), scrolling(table, "coverage"), place="coverage")

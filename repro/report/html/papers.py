@@ -65,9 +65,9 @@ def _table(part: Part, printed: Table) -> Markup:
     if any(printed.id in view.studies for view in part.views.values()):
         body: Content = by_scale({name: _study(part, printed, view) for name, view in part.views.items()})
     elif printed.rows:
-        shown = table(part.paper, printed, part.cells(printed.id))
+        cells_table = table(part.paper, printed, part.cells(printed.id))
         gains = {name: against_paper(printed, view.of(printed.id)) for name, view in part.views.items()}
-        body = shown, notes(printed), by_scale(gains)
+        body = cells_table, notes(printed), by_scale(gains)
     else:
         body = examples(printed), notes(printed)
     drawings = _drawings(part, printed.id, printed.about)
@@ -76,29 +76,29 @@ def _table(part: Part, printed: Table) -> Markup:
     )
     verdicts = bars(part, label=f"verdicts of table {printed.id}", owner=printed.id)
     return section(
-        title, verdicts, body, drawings, by_query, _to_copy(part, printed.id), place=place(part, printed.id)
+        title, verdicts, body, drawings, by_query, _copies(part, printed.id), place=place(part, printed.id)
     )
 
 
 def _study(part: Part, printed: Table, view: View) -> Content:
-    measured = view.studies.get(printed.id)
+    result = view.studies.get(printed.id)
     title = f"Table {printed.id} of {part.paper.name}"
-    return study(title, printed, measured) if measured else el("p", printed.about, class_="caption")
+    return study(title, printed, result) if result else el("p", printed.about, class_="caption")
 
 
-def _to_copy(part: Part, owner: str) -> Markup | None:
+def _copies(part: Part, owner: str) -> Markup | None:
     """The table as LaTeX and, from the list of all cells, as CSV; nothing of a table without cells."""
     if not part.cells(owner):
         return None
     texts = {name: view.latex.get(owner) for name, view in part.views.items()}
-    shown = {
+    latex_by_scale = {
         name: el("details", el("summary", "LaTeX"), copyable(text, "pre")) if text else None
         for name, text in texts.items()
     }
-    as_list = to_list("as a list", {"paper": part.paper.name, "table": owner})
+    list_link = to_list("as a list", {"paper": part.paper.name, "table": owner})
     start = f"{part.paper.name}/{owner}/"
     csv = el("button", "copy as CSV", type="button", class_="csv", data_cells=start, hidden=True)
-    return el("div", as_list, csv, by_scale(shown), class_="to-copy")
+    return el("div", list_link, csv, by_scale(latex_by_scale), class_="to-copy")
 
 
 def _figure(part: Part, figure: Figure) -> Markup:
@@ -109,9 +109,9 @@ def _figure(part: Part, figure: Figure) -> Markup:
     if cells:
         summary = el("summary", f"{len(cells)} points as numbers")
         points = el("details", summary, table(part.paper, figure.as_table, cells))
-    about = el("p", figure.about), el("p", "; ".join(axes), class_="fine") if axes else None
+    description = el("p", figure.about), el("p", "; ".join(axes), class_="fine") if axes else None
     drawings = _drawings(part, owner, figure.about)
-    return section(f"Figure {figure.id}", about, drawings, points, place=place(part, owner))
+    return section(f"Figure {figure.id}", description, drawings, points, place=place(part, owner))
 
 
 def _drawings(part: Part, owner: str, about: str) -> Content:
@@ -124,5 +124,5 @@ def _drawings(part: Part, owner: str, about: str) -> Content:
 def _scatters(scatters: Sequence[Scatter]) -> Iterator[Markup]:
     if scatters:
         first = scatters[0]
-        about = f"Query by query: {first.measure}, upwards, against {first.reference}, to the right"
-        yield el("details", el("summary", about), el("div", map(drawing, scatters), class_="multiples"))
+        summary = f"Query by query: {first.measure}, upwards, against {first.reference}, to the right"
+        yield el("details", el("summary", summary), el("div", map(drawing, scatters), class_="multiples"))

@@ -15,21 +15,21 @@ def place(part: Part) -> str:
 
 def released_code(part: Part) -> Markup | None:
     """All that was compared with released code for some cell, and all that has none; once each."""
-    known = {item.key: item for certified in part.certified.values() for item in certified}
-    if not known:
+    by_key = {item.key: item for certificates in part.certified.values() for item in certificates}
+    if not by_key:
         return None
     items = [
         el("li", el("p", item.part), el("p", item.says, class_="fine"), id=f"{place(part)}/{key}")
-        for key, item in known.items()
+        for key, item in by_key.items()
     ]
     return section("Held against released code", el("ul", items, class_="statements"), place=place(part))
 
 
 def released_code_facts(cell: Cell, part: Part) -> Iterator[tuple[str, Markup]]:
     """Facts on the parts of a cell's work that equal released code, and on those that have none."""
-    certified = part.certified.get(cell.id, ())
-    groups = by_code(certified) | {"without any": [item for item in certified if not item.code]}
-    for said, items in groups.items():
+    certificates = part.certified.get(cell.id, ())
+    groups = by_code(certificates) | {"without any": [item for item in certificates if not item.code]}
+    for phrase, items in groups.items():
         if items:  # of the names the script makes links
             names = " ".join(item.key for item in items)
-            yield said, el("code", names, data_readings=place(part))
+            yield phrase, el("code", names, data_readings=place(part))

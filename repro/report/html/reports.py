@@ -22,17 +22,17 @@ def line(c: ComparedCell) -> Markup | None:
     if c.reported is None or c.scale != "full":
         return None
     number = len(c.reported.reports)
-    hidden = el("span", ", reported by others ", class_="unseen")
+    prefix = el("span", ", reported by others ", class_="unseen")
     count = f" ×{number}" if number > 1 else None
     return el(
-        "span", hidden, f"“{c.reported.shown}”", count, class_="ours others", title=_in_short(c.reported)
+        "span", prefix, f"“{c.reported.shown}”", count, class_="ours others", title=_summary(c.reported)
     )
 
 
-def _in_short(others: ReportedValues) -> str:
-    near = others.closest
-    count = f"{len(others.reports)} reports, {others.between}" if len(others.reports) > 1 else "1 report"
-    return f"{count}; closest in kind: {HOW[near.report.how.start]} ({near.source.name})"
+def _summary(values: ReportedValues) -> str:
+    closest = values.closest
+    count = f"{len(values.reports)} reports, {values.between}" if len(values.reports) > 1 else "1 report"
+    return f"{count}; closest in kind: {HOW[closest.report.how.start]} ({closest.source.name})"
 
 
 def on_card(others: ReportedValues) -> Content:
@@ -41,33 +41,33 @@ def on_card(others: ReportedValues) -> Content:
     if len(others.reports) == 1:
         return first
     summary = el("summary", f"{len(others.reports)} reports, {others.between}: the others")
-    more = [el("li", _report(made)) for made in others.reports[1:]]
-    return first, el("details", summary, el("ul", more, class_="notes"))
+    items = [el("li", _report(entry)) for entry in others.reports[1:]]
+    return first, el("details", summary, el("ul", items, class_="notes"))
 
 
-def _report(made: CellReport) -> Content:
+def _report(entry: CellReport) -> Content:
     """One report: value, maker, making, what differs, how sure the match is, and a link to its place."""
-    stated = made.report
-    known = [HOW[stated.how.start], *stated.how.differs]
-    known += [f"match {stated.match}"] if stated.match != "exact" else []
-    known += [stated.note] if stated.note else []
-    return el("b", rounded_report(made.value, made.cell)), f" {'; '.join(known)} (", _source(made), ")"
+    report = entry.report
+    facts = [HOW[report.how.start], *report.how.differs]
+    facts += [f"match {report.match}"] if report.match != "exact" else []
+    facts += [report.note] if report.note else []
+    return el("b", rounded_report(entry.value, entry.cell)), f" {'; '.join(facts)} (", _source(entry), ")"
 
 
-def _source(made: CellReport) -> Content:
+def _source(entry: CellReport) -> Content:
     """The maker, with a link to the place and, on hovering, the line or row within it."""
-    source, at = made.source, made.report.at
-    return el("a", f"{source.name}, {WHO[source.who]}", href=source.address, title=at or None)
+    source, place = entry.source, entry.report.at
+    return el("a", f"{source.name}, {WHO[source.who]}", href=source.address, title=place or None)
 
 
-def _making(made: CellReport) -> str:
-    return f"{made.report.how.start}, {made.source.name}"
+def _making(entry: CellReport) -> str:
+    return f"{entry.report.how.start}, {entry.source.name}"
 
 
 def used_reports(judged: ReportsJudgement) -> Markup:
     """The reports that a statement was judged by, folded; their places stand on the cells' cards."""
     items = [
-        el("li", el("code", made.cell.id), f" {rounded_report(made.value, made.cell)} ({_making(made)})")
-        for made in judged.used
+        el("li", el("code", entry.cell.id), f" {rounded_report(entry.value, entry.cell)} ({_making(entry)})")
+        for entry in judged.used
     ]
     return el("details", el("summary", judged.basis), el("ul", items, class_="notes"), class_="fine")

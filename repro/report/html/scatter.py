@@ -39,29 +39,31 @@ def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
 
     The reference is the row that the paper's differences are taken from, else the first row with scores.
     """
-    stored: dict[str, dict[str, dict[str, Measurement]]] = {}
+    measurements: dict[str, dict[str, dict[str, Measurement]]] = {}
     tables: dict[str, Table] = {}
     for m in plan.measurements:
-        alone = len(m.parts) == 1 and plan.states[m.parts[0].fingerprint] == "stored"
-        if m.cell.paper.name == paper and alone and m.cell.table.kind == "results":
+        is_stored = len(m.parts) == 1 and plan.states[m.parts[0].fingerprint] == "stored"
+        if m.cell.paper.name == paper and is_stored and m.cell.table.kind == "results":
             tables[m.cell.table.id] = m.cell.table
-            columns = stored.setdefault(m.cell.table.id, {})
+            columns = measurements.setdefault(m.cell.table.id, {})
             columns.setdefault(m.cell.column.id, {}).setdefault(m.cell.row.id, m)
-    by_table = {name: list(_of_table(tables[name], columns, store)) for name, columns in stored.items()}
+    by_table = {
+        name: list(_table_scatters(tables[name], columns, store)) for name, columns in measurements.items()
+    }
     return {name: rows for name, rows in by_table.items() if rows}
 
 
-def _of_table(table: Table, columns: Mapping, store: Store) -> Iterator[Scatter]:
+def _table_scatters(table: Table, columns: Mapping, store: Store) -> Iterator[Scatter]:
     column = next((c.id for c in table.columns if len(columns.get(c.id, ())) > 1), None)
     if column is None:
         return
     rows = columns[column]
-    measured = [row for row in table.rows if row.id in rows]
-    reference = next((row for row in measured if row.id == table.delta_from), measured[0])
-    base = _scores(rows[reference.id], store)
-    for row in [r for r in measured if r is not reference][:MOST_ROWS]:
+    measured_rows = [row for row in table.rows if row.id in rows]
+    reference = next((row for row in measured_rows if row.id == table.delta_from), measured_rows[0])
+    base_scores = _scores(rows[reference.id], store)
+    for row in [r for r in measured_rows if r is not reference][:MOST_ROWS]:
         names = label_in_full(table, row), label_in_full(table, reference)
-        yield _scatter(*names, rows[row.id].measure, _scores(rows[row.id], store), base)
+        yield _scatter(*names, rows[row.id].measure, _scores(rows[row.id], store), base_scores)
 
 
 def _scores(m: Measurement, store: Store) -> dict[str, float]:
@@ -69,16 +71,16 @@ def _scores(m: Measurement, store: Store) -> dict[str, float]:
     return dict(zip(scores["queries"], scores["measures"][m.measure], strict=True))
 
 
-def _scatter(row: str, reference: str, measure: str, ours: Mapping, base: Mapping) -> Scatter:
-    shared = sorted(ours.keys() & base.keys())
-    step = max(1, -(-len(shared) // MOST_QUERIES))
-    points = tuple((base[q], ours[q]) for q in shared[::step])
-    return Scatter(row, reference, measure, points, len(shared))
+def _scatter(row: str, reference: str, measure: str, scores: Mapping, base_scores: Mapping) -> Scatter:
+    queries = sorted(scores.keys() & base_scores.keys())
+    step = max(1, -(-len(queries) // MOST_QUERIES))
+    points = tuple((base_scores[q], scores[q]) for q in queries[::step])
+    return Scatter(row, reference, measure, points, len(queries))
 
 
 def drawing(scatter: Scatter) -> Markup:
     """The drawing with its words: above the diagonal the row is better."""
-    most = max([1e-9, *(v for point in scatter.points for v in point)])
+    maximum = max([1e-9, *(v for point in scatter.points for v in point)])
     title = f"{scatter.row} against {scatter.reference}, {scatter.measure} by query: {scatter.outcomes}"
     edge = SIDE - PAD
     frame = [
@@ -86,18 +88,20 @@ def drawing(scatter: Scatter) -> Markup:
         el("line", x1=PAD, y1=edge, x2=edge, y2=PAD, class_="diagonal"),
     ]
     look = {"viewBox": f"0 0 {SIDE} {SIDE}", "class_": "scatter", "role": "img", "aria_label": title}
-    svg = el("svg", el("title", title), frame, _dots(scatter.points, most), **look)
-    drawn = len(scatter.points)
-    of = f"{drawn} of {scatter.queries} queries" if drawn < scatter.queries else ""
-    words = el("figcaption", el("b", scatter.row), el("br"), scatter.outcomes, el("br") if of else None, of)
+    svg = el("svg", el("title", title), frame, _dots(scatter.points, maximum), **look)
+    count = len(scatter.points)
+    share = f"{count} of {scatter.queries} queries" if count < scatter.queries else ""
+    words = el(
+        "figcaption", el("b", scatter.row), el("br"), scatter.outcomes, el("br") if share else None, share
+    )
     return el("figure", svg, words, class_="small")
 
 
-def _dots(points: Sequence[tuple[float, float]], most: float) -> list[Markup]:
+def _dots(points: Sequence[tuple[float, float]], maximum: float) -> list[Markup]:
     """Equal points are one dot, the larger the more there are."""
     inner = SIDE - 2 * PAD
     counts = Counter(
-        (round(PAD + inner * x / most, 1), round(SIDE - PAD - inner * y / most, 1)) for x, y in points
+        (round(PAD + inner * x / maximum, 1), round(SIDE - PAD - inner * y / maximum, 1)) for x, y in points
     )
     return [
         el("circle", cx=f"{x:g}", cy=f"{y:g}", r=f"{min(1.6 + 0.5 * count**0.5, 7):.1f}")

@@ -138,7 +138,7 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
     The store may be empty. Raises what reading manifests, results and store raises.
     """
     machine = plans[0].machine
-    known = CellReadings(machine)
+    cell_readings = CellReadings(machine)
     sources = list({cell.paper.name: cell.paper for cell in plans[0].cells}.values())
     statements = {source.name: print_judgements(source) for source in sources}
     by_paper: dict[str, dict[str, View]] = {}
@@ -155,9 +155,9 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
                 views,
                 coverage(source, results),
                 [finding for finding in findings if finding.paper == source.name],
-                rests_on={cell.id: known.of(cell) for cell in cells},
-                certified={cell.id: certificates(known.nodes(cell)) for cell in cells},
-                readings=[source.readings[name] for name in known.places(source)],
+                rests_on={cell.id: cell_readings.of(cell) for cell in cells},
+                certified={cell.id: certificates(cell_readings.nodes(cell)) for cell in cells},
+                readings=[source.readings[name] for name in cell_readings.places(source)],
                 settings=checked_parameters(source, machine) if source.steps else (),
                 answers=answers(pointers_of(source), StudyRecords(results, store, machine)),
             )
@@ -170,7 +170,7 @@ def _views(
 ) -> Iterator[tuple[str, View]]:
     comparison = judged_cells(plan, results, store)
     texts = {file.name: file.text for file in table_texts(comparison, plan, store, seeds=(), results=results)}
-    measured = MeasuredValues(comparison)
+    measured_values = MeasuredValues(comparison)
     for name, group in groupby(comparison.cells, key=lambda c: c.cell.paper.name):
         cells = list(group)
         source = cells[0].cell.paper
@@ -179,7 +179,7 @@ def _views(
             View(
                 comparison,
                 cells,
-                [each.judged(measured, plan.scale.name) for each in statements[name]],
+                [judgement.judged(measured_values, plan.scale.name) for judgement in statements[name]],
                 drawings(results.figures(plan.scale.name), source),
                 scatters(plan, store, name),
                 studies(plan, store, source, results),

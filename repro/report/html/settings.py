@@ -13,22 +13,22 @@ def settings(part: Part) -> Markup | None:
     """The section on settings: departures and failures, then cells of settings; the rest is folded."""
     if not part.settings:
         return None
-    apart = [item for item in part.settings if item.fails or item.state == "departs"]
+    departures = [item for item in part.settings if item.fails or item.state == "departs"]
     steps = [
         el("details", el("summary", f"{step}: {counts(items)}"), _table(step, items))
         for step, items in by_step(part.settings).items()
     ]
-    of_cells = of_cells_of_settings(part.settings)
-    cells = scrolling(plain_table(CELL_HEAD, of_cells), "cells of tables of settings") if of_cells else None
+    cell_rows = of_cells_of_settings(part.settings)
+    cells = scrolling(plain_table(CELL_HEAD, cell_rows), "cells of tables of settings") if cell_rows else None
     return section(
         "Settings",
         el("p", f"What text and released scripts state, beside the plan at full: {counts(part.settings)}."),
-        [(el("p", step), _table(f"{step}, apart", items)) for step, items in by_step(apart).items()],
+        [(el("p", step), _table(f"{step}, apart", items)) for step, items in by_step(departures).items()],
         cells,
         el("details", el("summary", f"all {len(steps)} steps"), steps),
         place=identifier(part.paper.name, "settings"),
     )
 
 
-def _table(about: str, items: Iterable[CheckedParameter]) -> Markup:
-    return scrolling(plain_table(HEAD, merged_lines(items)), f"settings: {about}")
+def _table(title: str, items: Iterable[CheckedParameter]) -> Markup:
+    return scrolling(plain_table(HEAD, merged_lines(items)), f"settings: {title}")

@@ -16,8 +16,10 @@ def paper_citation(source: Paper) -> Markup:
         ("arXiv", f"https://arxiv.org/abs/{m.arxiv}" if m.arxiv else None),
         ("code", m.code),
     ]
-    shown: list[Content] = [(" · ", el("a", name, href=target)) for name, target in links if _is_web(target)]
-    return el("p", ". ".join(filter(None, [", ".join(m.authors), m.venue])), shown, class_="cited")
+    anchors: list[Content] = [
+        (" · ", el("a", name, href=target)) for name, target in links if _is_web(target)
+    ]
+    return el("p", ". ".join(filter(None, [", ".join(m.authors), m.venue])), anchors, class_="cited")
 
 
 def _is_web(target: str | None) -> bool:
@@ -26,10 +28,10 @@ def _is_web(target: str | None) -> bool:
 
 def datasets(source: Paper, scales: Sequence[str]) -> Markup:
     """The collections that cells are measured on, their licences, and what stands in at each scale."""
-    used = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
+    names = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
     smaller = [scale for scale in scales if scale != "full"]
     rows = []
-    for entry in (catalog()[name] for name in used if name in catalog()):
+    for entry in (catalog()[name] for name in names if name in catalog()):
         stand_ins = [_code(entry.at.get(scale)) for scale in smaller]
         rows.append((_code(entry.id), entry.title, entry.licence, *stand_ins))
     heads = ("collection", "title", "licence", *(f"stand-in at {scale}" for scale in smaller))

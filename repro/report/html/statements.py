@@ -34,37 +34,43 @@ def claims(part: Part) -> Markup | None:
             by_id.setdefault(judgement.statement.id, {})[scale] = judgement
     if not by_id:
         return None
-    ordered = sorted(by_id.values(), key=lambda of_scales: not _refuted(of_scales))
-    texts, others = (
-        [of_scales for of_scales in ordered if (_any(of_scales).statement.kind == "claim") is text]
-        for text in (True, False)
+    sorted_statements = sorted(by_id.values(), key=lambda judgements: not _refuted(judgements))
+    claim_statements, mark_statements = (
+        [
+            judgements
+            for judgements in sorted_statements
+            if (_first_judgement(judgements).statement.kind == "claim") is is_claim
+        ]
+        for is_claim in (True, False)
     )
-    about = by_scale({scale: _held(scale, view.statements) for scale, view in part.views.items()})
-    summary = el("summary", f"{len(others)} statements made by marks and bold numbers")
-    folded = el("details", summary, _list(others)) if others else None
-    sentences = _list(texts, part.answers)
-    return section("Claims", about, sentences, folded, place=identifier(part.paper.name, "claims"))
+    description = by_scale(
+        {scale: _count_sentence(scale, view.statements) for scale, view in part.views.items()}
+    )
+    summary = el("summary", f"{len(mark_statements)} statements made by marks and bold numbers")
+    details = el("details", summary, _list(mark_statements)) if mark_statements else None
+    sentences = _list(claim_statements, part.answers)
+    return section("Claims", description, sentences, details, place=identifier(part.paper.name, "claims"))
 
 
-def _any(of_scales: Mapping[str, JudgedStatement]) -> JudgedStatement:
+def _first_judgement(judgements: Mapping[str, JudgedStatement]) -> JudgedStatement:
     """The judgement at the first scale: the statement, and what the paper's numbers say, are equal at all."""
-    return next(iter(of_scales.values()))
+    return next(iter(judgements.values()))
 
 
-def _refuted(of_scales: Mapping[str, JudgedStatement]) -> bool:
-    full = of_scales.get("full")
-    return FAILS in (_any(of_scales).published.state, full and full.ours.state)
+def _refuted(judgements: Mapping[str, JudgedStatement]) -> bool:
+    full = judgements.get("full")
+    return FAILS in (_first_judgement(judgements).published.state, full and full.ours.state)
 
 
-def _held(scale: str, statements: Sequence[JudgedStatement]) -> Markup:
+def _count_sentence(scale: str, statements: Sequence[JudgedStatement]) -> Markup:
     in_paper = sum(j.published.state == HOLDS for j in statements)
     in_ours = sum(j.ours.state == HOLDS for j in statements)
-    held = f"{in_paper} hold in the paper's own numbers, {in_ours} in ours"
+    counts = f"{in_paper} hold in the paper's own numbers, {in_ours} in ours"
     note = "." if scale == "full" else f" (scale {scale}: that says nothing of the paper)."
-    return el("p", f"Of {len(statements)} statements {held}", note, _heard(statements))
+    return el("p", f"Of {len(statements)} statements {counts}", note, _reports_sentence(statements))
 
 
-def _heard(statements: Sequence[JudgedStatement]) -> str:
+def _reports_sentence(statements: Sequence[JudgedStatement]) -> str:
     """A sentence on what others' reports say of the statements; empty where they say nothing."""
     counts = Counter(j.reported.state for j in statements if j.reported.speaks)
     if not counts:
@@ -73,20 +79,20 @@ def _heard(statements: Sequence[JudgedStatement]) -> str:
 
 
 def _list(
-    statements: Sequence[Mapping[str, JudgedStatement]], answered: Answered = MappingProxyType({})
+    statements: Sequence[Mapping[str, JudgedStatement]], answers: Answered = MappingProxyType({})
 ) -> Markup:
-    return el("ul", [_statement(of_scales, answered) for of_scales in statements], class_="statements")
+    return el("ul", [_statement(judgements, answers) for judgements in statements], class_="statements")
 
 
-def _statement(of_scales: Mapping[str, JudgedStatement], answered: Answered) -> Markup:
-    j = _any(of_scales)
+def _statement(judgements: Mapping[str, JudgedStatement], answers: Answered) -> Markup:
+    j = _first_judgement(judgements)
     return el(
         "li",
         el("p", j.statement.says, " ", el("span", j.statement.where, class_="fine")),
         el("p", f"ours in it: {j.statement.assumed}", class_="fine") if j.statement.assumed else None,
-        by_scale({scale: _judgements(scale, judged) for scale, judged in of_scales.items()}),
-        _by_reports(j.reported),
-        _by_studies(j.statement.study, answered),
+        by_scale({scale: _judgements(scale, judgement) for scale, judgement in judgements.items()}),
+        _reports_judgement(j.reported),
+        _study_lines(j.statement.study, answers),
         id=identifier("statement", *j.statement.id.split("/")),
     )
 
@@ -94,21 +100,21 @@ def _statement(of_scales: Mapping[str, JudgedStatement], answered: Answered) -> 
 def _judgements(scale: str, j: JudgedStatement) -> Content:
     kind = "" if scale == "full" or j.ours.state == UNTESTED else "scaled"
     judgements = (("paper", j.published), ("ours", j.ours))
-    whys = [(name, "; ".join(filter(None, _grounds(judged)))) for name, judged in judgements]
+    whys = [(name, "; ".join(filter(None, _grounds(judgement)))) for name, judgement in judgements]
     states = el("p", _state("paper", j.published.state), _state("ours", j.ours.state, kind=kind))
     return states, [el("p", f"{name}: {_cut(why)}", class_="fine") for name, why in whys if why]
 
 
-def _by_reports(judged: ReportsJudgement) -> Content:
+def _reports_judgement(judgement: ReportsJudgement) -> Content:
     """The third judge, where it says something: its state, the reports it rests on, and what contradicts."""
-    if not judged.speaks:
+    if not judgement.speaks:
         return None
-    why = "; ".join(filter(None, _grounds(judged.judgement)))
-    state = el("p", _state("reports", judged.state, kind="none"))
-    return state, el("p", f"reports: {_cut(why)}", class_="fine") if why else None, used_reports(judged)
+    why = "; ".join(filter(None, _grounds(judgement.judgement)))
+    state = el("p", _state("reports", judgement.state, kind="none"))
+    return state, el("p", f"reports: {_cut(why)}", class_="fine") if why else None, used_reports(judgement)
 
 
-def _by_studies(pointers: Sequence[str], answered: Answered) -> list[Markup]:
+def _study_lines(pointers: Sequence[str], answers: Answered) -> list[Markup]:
     """A line for every comparison of a study: its difference at its own size, which judges nothing."""
     return [
         el(
@@ -116,35 +122,35 @@ def _by_studies(pointers: Sequence[str], answered: Answered) -> list[Markup]:
             "on equal terms, ",
             el("code", text),
             ": ",
-            answers_in_words(answered.get(text, ())),
+            answers_in_words(answers.get(text, ())),
             class_="fine",
         )
         for text in pointers
     ]
 
 
-def _grounds(judged: Judgement) -> tuple[str, ...]:
-    return judged.differs_by_measure.replace("; ", ", "), judged.why, judged.test
+def _grounds(judgement: Judgement) -> tuple[str, ...]:
+    return judgement.differs_by_measure.replace("; ", ", "), judgement.why, judgement.test
 
 
-def _cut(why: str, most: int = 3) -> str:
+def _cut(reasons: str, limit: int = 3) -> str:
     """The first grounds; `repro claims` tells all."""
-    grounds = why.split("; ")
-    return "; ".join(grounds[:most]) + (f"; and {len(grounds) - most} more" if len(grounds) > most else "")
+    grounds = reasons.split("; ")
+    return "; ".join(grounds[:limit]) + (f"; and {len(grounds) - limit} more" if len(grounds) > limit else "")
 
 
-def _state(where: str, state: str, *, kind: str = "") -> Markup:
-    usual, mark = STATES[state]
-    shown = el("span", mark, class_="sign", aria_hidden="true")
-    return el("span", shown, f" {where}: {state}", class_=f"badge v-{kind or usual}")
+def _state(judge: str, state: str, *, kind: str = "") -> Markup:
+    usual_kind, mark = STATES[state]
+    sign = el("span", mark, class_="sign", aria_hidden="true")
+    return el("span", sign, f" {judge}: {state}", class_=f"badge v-{kind or usual_kind}")
 
 
 def audit(part: Part) -> Markup | None:
     """The findings on the paper's own numbers and sentences, errors first, and its references counted."""
     if not part.findings:
         return None
-    ordered = sorted(part.findings, key=lambda finding: list(SEVERITIES).index(finding.severity))
-    findings = el("ul", map(_finding, ordered), class_="statements")
+    sorted_findings = sorted(part.findings, key=lambda finding: list(SEVERITIES).index(finding.severity))
+    findings = el("ul", map(_finding, sorted_findings), class_="statements")
     return section(
         "Audit of the paper", _references(part.paper), findings, place=identifier(part.paper.name, "audit")
     )
@@ -155,9 +161,9 @@ def _references(source: Paper) -> Markup | None:
     pointers = [reference for reference in paper_references(source) if reference.at != "references"]
     if not pointers:
         return None
-    right = sum(reference.verdict == "right" for reference in pointers)
-    counted = f"Of {len(pointers)} references to tables, equations, sections and works {right} are right; "
-    return el("p", counted, el("code", f"repro audit {source.name} --references"), " lists them.")
+    count = sum(reference.verdict == "right" for reference in pointers)
+    sentence = f"Of {len(pointers)} references to tables, equations, sections and works {count} are right; "
+    return el("p", sentence, el("code", f"repro audit {source.name} --references"), " lists them.")
 
 
 def _finding(finding: Finding) -> Markup:
@@ -166,10 +172,10 @@ def _finding(finding: Finding) -> Markup:
     badge = el("span", mark, f" {finding.severity}", class_=f"badge v-{kind}")
     pairs = zip(finding.places, finding.values, strict=True)
     values = [f"{place}: {value}" if value else place for place, value in pairs]
-    against = el("span", f" held against: {HELD_AGAINST[finding.against]}", class_="fine")
-    explained = el("p", finding.explanation, class_="fine") if finding.explanation else None
-    said = el("p", badge, " ", finding.says, against)
-    return el("li", said, el("p", "; ".join(values), class_="fine"), explained)
+    basis = el("span", f" held against: {HELD_AGAINST[finding.against]}", class_="fine")
+    explanation = el("p", finding.explanation, class_="fine") if finding.explanation else None
+    statement = el("p", badge, " ", finding.says, basis)
+    return el("li", statement, el("p", "; ".join(values), class_="fine"), explanation)
 
 
 def readings(
@@ -178,14 +184,14 @@ def readings(
     """Silences, misprints and conflicts with their choices; the default is bold."""
     if not concerned:
         return None
-    where = "where the paper is silent or contradicts itself or its code"
-    about = el("p", f"{len(concerned)} places {where}; ours is bold.")
+    condition = "where the paper is silent or contradicts itself or its code"
+    lead = el("p", f"{len(concerned)} places {condition}; ours is bold.")
     items = el("ul", [_reading(source, r, answered) for r in concerned], class_="statements")
-    folded = el("details", el("summary", "all of them"), items)
-    return section("Readings", about, folded, place=identifier(source.name, "readings"))
+    details = el("details", el("summary", "all of them"), items)
+    return section("Readings", lead, details, place=identifier(source.name, "readings"))
 
 
-def _reading(source: Paper, r: Reading, answered: Answered) -> Markup:
+def _reading(source: Paper, r: Reading, answers: Answered) -> Markup:
     choices = [
         (" · " if number else "", el("b" if choice == r.default else "span", choice))
         for number, choice in enumerate(r.choices)
@@ -193,11 +199,11 @@ def _reading(source: Paper, r: Reading, answered: Answered) -> Markup:
     head = el("p", el("code", r.id), f" {r.kind}, {r.where}")
     evidence = el("p", r.evidence, class_="fine") if r.evidence else None
     place = identifier(source.name, "reading", r.id)
-    cited = [_place(citation) for citation in r.citations]
-    measured = _by_studies(r.study, answered)
-    return el("li", head, el("p", r.paper), el("p", choices), evidence, cited, measured, id=place)
+    citations = [_place(citation) for citation in r.citations]
+    study_lines = _study_lines(r.study, answers)
+    return el("li", head, el("p", r.paper), el("p", choices), evidence, citations, study_lines, id=place)
 
 
-def _place(cited: Citation) -> Markup:
-    where = el("a", cited.place, href=cited.address)
-    return el("p", f"{cited.who}: {cited.says} (", where, ")", class_="fine")
+def _place(citation: Citation) -> Markup:
+    link = el("a", citation.place, href=citation.address)
+    return el("p", f"{citation.who}: {citation.says} (", link, ")", class_="fine")

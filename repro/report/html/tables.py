@@ -29,7 +29,7 @@ from repro.report.study_words import preliminary_note
 
 def table(source: Paper, printed: Table, compared: Sequence[Mapping[str, ComparedCell]]) -> Markup:
     """One table; each element of ``compared`` is a cell at every scale."""
-    by_id = {next(iter(of_scales.values())).cell.id: of_scales for of_scales in compared}
+    by_id = {next(iter(comparisons.values())).cell.id: comparisons for comparisons in compared}
     cells = cells_of(source, (printed,))
     grid = Grid.of(printed, {(c.row.id, c.column.id): _cell(c, by_id.get(c.id)) for c in cells})
     caption = identifier("caption", source.name, printed.id)
@@ -49,11 +49,12 @@ def scrolling(content: Markup, name: str) -> Markup:
 def head(heads: Sequence[Head], more: Sequence[str] = ()) -> list[Markup]:
     """The lines above a table: the headings that several columns share, then each column's own head."""
     lines = []
-    if above := spans(heads):
-        shared = [
-            el("th", name, scope="colgroup", colspan=n) if name else el("td", colspan=n) for name, n in above
+    if headings := spans(heads):
+        cells = [
+            el("th", name, scope="colgroup", colspan=n) if name else el("td", colspan=n)
+            for name, n in headings
         ]
-        lines.append(el("tr", el("td"), shared, el("td", colspan=len(more)) if more else None))
+        lines.append(el("tr", el("td"), cells, el("td", colspan=len(more)) if more else None))
     columns = [el("th", h.last, _marks(h.row.marks) if h.row else None, scope="col") for h in heads]
     lines.append(el("tr", el("td"), columns, [el("th", name, scope="col") for name in more]))
     return lines
@@ -62,36 +63,36 @@ def head(heads: Sequence[Head], more: Sequence[str] = ()) -> list[Markup]:
 def _body(grid: Grid[Markup]) -> Iterator[Markup]:
     for heading, heads in grid.blocks:
         label = el("th", heading, scope="rowgroup", colspan=len(grid.columns) + 1) if heading else None
-        lines = [el("tr", _name(left), grid.line(left)) for left in heads]
+        lines = [el("tr", _name(line_head), grid.line(line_head)) for line_head in heads]
         yield el("tbody", el("tr", label) if label else None, lines)
 
 
-def _name(left: Head) -> Markup:
-    if left.row is None:
-        return el("th", left.label, scope="row")
-    own = "own" if left.row.role == "ours" else None
-    return el("th", left.label, _marks(left.row.marks), scope="row", class_=own)
+def _name(line_head: Head) -> Markup:
+    if line_head.row is None:
+        return el("th", line_head.label, scope="row")
+    look = "own" if line_head.row.role == "ours" else None
+    return el("th", line_head.label, _marks(line_head.row.marks), scope="row", class_=look)
 
 
 def _marks(marks: str) -> Content:
     return el("sup", marks) if marks else None
 
 
-def _cell(cell: Cell, of_scales: Mapping[str, ComparedCell] | None) -> Markup:
+def _cell(cell: Cell, comparisons: Mapping[str, ComparedCell] | None) -> Markup:
     """A number that could be measured is a button, which opens its card."""
-    as_printed = _as_printed(cell)
-    if of_scales is None:
-        return el("td", as_printed)
-    buttons = {scale: _button(cell, as_printed, c) for scale, c in of_scales.items()}
+    number = _printed_number(cell)
+    if comparisons is None:
+        return el("td", number)
+    buttons = {scale: _button(cell, number, c) for scale, c in comparisons.items()}
     return el("td", by_scale(buttons), id=identifier(*cell.id.split("/")))
 
 
-def _button(cell: Cell, as_printed: Content, c: ComparedCell) -> Markup:
-    opens = {"type": "button", "popovertarget": about(cell.id), "class_": tone(c.verdict.name)}
-    return el("button", as_printed, _ours(c), _by_others(c), reports.line(c), **opens)
+def _button(cell: Cell, number: Content, c: ComparedCell) -> Markup:
+    attributes = {"type": "button", "popovertarget": about(cell.id), "class_": tone(c.verdict.name)}
+    return el("button", number, _measured_number(c), _imported_number(c), reports.line(c), **attributes)
 
 
-def _as_printed(cell: Cell) -> Content:
+def _printed_number(cell: Cell) -> Content:
     if cell.table.kind == "figure":
         return None
     printed = cell.printed
@@ -102,9 +103,9 @@ def _as_printed(cell: Cell) -> Content:
     return el("span", number, _marks(printed.marks), delta, class_="print")
 
 
-def _ours(c: ComparedCell) -> Markup:
+def _measured_number(c: ComparedCell) -> Markup:
     """Verdict and value; what is not measured as the manifest is now stands in brackets."""
-    hidden = f", {c.verdict.name}{', outdated' if c.outdated else ''} "
+    prefix = f", {c.verdict.name}{', outdated' if c.outdated else ''} "
     value = (
         f" ({rounded_measurement(c)})"
         if c.outdated
@@ -112,19 +113,19 @@ def _ours(c: ComparedCell) -> Markup:
         if c.measured is not None
         else None
     )
-    content = el("span", hidden, class_="unseen"), sign(c.verdict.name), value
+    content = el("span", prefix, class_="unseen"), sign(c.verdict.name), value
     return el("span", content, class_="ours", title=c.outdated or None)
 
 
-def _by_others(c: ComparedCell) -> Markup | None:
+def _imported_number(c: ComparedCell) -> Markup | None:
     """The last run that somebody else made, with its own verdict."""
     if not c.imported:
         return None
     run = c.imported[-1]
-    hidden = el("span", f", by others, {run.verdict.name} ", class_="unseen")
+    prefix = el("span", f", by others, {run.verdict.name} ", class_="unseen")
     value = f" {rounded(run.measured, c.cell)}"
-    about = f"by {run.maker}, not the suite's: {run.verdict.name}"
-    return el("span", hidden, "[", sign(run.verdict.name), value, "]", class_="ours others", title=about)
+    title = f"by {run.maker}, not the suite's: {run.verdict.name}"
+    return el("span", prefix, "[", sign(run.verdict.name), value, "]", class_="ours others", title=title)
 
 
 def notes(printed: Table) -> Markup:
@@ -165,8 +166,8 @@ def against_paper(printed: Table, compared: Sequence[ComparedCell]) -> Markup | 
     ]
     if not lines:
         return None
-    about = "Against the published numbers (an effect ratio of 1 and a ΔRI of 0 are the published gain):"
-    return el("div", el("p", about), el("ul", [el("li", line) for line in lines]), class_="notes")
+    lead = "Against the published numbers (an effect ratio of 1 and a ΔRI of 0 are the published gain):"
+    return el("div", el("p", lead), el("ul", [el("li", line) for line in lines]), class_="notes")
 
 
 def _gain(effect: Effect) -> str:
@@ -178,7 +179,7 @@ def _gain(effect: Effect) -> str:
 def study(title: str, table: Table, measured: Study) -> Markup:
     """Means in percent with their interval over seeds, against the row of reference, and what each cost."""
     labels = {row.id: row.label for row in table.rows}
-    base = labels.get(table.delta_from, "the row that it is compared with")
+    reference = labels.get(table.delta_from, "the row that it is compared with")
     rows = [
         el(
             "tr",
@@ -188,27 +189,27 @@ def study(title: str, table: Table, measured: Study) -> Markup:
         )
         for row in table.rows
     ]
-    about = f"{table.about} (percent; ± half of the 95 % interval over queries and seeds)"
+    caption = f"{table.about} (percent; ± half of the 95 % interval over queries and seeds)"
     heads = el("thead", head(column_heads(table.columns), ("FLOPs", "seconds")))
     body = el("table", heads, el("tbody", rows), class_="printed")
-    marks = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {base}"
+    marks = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {reference}"
     note = " ".join([*preliminary_note(measured), f"{marks}; differences with 95 % interval and Holm's p."])
-    return el("div", el("p", about, class_="caption"), scrolling(body, title), el("p", note, class_="fine"))
+    return el("div", el("p", caption, class_="caption"), scrolling(body, title), el("p", note, class_="fine"))
 
 
-def _entry(measured: Study, row: str, column: str) -> Content:
-    entry = measured.entries.get((row, column))
+def _entry(measured_study: Study, row: str, column: str) -> Content:
+    entry = measured_study.entries.get((row, column))
     if entry is None:
         return "–"
     mean = el("b", f"{100 * entry.mean:.1f}")
-    said = el("span", mean, half_width(entry), above_or_below(measured, row, column))
-    return said, el("br"), el("span", _test(measured, row, column), class_="fine")
+    first_line = el("span", mean, half_width(entry), above_or_below(measured_study, row, column))
+    return first_line, el("br"), el("span", _test(measured_study, row, column), class_="fine")
 
 
-def _test(measured: Study, row: str, column: str) -> str:
+def _test(measured_study: Study, row: str, column: str) -> str:
     """The difference to the row that it is compared with."""
-    base = measured.base(row)
-    c = measured.contrast(row, base, column) if base else None
+    base = measured_study.base(row)
+    c = measured_study.contrast(row, base, column) if base else None
     if c is None or c.difference is None or c.holm is None:
         return ""
     turn = 100 if c.row == row else -100

@@ -50,15 +50,15 @@ def bar(counts: Mapping[str, int], *, label: str) -> Markup:
         look = {"class_": f"part {tone(name)}", "style": f"flex-grow:{counts[name]}"}
         parts.append(el("span", mark, **look, title=f"{counts[name]} {name}"))
     words = [el("li", sign(name), f" {counts[name]} {name}", class_=tone(name)) for name in present]
-    shown = el("div", parts, class_="bar", role="img", aria_label=f"{label}: {in_words(counts)}")
-    return el("div", shown, el("ul", words, class_="counts"), class_="verdicts")
+    strip = el("div", parts, class_="bar", role="img", aria_label=f"{label}: {in_words(counts)}")
+    return el("div", strip, el("ul", words, class_="counts"), class_="verdicts")
 
 
 def bars(part: Part, *, label: str, owner: str | None = None) -> Content:
     """The verdicts of a paper, or of one of its tables, as a bar for each scale; None without a cell."""
     cells = {name: view.of(owner) if owner else view.compared for name, view in part.views.items()}
-    counts = {name: Counter(c.verdict.name for c in compared) for name, compared in cells.items() if compared}
-    return by_scale({name: bar(counted, label=label) for name, counted in counts.items()}) if counts else None
+    counts = {name: Counter(c.verdict.name for c in group) for name, group in cells.items() if group}
+    return by_scale({name: bar(tally, label=label) for name, tally in counts.items()}) if counts else None
 
 
 def in_words(counts: Mapping[str, int]) -> str:
@@ -68,5 +68,5 @@ def in_words(counts: Mapping[str, int]) -> str:
 
 def legend() -> Markup:
     """Every sign with its meaning."""
-    items = [el("div", el("dt", badge(name)), el("dd", what)) for name, (_, _, what) in VERDICTS.items()]
+    items = [el("div", el("dt", badge(name)), el("dd", text)) for name, (_, _, text) in VERDICTS.items()]
     return el("dl", items, class_="legend")

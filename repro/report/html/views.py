@@ -25,10 +25,10 @@ def drawing_view(path: Path, about: str) -> Markup:
         return el("figure", image, el("figcaption", "as we measured it"), class_="drawing")
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".html":
-        shown: Content = el("iframe", srcdoc=text, sandbox="", title=f"ours: {about}")
+        content: Content = el("iframe", srcdoc=text, sandbox="", title=f"ours: {about}")
     else:
-        shown = list(_passages(text, path.stem))
-    return el("details", el("summary", "what ours shows"), shown)
+        content = list(_passages(text, path.stem))
+    return el("details", el("summary", "what ours shows"), content)
 
 
 def _passages(text: str, name: str) -> Iterator[Markup]:
@@ -52,9 +52,9 @@ def _split(line: str) -> list[str]:
 
 def _cell(text: str) -> Content:
     """A bold title if there is one, the text, and below it what is known of it."""
-    passage, _, about = text.partition("<br>")
+    passage, _, facts = text.partition("<br>")
     title = re.match(r"\*\*(.*?)(?<!\\)\*\* ", passage)
-    details = el("div", _words(about.strip("*")), class_="fine") if about else None
+    details = el("div", _words(facts.strip("*")), class_="fine") if facts else None
     if title is None:
         return _words(passage), details
     return el("b", _words(title[1]), " "), _words(passage[title.end() :]), details

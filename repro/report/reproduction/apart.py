@@ -11,12 +11,12 @@ from repro.report.reproduction.pictures import format_percent
 
 def apart_section(found: Sequence[Disagreement]) -> Section:
     """How many disagreements there are, what is said to differ, and every value."""
-    released = [one for one in found if one.of != "an index of the same texts"]
-    another = sum(ANOTHER in one.reasons for one in released)
-    told = (
-        f"{len(found)} times parties report values that rounding does not explain: {len(released)} times of "
-        f"a released model or run of one name, in {another} of which an entry states another training or "
-        f"checkpoint, and {len(found) - len(released)} times of an index of the same texts. The reasons are "
+    models = [case for case in found if case.of != "an index of the same texts"]
+    retrained = sum(ANOTHER in case.reasons for case in models)
+    text = (
+        f"{len(found)} times parties report values that rounding does not explain: {len(models)} times of "
+        f"a released model or run of one name, in {retrained} of which an entry states another training or "
+        f"checkpoint, and {len(found) - len(models)} times of an index of the same texts. The reasons are "
         "what the entries say of their making, where they do not all say the same; a reason that is stated "
         "need not be the cause."
     )
@@ -33,13 +33,13 @@ def apart_section(found: Sequence[Disagreement]) -> Section:
         "what is said to differ",
     ]
     blocks = [
-        Words(told),
+        Words(text),
         Grid(["what is said to differ", "disagreements", "median spread, points"], reasons, numbers=1),
-        Fold("Released models and runs", [Grid(heads, list(map(_difference, released)))]),
-        Fold("Indexes of terms", [Grid(heads, [_difference(one) for one in found if one not in released])]),
+        Fold("Released models and runs", [Grid(heads, list(map(_difference, models)))]),
+        Fold("Indexes of terms", [Grid(heads, [_difference(case) for case in found if case not in models])]),
         Fold(
             "Every value, and what is said of it",
-            [Grid(_HEAD, [row for one in found for row in _values(one)])],
+            [Grid(_HEAD, [row for case in found for row in _values(case)])],
         ),
     ]
     return Section("disagreements", "Where toolkits disagree", blocks)
@@ -48,20 +48,20 @@ def apart_section(found: Sequence[Disagreement]) -> Section:
 _HEAD = ["system", "set and measure", "reported", "by", "made how", "what is said of it"]
 
 
-def _difference(one: Disagreement) -> list:
-    least, most = one.entries[0], one.entries[-1]
+def _difference(case: Disagreement) -> list:
+    lowest, highest = case.entries[0], case.entries[-1]
     row = [
-        label_of(one.quantity.system),
-        one.quantity.name,
-        ", ".join(map(format_percent, one.quantity.published)),
+        label_of(case.quantity.system),
+        case.quantity.name,
+        ", ".join(map(format_percent, case.quantity.published)),
     ]
-    for entry in (least, most):
+    for entry in (lowest, highest):
         row += [format_percent(entry.value), Link(entry.made.source.name, entry.made.source.address)]
-    return [*row, f"{one.spread:.2f}", "; ".join(one.reasons)]
+    return [*row, f"{case.spread:.2f}", "; ".join(case.reasons)]
 
 
-def _values(one: Disagreement) -> list[list]:
-    label, name = label_of(one.quantity.system), one.quantity.name
+def _values(case: Disagreement) -> list[list]:
+    label, name = label_of(case.quantity.system), case.quantity.name
     silent = "nothing"
     return [
         [
@@ -72,5 +72,5 @@ def _values(one: Disagreement) -> list[list]:
             HOW[e.start],
             words(e) or silent,
         ]
-        for e in one.entries
+        for e in case.entries
     ]

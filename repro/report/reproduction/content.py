@@ -35,64 +35,66 @@ MARKS = (
 
 def document() -> Document:
     """The page. Raises ManifestError for a bad file."""
-    known, every = list(quantities()), systems()
-    lines = nearnesses(known)
+    numbers, all_systems = list(quantities()), systems()
+    lines = nearnesses(numbers)
     sections = [
         _nearness(lines),
         _findings(findings()),
-        _forests(known),
-        apart_section(disagreements(known)),
-        never_section(every),
-        searches_section(every),
+        _forests(numbers),
+        apart_section(disagreements(numbers)),
+        never_section(all_systems),
+        searches_section(all_systems),
     ]
     return Document(
-        "what others measured", "Do the published numbers come back elsewhere?", _lead(known), sections
+        "what others measured", "Do the published numbers come back elsewhere?", _lead(numbers), sections
     )
 
 
-def _lead(known: Sequence[Quantity]) -> list[Words]:
-    reports = sum(len(quantity.entries) for quantity in known)
-    sources = {e.made.source.place for quantity in known for e in quantity.entries}
-    with_any = sum(len(quantity.cells) for quantity in known)
+def _lead(numbers: Sequence[Quantity]) -> list[Words]:
+    reports = sum(len(quantity.entries) for quantity in numbers)
+    sources = {e.made.source.place for quantity in numbers for e in quantity.entries}
+    cell_count = sum(len(quantity.cells) for quantity in numbers)
     cells = published_cells()
-    told = (
+    text = (
         f"{reports} values that toolkits, later papers, authors elsewhere and whoever tried report from "
-        f"{len(sources)} places, on {with_any} of the {len(cells)} published numbers of "
+        f"{len(sources)} places, on {cell_count} of the {len(cells)} published numbers of "
         f"{len({cell.paper.name for cell in cells})} papers. None of them is a measurement of this suite, "
         "and no verdict rests on them."
     )
-    return [Words(told, "lead")]
+    return [Words(text, "lead")]
 
 
 def _nearness(lines: Sequence[Nearness]) -> Section:
-    by = {(line.kind, line.by): line for line in lines}
-    wholes = {kind: by[kind, "all"] for kind in SPOKEN if (kind, "all") in by}
-    told = [_told(whole, by.get((kind, OTHERS)), SPOKEN[kind]) for kind, whole in wholes.items()]
-    shown = [n for n in lines if n.by == "all" or (n.by in WHO.values() and n.kind in SPOKEN)]
-    pictures = [Gallery([nearness_picture(shown)])] if shown else []
+    by_kind = {(line.kind, line.by): line for line in lines}
+    totals = {kind: by_kind[kind, "all"] for kind in SPOKEN if (kind, "all") in by_kind}
+    sentences = [
+        _sentence(total, by_kind.get((kind, OTHERS)), SPOKEN[kind]) for kind, total in totals.items()
+    ]
+    drawn_lines = [n for n in lines if n.by == "all" or (n.by in WHO.values() and n.kind in SPOKEN)]
+    pictures = [Gallery([nearness_picture(drawn_lines)])] if drawn_lines else []
     return Section(
         "nearness",
         "How often the number comes back",
-        [*map(Words, told), *pictures, _counts(lines), Words(COUNTING, "fine")],
+        [*map(Words, sentences), *pictures, _counts(lines), Words(COUNTING, "fine")],
     )
 
 
-def _told(whole: Nearness, others: Nearness | None, words: str) -> str:
+def _sentence(total: Nearness, independent: Nearness | None, words: str) -> str:
     """Say how near others than the authors come, where there are any, and then what is so of all reports."""
-    first = others or whole
-    apart = others and (others.cells, others.reports) != (whole.cells, whole.reports)
-    more = f" With what the authors state elsewhere it is {_equal(whole)}." if apart else ""
+    first = independent or total
+    differs = independent and (independent.cells, independent.reports) != (total.cells, total.reports)
+    addition = f" With what the authors state elsewhere it is {_equal_counts(total)}." if differs else ""
     return (
-        f"{'Others than the authors' if others else 'Authors'} who {words} find the published number to the "
-        f"last digit in {_equal(first)}, within 0.1 of a point in {first.within[0]} and within 0.5 in "
-        f"{first.within[1]} of these cells.{more} The median difference is "
+        f"{'Others than the authors' if independent else 'Authors'} who {words} find the published number "
+        f"to the last digit in {_equal_counts(first)}, within 0.1 of a point in {first.within[0]} and "
+        f"within 0.5 in {first.within[1]} of these cells.{addition} The median difference is "
         f"{first.size:.2f} points, its sign left aside; the median report of a cell is lower than published "
         f"in {first.lower} cells and higher in {first.higher}. A single report is behind {first.single} of "
-        f"the cells{'; these are counts without the authors' if apart else ''}."
+        f"the cells{'; these are counts without the authors' if differs else ''}."
     )
 
 
-def _equal(line: Nearness) -> str:
+def _equal_counts(line: Nearness) -> str:
     distinct = f"{line.equal_numbers} of {line.numbers} distinct numbers"
     return f"{line.equal} of {line.cells} cells, which are {distinct}"
 
@@ -111,9 +113,9 @@ def _counts(lines: Sequence[Nearness]) -> Fold:
     return Fold("By how it was made and who reports", [Grid(head, rows, numbers=1)])
 
 
-def _findings(stated: Sequence[Finding]) -> Section:
+def _findings(items: Sequence[Finding]) -> Section:
     blocks = []
-    for finding in stated:
+    for finding in items:
         blocks.append(Words(f"{finding.title}.", "finding"))
         blocks.append(Words(finding.says))
         rows = [[ground.number, *_ground(ground)] for ground in finding.grounds if not ground.less]
@@ -122,17 +124,17 @@ def _findings(stated: Sequence[Finding]) -> Section:
 
 
 def _ground(ground: SupportingReports) -> list:
-    on = ground.cell if ground.take == "value" else f"{ground.take} of {ground.cell}"
+    subject = ground.cell if ground.take == "value" else f"{ground.take} of {ground.cell}"
     if not ground.source:
-        return [on, f"published ({cells(ground)[0].paper.name})"]
-    made = entries(ground)
+        return [subject, f"published ({cells(ground)[0].paper.name})"]
+    reports = entries(ground)
     if ground.source == "any":
-        return [on, f"{len({id(r.report) for r in made})} reports"]
-    return [on, Link(made[0].source.place, made[0].source.address)]
+        return [subject, f"{len({id(r.report) for r in reports})} reports"]
+    return [subject, Link(reports[0].source.place, reports[0].source.address)]
 
 
-def _forests(known: Sequence[Quantity]) -> Section:
-    by_system = {name: list(of) for name, of in groupby(known, key=lambda quantity: quantity.system)}
+def _forests(numbers: Sequence[Quantity]) -> Section:
+    by_system = {name: list(group) for name, group in groupby(numbers, key=lambda quantity: quantity.system)}
     order = sorted(by_system, key=lambda name: (-sum(len(q.entries) for q in by_system[name]), name))
     pictures = [forest_picture(name, by_system[name]) for name in order]
     return Section("systems", "System by system", [Words(MARKS), Gallery(pictures)])

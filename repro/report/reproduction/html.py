@@ -9,13 +9,13 @@ SHEET = ("repro.report.reproduction", "reproduction.css")
 
 def page(document: Document, foot: str) -> str:
     """The whole page; equal documents give equal text."""
-    sections = [section(part.title, _all(part.blocks), place=part.place) for part in document.sections]
+    sections = [section(part.title, _blocks(part.blocks), place=part.place) for part in document.sections]
     links = {part.place: part.place.replace("-", " ").capitalize() for part in document.sections}
-    about = {"above": document.above, "lead": _all(document.lead), "links": links}
-    return standalone(document.title, sections, **about, sheet=SHEET, foot=foot)
+    arguments = {"above": document.above, "lead": _blocks(document.lead), "links": links}
+    return standalone(document.title, sections, **arguments, sheet=SHEET, foot=foot)
 
 
-def _all(blocks) -> list[Content]:
+def _blocks(blocks) -> list[Content]:
     return [_block(block) for block in blocks]
 
 
@@ -25,7 +25,7 @@ def _block(block: Block) -> Content:
     if isinstance(block, Grid):
         return _grid(block)
     if isinstance(block, Fold):
-        return el("details", el("summary", block.summary), _all(block.blocks))
+        return el("details", el("summary", block.summary), _blocks(block.blocks))
     return el("div", map(_picture, block.pictures), class_="gallery" if len(block.pictures) > 1 else "single")
 
 
@@ -38,9 +38,11 @@ def _grid(grid: Grid) -> Markup:
 def _picture(picture: Picture) -> Markup:
     numbers = el("a", "the numbers as CSV", href=f"{picture.name}.csv")
     drawing = el("a", "the picture", href=f"{picture.name}.svg")
-    told = el("figcaption", picture.words, " " if picture.words else None, numbers, ", ", drawing)
+    caption = el("figcaption", picture.words, " " if picture.words else None, numbers, ", ", drawing)
     head = el("h4", picture.title)
-    return el("figure", head, picture.inline, told, _all(picture.below), id=identifier(f"{picture.name}.svg"))
+    return el(
+        "figure", head, picture.inline, caption, _blocks(picture.below), id=identifier(f"{picture.name}.svg")
+    )
 
 
 def _inline(inline: Inline) -> Content:

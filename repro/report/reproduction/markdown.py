@@ -8,13 +8,13 @@ from repro.report.reproduction.blocks import Block, Document, Fold, Grid, Inline
 
 def page(document: Document, foot: str) -> str:
     """The whole page; equal documents give equal text."""
-    lines = [f"# {_plain(document.title)}\n", *_all(document.lead)]
+    lines = [f"# {_plain(document.title)}\n", *_blocks(document.lead)]
     for section in document.sections:
-        lines += [f"## {_plain(section.title)} {{ #{section.place} }}\n", *_all(section.blocks)]
+        lines += [f"## {_plain(section.title)} {{ #{section.place} }}\n", *_blocks(section.blocks)]
     return "\n".join([*lines, f"*{_plain(foot)}*\n"])
 
 
-def _all(blocks) -> Iterator[str]:
+def _blocks(blocks) -> Iterator[str]:
     for block in blocks:
         yield from _block(block)
 
@@ -27,7 +27,7 @@ def _block(block: Block) -> Iterator[str]:
         yield from table(block.head, [[_inline(cell) for cell in row] for row in block.rows])
     elif isinstance(block, Fold):
         yield f'<details markdown="1"><summary>{_plain(block.summary)}</summary>\n'
-        yield from _all(block.blocks)
+        yield from _blocks(block.blocks)
         yield "</details>\n"
     else:
         for picture in block.pictures:
@@ -38,7 +38,7 @@ def _picture(picture: Picture) -> Iterator[str]:
     yield f"### {_plain(picture.title)} {{ #{picture.name}-picture }}\n"
     yield f"![{_plain(picture.title)}]({picture.name}.svg)\n"
     yield f"{_plain(picture.words)} [The numbers as CSV]({picture.name}.csv).\n".lstrip()
-    yield from _all(picture.below)
+    yield from _blocks(picture.below)
 
 
 def _inline(inline: Inline) -> str:

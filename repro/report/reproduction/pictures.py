@@ -26,9 +26,9 @@ def nearness_picture(lines: Sequence[Nearness]) -> Picture:
     for line in lines:
         steps = (0, line.equal, *line.within, line.cells)
         counts = tuple(high - low for low, high in pairwise(steps))
-        told = ", ".join(f"{count} {name}" for count, name in zip(counts, SHARES, strict=True))
+        text = ", ".join(f"{count} {name}" for count, name in zip(counts, SHARES, strict=True))
         name = line.kind if line.by == "all" else f"{line.kind}: {line.by}"
-        bars.append(Bar(name, counts, f"{name}, {line.cells} cells: {told}."))
+        bars.append(Bar(name, counts, f"{name}, {line.cells} cells: {text}."))
     title = "Cells in which the nearest report gives the published number"
     head = ["kind", "part", *COUNTS, "median difference", "median size of the difference"]
     rows = [[n.kind, n.by, *n.counts, f"{n.signed:.3f}", f"{n.size:.3f}"] for n in lines]
@@ -45,40 +45,40 @@ def forest_picture(system: str, known: Sequence[Quantity]) -> Picture:
     drawings = (forest(title, strips, alone=alone) for alone in (False, True))
     rows = [row for quantity, name in zip(known, names, strict=True) for row in _csv(quantity, name)]
     count = sum(len(quantity.entries) for quantity in known)
-    shown = Fold(f"All {count} reports" if count > 1 else "The report", [_table(known, names)])
-    return Picture(f"forest-{system}", label, *drawings, CSV, rows, below=[shown])
+    fold = Fold(f"All {count} reports" if count > 1 else "The report", [_table(known, names)])
+    return Picture(f"forest-{system}", label, *drawings, CSV, rows, below=[fold])
 
 
-def _names(known: Sequence[Quantity]) -> list[str]:
+def _names(quantities: Sequence[Quantity]) -> list[str]:
     """The name of each quantity, with its paper or its setting where another has the same set and measure."""
     names = []
-    for quantity in known:
+    for quantity in quantities:
         column = quantity.cells[0].column
-        alike = [q for q in known if q is not quantity and _means(q) == (column.dataset, column.measure)]
-        apart = all(quantity.papers.isdisjoint(other.papers) for other in alike)
-        tail = " ".join(sorted(quantity.papers)) if apart else quantity.setting
-        names.append(f"{quantity.name}, {tail}" if alike and tail else quantity.name)
+        peers = [q for q in quantities if q is not quantity and _task(q) == (column.dataset, column.measure)]
+        disjoint = all(quantity.papers.isdisjoint(other.papers) for other in peers)
+        tail = " ".join(sorted(quantity.papers)) if disjoint else quantity.setting
+        names.append(f"{quantity.name}, {tail}" if peers and tail else quantity.name)
     return names
 
 
-def _means(quantity: Quantity) -> tuple:
+def _task(quantity: Quantity) -> tuple:
     column = quantity.cells[0].column
     return column.dataset, column.measure
 
 
 def _strip(quantity: Quantity, name: str) -> Strip:
-    published = list(quantity.published)
-    base, least, most = published[0], *quantity.span
-    number = ", ".join(map(format_percent, published))
-    between = format_percent(least) if least == most else f"{format_percent(least)} – {format_percent(most)}"
+    values = list(quantity.published)
+    base, low, high = values[0], *quantity.span
+    number = ", ".join(map(format_percent, values))
+    span = format_percent(low) if low == high else f"{format_percent(low)} – {format_percent(high)}"
     count = len(quantity.entries)
     marks = tuple(
         Mark(float(e.value - base), e.start, not e.counted, f"{format_percent(e.value)}: {maker(e)}")
         for e in quantity.entries
     )
-    told = f"{name}: published {number}, reported {between} ({count})."
-    offsets = tuple(float(value - base) for value in published)
-    return Strip(name, f"{number}: {between} ({count})", offsets, marks, told)
+    text = f"{name}: published {number}, reported {span} ({count})."
+    offsets = tuple(float(value - base) for value in values)
+    return Strip(name, f"{number}: {span} ({count})", offsets, marks, text)
 
 
 def format_percent(value: Decimal) -> str:
@@ -99,35 +99,35 @@ def maker(entry: Entry) -> str:
 
 def _csv(quantity: Quantity, name: str) -> Iterator[list]:
     for entry in quantity.entries:
-        made, stated = entry.made, entry.made.report
-        for published, cells in quantity.published.items():
+        cell_report, report = entry.made, entry.made.report
+        for value, cells in quantity.published.items():
             yield [
                 name,
                 " ".join(cell.id for cell in cells),
-                format_percent(published),
+                format_percent(value),
                 entry.value,
-                entry.value - published,
+                entry.value - value,
                 "percent",
-                stated.how.start,
-                stated.match,
-                made.source.who,
-                made.source.name,
-                stated.measure,
-                stated.dataset,
-                "; ".join(stated.how.differs),
-                stated.note,
-                made.source.place,
-                stated.at,
-                made.source.address,
+                report.how.start,
+                report.match,
+                cell_report.source.who,
+                cell_report.source.name,
+                report.measure,
+                report.dataset,
+                "; ".join(report.how.differs),
+                report.note,
+                cell_report.source.place,
+                report.at,
+                cell_report.source.address,
             ]
 
 
-def _table(known: Sequence[Quantity], names: Sequence[str]) -> Grid:
+def _table(quantities: Sequence[Quantity], names: Sequence[str]) -> Grid:
     rows = []
-    for quantity, name in zip(known, names, strict=True):
-        published = ", ".join(map(format_percent, quantity.published))
+    for quantity, name in zip(quantities, names, strict=True):
+        values = ", ".join(map(format_percent, quantity.published))
         for entry in sorted(quantity.entries, key=lambda e: e.value):
             place = Link(entry.made.source.name, entry.made.source.address)
-            how = HOW[entry.start] + ("" if entry.counted else "; loose match")
-            rows.append([name, published, format_percent(entry.value), place, how, words(entry)])
+            making = HOW[entry.start] + ("" if entry.counted else "; loose match")
+            rows.append([name, values, format_percent(entry.value), place, making, words(entry)])
     return Grid(["set and measure", "published", "reported", "by", "made how", "what is said of it"], rows)

@@ -26,7 +26,7 @@ def results_of(tmp_path, results, name="head_to_head"):
 def known(tmp_path_factory):
     """The committed records, as if they were of the study as it is; without the scores of single queries."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("repro.report.article.results._current", lambda compared: compared)
+        patched.setattr("repro.report.article.results._current_cell", lambda compared: compared)
         made = results_of(tmp_path_factory.mktemp("known"), ROOT / "results")
         assert made.cells and made.figures("curves")  # made while nothing counts as outdated
     return made

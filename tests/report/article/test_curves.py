@@ -6,7 +6,7 @@ import pytest
 
 from repro.manifest.cells import figure_of
 from repro.manifest.papers import paper
-from repro.report.article.curves import _missing, _panel
+from repro.report.article.curves import _missing_sentences, _panel
 from repro.report.article.picture import seed_count, seeds_of
 
 SOURCE = paper("head_to_head")
@@ -36,16 +36,16 @@ def test_a_panel_is_named_by_its_axis_above_it_among_others_and_below_it_alone(f
 
 
 def test_what_is_measured_whole_is_not_said_to_be_missing(figure, whole):
-    assert list(_missing([(figure, whole)])) == []
+    assert list(_missing_sentences([(figure, whole)])) == []
 
 
 def test_missing_points_are_named_by_line_and_place(figure, whole):
     random, backbone, *_ = figure.lines
     some = {random.id: _cells(random, *figure.points[1:]), backbone.id: whole[backbone.id]}
     told = f"random weights at {figure.points[0]}; SimLM; BM25."
-    assert list(_missing([(figure, some)])) == [f"Not measured yet: {told}"]
+    assert list(_missing_sentences([(figure, some)])) == [f"Not measured yet: {told}"]
     rate = figure_of(SOURCE, "rate")
-    parts = list(_missing([(figure, some), (rate, {"bm25": whole["bm25"]})]))
+    parts = list(_missing_sentences([(figure, some), (rate, {"bm25": whole["bm25"]})]))
     assert parts[0].splitlines()[-1] == f"* Queries of fine-tuning: {told}"
     assert parts[1:] == ["Not drawn, as no point of it is measured yet: learning rate of fine-tuning."]
 

@@ -26,7 +26,7 @@ def _results(*commits):
 def test_records_of_a_changed_tree_are_counted_apart(commits, said, monkeypatch):
     monkeypatch.setattr(verdicts, "last_change", lambda path: ("f" * 40, "2026-01-01"))
     monkeypatch.setattr(verdicts, "contains", lambda folder, digits, commit: digits == "abc")
-    assert said in verdicts._before(_results(*commits))
+    assert said in verdicts._precedence(_results(*commits))
 
 
 def test_columns_of_which_nothing_is_concluded_are_named_beneath_the_picture_of_differences():
@@ -36,5 +36,5 @@ def test_columns_of_which_nothing_is_concluded_are_named_beneath_the_picture_of_
         ("B", "x", "above"),
         ("B", "y", "at the floor"),
     ]
-    assert pictures._floored(rows) == ["At the floor, so that nothing is concluded: A."]
-    assert pictures._floored(rows[2:]) == []
+    assert pictures._floor_note(rows) == ["At the floor, so that nothing is concluded: A."]
+    assert pictures._floor_note(rows[2:]) == []
