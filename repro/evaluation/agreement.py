@@ -36,7 +36,7 @@ def kendall_union(first: Run, second: Run, *, depth: int = DEPTH) -> float | Non
     Rankings are cut to ``depth`` and to the shorter of the two. A topic with fewer than two documents has no
     tau; None when there is no other.
     """
-    taus = [_tau(*_cut(first[topic], second[topic], depth)) for topic in first if topic in second]
+    taus = [_tau(*_cut_to_depth(first[topic], second[topic], depth)) for topic in first if topic in second]
     return _mean([tau for tau in taus if tau is not None])
 
 
@@ -48,11 +48,11 @@ def rank_biased_overlap(
     Normalised by the weights: equal rankings have 1 if they are as long as ``depth``, less if they are
     shorter. None without a common topic.
     """
-    common = [topic for topic in first if topic in second]
-    return _mean([_overlap(first[topic], second[topic], persistence, depth) for topic in common])
+    topics = [topic for topic in first if topic in second]
+    return _mean([_overlap(first[topic], second[topic], persistence, depth) for topic in topics])
 
 
-def _cut(first, second, depth: int) -> tuple[list[str], list[str]]:
+def _cut_to_depth(first, second, depth: int) -> tuple[list[str], list[str]]:
     length = min(depth, len(first), len(second))
     return [d for d, _ in first[:length]], [d for d, _ in second[:length]]
 
@@ -68,14 +68,14 @@ def _tau(first: list[str], second: list[str]) -> float | None:
 
 def _overlap(first, second, persistence: float, depth: int) -> float:
     seen: set[str] = set()
-    common, score, total, weight = 0, 0.0, 0.0, 1.0
+    overlap, score, total, weight = 0, 0.0, 0.0, 1.0
     for i in range(depth):
         for ranking in (first, second):
             if i < len(ranking):
                 document = ranking[i][0]
-                common += document in seen
+                overlap += document in seen
                 seen.add(document)
-        score += weight * common / (i + 1)
+        score += weight * overlap / (i + 1)
         total += weight
         weight *= persistence
         if weight < _NEGLIGIBLE:

@@ -46,11 +46,11 @@ def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
     Answers judge the passages that a run shows and no others, so that nothing is known of what it misses.
     Raises UsageError for any other measure.
     """
-    wanted = {text: parse_measure(text) for text in measures}
-    for text, measure in wanted.items():
+    by_name = {text: parse_measure(text) for text in measures}
+    for text, measure in by_name.items():
         if measure.name != "Success" or measure.rel != 1:
             raise UsageError(f"{text} is not defined for answers; known there: Success@k, as in Success@20")
-    return wanted
+    return by_name
 
 
 def score_by_answers(
@@ -67,16 +67,18 @@ def score_by_answers(
     ``tokenless`` is that of ``contains_answer``.
     Raises UsageError as :func:`answer_measures` does, DataError if no query of the run has answers.
     """
-    wanted = answer_measures(measures)
-    depth = max((measure.cutoff for measure in wanted.values()), default=0)
+    by_name = answer_measures(measures)
+    depth = max((measure.cutoff for measure in by_name.values()), default=0)
     missing, ignored = coverage(run, answers)
     queries = sorted(answers)
     tops = [[document for document, _ in run.get(qid, ())[:depth]] for qid in queries]
-    found = partial(contains_answer, tokenless=tokenless)
-    first = [_first_hit(top, answers[qid], texts, found) for qid, top in zip(queries, tops, strict=True)]
+    has_answer = partial(contains_answer, tokenless=tokenless)
+    first_ranks = [
+        _first_hit(top, answers[qid], texts, has_answer) for qid, top in zip(queries, tops, strict=True)
+    ]
     scores = {
-        text: [float(rank is not None and rank <= measure.cutoff) for rank in first]
-        for text, measure in wanted.items()
+        text: [float(rank is not None and rank <= measure.cutoff) for rank in first_ranks]
+        for text, measure in by_name.items()
     }
     return Scores(queries, scores, missing, ignored)
 
@@ -102,8 +104,11 @@ def read_answers(path: Path) -> dict[str, list[str]]:
 
 
 def _first_hit(
-    documents: Sequence[str], answers: Sequence[str], texts: Mapping[str, str], found: Callable[..., bool]
+    documents: Sequence[str],
+    answers: Sequence[str],
+    texts: Mapping[str, str],
+    has_answer: Callable[..., bool],
 ) -> int | None:
     """Rank, from 1, of the first document with an answer; None without one."""
-    ranks = (rank for rank, document in enumerate(documents, 1) if found(texts[document], answers))
+    ranks = (rank for rank, document in enumerate(documents, 1) if has_answer(texts[document], answers))
     return next(ranks, None)

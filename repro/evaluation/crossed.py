@@ -89,10 +89,12 @@ def estimate(scores: Sequence[Sequence[float]]) -> Estimate | None:
 
 def of_mean_squares(mean: float, squares: Sequence[float], *, queries: int, seeds: int) -> Estimate:
     """The estimate from a mean and the mean squares of queries, seeds and residual."""
-    of_queries, of_seeds, of_residual = squares
-    total = max(of_queries + of_seeds - of_residual, of_queries, of_seeds)
+    query_square, seed_square, residual_square = squares
+    total = max(query_square + seed_square - residual_square, query_square, seed_square)
     variances = Variances(
-        max(of_queries - of_residual, 0.0) / seeds, max(of_seeds - of_residual, 0.0) / queries, of_residual
+        max(query_square - residual_square, 0.0) / seeds,
+        max(seed_square - residual_square, 0.0) / queries,
+        residual_square,
     )
     error = sqrt(total / (queries * seeds))
     error = error if error > ROUNDING * abs(mean) else 0.0
@@ -113,6 +115,6 @@ def mean_squares(x) -> tuple[float, float, float]:
 
 def _freedom(total: float, squares: Sequence[float], queries: int, seeds: int) -> float:
     """Satterthwaite's degrees of freedom of ``total``, a sum of the mean squares with signs."""
-    each = queries - 1, seeds - 1, (queries - 1) * (seeds - 1)
-    spread = sum(square**2 / n for square, n in zip(squares, each, strict=True))
-    return total**2 / spread if spread else float(min(each))
+    degrees = queries - 1, seeds - 1, (queries - 1) * (seeds - 1)
+    spread = sum(square**2 / n for square, n in zip(squares, degrees, strict=True))
+    return total**2 / spread if spread else float(min(degrees))

@@ -29,12 +29,12 @@ class ForeignRun:
 
     @property
     def depth(self) -> int:
-        """Documents of the query that has most."""
+        """The number of documents of the query that has most."""
         return run_depth(self.rankings, self.rankings)
 
     @property
     def lines(self) -> int:
-        """Documents of all queries."""
+        """The number of documents of all queries."""
         return sum(map(len, self.rankings.values()))
 
 
@@ -57,32 +57,32 @@ def read_foreign(path: Path, judged: Mapping[str, Mapping[str, int]] | None = No
     return ForeignRun(rankings, run.form, run.tag)
 
 
-def _check_documents(path: Path, run: Mapping, judged: Mapping[str, Mapping[str, int]]) -> None:
+def _check_documents(path: Path, run: Mapping, qrels: Mapping[str, Mapping[str, int]]) -> None:
     """Refuse a document id of another form than the one that all judged documents have, if they have one."""
-    documents = {document for grades in judged.values() for document in grades}
+    documents = {document for grades in qrels.values() for document in grades}
     form = next((f for f in _FORMS_OF_IDS if documents and all(map(f.fullmatch, documents))), None)
     for qid, ranking in run.items() if form else ():
         for document in ranking:
             if not form.fullmatch(document):
-                where = _place(path, qid, document)
+                place = _place(path, qid, document)
                 reason = f"of another collection: those judged look like {min(documents)!r}"
                 remedy = "import the run for cells of its own collection"
-                raise DataError(f"{where}: document id {document!r} is {reason}; {remedy}")
+                raise DataError(f"{place}: document id {document!r} is {reason}; {remedy}")
 
 
-def _check_queries(path: Path, run: Mapping, judged: Mapping) -> None:
-    unjudged = [qid for qid in run if qid not in judged]
-    if not unjudged:
+def _check_queries(path: Path, run: Mapping, qrels: Mapping) -> None:
+    unjudged_ids = [qid for qid in run if qid not in qrels]
+    if not unjudged_ids:
         return
-    where = _place(path, unjudged[0], next(iter(run[unjudged[0]])))
-    if len(unjudged) == len(run):
+    place = _place(path, unjudged_ids[0], next(iter(run[unjudged_ids[0]])))
+    if len(unjudged_ids) == len(run):
         raise DataError(
-            f"{where}: none of the run's {len(run)} queries is among the {len(judged)} judged ones, the "
-            f"first is {unjudged[0]!r}; import it for cells of its own topics"
+            f"{place}: none of the run's {len(run)} queries is among the {len(qrels)} judged ones, the "
+            f"first is {unjudged_ids[0]!r}; import it for cells of its own topics"
         )
     raise DataError(
-        f"{where}: query {unjudged[0]!r} is not among the {len(judged)} judged ones, and {len(unjudged)} of "
-        f"the run's {len(run)} are not; leave their lines out if the run answers more topics than are judged"
+        f"{place}: query {unjudged_ids[0]!r} is not among the {len(qrels)} judged ones, and {len(unjudged_ids)} "
+        f"of the run's {len(run)} are not; leave their lines out if the run answers more topics than are judged"
     )
 
 

@@ -42,10 +42,12 @@ def read_metadata(path: Path) -> dict[str, Any]:
         reason = str(error).splitlines()[0]
         raise StoreError(f"{path}: damaged ({reason}); `repro verify` names what is") from None
     metadata = metadata if isinstance(metadata, dict) else {}
-    stated = {key: str(metadata[key]) for key in VERSIONS.values() if key in metadata}
-    if not set(stated.values()) <= set(VERSIONS):
-        known = " and ".join(VERSIONS)
-        raise StoreError(f"{path}: ir_metadata {', '.join(stated.values())} is not known here, {known} are")
+    stated_versions = {key: str(metadata[key]) for key in VERSIONS.values() if key in metadata}
+    if not set(stated_versions.values()) <= set(VERSIONS):
+        versions = " and ".join(VERSIONS)
+        raise StoreError(
+            f"{path}: ir_metadata {', '.join(stated_versions.values())} is not known here, {versions} are"
+        )
     return metadata
 
 
@@ -54,15 +56,15 @@ def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
 
     The peak of memory (KiB) is that of the whole process, which may have made other artefacts before.
     """
-    used: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     if "finished" in facts and "seconds" in facts:
         stop = datetime.fromisoformat(facts["finished"])
         start = stop - timedelta(seconds=facts["seconds"])
         times = {"start time": start.isoformat(timespec="milliseconds"), "stop time": stop.isoformat()}
-        used["runtime"] = times | {"wallclock": f"{round(1000 * facts['seconds'])} ms"}
+        entries["runtime"] = times | {"wallclock": f"{round(1000 * facts['seconds'])} ms"}
     if "peak_memory_kib" in facts:
-        used["ram"] = {"used process": {"max": facts["peak_memory_kib"]}}
-    return used
+        entries["ram"] = {"used process": {"max": facts["peak_memory_kib"]}}
+    return entries
 
 
 def complete_metadata(
@@ -79,16 +81,18 @@ def complete_metadata(
         measures: names as in ir_measures; none are left out.
         environment: a record's commit, hardware and software.
     """
-    complete = dict(metadata)
+    full_metadata = dict(metadata)
     if collection:
-        complete["data"] = {**(complete.get("data") or {}), "test collection": dict(collection)}
+        full_metadata["data"] = {**(full_metadata.get("data") or {}), "test collection": dict(collection)}
     if measures:
-        complete["research goal"] = {"evaluation": {"reported measures": measures}}
+        full_metadata["research goal"] = {"evaluation": {"reported measures": measures}}
     if environment:
-        complete["platform"] = _platform(environment)
+        full_metadata["platform"] = _platform(environment)
         if environment.get("commit"):
-            complete["implementation"] = {"source": {"lang": ["Python"], "commit": environment["commit"]}}
-    return complete
+            full_metadata["implementation"] = {
+                "source": {"lang": ["Python"], "commit": environment["commit"]}
+            }
+    return full_metadata
 
 
 def _platform(environment: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,6 +115,6 @@ def _platform(environment: Mapping[str, Any]) -> dict[str, Any]:
 def _yaml(metadata: Mapping[str, Any], version: str) -> str:
     import yaml
 
-    rest = {key: value for key, value in metadata.items() if key not in VERSIONS.values()}
-    content = {VERSIONS[version]: float(version), **rest}
+    other_fields = {key: value for key, value in metadata.items() if key not in VERSIONS.values()}
+    content = {VERSIONS[version]: float(version), **other_fields}
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10_000)

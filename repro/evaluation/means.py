@@ -32,9 +32,11 @@ def unpaired_t_test(first: Sequence[float], second: Sequence[float]) -> MeansTes
 
     if min(len(first), len(second)) < 2 or len(set(first)) == len(set(second)) == 1:
         return None
-    (a, of_a), (b, of_b) = ((len(group), np.mean(group)) for group in (first, second))
-    within = [np.mean((np.array(group) - np.mean(group)) ** 2) for group in (first, second)]
+    (a, mean_a), (b, mean_b) = ((len(group), np.mean(group)) for group in (first, second))
+    variances = [np.mean((np.array(group) - np.mean(group)) ** 2) for group in (first, second)]
     degrees = a + b - 2
-    pooled = ((a - 1) * (within[0] * (a / (a - 1))) + (b - 1) * (within[1] * (b / (b - 1)))) / degrees
-    t = (of_a - of_b) / np.sqrt(pooled * (1 / a + 1 / b))
+    pooled_variance = (
+        (a - 1) * (variances[0] * (a / (a - 1))) + (b - 1) * (variances[1] * (b / (b - 1)))
+    ) / degrees
+    t = (mean_a - mean_b) / np.sqrt(pooled_variance * (1 / a + 1 / b))
     return MeansTest(float(t), degrees, float(2 * stdtr(degrees, -abs(t))))

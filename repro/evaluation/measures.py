@@ -52,7 +52,7 @@ class Scores:
 
     @property
     def means(self) -> dict[str, float]:
-        """Mean over all judged queries, missing ones included."""
+        """The mean over all judged queries, missing ones included."""
         return {text: sum(values) / len(values) for text, values in self.measures.items()}
 
 
@@ -81,24 +81,24 @@ def score(
     ``ignore_identical_ids`` drops a document whose id is the query's before ranks are counted, as BEIR does.
     Raises UsageError for an unknown measure, DataError if no query of the run is judged.
     """
-    wanted = {text: parse_measure(text) for text in measures}
+    measures_by_name = {text: parse_measure(text) for text in measures}
     missing, ignored = coverage(run, qrels)
     queries = sorted(qrels)
-    by_measure: dict[str, list[float]] = {text: [] for text in wanted}
+    by_measure: dict[str, list[float]] = {text: [] for text in measures_by_name}
     with many_objects():
         for first in range(0, len(queries), QUERIES):
             block = queries[first : first + QUERIES]
             # pytrec_eval counts grades into an array: below zero they would be written outside it
             grades = {q: {d: max(grade, 0) for d, grade in qrels[q].items()} for q in block}
-            listed = {q: _documents(run[q], q if ignore_identical_ids else None) for q in block if q in run}
-            scores = _trec_scores(set(wanted.values()), grades, listed)
-            for text, measure in wanted.items():
+            rankings = {q: _documents(run[q], q if ignore_identical_ids else None) for q in block if q in run}
+            scores = _trec_scores(set(measures_by_name.values()), grades, rankings)
+            for text, measure in measures_by_name.items():
                 by_measure[text] += [scores[measure][q] for q in block]
     return Scores(queries, by_measure, missing, ignored)
 
 
-def _documents(ranking: Sequence[tuple[str, float]], ignored: str | None) -> list[str]:
-    return [document for document, _ in ranking if document != ignored]
+def _documents(ranking: Sequence[tuple[str, float]], ignored_id: str | None) -> list[str]:
+    return [document for document, _ in ranking if document != ignored_id]
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
@@ -110,8 +110,8 @@ def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[l
         raise DataError("there are no judgements to score the run with")
     ignored = sum(qid not in judged for qid in run)
     if ignored == len(run):
-        unjudged = f"none of the run's {len(run)} queries is among the {len(judged)} judged ones"
-        raise DataError(f"{unjudged}; check that run and judgements belong to the same queries")
+        problem = f"none of the run's {len(run)} queries is among the {len(judged)} judged ones"
+        raise DataError(f"{problem}; check that run and judgements belong to the same queries")
     return sorted(qid for qid in judged if qid not in run), ignored
 
 
@@ -146,7 +146,7 @@ def _ir_measure(measure: Measure):
     return getattr(ir_measures, measure.name)(**level) @ measure.cutoff
 
 
-def _to_last_hit(documents: list[str], judged: Mapping[str, int]) -> list[str]:
+def _to_last_hit(documents: list[str], grades: Mapping[str, int]) -> list[str]:
     """The ranking down to its last relevant document; its first one alone where there is none."""
-    hits = {document for document, grade in judged.items() if grade > 0}.intersection(documents)
+    hits = {document for document, grade in grades.items() if grade > 0}.intersection(documents)
     return documents[: max((documents.index(hit) + 1 for hit in hits), default=1)]

@@ -22,7 +22,7 @@ _ROUNDING = 1e-12  # of the largest sum there can be: sums that are equal in exa
 
 
 def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> dict:
-    """Every system against every other: permutation p, effect size, bootstrap interval, Holm.
+    """Test every system against every other: permutation p, effect size, bootstrap interval, Holm.
 
     Args:
         scores: (S, Q), a row a system, a column a query.
@@ -39,8 +39,8 @@ def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> 
     scores = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(scores).all():
         row, column = np.argwhere(~np.isfinite(scores))[0]
-        where = f"system {row + 1} on query {queries[column]!r}"
-        raise DataError(f"{measure} of {where} is {scores[row, column]}, no finite number; score it again")
+        place = f"system {row + 1} on query {queries[column]!r}"
+        raise DataError(f"{measure} of {place} is {scores[row, column]}, no finite number; score it again")
     count, size = scores.shape
     resamples = RESAMPLES_OF_FEW if size <= FEW_QUERIES else RESAMPLES
     seed = seed_of(measure, queries)
@@ -48,16 +48,18 @@ def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> 
     low, high = bootstrap_interval(scores, resamples=RESAMPLES, seed=seed)
     means = scores.mean(axis=1)
     spread = _spread(scores)
-    tested = size > 1
+    is_testable = size > 1
 
     def effect(i: int, j: int) -> float | None:
-        return float((means[i] - means[j]) / spread[i, j]) if tested and spread[i, j] > 0 else None
+        return float((means[i] - means[j]) / spread[i, j]) if is_testable and spread[i, j] > 0 else None
 
-    p_values = matrix(count, lambda i, j: float(p[i, j]) if tested else None)
+    p_values = matrix(count, lambda i, j: float(p[i, j]) if is_testable else None)
     return {
         "difference": matrix(count, lambda i, j: float(means[i] - means[j])),
         "effect_size": matrix(count, effect),
-        "interval": matrix(count, lambda i, j: [float(low[i, j]), float(high[i, j])] if tested else None),
+        "interval": matrix(
+            count, lambda i, j: [float(low[i, j]), float(high[i, j])] if is_testable else None
+        ),
         "permutation_p": p_values,
         "holm_p": [holm(row) for row in p_values],
         "resamples": resamples,
@@ -81,14 +83,16 @@ def permutation_p(scores: np.ndarray, *, resamples: int, seed: int) -> np.ndarra
     Every sign flip is counted where there are no more than ``resamples``; that many are drawn elsewhere.
     """
     count, size = scores.shape
-    observed = np.abs(_differences(scores.sum(axis=1)))
+    observed_differences = np.abs(_differences(scores.sum(axis=1)))
     allowance = _ROUNDING * max(1.0, size * np.abs(scores).max(initial=0.0))
-    extreme = np.zeros((count, count), dtype=np.int64)
+    extreme_counts = np.zeros((count, count), dtype=np.int64)
     for signs in sign_flips(size, resamples=resamples, seed=seed):
-        extreme += (np.abs(_differences(signs @ scores.T)) >= observed - allowance).sum(axis=0)
+        extreme_counts += (np.abs(_differences(signs @ scores.T)) >= observed_differences - allowance).sum(
+            axis=0
+        )
     if 2**size <= resamples:
-        return extreme / 2**size
-    return (extreme + 1) / (resamples + 1)
+        return extreme_counts / 2**size
+    return (extreme_counts + 1) / (resamples + 1)
 
 
 def sign_flips(size: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
@@ -111,10 +115,10 @@ def bootstrap_interval(scores: np.ndarray, *, resamples: int, seed: int) -> tupl
     generator = np.random.default_rng(seed)
     means = np.empty((resamples, count))
     for start in range(0, resamples, _BATCH):
-        drawn = generator.integers(0, size, (min(_BATCH, resamples - start), size))
-        drawn += size * np.arange(len(drawn))[:, None]
-        times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
-        means[start : start + len(drawn)] = times @ scores.T / size
+        draws = generator.integers(0, size, (min(_BATCH, resamples - start), size))
+        draws += size * np.arange(len(draws))[:, None]
+        draw_counts = np.bincount(draws.ravel(), minlength=draws.size).reshape(draws.shape)
+        means[start : start + len(draws)] = draw_counts @ scores.T / size
     tail = 50 * (1 - CONFIDENCE)
     ends = np.zeros((2, count, count))
     for i in range(count):
@@ -133,6 +137,6 @@ def _spread(scores: np.ndarray) -> np.ndarray:
     spread = np.zeros((count, count))
     for i in range(count if size > 1 else 0):
         difference = scores[i] - scores
-        varied = np.ptp(difference, axis=1) > _ROUNDING
-        spread[i] = np.where(varied, difference.std(axis=1, ddof=1), 0.0)
+        varies = np.ptp(difference, axis=1) > _ROUNDING
+        spread[i] = np.where(varies, difference.std(axis=1, ddof=1), 0.0)
     return spread

@@ -24,8 +24,8 @@ def power(difference: float, variances: Variances, *, queries: int, seeds: int, 
     error = sqrt(variances.of_mean(queries, seeds))
     if not error:
         return 1.0 if difference else level / 2
-    least = _rejecting_means(variances, queries, seeds, level)
-    return float(ndtr((abs(difference) - least) / error).mean())
+    critical_means = _critical_means(variances, queries, seeds, level)
+    return float(ndtr((abs(difference) - critical_means) / error).mean())
 
 
 def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: float) -> float:
@@ -37,8 +37,8 @@ def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: floa
         return 0.0
     design = {"queries": queries, "seeds": seeds, "level": level}
     # a difference one standard error above every such mean is seen with a power over ndtr(1) = .84
-    most = float(_rejecting_means(variances, queries, seeds, level).max()) + error
-    return float(brentq(lambda d: power(d, variances, **design) - POWER, 0.0, most, xtol=1e-6 * error))
+    upper_bound = float(_critical_means(variances, queries, seeds, level).max()) + error
+    return float(brentq(lambda d: power(d, variances, **design) - POWER, 0.0, upper_bound, xtol=1e-6 * error))
 
 
 def equivalent_at_zero(
@@ -53,7 +53,7 @@ def equivalent_at_zero(
     error = sqrt(variances.of_mean(queries, seeds))
     if not error:
         return 1.0
-    room = (matters - _rejecting_means(variances, queries, seeds, 2 * level)) / error
+    room = (matters - _critical_means(variances, queries, seeds, 2 * level)) / error
     return float((2 * ndtr(room.clip(0)) - 1).mean())
 
 
@@ -77,14 +77,14 @@ def seeds_needed(difference: float, variances: Variances, *, queries: int, level
     return high
 
 
-def _rejecting_means(variances: Variances, queries: int, seeds: int, level: float):
+def _critical_means(variances: Variances, queries: int, seeds: int, level: float):
     """The least positive means that the test rejects, (STEPS,), at equally probable mean squares of seeds."""
     import numpy as np
     from scipy.special import chdtri, stdtrit
 
-    above = (np.arange(STEPS) + 0.5) / STEPS  # the probability of a larger one
+    tail_probabilities = (np.arange(STEPS) + 0.5) / STEPS  # the probability of a larger one
     q, r = seeds * variances.queries + variances.residual, variances.residual
-    s = (queries * variances.seeds + r) * chdtri(seeds - 1, above) / (seeds - 1)
+    s = (queries * variances.seeds + r) * chdtri(seeds - 1, tail_probabilities) / (seeds - 1)
     total = np.maximum(np.maximum(q + s - r, q), s)
-    each = q**2 / (queries - 1) + s**2 / (seeds - 1) + r**2 / ((queries - 1) * (seeds - 1))
-    return stdtrit(total**2 / each, 1 - level / 2) * np.sqrt(total / (queries * seeds))
+    spread = q**2 / (queries - 1) + s**2 / (seeds - 1) + r**2 / ((queries - 1) * (seeds - 1))
+    return stdtrit(total**2 / spread, 1 - level / 2) * np.sqrt(total / (queries * seeds))

@@ -24,13 +24,13 @@ def read_qrels(path: Path) -> Qrels:
         qid, _, document, grade = fields
         if not _GRADE.fullmatch(grade):
             raise DataError(f"{path}:{number}: the grade {grade!r} is no whole number")
-        judged = qrels.setdefault(qid, {})
-        if document in judged:
+        grades = qrels.setdefault(qid, {})
+        if document in grades:
             raise DataError(f"{path}:{number}: document {document!r} is judged twice for query {qid!r}")
-        judged[document] = int(grade)
+        grades[document] = int(grade)
     return qrels
 
 
 def relevant_documents(qrels: Qrels) -> dict[str, list[str]]:
     """The documents of grade 1 and above of each query, sorted; a query without any has an empty list."""
-    return {query: sorted(d for d, grade in judged.items() if grade >= 1) for query, judged in qrels.items()}
+    return {query: sorted(d for d, grade in grades.items() if grade >= 1) for query, grades in qrels.items()}

@@ -33,8 +33,8 @@ def rankings(
         documents, scores = [], []
         for number, line in lines:
             if len(line) != 6 or line[3] != str(len(documents) + 1):
-                where = f"{path}:{number + _lines_before(path, begin)}"
-                raise DataError(f"{where}: not line {len(documents) + 1} of the ranking of {query!r}")
+                place = f"{path}:{number + _lines_before(path, begin)}"
+                raise DataError(f"{place}: not line {len(documents) + 1} of the ranking of {query!r}")
             documents.append(line[2])
             scores.append(_score(line[4], path, number, begin))
         yield query, documents, scores
@@ -85,14 +85,14 @@ def _start(path: Path, place: int) -> int:
     """The byte at which the first query begins that begins at ``place`` or behind it."""
     if place == 0:
         return 0
-    start, before = _line_start(path, min(place, path.stat().st_size)), None
+    start, previous_query = _line_start(path, min(place, path.stat().st_size)), None
     with open(path, "rb") as file:
         file.seek(start)
         for line in file:
             query = line.split(maxsplit=1)[:1]
-            if before not in (None, query):
+            if previous_query not in (None, query):
                 break
-            before = query
+            previous_query = query
             start += len(line)
     return start
 
@@ -112,7 +112,7 @@ def _lines_before(path: Path, place: int) -> int:
     """The number of lines that end before a byte; to name a line, which is all that anybody does with it."""
     count = 0
     with open(path, "rb") as file:
-        while place > 0 and (read := file.read(min(place, LINE))):
-            count += read.count(b"\n")
-            place -= len(read)
+        while place > 0 and (block := file.read(min(place, LINE))):
+            count += block.count(b"\n")
+            place -= len(block)
     return count

@@ -50,7 +50,7 @@ class Ranking(Sequence[tuple[str, float]]):
         return repr(self[:])
 
 
-class _Unusual(ValueError):
+class _UnusualFileError(ValueError):
     """A file that is left to the reader of lines."""
 
 
@@ -86,9 +86,9 @@ def _ranking(parts: list[tuple]) -> Ranking:
         documents = pa.concat_arrays([documents for documents, _ in parts])
         scores = np.concatenate([scores for _, scores in parts])
     if len(documents.unique()) != len(documents):
-        raise _Unusual("a document twice")
-    narrow = scores.astype(np.float32)
-    if not (narrow[1:] < narrow[:-1]).all():
+        raise _UnusualFileError("a document twice")
+    narrow_scores = scores.astype(np.float32)
+    if not (narrow_scores[1:] < narrow_scores[:-1]).all():
         order = np.array(trec_order(documents.to_pylist(), scores))
         documents, scores = documents.take(pa.array(order)), scores[order]
     return Ranking(documents, scores)
@@ -106,15 +106,15 @@ def _stretches(file: BinaryIO) -> Iterator[tuple]:
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
     """The whole lines of about BLOCK bytes at a time. Raises for a byte that is not plain."""
-    begun = b""
-    while read := file.read(BLOCK):
-        if read.translate(None, _PLAIN):
-            raise _Unusual("white space, control characters or letters beyond ASCII")
-        lines, end, begun = (begun + read).rpartition(b"\n")
+    remainder = b""
+    while data := file.read(BLOCK):
+        if data.translate(None, _PLAIN):
+            raise _UnusualFileError("white space, control characters or letters beyond ASCII")
+        lines, end, remainder = (remainder + data).rpartition(b"\n")
         if end:
             yield lines + end
-    if begun:
-        yield begun
+    if remainder:
+        yield remainder
 
 
 def _columns(data: bytes) -> Iterable:
@@ -124,16 +124,18 @@ def _columns(data: bytes) -> Iterable:
     from pyarrow import csv
 
     types = {**dict.fromkeys(COLUMNS, pa.string()), "score": pa.float64()}
-    read = csv.ReadOptions(column_names=COLUMNS)
-    parse = csv.ParseOptions(delimiter=" ", quote_char=False, double_quote=False, ignore_empty_lines=False)
-    convert = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
-    table = csv.read_csv(pa.BufferReader(data), read, parse, convert)
+    read_options = csv.ReadOptions(column_names=COLUMNS)
+    parse_options = csv.ParseOptions(
+        delimiter=" ", quote_char=False, double_quote=False, ignore_empty_lines=False
+    )
+    convert_options = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
+    table = csv.read_csv(pa.BufferReader(data), read_options, parse_options, convert_options)
     scores = table["score"].to_numpy()
-    sound = (
+    is_regular = (
         (np.abs(scores) <= LARGEST_SCORE).all()  # nan is not
         and pc.all(pc.ascii_is_decimal(table["rank"])).as_py()
         and not any(pc.any(pc.equal(table[name], "")).as_py() for name in COLUMNS if name != "score")
     )
-    if not sound:
-        raise _Unusual("a score, a rank or an empty column")
+    if not is_regular:
+        raise _UnusualFileError("a score, a rank or an empty column")
     return table["qid"].combine_chunks().dictionary_encode(), table["docid"].combine_chunks(), scores

@@ -1,4 +1,4 @@
-"""How deep a run goes, and which measures look deeper than that: their values would be another measure's."""
+"""The depth of a run, and the measures that look deeper: their values would be another measure's."""
 
 from collections.abc import Iterable, Mapping, Sized
 from pathlib import Path
@@ -8,7 +8,7 @@ from repro.evaluation.measures import parse_measure
 
 
 def run_depth(run: Mapping[str, Sized], judged: Iterable[str]) -> int:
-    """Documents of the judged query that has most; 0 where the run has none of them.
+    """The number of documents of the judged query that has most; 0 where the run has none of them.
 
     A query may retrieve little, but where none reaches a rank the run may have been cut above it.
     """
@@ -23,6 +23,6 @@ def looks_deeper(measure: str, depth: int) -> bool:
 def check_depth(path: Path, depth: int, measure: str, *, cell: str = "") -> None:
     """Raise UsageError where a measure, or the cell that is scored by it, looks deeper than the run goes."""
     if looks_deeper(measure, depth):
-        wanted, other = (f"{cell} is {measure} and", "cells") if cell else (measure, "measures")
-        reason = f"the run has {depth} documents a query, {wanted} looks at {parse_measure(measure).cutoff}"
-        raise UsageError(f"{path}: {reason}; take a deeper run, or name other {other}")
+        subject, alternatives = (f"{cell} is {measure} and", "cells") if cell else (measure, "measures")
+        reason = f"the run has {depth} documents a query, {subject} looks at {parse_measure(measure).cutoff}"
+        raise UsageError(f"{path}: {reason}; take a deeper run, or name other {alternatives}")

@@ -40,28 +40,28 @@ def write_run(
     Raises DataError for ids with white space, a document or query given twice, a score that is no finite
     float32.
     """
-    _one_word("tag", tag)
+    _check_one_word("tag", tag)
     counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()
     with (
         open(out / "run.trec", "w", encoding="utf-8", newline="\n") as file,
         open(out / "raw.npy", "wb") as raw_file,
     ):
         _start_raw(raw_file, 0)
-        for qid, documents, scores in _per_query(run):
-            _one_word("query id", qid)
+        for qid, documents, scores in _query_rankings(run):
+            _check_one_word("query id", qid)
             if qid in seen:
                 raise DataError(f"run {tag}: query {qid!r} is given twice")
             seen.add(qid)
-            documents, raw, written = break_ties(documents, scores, query=qid)
-            lines = zip(documents, written.tolist(), strict=True)
+            documents, raw_scores, untied_scores = break_ties(documents, scores, query=qid)
+            lines = zip(documents, untied_scores.tolist(), strict=True)
             file.writelines(
                 f"{qid} Q0 {document} {rank} {score!r} {tag}\n"
                 for rank, (document, score) in enumerate(lines, start=1)
             )
-            raw_file.write(raw.tobytes())
-            counts["queries"] += len(raw) > 0
-            counts["lines"] += len(raw)
-            counts["nudged"] += int((raw != written).sum())
+            raw_file.write(raw_scores.tobytes())
+            counts["queries"] += len(raw_scores) > 0
+            counts["lines"] += len(raw_scores)
+            counts["nudged"] += int((raw_scores != untied_scores).sum())
         _start_raw(raw_file, counts["lines"])
     # a file of its own: as a header inside the run it would stop pytrec_eval, ir_measures and ranx
     method = {"automatic": True, "score ties": "reverse alphabetical order", **(method or {})}
@@ -86,23 +86,25 @@ def break_ties(
     """
     documents = list(documents)
     if " ".join(documents).split() != documents:
-        bad = next(d for d in documents if d.split() != [d])
-        raise DataError(f"query {query!r}: document id {bad!r} is empty or holds white space")
+        bad_id = next(d for d in documents if d.split() != [d])
+        raise DataError(f"query {query!r}: document id {bad_id!r} is empty or holds white space")
     if len(set(documents)) != len(documents):
         raise DataError(f"query {query!r}: a document is given twice")
     with np.errstate(over="ignore"):
-        raw = np.asarray(scores, dtype=np.float32)
-    if raw.shape != (len(documents),):
-        raise DataError(f"query {query!r}: {len(documents)} documents, but scores of shape {raw.shape}")
-    if not np.isfinite(raw).all():
-        bad = documents[int(np.flatnonzero(~np.isfinite(raw))[0])]
-        raise DataError(f"query {query!r}: the score of document {bad!r} is no finite float32 number")
-    ranking = sorted(zip(raw.tolist(), documents, strict=True), reverse=True)
-    raw = np.array([score for score, _ in ranking], dtype=np.float32)
-    return [document for _, document in ranking], raw, _strictly_decreasing(raw)
+        raw_scores = np.asarray(scores, dtype=np.float32)
+    if raw_scores.shape != (len(documents),):
+        raise DataError(
+            f"query {query!r}: {len(documents)} documents, but scores of shape {raw_scores.shape}"
+        )
+    if not np.isfinite(raw_scores).all():
+        bad_id = documents[int(np.flatnonzero(~np.isfinite(raw_scores))[0])]
+        raise DataError(f"query {query!r}: the score of document {bad_id!r} is no finite float32 number")
+    ranking = sorted(zip(raw_scores.tolist(), documents, strict=True), reverse=True)
+    raw_scores = np.array([score for score, _ in ranking], dtype=np.float32)
+    return [document for _, document in ranking], raw_scores, _lower_ties(raw_scores)
 
 
-def _per_query(run) -> Iterator[tuple[str, Sequence[str], Sequence[float]]]:
+def _query_rankings(run) -> Iterator[tuple[str, Sequence[str], Sequence[float]]]:
     if not isinstance(run, Mapping):
         yield from run
         return
@@ -111,25 +113,25 @@ def _per_query(run) -> Iterator[tuple[str, Sequence[str], Sequence[float]]]:
         yield qid, [document for document, _ in pairs], [score for _, score in pairs]
 
 
-def _strictly_decreasing(scores: np.ndarray) -> np.ndarray:
+def _lower_ties(scores: np.ndarray) -> np.ndarray:
     """Scores (K,) in descending order, each moved below its predecessor where it is not."""
     if (scores[1:] < scores[:-1]).all():
         return scores
-    moved = scores.copy()
-    for i in range(1, len(moved)):
-        if not moved[i] < moved[i - 1]:
-            moved[i] = _below(moved[i - 1])
-    return moved
+    untied_scores = scores.copy()
+    for i in range(1, len(untied_scores)):
+        if not untied_scores[i] < untied_scores[i - 1]:
+            untied_scores[i] = _next_below(untied_scores[i - 1])
+    return untied_scores
 
 
-def _below(score: np.float32) -> np.float32:
+def _next_below(score: np.float32) -> np.float32:
     """The next smaller float32 which is not subnormal: processes that flush those to zero would see a tie."""
-    following = np.nextafter(score, np.float32(-np.inf))
-    if abs(following) < _SMALLEST and following != 0:
+    next_score = np.nextafter(score, np.float32(-np.inf))
+    if abs(next_score) < _SMALLEST and next_score != 0:
         return np.float32(0) if score > 0 else -_SMALLEST
-    return following
+    return next_score
 
 
-def _one_word(kind: str, value: str) -> None:
+def _check_one_word(kind: str, value: str) -> None:
     if value.split() != [value]:
         raise DataError(f"the {kind} {value!r} is empty or holds white space, which separates columns")

@@ -65,60 +65,60 @@ def read_lines(path: Path, form: str | None = None) -> RunLines:
     Without ``form`` the first line decides between the two forms, an ir_metadata header (lines that begin
     with ``#``) may stand above it, and a last line that looks cut off is refused.
     """
-    run, strangers = RunLines(form), form is None
+    run, is_foreign = RunLines(form), form is None
     ranks: dict[str, set[int]] = {}
     documents: dict[str, str] = {}  # one string per document, not one per line
     for number, line in numbered_lines(path):
         if run.form is None and line.startswith("#"):
             continue
-        where = f"{path}:{number}"
-        fields = columns(line, where)
-        cut_off = strangers and not line.endswith("\n")
+        place = f"{path}:{number}"
+        fields = columns(line, place)
+        is_cut_off = is_foreign and not line.endswith("\n")
         if _form(line, fields) not in ((run.form,) if run.form else (TREC, MS_MARCO)):
-            raise DataError(f"{where}: {len(fields)} columns; {AGAIN if cut_off else _EXPECTED[run.form]}")
+            raise DataError(f"{place}: {len(fields)} columns; {AGAIN if is_cut_off else _EXPECTED[run.form]}")
         run.form = _form(line, fields)
         if run.form == TREC:
-            qid, document, score = _trec(fields, where)
-            _note_tag(run, fields[5], where, cut_off=cut_off)
+            qid, document, score = _parse_trec(fields, place)
+            _note_tag(run, fields[5], place, is_cut_off=is_cut_off)
         else:
-            qid, document, score = _ms_marco(fields, where, ranks, cut_off=cut_off)
+            qid, document, score = _parse_ms_marco(fields, place, ranks, is_cut_off=is_cut_off)
         ranking = run.scores.setdefault(qid, {})
         if document in ranking:
-            raise DataError(f"{where}: document {document!r} is listed twice for query {qid!r}")
+            raise DataError(f"{place}: document {document!r} is listed twice for query {qid!r}")
         ranking[documents.setdefault(document, document)] = score
     return run
 
 
 def _form(line: str, fields: list[str]) -> str | None:
-    tabbed = len(fields) == 3 and line.count("\t") == 2
-    return TREC if len(fields) == 6 else MS_MARCO if tabbed else None
+    has_tabs = len(fields) == 3 and line.count("\t") == 2
+    return TREC if len(fields) == 6 else MS_MARCO if has_tabs else None
 
 
-def _trec(fields: list[str], where: str) -> tuple[str, str, float]:
+def _parse_trec(fields: list[str], place: str) -> tuple[str, str, float]:
     qid, _, document, rank, text, _ = fields
     if not rank.isdecimal():
-        raise DataError(f"{where}: the rank {rank!r} is no whole number")
-    return qid, document, read_score(text, where)
+        raise DataError(f"{place}: the rank {rank!r} is no whole number")
+    return qid, document, read_score(text, place)
 
 
-def _note_tag(run: RunLines, tag: str, where: str, *, cut_off: bool) -> None:
-    if cut_off and run.last_tag not in (None, tag):
+def _note_tag(run: RunLines, tag: str, place: str, *, is_cut_off: bool) -> None:
+    if is_cut_off and run.last_tag not in (None, tag):
         reason = f"the tag {tag!r} is not {run.last_tag!r} and the line has no end"
-        raise DataError(f"{where}: {reason}: {AGAIN}")
+        raise DataError(f"{place}: {reason}: {AGAIN}")
     run.tag, run.last_tag = run.tag or tag, tag
 
 
-def _ms_marco(
-    fields: list[str], where: str, ranks: dict[str, set[int]], *, cut_off: bool
+def _parse_ms_marco(
+    fields: list[str], place: str, ranks: dict[str, set[int]], *, is_cut_off: bool
 ) -> tuple[str, str, float]:
     """Query, document and negative rank of a line, which is added to the ``ranks`` of its query."""
     qid, document, text = fields
     if not (text.isdecimal() and len(text) < 9 and int(text) <= _LARGEST_RANK):
-        raise DataError(f"{where}: the rank {text!r} is no whole number up to {_LARGEST_RANK}")
-    rank, before = int(text), ranks.setdefault(qid, set())
-    if rank in before:
-        raise DataError(f"{where}: rank {text} is given twice for query {qid!r}")
-    if cut_off and rank not in ({max(before) + 1} if before else {0, 1}):
-        raise DataError(f"{where}: rank {text} does not follow those before and the line has no end: {AGAIN}")
-    before.add(rank)
+        raise DataError(f"{place}: the rank {text!r} is no whole number up to {_LARGEST_RANK}")
+    rank, query_ranks = int(text), ranks.setdefault(qid, set())
+    if rank in query_ranks:
+        raise DataError(f"{place}: rank {text} is given twice for query {qid!r}")
+    if is_cut_off and rank not in ({max(query_ranks) + 1} if query_ranks else {0, 1}):
+        raise DataError(f"{place}: rank {text} does not follow those before and the line has no end: {AGAIN}")
+    query_ranks.add(rank)
     return qid, document, -float(rank)

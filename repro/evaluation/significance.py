@@ -48,9 +48,9 @@ def compare(
         raise UsageError(f"{len(runs)} runs were given {len(names)} names; each needs one")
     for text in measures:
         parse_measure(text)
-    read = (run() if callable(run) else run for run in runs)
-    how = {"ignore_identical_ids": ignore_identical_ids}
-    scores = [score(run, qrels, list(measures), **how).measures for run in read]
+    rankings = (run() if callable(run) else run for run in runs)
+    options = {"ignore_identical_ids": ignore_identical_ids}
+    scores = [score(run, qrels, list(measures), **options).measures for run in rankings]
     return compare_scores(scores, names, sorted(qrels), measures, max_p=max_p)
 
 
@@ -82,10 +82,10 @@ def _means_and_t_tests(scores: np.ndarray, names: Sequence[str]) -> dict:
     from ranx.statistical_tests import paired_student_t_test
 
     count = len(scores)
-    same = [[bool((scores[i] == scores[j]).all()) for j in range(count)] for i in range(count)]
+    are_equal = [[bool((scores[i] == scores[j]).all()) for j in range(count)] for i in range(count)]
 
     def p_value(i: int, j: int) -> float | None:
-        if same[i][j]:
+        if are_equal[i][j]:
             return 1.0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a single query has no spread, and no p
@@ -99,5 +99,5 @@ def _means_and_t_tests(scores: np.ndarray, names: Sequence[str]) -> dict:
         "wins": matrix(count, lambda i, j: int((scores[i] > scores[j]).sum())),
         "ties": matrix(count, lambda i, j: int((scores[i] == scores[j]).sum())),
         "losses": matrix(count, lambda i, j: int((scores[i] < scores[j]).sum())),
-        "identical": [[i, j] for i in range(count) for j in range(i + 1, count) if same[i][j]],
+        "identical": [[i, j] for i in range(count) for j in range(i + 1, count) if are_equal[i][j]],
     }

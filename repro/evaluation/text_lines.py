@@ -53,17 +53,17 @@ def columns(line: str, where: str) -> list[str]:
     """
     fields = line.split()
     if not "".join(fields).isprintable():
-        bad = next(filter(_CONTROL.search, fields), None)
-        if bad is not None:
-            raise DataError(f"{where}: {bad!r} has a control character in it")
+        bad_field = next(filter(_CONTROL.search, fields), None)
+        if bad_field is not None:
+            raise DataError(f"{where}: {bad_field!r} has a control character in it")
     return fields
 
 
 def open_text(path: Path) -> IO[str]:
     """Open a text file, plain or gzipped, to be read as UTF-8; a byte order mark at its start is dropped."""
     with open(path, "rb") as file:
-        zipped = file.read(2) == b"\x1f\x8b"
-    return (gzip.open if zipped else open)(path, "rt", encoding="utf-8-sig")
+        is_zipped = file.read(2) == b"\x1f\x8b"
+    return (gzip.open if is_zipped else open)(path, "rt", encoding="utf-8-sig")
 
 
 def read_score(text: str, where: str) -> float:
