@@ -19,19 +19,19 @@ def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], fo
     passes through unchanged. Then, and when there are no rows, no dataset is left in ``folder``. A batch of
     rows is in memory at a time, and on disk they are there once, as ``RowBlocks`` says.
     """
-    raw = folder.with_name(f"{folder.name}.rows")
+    rows_folder = folder.with_name(f"{folder.name}.rows")
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.rmtree(raw, ignore_errors=True)
-    blocks = RowBlocks(raw, columns)
-    iterator, firsts = iter(rows), []
+    shutil.rmtree(rows_folder, ignore_errors=True)
+    blocks = RowBlocks(rows_folder, columns)
+    iterator, starts = iter(rows), []
     while head := list(itertools.islice(iterator, BATCH)):
-        firsts.append(BLOCK * len(firsts))
+        starts.append(BLOCK * len(starts))
         block = itertools.chain(head, itertools.islice(iterator, BLOCK - BATCH))
-        blocks.write(firsts[-1], in_batches(block, columns), {})
-    count = blocks.complete(firsts, {}, held=BATCH)
+        blocks.write(starts[-1], in_batches(block, columns), {})
+    count = blocks.complete(starts, {}, held=BATCH)
     if count:
         blocks.join(folder)
-    shutil.rmtree(raw)
+    shutil.rmtree(rows_folder)
     return count
 
 

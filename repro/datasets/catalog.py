@@ -106,31 +106,31 @@ def dataset(id: str) -> Dataset:
 def _collections(entry: Mapping) -> Iterator[Dataset]:
     """A collection of the file, then its members and splits, which inherit what they do not state."""
     corpus, title = entry["id"], entry["title"]
-    shared = {key: value for key, value in entry.items() if key not in ("id", "splits", "members")}
+    shared_facts = {key: value for key, value in entry.items() if key not in ("id", "splits", "members")}
     members = entry.get("members", {})
-    yield _dataset(corpus, corpus, {**shared, "members": tuple(f"{corpus}/{name}" for name in members)})
+    yield _dataset(corpus, corpus, {**shared_facts, "members": tuple(f"{corpus}/{name}" for name in members)})
     for name, facts in members.items():
-        member = {**shared, "title": f"{title}: {name}", **facts}
+        member = {**shared_facts, "title": f"{title}: {name}", **facts}
         yield _dataset(f"{corpus}/{name}", f"{corpus}/{name}", member)
-    inherited = {key: value for key, value in shared.items() if key in INHERITED}
+    inherited_facts = {key: value for key, value in shared_facts.items() if key in INHERITED}
     for name, facts in entry.get("splits", {}).items():
-        split = {**inherited, "title": f"{title}: {name}", "split": name, **facts}
+        split = {**inherited_facts, "title": f"{title}: {name}", "split": name, **facts}
         yield _dataset(f"{corpus}/{name}", corpus, split)
 
 
-def _dataset(id: str, corpus_id: str, stated: Mapping) -> Dataset:
+def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
     """A Dataset from what the file states; a key that is no field of it is a TypeError."""
-    facts = dict(stated)
+    facts = dict(entry)
     if "fold" in facts:
         check_known("fold", facts["fold"], valid=FOLDS)
     counts = {piece: facts.pop(piece) for piece in PIECES if piece in facts}
-    short, judgements = facts.pop("short", None), facts.pop("judgements", "qrels")
+    short_name, judgements = facts.pop("short", None), facts.pop("judgements", "qrels")
     pieces = _pieces(facts, judgements, is_corpus=id == corpus_id)
     if facts.get("members"):
         facts["split"] = None
     if "documents" in pieces:
         facts.setdefault("file", f"{id}/corpus")
-    facts["qrels"] = (short,) if short else ()
+    facts["qrels"] = (short_name,) if short_name else ()
     facts["topics"] = tuple(facts.get("topics", facts["qrels"]))
     facts["parts"] = tuple(facts.get("parts", ()))
     facts["counts"] = {piece: count for piece, count in counts.items() if count is not None}
@@ -146,14 +146,18 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
     if piece:
         return (piece,)
     has_queries = "split" in facts
-    has = {"documents": is_corpus, "queries": has_queries, "qrels": has_queries and judgements == "qrels"}
-    return tuple(piece for piece, present in has.items() if present)
+    presence = {
+        "documents": is_corpus,
+        "queries": has_queries,
+        "qrels": has_queries and judgements == "qrels",
+    }
+    return tuple(piece for piece, is_present in presence.items() if is_present)
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
     """The members of ``collection``, each with a member of the collection's substitute as its own."""
-    others = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
+    substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {
-        id: replace(datasets[id], at={scale: ids[i % len(ids)] for scale, ids in others.items()})
+        id: replace(datasets[id], at={scale: ids[i % len(ids)] for scale, ids in substitutes.items()})
         for i, id in enumerate(collection.members)
     }

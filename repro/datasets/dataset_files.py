@@ -53,20 +53,20 @@ class DatasetFile:
         rows = self._rows(tables)
         if self.held:
             rows = (table.combine_chunks() for table in _groups(rows, self.held))
-        yield from _groups(_between(rows, self.begin - first, self.end - first), self.batch)
+        yield from _groups(_slice_rows(rows, self.begin - first, self.end - first), self.batch)
 
     def _cut_from_one(self, tables: Callable[[int], Iterable[Any]]) -> Iterator[Any]:
-        left = self.end - self.begin
+        remainder = self.end - self.begin
         for table in _groups(self._rows(tables), self.batch, ahead=self.batch):
-            yield table.combine_chunks().slice(0, min(self.batch, left))
-            left -= self.batch
-            if left <= 0:
+            yield table.combine_chunks().slice(0, min(self.batch, remainder))
+            remainder -= self.batch
+            if remainder <= 0:
                 return
 
     def _rows(self, tables: Callable[[int], Iterable[Any]]) -> Iterator[Any]:
         first, last = _reach(self.begin, self.end, self.batch, self.held)
         for block, place in self.blocks.items():
-            yield from _between(tables(block), first - place, last - place)
+            yield from _slice_rows(tables(block), first - place, last - place)
 
 
 def _reach(begin: int, end: int, batch: int, held: int | None) -> tuple[int, int]:
@@ -76,7 +76,7 @@ def _reach(begin: int, end: int, batch: int, held: int | None) -> tuple[int, int
     return (begin // held * held, -(-end // held) * held) if held else (begin, end + batch)
 
 
-def _between(tables: Iterable[Any], begin: int, end: int) -> Iterator[Any]:
+def _slice_rows(tables: Iterable[Any], begin: int, end: int) -> Iterator[Any]:
     """The rows from ``begin`` to ``end`` of tables that follow each other."""
     place = 0
     for table in tables:
@@ -90,18 +90,18 @@ def _groups(tables: Iterable[Any], size: int, *, ahead: int = 0) -> Iterator[Any
     """Tables of ``size`` rows, the last of fewer; each with up to ``ahead`` of the rows that follow."""
     import pyarrow as pa
 
-    waiting, count = [], 0
+    buffer, count = [], 0
     for table in tables:
-        waiting.append(table)
+        buffer.append(table)
         count += len(table)
         while count >= size + ahead:
-            together = pa.concat_tables(waiting)
-            yield together.slice(0, size + ahead)
-            waiting, count = [together.slice(size)], count - size
+            merged_table = pa.concat_tables(buffer)
+            yield merged_table.slice(0, size + ahead)
+            buffer, count = [merged_table.slice(size)], count - size
     while count > 0:
-        together = pa.concat_tables(waiting)
-        yield together.slice(0, size + ahead)
-        waiting, count = [together.slice(size)], count - size
+        merged_table = pa.concat_tables(buffer)
+        yield merged_table.slice(0, size + ahead)
+        buffer, count = [merged_table.slice(size)], count - size
 
 
 def dataset_files(
@@ -116,11 +116,11 @@ def dataset_files(
     for number in range(files):
         end = begin + total // files + (number < total % files)
         low, high = _reach(begin, end, batch, held)
-        covered = {first: place for first, place, last in spans if place < high and last > low}
-        after = _reach(end, end, batch, held)[0] if end < total else total
-        finished = [first for first, _, last in spans if last <= after]
+        file_blocks = {first: place for first, place, last in spans if place < high and last > low}
+        next_row = _reach(end, end, batch, held)[0] if end < total else total
+        finished_blocks = [first for first, _, last in spans if last <= next_row]
         name = f"data-{number:05d}-of-{files:05d}.arrow"
-        yield DatasetFile(name, begin, end, batch, held, covered, finished)
+        yield DatasetFile(name, begin, end, batch, held, file_blocks, finished_blocks)
         begin = end
 
 

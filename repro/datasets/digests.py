@@ -55,13 +55,13 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
     cache is written anew when something was added, if it can be, and what is unreadable in it is ignored.
     Raises DataError for a file that cannot be read.
     """
-    known = _read_cache(cache)
-    before = dict(known)
+    entries = _read_cache(cache)
+    old_entries = dict(entries)
     parts = []
     for path in files:
-        parts += [path.name, _file_digest(container(path), known)]
-    if cache is not None and known != before:
-        _write_cache(cache, known)
+        parts += [path.name, _file_digest(container(path), entries)]
+    if cache is not None and entries != old_entries:
+        _write_cache(cache, entries)
     return _join_digests(parts)
 
 
@@ -81,9 +81,9 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
     """
     source = Source.from_json(params["source"])
     if source.kind == "library":
-        what = f"the {source.piece} of {source.dataset} were not on this machine when this was planned"
-        raise BlockedError(what, f"run `repro data fetch {source.dataset}`, then the same command again")
-    with unchanged(files(source), params["identity"], lambda: identity(_at_hand(source))):
+        problem = f"the {source.piece} of {source.dataset} were not on this machine when this was planned"
+        raise BlockedError(problem, f"run `repro data fetch {source.dataset}`, then the same command again")
+    with unchanged(files(source), params["identity"], lambda: identity(_current_source(source))):
         yield source
 
 
@@ -99,10 +99,10 @@ def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) 
     Raises:
         DataError: a file cannot be read, or is not the one that was planned with.
     """
-    held = list(dict.fromkeys(map(container, files)))
-    before = [_stamp(path) for path in held]
+    containers = list(dict.fromkeys(map(container, files)))
+    old_stamps = [_stamp(path) for path in containers]
     yield
-    if identity() != planned or [_stamp(path) for path in held] != before:
+    if identity() != planned or [_stamp(path) for path in containers] != old_stamps:
         names = ", ".join(map(str, files)) or "the embedded collection"
         raise DataError(f"{names}: changed since it was planned with; run the same command again")
 
@@ -112,8 +112,8 @@ def stamps(*paths: Path) -> list[list]:
 
     Raises DataError for a file that cannot be read.
     """
-    below = (sorted(path.rglob("*")) if path.is_dir() else [path] for path in paths)
-    return [[file.name, *_stamp(file)] for files in below for file in files if not file.is_dir()]
+    file_lists = (sorted(path.rglob("*")) if path.is_dir() else [path] for path in paths)
+    return [[file.name, *_stamp(file)] for files in file_lists for file in files if not file.is_dir()]
 
 
 def file_sha256(path: Path) -> str:
@@ -125,15 +125,15 @@ def file_sha256(path: Path) -> str:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _file_digest(path: Path, known: dict[str, list]) -> str:
-    """The file's digest, which is added to ``known`` once the file has settled."""
+def _file_digest(path: Path, entries: dict[str, list]) -> str:
+    """The file's digest, which is added to ``entries`` once the file has settled."""
     key, stamp = str(path.resolve()), _stamp(path)
-    entry = known.get(key)
+    entry = entries.get(key)
     if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
         return str(entry[-1])
     sha256 = file_sha256(path)
     if time.time_ns() - stamp[-1] > SETTLED and _stamp(path) == stamp:
-        known[key] = [*stamp, sha256]
+        entries[key] = [*stamp, sha256]
     return sha256
 
 
@@ -154,11 +154,11 @@ def files(source: Source) -> list[Path]:
     return [*source.files, *(path for part in source.parts for path in files(part))]
 
 
-def _at_hand(source: Source) -> Source:
+def _current_source(source: Source) -> Source:
     """The source as this version of the suite has it: it may generate another embedded collection."""
     from repro.datasets.tiny import VERSION
 
-    parts = tuple(map(_at_hand, source.parts))
+    parts = tuple(map(_current_source, source.parts))
     version = VERSION if source.kind == "embedded" else source.version
     return replace(source, parts=parts, version=version)
 
@@ -172,20 +172,20 @@ def _read_cache(cache: Path | None) -> dict[str, list]:
     if cache is None or not cache.is_file():
         return {}
     try:
-        known = json.loads(cache.read_text(encoding="utf-8"))
+        entries = json.loads(cache.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return known if isinstance(known, dict) else {}
+    return entries if isinstance(entries, dict) else {}
 
 
-def _write_cache(cache: Path, known: dict[str, list]) -> None:
+def _write_cache(cache: Path, entries: dict[str, list]) -> None:
     """Replace the cache in one step, so that another process never reads half of it; do without at need."""
     partial = cache.with_name(f"{cache.name}.{os.getpid()}.partial")
     try:
         cache.parent.mkdir(parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)  # a link may lead to a file of its planter's choice
         with partial.open("x", encoding="utf-8") as file:
-            json.dump(known, file, indent=0, sort_keys=True)
+            json.dump(entries, file, indent=0, sort_keys=True)
         partial.replace(cache)
     except OSError:
         with contextlib.suppress(OSError):

@@ -49,7 +49,7 @@ class SeenIds:
     def add(self, id: str, number: int) -> None:
         """Count in an id on a line. Raises DataError for one that is on a line before, at once or later."""
         if id in self._recent:
-            raise self._twice(id, number)
+            raise self._duplicate_error(id, number)
         self._recent[id] = number
         if len(self._recent) == RECENT:
             self.check()
@@ -60,23 +60,23 @@ class SeenIds:
 
         ids = list(self._recent)
         hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
-        repeated = np.zeros(len(ids), bool)
-        for known in self._sorted:
-            places = np.minimum(known.searchsorted(hashes), len(known) - 1)
-            repeated |= known[places] == hashes
-        for place in np.flatnonzero(repeated):
-            if ids[place] in self._before(number := self._recent[ids[place]]):
-                raise self._twice(ids[place], number)
+        is_repeated = np.zeros(len(ids), bool)
+        for earlier_hashes in self._sorted:
+            places = np.minimum(earlier_hashes.searchsorted(hashes), len(earlier_hashes) - 1)
+            is_repeated |= earlier_hashes[places] == hashes
+        for place in np.flatnonzero(is_repeated):
+            if ids[place] in self._earlier_ids(number := self._recent[ids[place]]):
+                raise self._duplicate_error(ids[place], number)
         self._sorted.append(np.sort(hashes))
         while len(self._sorted) > 1 and len(self._sorted[-2]) < 2 * len(self._sorted[-1]):
             self._sorted[-2:] = [np.sort(np.concatenate(self._sorted[-2:]))]
         self._recent.clear()
 
-    def _before(self, number: int) -> Iterator[str]:
+    def _earlier_ids(self, number: int) -> Iterator[str]:
         rows = itertools.takewhile(lambda entry: entry[0] < number, json_rows(self._path))
         return (row.get("_id") for _, row in rows)
 
-    def _twice(self, id: str, number: int) -> DataError:
+    def _duplicate_error(self, id: str, number: int) -> DataError:
         return malformed(self._path, number, f"the _id {id!r} was on a line before")
 
 
@@ -89,8 +89,8 @@ def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, An
         try:
             row = _DECODER.decode(line)
         except (ValueError, RecursionError) as error:
-            where = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-            raise malformed(path, number, f"is not JSON: {getattr(error, 'msg', error)}{where}") from error
+            position = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            raise malformed(path, number, f"is not JSON: {getattr(error, 'msg', error)}{position}") from error
         if not isinstance(row, dict):
             raise malformed(path, number, f"is not a JSON object but {type(row).__name__}")
         yield number, row

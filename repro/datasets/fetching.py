@@ -34,9 +34,9 @@ def offer(id: str, *, library: str = "") -> Offer:
     for one that nobody gives out freely, with what to do instead.
     """
     entry = dataset(id)
-    wanted = [dataset(part) for part in entry.members or entry.parts] or [dataset(fetched_with(entry))]
-    _check(entry, wanted, library)
-    size = max((one.size for one in wanted if one.size), default=None)  # forums come in one archive
+    parts = [dataset(part) for part in entry.members or entry.parts] or [dataset(fetched_with(entry))]
+    _check(entry, parts, library)
+    size = max((part.size for part in parts if part.size), default=None)  # forums come in one archive
     description = f"{entry.title}: {describe_size(size)} to download; {entry.licence}"
 
     def load(data_root: Path, progress: Progress) -> list[Path]:
@@ -44,17 +44,17 @@ def offer(id: str, *, library: str = "") -> Offer:
             return [hub_texts.fetch(entry, data_root, progress)]
         libraries.quiet_ir_datasets()
         with resumable_downloads(progress):
-            return [path for one in wanted for path in _load(one, data_root, progress, library)]
+            return [path for part in parts for path in _load(part, data_root, progress, library)]
 
     return Offer(description, load, size, entry.licence)
 
 
-def _check(entry: Dataset, wanted: list[Dataset], library: str) -> None:
+def _check(entry: Dataset, parts: list[Dataset], library: str) -> None:
     if entry.source == "embedded":
         raise UsageError(f"{entry.id} is embedded and needs no fetching")
-    for one in wanted:
-        if one.source not in LIBRARIES:
-            raise BlockedError(f"{one.id} cannot be fetched ({one.licence})", one.how)
+    for part in parts:
+        if part.source not in LIBRARIES:
+            raise BlockedError(f"{part.id} cannot be fetched ({part.licence})", part.how)
     if library not in ("", "beir") or (library and not entry.id.startswith("beir/")):
         raise UsageError(f"{entry.id} cannot be fetched with {library!r}; beir fetches what is called beir/…")
 
@@ -64,53 +64,53 @@ def _load(entry: Dataset, root: Path, progress: Progress, library: str) -> list[
         find = libraries.triples_file if "triples" in entry.pieces else libraries.linked_file
         return [copy(find(entry.id), root / f"{entry.file}.gz")]
     if library == "beir":
-        return _through_beir(entry, root)
-    written = []
+        return _load_through_beir(entry, root)
+    paths = []
     if "documents" in entry.pieces:
-        written.append(
-            write_documents(reading.documents(_library(entry, "documents")), entry, root, progress)
+        paths.append(
+            write_documents(reading.documents(_library_source(entry, "documents")), entry, root, progress)
         )
     if entry.topics:
-        written += _separate_topics(entry, root)
+        paths += _write_topics(entry, root)
     elif splits := _splits(entry):
         # ir_datasets keeps the queries of all splits under the id of the corpus, as a BEIR folder does.
-        written.append(write_queries(libraries.queries(entry.id), entry, root))
+        paths.append(write_queries(libraries.queries(entry.id), entry, root))
         for split in splits:
-            written.append(write_qrels(reading.judgement_rows(_library(split, "qrels")), split, root))
-    return written
+            paths.append(write_qrels(reading.judgement_rows(_library_source(split, "qrels")), split, root))
+    return paths
 
 
-def _through_beir(entry: Dataset, root: Path) -> list[Path]:
+def _load_through_beir(entry: Dataset, root: Path) -> list[Path]:
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root) as parent:
         folder = libraries.beir_folder(entry.id, Path(parent))
         texts: dict[str, Query] = {}
-        written = []
+        paths = []
         for split in _splits(entry):
             documents, queries, judgements = libraries.beir_records(folder, split.split or "test")
-            list(reading.counted(documents, _library(entry, "documents")))
-            list(reading.counted(queries, _library(split, "queries")))
+            list(reading.counted(documents, _library_source(entry, "documents")))
+            list(reading.counted(queries, _library_source(split, "queries")))
             texts.update((query.id, query) for query in queries)
-            written.append(
-                write_qrels(list(reading.counted(judgements, _library(split, "qrels"))), split, root)
+            paths.append(
+                write_qrels(list(reading.counted(judgements, _library_source(split, "qrels"))), split, root)
             )
-        written.append(write_queries(texts.values(), entry, root))
-        return [*written, write_documents(documents, entry, root, Progress())]
+        paths.append(write_queries(texts.values(), entry, root))
+        return [*paths, write_documents(documents, entry, root, Progress())]
 
 
 def _splits(entry: Dataset) -> list[Dataset]:
     """The topics that lie in the BEIR folder of a corpus: its own, and those of its splits."""
-    of_corpus = (other for other in catalog().values() if other.corpus_id == entry.id)
-    return [split for split in of_corpus if "qrels" in split.pieces and not split.topics]
+    corpus_entries = (candidate for candidate in catalog().values() if candidate.corpus_id == entry.id)
+    return [split for split in corpus_entries if "qrels" in split.pieces and not split.topics]
 
 
-def _library(entry: Dataset, piece: str) -> Source:
+def _library_source(entry: Dataset, piece: str) -> Source:
     return Source(entry.id, piece, "library", entry.source, version=entry.version)
 
 
-def _separate_topics(entry: Dataset, root: Path) -> list[Path]:
-    """Topics and qrels as two files of their own; the ids of questions with answers are their numbers."""
-    queries = reading.queries(_library(entry, "queries"))
+def _write_topics(entry: Dataset, root: Path) -> list[Path]:
+    """Write topics and qrels as two files; the ids of questions with answers are their numbers."""
+    queries = reading.queries(_library_source(entry, "queries"))
     if entry.answers:
         for position, query in enumerate(queries):
             if query.id != str(position):
@@ -118,9 +118,9 @@ def _separate_topics(entry: Dataset, root: Path) -> list[Path]:
         topics = (f"{' '.join(query.text.split())}\t{list(query.answers)!r}\n" for query in queries)
     else:
         topics = (f"{query.id}\t{' '.join(query.text.split())}\n" for query in queries)
-    written = [write(root / "topics" / f"topics.{entry.topics[0]}.txt", topics)]
+    paths = [write(root / "topics" / f"topics.{entry.topics[0]}.txt", topics)]
     for name in entry.qrels:
-        rows = reading.judgement_rows(_library(entry, "qrels"))
+        rows = reading.judgement_rows(_library_source(entry, "qrels"))
         lines = (f"{row.query} 0 {row.document} {row.grade}\n" for row in rows)
-        written.append(write(root / "qrels" / f"qrels.{name}.txt", lines))
-    return written
+        paths.append(write(root / "qrels" / f"qrels.{name}.txt", lines))
+    return paths

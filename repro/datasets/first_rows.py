@@ -39,31 +39,31 @@ class FirstRows:
 
     def judgements(self, judgements: Iterable[Judgement]) -> list[Judgement]:
         """The judgements of these queries; of those that name a pair by now the one of the highest grade."""
-        highest: dict[tuple[str, str], int] = {}
+        highest_grades: dict[tuple[str, str], int] = {}
         for query, document, grade in judgements:
             if self._queries is None or query in self._queries:
-                pair = query, _named(document, self._documents)
-                highest[pair] = max(grade, highest.get(pair, grade))
-        return [Judgement(*pair, grade) for pair, grade in highest.items()]
+                pair = query, _replace_name(document, self._documents)
+                highest_grades[pair] = max(grade, highest_grades.get(pair, grade))
+        return [Judgement(*pair, grade) for pair, grade in highest_grades.items()]
 
     def triples(self, triples: Iterable[Triple]) -> Iterator[Triple]:
         """The triples, by these names."""
         for query, positive, negative in triples:
-            documents = _named(positive, self._documents), _named(negative, self._documents)
-            yield _named(query, self._queries), *documents
+            documents = _replace_name(positive, self._documents), _replace_name(negative, self._documents)
+            yield _replace_name(query, self._queries), *documents
 
     def listed(self, rows: Iterable[ListedQuery]) -> Iterator[ListedQuery]:
         """The rows by these names; of those that name one query by now the first."""
         seen: set[str] = set()
         for row in rows:
-            query = _named(row.query, self._queries)
+            query = _replace_name(row.query, self._queries)
             if query not in seen:
                 seen.add(query)
                 systems = {name: self._items(items) for name, items in row.systems.items()}
                 yield ListedQuery(query, self._items(row.positives), systems)
 
     def _items(self, items: list[Item]) -> list[Item]:
-        return [(_named(document, self._documents), score) for document, score in items]
+        return [(_replace_name(document, self._documents), score) for document, score in items]
 
 
 class _Names:
@@ -73,12 +73,12 @@ class _Names:
     def __contains__(self, name: str) -> bool:
         return name in self._known
 
-    def instead_of(self, name: str) -> str:
+    def substitute(self, name: str) -> str:
         return self._ids[zlib.crc32(name.encode()) % len(self._ids)]
 
 
-def _named(name: str, names: _Names | None) -> str:
-    return name if names is None or name in names else names.instead_of(name)
+def _replace_name(name: str, names: _Names | None) -> str:
+    return name if names is None or name in names else names.substitute(name)
 
 
 def _query_ids(queries: Path) -> list[str]:

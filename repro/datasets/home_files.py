@@ -60,20 +60,20 @@ def psgs(path: Path) -> Iterator[Document]:
 
 def questions(path: Path) -> Iterator[Query]:
     """Natural Questions with their answers, of DPR's training data; ids count from 0."""
-    with _of_dpr(path) as (queries, _):
+    with _dpr_readers(path) as (queries, _):
         for row in queries.queries_iter():
             yield Query(row.query_id, row.text.strip(), tuple(row.answers))
 
 
 def contexts(path: Path) -> Iterator[Judgement]:
     """The passages of DPR's training data as judgements, by the grades that ir_datasets gives them."""
-    with _of_dpr(path) as (_, qrels):
+    with _dpr_readers(path) as (_, qrels):
         for row in qrels.qrels_iter():
             yield Judgement(row.query_id, row.doc_id, int(row.relevance))
 
 
 @contextlib.contextmanager
-def _of_dpr(path: Path) -> Iterator[tuple]:
+def _dpr_readers(path: Path) -> Iterator[tuple]:
     """ir_datasets' readers of questions and passages, which write both as tables; those go afterwards."""
     quiet_ir_datasets()
     from ir_datasets.datasets.dpr_w100 import QREL_DEFS, DprW100Manager, DprW100Queries

@@ -23,13 +23,13 @@ def layout() -> Mapping[str, Any]:
 
 def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
     """The piece as it lies in the home; None where some of it does not. Nothing is read but file names."""
-    stated = layout()["pieces"].get(entry.id) or (_of_beir(entry) if entry.id.startswith("beir/") else {})
-    if piece not in stated:
+    places = layout()["pieces"].get(entry.id) or (_beir_places(entry) if entry.id.startswith("beir/") else {})
+    if piece not in places:
         return None
-    files = tuple(home / file for file in stated[piece]["files"])
+    files = tuple(home / file for file in places[piece]["files"])
     if not all(container(file).is_file() for file in files):
         return None
-    return Source(entry.id, piece, "home", stated[piece]["form"], files, version=entry.version)
+    return Source(entry.id, piece, "home", places[piece]["form"], files, version=entry.version)
 
 
 def check_home(source: Source) -> None:
@@ -38,26 +38,26 @@ def check_home(source: Source) -> None:
     Raises DataError for a file that is not the one which ir_datasets downloads, or cannot be read.
     """
     for file in dict.fromkeys(map(container, source.files)):
-        stated = next(
+        expected_md5 = next(
             (md5 for place, md5 in layout()["md5"].items() if file.as_posix().endswith(place)), None
         )
-        if stated is not None and _md5(file) != stated:
-            what = f"{file}: is not the file that ir_datasets downloads (its md5 is not {stated})"
-            raise DataError(f"{what}; remove it, and `repro data fetch {source.dataset}`")
+        if expected_md5 is not None and _md5(file) != expected_md5:
+            problem = f"{file}: is not the file that ir_datasets downloads (its md5 is not {expected_md5})"
+            raise DataError(f"{problem}; remove it, and `repro data fetch {source.dataset}`")
 
 
-def _of_beir(entry: Dataset) -> dict[str, dict[str, Any]]:
+def _beir_places(entry: Dataset) -> dict[str, dict[str, Any]]:
     """The places of the pieces in BEIR's archives; the twelve forums share one."""
     name = entry.corpus_id.removeprefix("beir/")
-    top, _, rest = name.partition("/")
-    forum = f"{top}/{rest}" if top == "cqadupstack" else top
-    inside = f"beir/{top if top == 'cqadupstack' else name}/source.zip/{forum}"
-    documents, queries, qrels = (f"{inside}/{file}" for file in ("corpus.jsonl", "queries.jsonl", "qrels"))
-    judged = f"{qrels}/{entry.split}.tsv"
+    top, _, forum_name = name.partition("/")
+    forum = f"{top}/{forum_name}" if top == "cqadupstack" else top
+    prefix = f"beir/{top if top == 'cqadupstack' else name}/source.zip/{forum}"
+    documents, queries, qrels = (f"{prefix}/{file}" for file in ("corpus.jsonl", "queries.jsonl", "qrels"))
+    split_qrels = f"{qrels}/{entry.split}.tsv"
     return {
         "documents": {"form": "jsonl", "files": [documents]},
-        "queries": {"form": "beir", "files": [queries, judged]},
-        "qrels": {"form": "beir", "files": [judged]},
+        "queries": {"form": "beir", "files": [queries, split_qrels]},
+        "qrels": {"form": "beir", "files": [split_qrels]},
     }
 
 

@@ -41,21 +41,22 @@ def offer(name: str, *, revision: str = "main") -> Offer:
             raise BlockedError(f"the model {name} could not be fetched ({reason})", remedy) from error
         return [folder]
 
-    what = "weights and tokenizer from the model hub; the licence is on its page"
-    return Offer(f"{name} at {revision}: {what}", load)
+    content = "weights and tokenizer from the model hub; the licence is on its page"
+    return Offer(f"{name} at {revision}: {content}", load)
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Those of a model's files that are needed: settings, vocabulary and weights.
+    """The files of a model that are needed: settings, vocabulary and weights.
 
     Pickled weights are needed only in a folder (the model's own or a module's) that has no others.
     """
     names = sorted(files)
-    safe = {_folder(name) for name in names if name.endswith(".safetensors")}
+    safe_folders = {_folder(name) for name in names if name.endswith(".safetensors")}
     return [
         name
         for name in names
-        if name.endswith(SUFFIXES) or (name.rpartition("/")[2] == PICKLE and _folder(name) not in safe)
+        if name.endswith(SUFFIXES)
+        or (name.rpartition("/")[2] == PICKLE and _folder(name) not in safe_folders)
     ]
 
 
@@ -108,26 +109,28 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
         BlockedError: the commit is not in the cache.
         DataError: a file is not the one that was planned with.
     """
-    name, planned = params["name"], params["identity"]
+    name, identity = params["name"], params["identity"]
     if params["source"]["kind"] == "folder":
         folder = Path(params["source"]["path"])
         files = checkpoint_files(folder)
-        with unchanged(files, planned, lambda: digest(checkpoint_files(folder))):
+        with unchanged(files, identity, lambda: digest(checkpoint_files(folder))):
             yield folder
         return
-    snapshot = cached_folder(name, planned)
+    snapshot = cached_folder(name, identity)
     if snapshot is None:
-        gone = f"the checkpoint {name} of commit {planned}, which was planned with, is not in the hub's cache"
+        problem = (
+            f"the checkpoint {name} of commit {identity}, which was planned with, is not in the hub's cache"
+        )
         remedy = f"run the same command again, or `repro data fetch model:{name}` before it"
-        raise BlockedError(gone, remedy)
+        raise BlockedError(problem, remedy)
     files = checkpoint_files(snapshot)
-    with unchanged(files, planned, lambda: planned):
+    with unchanged(files, identity, lambda: identity):
         yield snapshot
-    for file in filter(_edited, files):
+    for file in filter(_is_edited, files):
         raise DataError(f"{file}: is not what the hub gave; remove {file.resolve()} and fetch it again")
 
 
-def _edited(file: Path) -> bool:
+def _is_edited(file: Path) -> bool:
     """Whether a file's content is not what its name in the hub's cache says: a sha256, or git's sha1."""
     blob = file.resolve()
     if len(blob.name) == len(sha256().hexdigest()):

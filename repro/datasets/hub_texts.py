@@ -11,7 +11,7 @@ from repro.errors import BlockedError
 from repro.progress import Progress
 
 
-class _Begun:
+class _PartialText:
     """The lines that were written, and a note beside them of how many files of which commit they are.
 
     Args:
@@ -24,8 +24,8 @@ class _Begun:
         self._lines = place.with_name(f"{place.name}.partial")
         self._note = place.with_name(f"{place.name}.partial.json")
         place.parent.mkdir(parents=True, exist_ok=True)
-        noted = self._noted()
-        self.files, self._bytes = noted["files"], noted["bytes"]
+        note = self._read_note()
+        self.files, self._bytes = note["files"], note["bytes"]
 
     def add(self, lines: Iterable[str]) -> None:
         """Write the lines of one more file behind the others."""
@@ -36,9 +36,9 @@ class _Begun:
                 out.write(line.encode())
             self._bytes = out.tell()
         self.files += 1
-        fresh = self._note.with_suffix(".fresh")
-        fresh.write_text(json.dumps({"commit": self._commit, "files": self.files, "bytes": self._bytes}))
-        fresh.replace(self._note)
+        scratch = self._note.with_suffix(".fresh")
+        scratch.write_text(json.dumps({"commit": self._commit, "files": self.files, "bytes": self._bytes}))
+        scratch.replace(self._note)
 
     def finish(self) -> Path:
         """Move the text into its place."""
@@ -46,13 +46,13 @@ class _Begun:
         self._note.unlink()
         return self._place
 
-    def _noted(self) -> dict[str, int]:
+    def _read_note(self) -> dict[str, int]:
         try:
-            noted = json.loads(self._note.read_text())
-            fits = noted["commit"] == self._commit and self._lines.stat().st_size >= noted["bytes"]
+            note = json.loads(self._note.read_text())
+            fits = note["commit"] == self._commit and self._lines.stat().st_size >= note["bytes"]
         except (OSError, ValueError, KeyError, TypeError):
             fits = False
-        return noted if fits else {"files": 0, "bytes": 0}
+        return note if fits else {"files": 0, "bytes": 0}
 
 
 def fetch(entry: Dataset, data_root: Path, progress: Progress) -> Path:
@@ -66,32 +66,34 @@ def fetch(entry: Dataset, data_root: Path, progress: Progress) -> Path:
     place = data_root / f"{entry.file}.jsonl"
     try:
         commit, names = _files(entry)
-        begun = _Begun(place, commit)
+        partial_text = _PartialText(place, commit)
         with progress.task(f"fetching {entry.id}, files", len(names)) as advance:
-            advance(begun.files)
-            for name in names[begun.files :]:
-                where = {"revision": commit, "local_dir": place.parent / f"{place.name}.files"}
-                file = Path(hf_hub_download(entry.hub, name, repo_type="dataset", **where))
-                begun.add(map(json_document, _documents(file)))
+            advance(partial_text.files)
+            for name in names[partial_text.files :]:
+                options = {"revision": commit, "local_dir": place.parent / f"{place.name}.files"}
+                file = Path(hf_hub_download(entry.hub, name, repo_type="dataset", **options))
+                partial_text.add(map(json_document, _documents(file)))
                 file.unlink()
                 advance()
     except Exception as error:  # the hub's errors share no class with its network library's
         reason = getattr(error, "strerror", None) or type(error).__name__
         remedy = "check the network and the free disk space and run it again: it goes on where it stopped"
         raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error
-    return begun.finish()
+    return partial_text.finish()
 
 
 def _files(entry: Dataset) -> tuple[str, list[str]]:
     """The commit at which the repository is, and its Parquet files of this version, in order."""
     from huggingface_hub import HfApi
 
-    found = HfApi().dataset_info(entry.hub)
-    names = [file.rfilename for file in found.siblings or ()]
-    wanted = [name for name in names if name.startswith(f"{entry.version}/") and name.endswith(".parquet")]
-    if not wanted:
+    info = HfApi().dataset_info(entry.hub)
+    names = [file.rfilename for file in info.siblings or ()]
+    version_names = [
+        name for name in names if name.startswith(f"{entry.version}/") and name.endswith(".parquet")
+    ]
+    if not version_names:
         raise FileNotFoundError(2, f"{entry.hub} has no files of {entry.version}")
-    return found.sha, sorted(wanted)
+    return info.sha, sorted(version_names)
 
 
 def _documents(file: Path) -> Iterator[Document]:

@@ -25,10 +25,12 @@ def judgements(path: Path, format: str) -> Iterator[Judgement]:
         if format == "beir" and number == 1 and tuple(field.strip() for field in fields) == HEADER:
             continue
         judgement = _judgement(fields, path, number, columns=3 if format == "beir" else 4)
-        before = grades.setdefault((judgement.query, judgement.document), judgement.grade)
-        if before != judgement.grade:
+        earlier_grade = grades.setdefault((judgement.query, judgement.document), judgement.grade)
+        if earlier_grade != judgement.grade:
             pair = f"{judgement.document!r} for query {judgement.query!r}"
-            raise malformed(path, number, f"judges {pair} as {judgement.grade}, a line before as {before}")
+            raise malformed(
+                path, number, f"judges {pair} as {judgement.grade}, a line before as {earlier_grade}"
+            )
         yield judgement
     if not grades:
         raise DataError(f"{path}: has a header but no judgements")
@@ -36,8 +38,8 @@ def judgements(path: Path, format: str) -> Iterator[Judgement]:
 
 def _judgement(fields: list[str], path: Path, number: int, *, columns: int) -> Judgement:
     if len(fields) != columns:
-        parted = "tabs" if columns == 3 else "white space"
-        raise malformed(path, number, f"has {len(fields)} columns instead of {columns} parted by {parted}")
+        separator = "tabs" if columns == 3 else "white space"
+        raise malformed(path, number, f"has {len(fields)} columns instead of {columns} parted by {separator}")
     query = checked_id(fields[0].strip(), "query id", path, number)
     document = checked_id(fields[-2].strip(), "document id", path, number)
     grade = fields[-1].strip()

@@ -63,8 +63,8 @@ def linked_file(id: str) -> Path:
         quiet_ir_datasets()
         from ir_datasets.util import Download, RequestsDownload, home_path
 
-        kept = home_path() / entry.corpus_id / Path(entry.address).name
-        return Path(Download([RequestsDownload(entry.address)], kept, entry.md5).path())
+        place = home_path() / entry.corpus_id / Path(entry.address).name
+        return Path(Download([RequestsDownload(entry.address)], place, entry.md5).path())
 
 
 def beir_folder(id: str, parent: Path) -> Path:
@@ -97,12 +97,12 @@ def downloading(entry: Dataset) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        missing = error.name or getattr(error.__cause__, "name", None) or "a library"
-        cause = f"{entry.id} is read with {missing}, which is not installed"
-        raise BlockedError(cause, f"run `python -m pip install {missing}`") from error
+        library = error.name or getattr(error.__cause__, "name", None) or "a library"
+        cause = f"{entry.id} is read with {library}, which is not installed"
+        raise BlockedError(cause, f"run `python -m pip install {library}`") from error
     except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; ir_datasets adds RuntimeErrors
-        if another := _another_file(error):
-            cause = f"what was downloaded for {entry.id} is not the file that was meant ({another})"
+        if mismatch := _hash_mismatch(error):
+            cause = f"what was downloaded for {entry.id} is not the file that was meant ({mismatch})"
             remedy = f"fetch it again, and if it stays so, lay {entry.id} into REPRO_DATA"
             raise BlockedError(cause, remedy) from error
         reason = getattr(error, "strerror", None) or type(error).__name__
@@ -110,14 +110,16 @@ def downloading(entry: Dataset) -> Iterator[None]:
         raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error
 
 
-def _another_file(error: Exception) -> str:
+def _hash_mismatch(error: Exception) -> str:
     """ir_datasets' sentence on a digest that differs, from any of its sources; empty for other errors."""
     from ir_datasets.util import HashVerificationError
 
     mirrors = error.args[1] if len(error.args) > 1 and isinstance(error.args[1], list) else []
     errors = [error, *(cause for _, cause in mirrors)]
-    wrong = next((str(one) for one in errors if isinstance(one, HashVerificationError)), "")
-    return f"{wrong[:1].lower()}{wrong[1:]}"
+    message = next(
+        (str(candidate) for candidate in errors if isinstance(candidate, HashVerificationError)), ""
+    )
+    return f"{message[:1].lower()}{message[1:]}"
 
 
 def _ir_dataset(id: str):

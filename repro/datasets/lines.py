@@ -84,11 +84,11 @@ def checked_id(value: object, what: str, path: Path, number: int) -> str:
     return value
 
 
-def _decode(raw: bytes, path: Path, number: int) -> str:
+def _decode(line: bytes, path: Path, number: int) -> str:
     try:
-        return raw.decode("utf-8")
+        return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        reason = f"byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8"
+        reason = f"byte {error.start + 1} of the line (0x{line[error.start]:02x}) is not UTF-8"
         raise malformed(path, number, reason) from error
 
 

@@ -119,19 +119,19 @@ def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
 
 
 def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.ndarray:
-    """As ``document_rows``, for ids that are few beside the corpus: it takes 4 bytes a row of that."""
+    """The rows that ``document_rows`` gives, for few ids beside the corpus: 4 bytes are taken a row of it."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     ids = read_rows(corpus).data.column("id")
-    found = pc.fill_null(pc.index_in(ids, value_set=pa.array(documents, pa.string())), -1).to_numpy()
-    places = np.flatnonzero(found >= 0)
+    positions = pc.fill_null(pc.index_in(ids, value_set=pa.array(documents, pa.string())), -1).to_numpy()
+    places = np.flatnonzero(positions >= 0)
     rows = np.full(len(documents), -1)
-    rows[found[places][::-1]] = places[::-1]  # of equal ids the first counts
+    rows[positions[places][::-1]] = places[::-1]  # of equal ids the first counts
     missing = np.flatnonzero(rows < 0)
     if len(missing):
-        where = f"document {documents[missing[0]]!r} is not in the corpus ({len(missing)} are not)"
-        raise DataError(f"{source}: {where}")
+        problem = f"document {documents[missing[0]]!r} is not in the corpus ({len(missing)} are not)"
+        raise DataError(f"{source}: {problem}")
     return rows
 
 

@@ -30,18 +30,18 @@ class ListedQuery(NamedTuple):
         retriever adds to those before it. Both as BEIR's train_msmarco_v3.py has them, but a positive is
         never a negative, margin or not. ``systems`` names the retrievers to take from. None is no limit.
         """
-        taken = {passage for passage, _ in self.positives}
-        highest = self._highest(margin)
+        seen = {passage for passage, _ in self.positives}
+        limit = self._score_limit(margin)
         passages: list[str] = []
         for system, items in self.systems.items():
             if systems is None or system in systems:
-                likely = (p for p, score in items if p not in taken and (highest is None or score <= highest))
-                new = list(islice(dict.fromkeys(likely), per_system))
-                taken.update(new)
-                passages += new
+                candidates = (p for p, score in items if p not in seen and (limit is None or score <= limit))
+                new_passages = list(islice(dict.fromkeys(candidates), per_system))
+                seen.update(new_passages)
+                passages += new_passages
         return passages
 
-    def _highest(self, margin: float | None) -> float | None:
+    def _score_limit(self, margin: float | None) -> float | None:
         """The score above which a passage may well be relevant; None without a margin."""
         return None if margin is None else min(score for _, score in self.positives) - margin
 
@@ -70,9 +70,9 @@ def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
         yield ListedQuery(query, positives, systems)
 
 
-def _items(value: Any, what: str, scored: bool, path: Path, number: int) -> list[Item]:
+def _items(value: Any, field: str, scored: bool, path: Path, number: int) -> list[Item]:
     if not isinstance(value, list):
-        raise malformed(path, number, f"{what} is {_kind(value)}, not a list")
+        raise malformed(path, number, f"{field} is {_kind(value)}, not a list")
     return [_item(item, scored, path, number) for item in value]
 
 
@@ -81,21 +81,21 @@ def _item(value: Any, scored: bool, path: Path, number: int) -> Item:
     passage, score = _id(item.get("pid"), "pid", path, number), item.get("ce-score")
     if score is None:
         if scored:
-            which = "the file of sbert.net has scores, its namesake on the Hugging Face hub has none"
-            raise malformed(path, number, f"no margin without a ce-score of passage {passage!r}: {which}")
+            reason = "the file of sbert.net has scores, its namesake on the Hugging Face hub has none"
+            raise malformed(path, number, f"no margin without a ce-score of passage {passage!r}: {reason}")
         return passage, None
     if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) <= LARGEST:
         raise malformed(path, number, f"the ce-score of {passage!r} is {score!r}, not a finite number")
     return passage, score
 
 
-def _id(value: Any, what: str, path: Path, number: int) -> str:
+def _id(value: Any, field: str, path: Path, number: int) -> str:
     """Check an id. Nearly all of a hundred million are digits, which need no search for white space."""
     if type(value) is int:
         return str(value)
     if type(value) is str and value.isdecimal():
         return value
-    return checked_id(value, what, path, number)
+    return checked_id(value, field, path, number)
 
 
 def _kind(value: Any) -> str:

@@ -38,27 +38,32 @@ def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
 
     A split without a size of its own comes in its corpus' archive; what nobody gives out is no download.
     """
-    singles = [
-        entry for id in collections for entry in _single(id) if entry.source not in ("none", "embedded")
+    entries = [
+        entry
+        for id in collections
+        for entry in _download_entries(id)
+        if entry.source not in ("none", "embedded")
     ]
-    sizes = {entry.id: entry.size or _of_corpus(entry) for entry in singles}
+    sizes = {entry.id: entry.size or _corpus_size(entry) for entry in entries}
     return {size or id: size for id, size in sizes.items()}
 
 
-def _of_corpus(entry: Dataset) -> int | None:
+def _corpus_size(entry: Dataset) -> int | None:
     return dataset(entry.corpus_id).size if entry.source == "ir_datasets" else None
 
 
 def _size(collections: list[str]) -> str:
     sizes = archives(collections)
-    known = [size for size in sizes.values() if size]
-    unknown = len(sizes) - len(known)
-    if not known:
+    known_sizes = [size for size in sizes.values() if size]
+    unknown_count = len(sizes) - len(known_sizes)
+    if not known_sizes:
         return "size unknown"
-    return describe_size(sum(known)) + (f", and {unknown} of unknown size" if unknown else "")
+    return describe_size(sum(known_sizes)) + (
+        f", and {unknown_count} of unknown size" if unknown_count else ""
+    )
 
 
-def _single(id: str) -> list[Dataset]:
+def _download_entries(id: str) -> list[Dataset]:
     """The collections that are fetched for one: its members or parts, or itself."""
     entry = dataset(id)
-    return [dataset(one) for one in entry.members or entry.parts or (id,)]
+    return [dataset(part) for part in entry.members or entry.parts or (id,)]

@@ -34,21 +34,24 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
     if source.kind == "parts":
         for number, part in enumerate(source.parts, 1):
             prefix = f"{number}:"
-            of_part = [id.removeprefix(prefix) for id in known if id.startswith(prefix)]
-            of_part = documents(part, first=first, known=of_part)
-            yield from (document._replace(id=f"{number}:{document.id}") for document in of_part)
+            part_ids = [id.removeprefix(prefix) for id in known if id.startswith(prefix)]
+            records = documents(part, first=first, known=part_ids)
+            yield from (document._replace(id=f"{number}:{document.id}") for document in records)
         return
-    passes_over = source.kind == "folder" and source.format not in home_files.DOCUMENTS
+    skips_known = source.kind == "folder" and source.format not in home_files.DOCUMENTS
     read = partial(document_files.documents, known=known)
     records = _records(source, "documents", home_files.DOCUMENTS.get(source.format, read))
-    records = records if passes_over else islice(records, len(known), None)
+    records = records if skips_known else islice(records, len(known), None)
     yield from counted(records, source, first=first, count=len(known))
 
 
 def queries(source: Source, *, first: int | None = None) -> list[Query]:
     """Queries of one split in the order of the source. Raises DataError as ``documents`` does."""
-    every, fold = _records(source, "queries", partial(_queries_of_file, source)), dataset(source.dataset).fold
-    return list(counted((query for query in every if in_fold(query.id, fold)), source, first=first))
+    records, fold = (
+        _records(source, "queries", partial(_queries_of_file, source)),
+        dataset(source.dataset).fold,
+    )
+    return list(counted((query for query in records if in_fold(query.id, fold)), source, first=first))
 
 
 def judgements(source: Source) -> list[Judgement]:
@@ -63,9 +66,9 @@ def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]
     """Judgements row by row, repeated ones included: so the collections' makers count them, and so do we."""
     if source.kind == "absent":
         return counted((), source)
-    by_format = partial(judgement_files.judgements, format=source.format)
+    read_judgements = partial(judgement_files.judgements, format=source.format)
     records = _records(
-        source, "judgements", home_files.contexts if source.format == "biencoder" else by_format
+        source, "judgements", home_files.contexts if source.format == "biencoder" else read_judgements
     )
     fold = dataset(source.dataset).fold
     records = (judgement for judgement in records if in_fold(judgement.query, fold))
@@ -115,11 +118,11 @@ def counted(records: Iterable[T], source: Source, *, first: int | None = None, c
 
 def check_count(count: int, source: Source) -> None:
     """Raise DataError unless the catalogue states that many records, or does not say."""
-    expected = dataset(source.dataset).counts.get(source.piece)
-    if expected is not None and count != expected:
-        where = f"{source.files[0]}: " if source.files else ""
-        counts = f"{count:,} {source.piece} where {source.dataset} has {expected:,}"
-        raise DataError(f"{where}{counts}: not the collection the papers used")
+    expected_count = dataset(source.dataset).counts.get(source.piece)
+    if expected_count is not None and count != expected_count:
+        place = f"{source.files[0]}: " if source.files else ""
+        counts = f"{count:,} {source.piece} where {source.dataset} has {expected_count:,}"
+        raise DataError(f"{place}{counts}: not the collection the papers used")
 
 
 def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> Iterable[T]:
@@ -143,17 +146,17 @@ def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> 
 def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
     """Queries of a file; of a split's only those that its judgements, in a second file, are about."""
     if source.format == "biencoder":
-        return map(_in_a_line, home_files.questions(file))
-    queries, judged = topic_files.queries(file, source.format), source.files[1:]
+        return map(_with_single_blanks, home_files.questions(file))
+    queries, qrels_files = topic_files.queries(file, source.format), source.files[1:]
     if (source.kind, source.format) == ("home", "trec"):
-        queries = map(_in_a_line, queries)
-    if not judged:
+        queries = map(_with_single_blanks, queries)
+    if not qrels_files:
         return queries
     format = "beir" if source.format == "beir" else "trec"
-    wanted = {judgement.query for judgement in judgement_files.judgements(judged[0], format)}
-    return topic_files.split_of(queries, wanted, file, judged[0])
+    judged_ids = {judgement.query for judgement in judgement_files.judgements(qrels_files[0], format)}
+    return topic_files.split_of(queries, judged_ids, file, qrels_files[0])
 
 
-def _in_a_line(query: Query) -> Query:
+def _with_single_blanks(query: Query) -> Query:
     """The query with single blanks, as fetching writes one into a file of topics."""
     return query._replace(text=" ".join(query.text.split()))

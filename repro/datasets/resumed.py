@@ -30,12 +30,12 @@ def resumable_downloads(progress: Progress) -> Iterator[None]:
     folder = home_path() / "downloads"
     folder.mkdir(parents=True, exist_ok=True)
     with _folder_lock(folder, progress):
-        own = RequestsDownload.stream
+        original_stream = RequestsDownload.stream
         RequestsDownload.stream = lambda request: _stream(request, folder, progress)
         try:
             yield
         finally:
-            RequestsDownload.stream = own
+            RequestsDownload.stream = original_stream
 
 
 @contextlib.contextmanager
@@ -61,50 +61,50 @@ def _stream(request: Any, folder: Path, progress: Progress) -> Iterator[BinaryIO
     from ir_datasets.util import HashVerificationError
 
     name = Path(request.url).name
-    kept = folder / f"{sha256(request.url.encode()).hexdigest()[:16]}-{name}.partial"
-    _complete(request, kept, progress)
+    partial_file = folder / f"{sha256(request.url.encode()).hexdigest()[:16]}-{name}.partial"
+    _complete(request, partial_file, progress)
     try:
-        with kept.open("rb") as file:
+        with partial_file.open("rb") as file:
             yield file
     except HashVerificationError:
-        kept.unlink()
+        partial_file.unlink()
         raise
-    kept.unlink()
+    partial_file.unlink()
 
 
-def _complete(request: Any, kept: Path, progress: Progress) -> None:
-    """Add to ``kept`` until it is whole. Raises requests' error after ``TRIES`` that brought nothing."""
+def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
+    """Add to ``partial_file`` until it is whole. Raises requests' error after ``TRIES`` without a byte."""
     from ir_datasets.lazy_libs import requests
 
     tries = TRIES
     while True:
-        before = _size(kept)
+        old_size = _size(partial_file)
         try:
-            return _rest(request, kept, progress)
+            return _fetch_remainder(request, partial_file, progress)
         except requests().RequestException:
-            tries = TRIES if _size(kept) > before else tries - 1
+            tries = TRIES if _size(partial_file) > old_size else tries - 1
             if not tries:
                 raise
             sleep(PAUSE)
 
 
-def _rest(request: Any, kept: Path, progress: Progress) -> None:
-    """Ask for what lies behind the bytes of ``kept``, or for all of it where the server gives no parts."""
+def _fetch_remainder(request: Any, partial_file: Path, progress: Progress) -> None:
+    """Ask for the bytes behind those of ``partial_file``, or for all where the server gives no parts."""
     from ir_datasets.lazy_libs import requests
 
-    have = _size(kept)
-    headers = {**(request.headers or {}), "Accept-Encoding": "identity", "Range": f"bytes={have}-"}
-    asked = {"headers": headers, "cookies": request.cookies, "stream": True, "timeout": TIMEOUT}
-    with requests().get(request.url, **asked) as response:
-        if response.status_code == PAST_THE_END and have:
+    size = _size(partial_file)
+    headers = {**(request.headers or {}), "Accept-Encoding": "identity", "Range": f"bytes={size}-"}
+    options = {"headers": headers, "cookies": request.cookies, "stream": True, "timeout": TIMEOUT}
+    with requests().get(request.url, **options) as response:
+        if response.status_code == PAST_THE_END and size:
             return  # it was whole before, which its digest will tell
         response.raise_for_status()
-        begun = have if response.status_code == PARTIAL else 0
+        offset = size if response.status_code == PARTIAL else 0
         length = response.headers.get("Content-Length")
-        total = begun + int(length) if length else None
+        total = offset + int(length) if length else None
         name = f"downloading {Path(request.url).name}"
-        with kept.open("ab" if begun else "wb") as file, progress.task(name, total) as advance:
-            advance(begun)
+        with partial_file.open("ab" if offset else "wb") as file, progress.task(name, total) as advance:
+            advance(offset)
             for chunk in response.iter_content(CHUNK):
                 file.write(chunk)
                 advance(len(chunk))

@@ -14,15 +14,15 @@ def documents(texts: Path, titles: Path) -> Iterator[Document]:
     1 GB for 8.8 million). Raises DataError, with file and line, for any other line and for a number that is
     not above the one before it.
     """
-    of_passage = {number: title for _, number, title in _rows(titles)}
-    before = -1
+    titles_by_number = {number: title for _, number, title in _rows(titles)}
+    previous_number = -1
     for line, number, text in _rows(texts):
-        if number <= before:
+        if number <= previous_number:
             raise malformed(
-                texts, line, f"passage {number} comes behind {before}; order the lines by `sort -n`"
+                texts, line, f"passage {number} comes behind {previous_number}; order the lines by `sort -n`"
             )
-        before = number
-        yield Document(str(number), of_passage.get(number, ""), text)
+        previous_number = number
+        yield Document(str(number), titles_by_number.get(number, ""), text)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, int, str]]:

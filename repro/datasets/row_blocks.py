@@ -53,12 +53,12 @@ class RowBlocks:
         """
         from datasets.arrow_writer import ArrowWriter
 
-        new, path = self.folder / f"{first}.new", self._path(first)
-        with ArrowWriter(path=str(new), features=self.features, writer_batch_size=self.batch) as writer:
+        scratch, path = self.folder / f"{first}.new", self._path(first)
+        with ArrowWriter(path=str(scratch), features=self.features, writer_batch_size=self.batch) as writer:
             for batch in batches:
                 (writer.write_batch if isinstance(batch, Mapping) else writer.write_table)(batch)
             writer.finalize()
-        new.replace(path)
+        scratch.replace(path)
         rows = size = count = 0
         for table in self.tables(first):
             rows, size, count = rows + len(table), size + table.nbytes, count + 1
@@ -113,28 +113,30 @@ class RowBlocks:
                 all rows in one.
         """
         notes = {first: self._read(f"{first}.json") for first in blocks}
-        rows, size, written = (sum(n[name] for n in notes.values()) for name in ("rows", "bytes", "batches"))
-        batches = written if held is None else -(-rows // (held or rows or 1))
-        layout = file_count(rows, size + (batches - written) * offset_slack_bytes(self.features))
+        rows, size, written_batches = (
+            sum(n[name] for n in notes.values()) for name in ("rows", "bytes", "batches")
+        )
+        batches = written_batches if held is None else -(-rows // (held or rows or 1))
+        layout = file_count(rows, size + (batches - written_batches) * offset_slack_bytes(self.features))
         layout["held"] = held
         for path in self.folder.glob("*.sha256"):
             path.unlink()
-        listed = [[first, note["rows"]] for first, note in notes.items()]
-        self._write(ALL, {"blocks": listed, "facts": dict(facts), **layout})
+        block_rows = [[first, note["rows"]] for first, note in notes.items()]
+        self._write(ALL, {"blocks": block_rows, "facts": dict(facts), **layout})
         return rows
 
     def completed(self, target: Path) -> dict | None:
         """The facts of an attempt that had all blocks; None unless they, or what came of them, are intact."""
-        if (whole := self._read(ALL)) is None:
+        if (layout := self._read(ALL)) is None:
             return None
-        needed = {
+        needed_blocks = {
             first
-            for file in dataset_files(**whole)
-            if not self._joined(target, file)
+            for file in dataset_files(**layout)
+            if not self._is_joined(target, file)
             for first in file.blocks
         }
-        if all(self.kept(first) is not None for first in needed):
-            return whole["facts"]
+        if all(self.kept(first) is not None for first in needed_blocks):
+            return layout["facts"]
         (self.folder / ALL).unlink()
         return None
 
@@ -149,7 +151,7 @@ class RowBlocks:
             if path.name not in {file.name for file in files}:
                 path.unlink()
         for file in files:
-            if not self._joined(target, file):
+            if not self._is_joined(target, file):
                 self._write_file(target, file)
             for first in file.finished:
                 self._path(first).unlink(missing_ok=True)
@@ -161,17 +163,17 @@ class RowBlocks:
     def _write_file(self, target: Path, file: DatasetFile) -> None:
         from datasets.arrow_writer import ArrowWriter
 
-        new, path = self.folder / "file.new", target / file.name
-        with ArrowWriter(path=str(new), features=self.features) as writer:
+        scratch, path = self.folder / "file.new", target / file.name
+        with ArrowWriter(path=str(scratch), features=self.features) as writer:
             for table in file.regrouped(self.tables):
                 writer.write_table(table)
             writer.finalize()
-        with new.open("rb") as opened:
-            os.fsync(opened.fileno())  # its blocks go
-        new.replace(path)
+        with scratch.open("rb") as stream:
+            os.fsync(stream.fileno())  # its blocks go
+        scratch.replace(path)
         (self.folder / f"{file.name}.sha256").write_text(file_sha256(path))
 
-    def _joined(self, target: Path, file: DatasetFile) -> bool:
+    def _is_joined(self, target: Path, file: DatasetFile) -> bool:
         path, digest = target / file.name, self.folder / f"{file.name}.sha256"
         return path.is_file() and digest.is_file() and file_sha256(path) == digest.read_text()
 
@@ -187,6 +189,6 @@ class RowBlocks:
             return None
 
     def _write(self, name: str, note: Mapping[str, Any]) -> None:
-        new = self.folder / f"{name}.new"
-        new.write_text(json.dumps({"origin": self.origin, **note}))
-        new.replace(self.folder / name)
+        scratch = self.folder / f"{name}.new"
+        scratch.write_text(json.dumps({"origin": self.origin, **note}))
+        scratch.replace(self.folder / name)

@@ -59,15 +59,15 @@ def check_splitter(name: str, data: Path | None) -> None:
     check_known("sentence splitter", name, valid=SPLITTERS)
     if name != "nltk":
         return
-    otherwise = "or choose the splitter 'rules'"
+    alternative = "or choose the splitter 'rules'"
     if importlib.util.find_spec("nltk") is None:
         cause = "nltk, which splits text into sentences, is not installed"
-        raise BlockedError(cause, f"install repro-bench[sentences], {otherwise}")
+        raise BlockedError(cause, f"install repro-bench[sentences], {alternative}")
     if data is None or not (data / PUNKT).is_dir():
         place = data or data_folder()
         cause = f"nltk's English sentence model is not at {place / PUNKT}"
         download = f"`python -m nltk.downloader -d {place / 'nltk_data'} punkt_tab`"
-        raise BlockedError(cause, f"run {download}, {otherwise}")
+        raise BlockedError(cause, f"run {download}, {alternative}")
 
 
 def splitter_model(name: str, data: Path | None) -> Path | None:
@@ -86,7 +86,7 @@ def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
     check_splitter(name, data)
     if name == "rules":
         return SentenceSplitter(sentences_by_rules, "rules 1")
-    return _punkt(data / PUNKT)
+    return _punkt_splitter(data / PUNKT)
 
 
 def sentences_by_rules(text: str) -> list[str]:
@@ -96,31 +96,33 @@ def sentences_by_rules(text: str) -> list[str]:
     a blank and then an upper-case letter, a digit or a quote follow. A single full stop ends none after one
     of ``ABBREVIATIONS``, nor after an initial: one upper-case letter by itself, other than I.
     """
-    parts, first = [], 0
-    for match in _ends().finditer(text):
-        if match[1] == "." and _abbreviated(text[max(first, match.start() - _LONGEST) : match.start()]):
+    parts, start = [], 0
+    for match in _end_pattern().finditer(text):
+        if match[1] == "." and _ends_in_abbreviation(
+            text[max(start, match.start() - _LONGEST) : match.start()]
+        ):
             continue
-        parts.append(text[first : match.start(2)])
-        first = match.end()
-    return [sentence for part in (*parts, text[first:]) if (sentence := part.strip())]
+        parts.append(text[start : match.start(2)])
+        start = match.end()
+    return [sentence for part in (*parts, text[start:]) if (sentence := part.strip())]
 
 
 @functools.cache
-def _ends():
+def _end_pattern():
     """The pattern of the end of a sentence; `re` knows no properties of characters."""
     import regex
 
     return regex.compile(_END)
 
 
-def _abbreviated(before: str) -> bool:
+def _ends_in_abbreviation(text: str) -> bool:
     """Whether the text ends in an abbreviation or initial, after which a full stop ends no sentence."""
-    words = before.split()
-    word = words[-1].lstrip(_OPENING) if words and not before[-1].isspace() else ""
+    words = text.split()
+    word = words[-1].lstrip(_OPENING) if words and not text[-1].isspace() else ""
     return word.lower() in ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I")
 
 
-def _punkt(folder: Path) -> SentenceSplitter:
+def _punkt_splitter(folder: Path) -> SentenceSplitter:
     import nltk
 
     root = str(folder.parents[2])  # nltk reads models from its own list of folders only
@@ -134,8 +136,8 @@ def _punkt(folder: Path) -> SentenceSplitter:
         raise BlockedError(cause, "install nltk 3.9 or newer") from None
     except (LookupError, OSError, ValueError, TypeError) as error:
         line = re.search(r"\w.*", str(error))  # nltk frames some of its messages with lines of asterisks
-        why = line[0].strip() if line else type(error).__name__
-        raise DataError(f"{folder}: nltk cannot read this as a Punkt model: {why}") from None
+        reason = line[0].strip() if line else type(error).__name__
+        raise DataError(f"{folder}: nltk cannot read this as a Punkt model: {reason}") from None
     finally:
         nltk.data.path.remove(root)
     model = digest(sorted(path for path in folder.iterdir() if path.is_file()))

@@ -32,18 +32,18 @@ def locate(
     if piece not in entry.pieces:
         return Source(entry.id, piece, "absent", version=entry.version)
     if entry.parts:
-        where = {"home": home, "allow_download": allow_download}
-        return _all(entry, piece, [locate(part, piece, data_root, **where) for part in entry.parts])
+        options = {"home": home, "allow_download": allow_download}
+        return _join_parts(entry, piece, [locate(part, piece, data_root, **options) for part in entry.parts])
     if entry.source == "embedded":
         from repro.datasets.tiny import VERSION
 
         return Source(entry.id, piece, "embedded", version=VERSION)
-    source = _in_folder(entry, piece, data_root) if data_root is not None else None
+    source = _folder_source(entry, piece, data_root) if data_root is not None else None
     if source is None and home is not None:
         source = in_home(entry, piece, home)
     if source is None and allow_download and entry.source in LIBRARIES:
         return Source(entry.id, piece, "library", entry.source, version=entry.version)
-    return source or _missing(entry, piece, data_root)
+    return source or _missing_piece(entry, piece, data_root)
 
 
 def _entry(id: str, piece: str) -> Dataset:
@@ -67,27 +67,29 @@ def describe_size(size: int | None) -> str:
     return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 
-def _all(entry: Dataset, piece: str, sources: list[Source | MissingPiece]) -> Source | MissingPiece:
-    """The parts of a collection as one."""
+def _join_parts(entry: Dataset, piece: str, sources: list[Source | MissingPiece]) -> Source | MissingPiece:
+    """Join the parts of a collection into one source."""
     if missing := [part for part in sources if isinstance(part, MissingPiece)]:
-        return _all_missing(entry, piece, missing)
+        return _join_missing(entry, piece, missing)
     return Source(entry.id, piece, "parts", parts=tuple(sources), version=entry.version)
 
 
-def _all_missing(entry: Dataset, piece: str, missing: list[MissingPiece]) -> MissingPiece:
-    """The parts that are missing as one, each with its own way to get it."""
-    cause, remedy = (" and ".join(getattr(m, words) for m in missing) for words in ("cause", "remedy"))
+def _join_missing(entry: Dataset, piece: str, missing: list[MissingPiece]) -> MissingPiece:
+    """Join the parts that are missing into one, each with its own way to get it."""
+    cause, remedy = (
+        " and ".join(getattr(m, attribute) for m in missing) for attribute in ("cause", "remedy")
+    )
     fetch = tuple(id for m in missing for id in m.fetch)
     otherwise = " and ".join(m.otherwise for m in missing if m.otherwise)
     return MissingPiece(entry.id, piece, f"{entry.id}: {cause}", remedy, fetch, otherwise)
 
 
-def _in_folder(entry: Dataset, piece: str, root: Path) -> Source | None:
+def _folder_source(entry: Dataset, piece: str, root: Path) -> Source | None:
     """Find the piece in the data folder; BEIR format goes before TREC format."""
     for format, files in _candidates(entry, piece, root):
-        present = [path for path in map(existing, files) if path is not None]
-        if len(present) == len(files):
-            return Source(entry.id, piece, "folder", format, tuple(present), version=entry.version)
+        paths = [path for path in map(existing, files) if path is not None]
+        if len(paths) == len(files):
+            return Source(entry.id, piece, "folder", format, tuple(paths), version=entry.version)
     return None
 
 
@@ -118,24 +120,26 @@ def _topic_candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[
 
 def existing(path: Path) -> Path | None:
     """The file of that name, plain or packed; None where there is none."""
-    return next((packed for end in PACKINGS if (packed := path.with_name(path.name + end)).is_file()), None)
+    return next(
+        (candidate for end in PACKINGS if (candidate := path.with_name(path.name + end)).is_file()), None
+    )
 
 
-def _missing(entry: Dataset, piece: str, root: Path | None) -> MissingPiece:
-    """The piece is not in the data folder; without one, that is the one which fetching makes."""
-    folder, first = data_folder() if root is None else root, ""
+def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiece:
+    """The piece as missing from the data folder; without one, from the folder that fetching makes."""
+    folder, prefix = data_folder() if root is None else root, ""
     cause = f"the {piece} of {entry.id} are not in {folder}"
     if root is not None and not root.is_dir():
         cause = f"the {piece} of {entry.id} are not here, as REPRO_DATA names {root}, which is not a folder"
-        first = "set REPRO_DATA to a folder, then "
+        prefix = "set REPRO_DATA to a folder, then "
     if entry.source in LIBRARIES:
-        fetched = dataset(fetched_with(entry))
-        price = f"{describe_size(fetched.size)}; {entry.licence}"
-        command = f"{first}run `repro data fetch {fetched.id}` ({price})"
+        download = dataset(fetched_with(entry))
+        price = f"{describe_size(download.size)}; {entry.licence}"
+        command = f"{prefix}run `repro data fetch {download.id}` ({price})"
         remedy = f"{command} or lay {_layout(entry, piece)} into the data folder"
-        return MissingPiece(entry.id, piece, cause, remedy, (fetched.id,))
+        return MissingPiece(entry.id, piece, cause, remedy, (download.id,))
     remedy = (
-        f"{first}{entry.how} and lay it as {_layout(entry, piece)} into the data folder ({entry.licence})"
+        f"{prefix}{entry.how} and lay it as {_layout(entry, piece)} into the data folder ({entry.licence})"
     )
     return MissingPiece(entry.id, piece, cause, remedy, otherwise=remedy)
 

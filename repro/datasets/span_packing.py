@@ -32,18 +32,18 @@ def packed(
         the number of sentences in each span; their sum is S.
     """
 
-    def drawn() -> int:
-        short = short_probability > 0 and generator.random() < short_probability
-        return int(generator.integers(SHORTEST_TARGET, target, endpoint=True)) if short else target
+    def draw_target() -> int:
+        is_short = short_probability > 0 and generator.random() < short_probability
+        return int(generator.integers(SHORTEST_TARGET, target, endpoint=True)) if is_short else target
 
     spans: list[int] = []
-    aim, sentences, tokens = drawn(), 0, 0
+    span_target, sentences, tokens = draw_target(), 0, 0
     for length in lengths:
-        if not overshoot and sentences and tokens + length > aim:
+        if not overshoot and sentences and tokens + length > span_target:
             spans.append(sentences)
-            aim, sentences, tokens = drawn(), 0, 0
+            span_target, sentences, tokens = draw_target(), 0, 0
         sentences, tokens = sentences + 1, tokens + length
-        if overshoot and tokens > aim:
+        if overshoot and tokens > span_target:
             spans.append(sentences)
-            aim, sentences, tokens = drawn(), 0, 0
+            span_target, sentences, tokens = draw_target(), 0, 0
     return [*spans, sentences] if sentences else spans

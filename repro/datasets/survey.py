@@ -46,12 +46,12 @@ def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None 
     Counts are compared with the catalogue's, files with the SHA256SUMS of the data folder where it names
     them. A named collection that is missing is a BlockedError. Raises UsageError for an unknown id.
     """
-    chosen = [dataset(id) for id in ids]
-    named = bool(chosen)
+    entries = [dataset(id) for id in ids]
+    is_named = bool(entries)
     problems: list[ReproError] = []
-    for source in _sources(chosen or list(catalog().values()), data_root, home):
+    for source in _sources(entries or list(catalog().values()), data_root, home):
         if isinstance(source, MissingPiece):
-            if named:
+            if is_named:
                 problems.append(source.error())
             continue
         try:
@@ -76,15 +76,15 @@ def _sources(
 
 def _row(entry: Dataset, data_root: Path | None, home: Path | None) -> Row:
     sources = list(_sources([entry], data_root, home))
-    there = [source for source in sources if isinstance(source, Source)]
+    located_sources = [source for source in sources if isinstance(source, Source)]
     if entry.source == "embedded":
         state = "embedded"
-    elif len(there) == len(sources):
+    elif len(located_sources) == len(sources):
         state = "found"
     else:
-        state = "partly" if there else "missing"
-    where = tuple(dict.fromkeys(str(path) for source in there for path in _files(source)))
-    return Row(entry.id, entry.title, entry.what, state, where, entry.counts, entry.size, entry.licence)
+        state = "partly" if located_sources else "missing"
+    paths = tuple(dict.fromkeys(str(path) for source in located_sources for path in _files(source)))
+    return Row(entry.id, entry.title, entry.what, state, paths, entry.counts, entry.size, entry.licence)
 
 
 def _files(source: Source) -> Iterator[Path]:
@@ -97,11 +97,11 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
     sums = root / SUMS
     if not sums.is_file():
         return
-    stated = {}
+    stated_digests = {}
     for line in sums.read_text(encoding="utf-8", errors="replace").splitlines():
         digest, _, name = line.partition(" ")
-        stated[(root / name.strip().removeprefix("*")).resolve()] = digest
+        stated_digests[(root / name.strip().removeprefix("*")).resolve()] = digest
     for path in _files(source):
-        expected = stated.get(path.resolve())
-        if expected is not None and file_sha256(path) != expected:
+        expected_digest = stated_digests.get(path.resolve())
+        if expected_digest is not None and file_sha256(path) != expected_digest:
             yield f"{path}: is not the file whose sha256 {sums} states"

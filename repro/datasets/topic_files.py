@@ -30,29 +30,29 @@ def queries(path: Path, format: str) -> Iterator[Query]:
 def split_of(every: Iterator[Query], wanted: set[str], queries_file: Path, qrels_file: Path) -> list[Query]:
     """The queries that the split's judgements are about. Raises DataError when one of them is nowhere."""
     queries_of_split = [query for query in every if query.id in wanted]
-    lost = wanted - {query.id for query in queries_of_split}
-    if lost:
-        example = f"judges query {min(lost)!r}, which {queries_file} does not have"
-        raise DataError(f"{qrels_file}: {example} ({len(lost)} such)")
+    missing = wanted - {query.id for query in queries_of_split}
+    if missing:
+        example = f"judges query {min(missing)!r}, which {queries_file} does not have"
+        raise DataError(f"{qrels_file}: {example} ({len(missing)} such)")
     return queries_of_split
 
 
-def _beir(path: Path) -> Iterator[tuple[int, Query]]:
+def _beir_queries(path: Path) -> Iterator[tuple[int, Query]]:
     for number, row in json_rows(path):
         id = checked_id(row.get("_id"), "_id", path, number)
         yield number, Query(id, checked_text(row, "text", path, number, needed=True).strip())
 
 
-def _trec(path: Path) -> Iterator[tuple[int, Query]]:
+def _trec_queries(path: Path) -> Iterator[tuple[int, Query]]:
     for number, line in lines(path):
         id, text = _two_columns(line, path, number)
         yield number, Query(checked_id(id.strip(), "query id", path, number), text.strip())
 
 
-def _answers(path: Path) -> Iterator[tuple[int, Query]]:
+def _answer_queries(path: Path) -> Iterator[tuple[int, Query]]:
     for position, (number, line) in enumerate(lines(path)):
-        question, listed = _two_columns(line, path, number)
-        yield number, Query(str(position), question.strip(), _answer_list(listed.strip(), path, number))
+        question, text = _two_columns(line, path, number)
+        yield number, Query(str(position), question.strip(), _answer_list(text.strip(), path, number))
 
 
 def _two_columns(line: str, path: Path, number: int) -> list[str]:
@@ -62,19 +62,19 @@ def _two_columns(line: str, path: Path, number: int) -> list[str]:
     return fields
 
 
-def _answer_list(listed: str, path: Path, number: int) -> tuple[str, ...]:
+def _answer_list(text: str, path: Path, number: int) -> tuple[str, ...]:
     """The answers; a list with quotes in it may be quoted once more, as CSV files do."""
-    if listed.startswith('"') and listed.endswith('"') and len(listed) > 1:
-        listed = listed[1:-1].replace('""', '"')
+    if text.startswith('"') and text.endswith('"') and len(text) > 1:
+        text = text[1:-1].replace('""', '"')
     try:
-        answers = ast.literal_eval(listed)
+        answers = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
-        raise malformed(path, number, f"the answers are not a list of strings: {listed[:60]!r}") from error
+        raise malformed(path, number, f"the answers are not a list of strings: {text[:60]!r}") from error
     if not isinstance(answers, list) or not answers:
-        raise malformed(path, number, f"the answers are not a list with something in it: {listed[:60]!r}")
+        raise malformed(path, number, f"the answers are not a list with something in it: {text[:60]!r}")
     if not all(isinstance(answer, str) and answer.strip() for answer in answers):
-        raise malformed(path, number, f"an answer is not a string with something in it: {listed[:60]!r}")
+        raise malformed(path, number, f"an answer is not a string with something in it: {text[:60]!r}")
     return tuple(answers)
 
 
-READERS = {"beir": _beir, "trec": _trec, "answers": _answers}
+READERS = {"beir": _beir_queries, "trec": _trec_queries, "answers": _answer_queries}

@@ -21,8 +21,8 @@ def triples(path: Path) -> Iterator[Triple]:
     return _rows(lines(path), path)
 
 
-def _rows(numbered: Iterable[tuple[int, str]], path: Path) -> Iterator[Triple]:
-    for number, line in numbered:
+def _rows(numbered_lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Triple]:
+    for number, line in numbered_lines:
         fields = line.split()
         if len(fields) != 3:
             raise malformed(path, number, f"has {len(fields)} columns instead of 3: three ids")
@@ -40,12 +40,12 @@ class Chunk(NamedTuple):
 
     def table(self):
         """The rows as a pyarrow table of ``COLUMNS``. Raises DataError as ``triples`` does."""
-        if (table := self._parsed()) is not None:
+        if (table := self._parsed_table()) is not None:
             return table
-        numbered = texts(io.BytesIO(self.text), self.path, first=self.first)
-        return Piece(self.first, list(_rows(numbered, self.path))).table()
+        numbered_lines = texts(io.BytesIO(self.text), self.path, first=self.first)
+        return Piece(self.first, list(_rows(numbered_lines, self.path))).table()
 
-    def _parsed(self):
+    def _parsed_table(self):
         """The rows as a CSV parser reads them; None where anything is unusual."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -53,14 +53,14 @@ class Chunk(NamedTuple):
 
         if self.text.translate(None, _PLAIN):
             return None
-        read = csv.ReadOptions(column_names=COLUMNS, use_threads=False, block_size=CHUNK + (1 << 20))
-        parse = csv.ParseOptions(
+        read_options = csv.ReadOptions(column_names=COLUMNS, use_threads=False, block_size=CHUNK + (1 << 20))
+        parse_options = csv.ParseOptions(
             delimiter="\t", quote_char=False, double_quote=False, ignore_empty_lines=False
         )
         types = dict.fromkeys(COLUMNS, pa.string())
-        convert = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
+        convert_options = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
         try:
-            table = csv.read_csv(pa.BufferReader(self.text), read, parse, convert)
+            table = csv.read_csv(pa.BufferReader(self.text), read_options, parse_options, convert_options)
         except pa.ArrowInvalid:
             return None
         return None if any(pc.any(pc.equal(table[name], "")).as_py() for name in COLUMNS) else table

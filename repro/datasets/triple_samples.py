@@ -67,11 +67,11 @@ class TripleSamples:
         import pyarrow as pa
 
         names = list(itertools.islice(self._codes, group * GROUP, (group + 1) * GROUP))
-        codes, negatives = self._drawn(group)
+        codes, negatives = self._sample(group)
         if judged is None:
             positives = self._positives[group * GROUP : (group + 1) * GROUP]
-            kept = self._irrelevant(names, positives, codes, negatives)
-            codes, negatives = codes[kept], negatives.take(kept)
+            places = self._irrelevant_places(names, positives, codes, negatives)
+            codes, negatives = codes[places], negatives.take(places)
         else:
             positives = [judged.get(name, []) for name in names]
         counts = np.bincount(codes, minlength=len(names))
@@ -83,9 +83,9 @@ class TripleSamples:
             "negatives": lists,
         }
         table = pa.table(columns)
-        whole = np.flatnonzero((counts > 0) & np.fromiter(map(bool, positives), bool, len(names)))
-        for first in range(0, len(whole), ROWS):
-            yield table.take(whole[first : first + ROWS])
+        complete_rows = np.flatnonzero((counts > 0) & np.fromiter(map(bool, positives), bool, len(names)))
+        for first in range(0, len(complete_rows), ROWS):
+            yield table.take(complete_rows[first : first + ROWS])
 
     def _in_groups(self, table, facts: dict) -> Iterator[Any]:
         """The rows of a chunk by groups; notes these, and queries and pairs that are new, in ``facts``."""
@@ -94,13 +94,15 @@ class TripleSamples:
 
         queries = table["query"].combine_chunks().dictionary_encode()
         names = queries.dictionary.to_pylist()
-        new = [name for name in names if name not in self._codes]
+        new_queries = [name for name in names if name not in self._codes]
         pairs = []
         if self._positives is not None:
-            joined = pc.binary_join_element_wise(table["query"], table["positive"], "\t").unique().to_pylist()
-            pairs = [pair for pair in joined if pair not in self._pairs]
-        self._learn(new, pairs)
-        facts |= {"rows": len(table), "queries": new, "pairs": pairs}
+            all_pairs = (
+                pc.binary_join_element_wise(table["query"], table["positive"], "\t").unique().to_pylist()
+            )
+            pairs = [pair for pair in all_pairs if pair not in self._pairs]
+        self._learn(new_queries, pairs)
+        facts |= {"rows": len(table), "queries": new_queries, "pairs": pairs}
         codes = np.array([self._codes[name] for name in names], np.int64)[queries.indices.to_numpy()]
         groups, places = np.divmod(codes, GROUP)
         order = np.argsort(groups.astype(np.uint16), kind="stable")
@@ -109,12 +111,12 @@ class TripleSamples:
             self._ranks(table["query"], table["negative"]),
             table["negative"],
         ]
-        ordered = pa.table(columns, names=list(_SORTED)).take(order).combine_chunks()
+        sorted_rows = pa.table(columns, names=list(_SORTED)).take(order).combine_chunks()
         counts = np.bincount(groups)
         ends = np.cumsum(counts)
         for group in np.flatnonzero(counts).tolist():
             facts["groups"].append(group)
-            yield ordered.slice(ends[group] - counts[group], counts[group])
+            yield sorted_rows.slice(ends[group] - counts[group], counts[group])
 
     def _learn(self, queries: list[str], pairs: list[str]) -> None:
         for query in queries:
@@ -131,19 +133,19 @@ class TripleSamples:
         """The keyed hash of each query and document, (N,) uint64, which compare as their bytes do."""
         import pyarrow.compute as pc
 
-        start = blake2b(digest_size=8, key=self._key)
+        empty_hasher = blake2b(digest_size=8, key=self._key)
         ranks = []
         for first in range(0, len(queries), HASHED):
             pieces = (column.slice(first, HASHED).cast("binary") for column in (queries, negatives))
             digests = []
             for text in pc.binary_join_element_wise(*pieces, b"\0").to_pylist():
-                one = start.copy()
-                one.update(text)
-                digests.append(one.digest())
+                hasher = empty_hasher.copy()
+                hasher.update(text)
+                digests.append(hasher.digest())
             ranks.append(np.frombuffer(b"".join(digests), ">u8"))
         return np.concatenate([np.empty(0, np.uint64), *ranks]).astype(np.uint64)
 
-    def _drawn(self, group: int):
+    def _sample(self, group: int):
         """A group's sample in random order, query by query: places of queries in it, (M,), and documents."""
         import pyarrow as pa
 
@@ -152,30 +154,36 @@ class TripleSamples:
         codes, ranks = (table[name].to_numpy() for name in ("query", "rank"))
         order = np.argsort(~ranks)
         order = order[np.argsort(codes[order], kind="stable")]
-        order = order[self._first_ones(codes[order], ranks[order], table["negative"], order)]
+        order = order[self._is_first(codes[order], ranks[order], table["negative"], order)]
         codes = codes[order]
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
         places = np.arange(len(codes)) - np.repeat(starts, np.diff(starts, append=len(codes)))
-        drawn = places < self._per_query
-        return codes[drawn], table["negative"].take(order[drawn]).combine_chunks()
+        is_in_sample = places < self._per_query
+        return codes[is_in_sample], table["negative"].take(order[is_in_sample]).combine_chunks()
 
     @staticmethod
-    def _first_ones(codes: np.ndarray, ranks: np.ndarray, documents, order: np.ndarray) -> np.ndarray:
+    def _is_first(codes: np.ndarray, ranks: np.ndarray, documents, order: np.ndarray) -> np.ndarray:
         """Whether each of the sorted rows is not the one before once more."""
         import pyarrow.compute as pc
 
-        first = np.ones(len(codes), bool)
-        again = np.flatnonzero((codes[1:] == codes[:-1]) & (ranks[1:] == ranks[:-1])) + 1
-        same = pc.equal(documents.take(order[again]), documents.take(order[again - 1]))
-        first[again] = ~same.to_numpy()
-        return first
+        is_first = np.ones(len(codes), bool)
+        candidates = np.flatnonzero((codes[1:] == codes[:-1]) & (ranks[1:] == ranks[:-1])) + 1
+        is_same = pc.equal(documents.take(order[candidates]), documents.take(order[candidates - 1]))
+        is_first[candidates] = ~is_same.to_numpy()
+        return is_first
 
     @staticmethod
-    def _irrelevant(names: list[str], positives: list[list[str]], codes: np.ndarray, documents) -> np.ndarray:
+    def _irrelevant_places(
+        names: list[str], positives: list[list[str]], codes: np.ndarray, documents
+    ) -> np.ndarray:
         """The places of the documents that are not among their query's positives."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        relevant = [f"{name}\t{one}" for name, some in zip(names, positives, strict=True) for one in some]
+        relevant = [
+            f"{name}\t{positive}"
+            for name, query_positives in zip(names, positives, strict=True)
+            for positive in query_positives
+        ]
         pairs = pc.binary_join_element_wise(pa.array(names, pa.string()).take(codes), documents, "\t")
         return np.flatnonzero(~pc.is_in(pairs, value_set=pa.array(relevant, pa.string())).to_numpy(False))

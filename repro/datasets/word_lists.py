@@ -42,15 +42,17 @@ def fault(data: Path | None, name: str) -> str:
     file = existing(data / name) if data is not None and name in known_lists() else None
     if file is None:
         return ""
-    stated = known_lists()[name]
+    facts = known_lists()[name]
     try:
-        read = words(file)
+        file_words = words(file)
     except DataError as error:
         return str(error)
-    if digest(read) == stated["sha256"]:
+    if digest(file_words) == facts["sha256"]:
         return ""
-    titles = " and ".join(part["title"] for part in stated["parts"])
-    return f"{file} is not the union of {titles} ({len(read):,} words, where that has {stated['words']:,})"
+    titles = " and ".join(part["title"] for part in facts["parts"])
+    return (
+        f"{file} is not the union of {titles} ({len(file_words):,} words, where that has {facts['words']:,})"
+    )
 
 
 def remedy(name: str) -> str:
@@ -69,22 +71,25 @@ def make(name: str, files: Iterable[Path]) -> list[str]:
         DataError: a file is none of its parts, a part is missing, or a file cannot be read.
     """
     check_known("list of words", name, valid=known_lists())
-    stated, joined = known_lists()[name], set()
-    lacking = {part["sha256"]: part for part in stated["parts"]}
+    facts, union = known_lists()[name], set()
+    missing_parts = {part["sha256"]: part for part in facts["parts"]}
     for file in files:
-        read = words(file)
-        if lacking.pop(digest(read), None) is None:
-            wanted = "; ".join(map(_described, lacking.values())) or "all of which are named before it"
-            raise DataError(
-                f"{file}: its {len(read):,} words are no part of {name}, which is made of: {wanted}"
+        file_words = words(file)
+        if missing_parts.pop(digest(file_words), None) is None:
+            descriptions = (
+                "; ".join(map(_describe, missing_parts.values())) or "all of which are named before it"
             )
-        joined.update(read)
-    if lacking:
-        raise DataError(f"{name} is made of more: {'; '.join(map(_described, lacking.values()))}")
-    return sorted(joined)
+            raise DataError(
+                f"{file}: its {len(file_words):,} words are no part of {name}, "
+                f"which is made of: {descriptions}"
+            )
+        union.update(file_words)
+    if missing_parts:
+        raise DataError(f"{name} is made of more: {'; '.join(map(_describe, missing_parts.values()))}")
+    return sorted(union)
 
 
-def _described(part: Mapping[str, Any]) -> str:
+def _describe(part: Mapping[str, Any]) -> str:
     return f"{part['title']} ({part['words']}), {part['from']}"
 
 

@@ -12,7 +12,7 @@ from repro.progress import Progress
 
 
 def write_documents(documents: Iterable[Document], entry: Dataset, root: Path, progress: Progress) -> Path:
-    """The documents of a collection as JSON lines."""
+    """Write the documents of a collection as JSON lines."""
     with progress.task(f"fetching {entry.id}", entry.counts.get("documents")) as advance:
 
         def rows() -> Iterable[str]:
@@ -24,13 +24,13 @@ def write_documents(documents: Iterable[Document], entry: Dataset, root: Path, p
 
 
 def write_queries(queries: Iterable[Query], entry: Dataset, root: Path) -> Path:
-    """Queries as JSON lines, in the folder of their corpus."""
+    """Write queries as JSON lines, in the folder of their corpus."""
     rows = (_json({"_id": query.id, "text": query.text}) for query in queries)
     return write(root / entry.corpus_id / "queries.jsonl", rows)
 
 
 def write_qrels(judgements: Iterable[Judgement], entry: Dataset, root: Path) -> Path:
-    """The judgements of a split in three columns, in the folder of its corpus."""
+    """Write the judgements of a split in three columns, in the folder of its corpus."""
     rows = (f"{row.query}\t{row.document}\t{row.grade}\n" for row in judgements)
     path = root / entry.corpus_id / "qrels" / f"{entry.split}.tsv"
     return write(path, ("query-id\tcorpus-id\tscore\n", *rows))
@@ -44,7 +44,7 @@ def json_document(document: Document) -> str:
 
 def write(path: Path, rows: Iterable[str]) -> Path:
     """Write ``rows`` beside ``path`` and move them into place once all of them are there."""
-    with _beside(path) as partial:
+    with _partial_file(path) as partial:
         with partial.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(rows)
         return partial.replace(path)
@@ -52,7 +52,7 @@ def write(path: Path, rows: Iterable[str]) -> Path:
 
 def copy(source: Path, path: Path) -> Path:
     """Copy a file beside ``path`` and move it into place."""
-    with _beside(path) as partial:
+    with _partial_file(path) as partial:
         shutil.copyfile(source, partial)
         return partial.replace(path)
 
@@ -62,7 +62,7 @@ def _json(row: dict[str, str]) -> str:
 
 
 @contextlib.contextmanager
-def _beside(path: Path) -> Iterator[Path]:
+def _partial_file(path: Path) -> Iterator[Path]:
     """A name beside ``path`` to write under; nothing of that name stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")

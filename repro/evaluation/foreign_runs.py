@@ -81,8 +81,9 @@ def _check_queries(path: Path, run: Mapping, qrels: Mapping) -> None:
             f"first is {unjudged_ids[0]!r}; import it for cells of its own topics"
         )
     raise DataError(
-        f"{place}: query {unjudged_ids[0]!r} is not among the {len(qrels)} judged ones, and {len(unjudged_ids)} "
-        f"of the run's {len(run)} are not; leave their lines out if the run answers more topics than are judged"
+        f"{place}: query {unjudged_ids[0]!r} is not among the {len(qrels)} judged ones, and "
+        f"{len(unjudged_ids)} of the run's {len(run)} are not; leave their lines out if the run answers more "
+        "topics than are judged"
     )
 
 

@@ -69,32 +69,38 @@ def wiki() -> Collection:
     documents = [
         Document(id, deed.person.town, text) for id, deed, text in zip(ids, world, texts, strict=True)
     ]
-    hard = [Document(str(len(world) + n), title, text) for n, (title, text, _, _) in enumerate(HARD, 1)]
-    told = list(zip(documents, world, strict=True))
-    train = _topics(draw.sample(told[:180], 160), world, draw)
-    test = _topics(draw.sample(told[270:], 60), world, draw).queries
+    hard_documents = [
+        Document(str(len(world) + n), title, text) for n, (title, text, _, _) in enumerate(HARD, 1)
+    ]
+    document_deeds = list(zip(documents, world, strict=True))
+    train = _topics(draw.sample(document_deeds[:180], 160), world, draw)
+    test = _topics(draw.sample(document_deeds[270:], 60), world, draw).queries
     test += tuple(Query(str(len(test) + n), text, answers) for n, (_, _, text, answers) in enumerate(HARD))
     return Collection(
-        in_id_order(documents + hard),
-        {"train": train, "dev": _topics(draw.sample(told[180:270], 60), world, draw), "test": Topics(test)},
+        in_id_order(documents + hard_documents),
+        {
+            "train": train,
+            "dev": _topics(draw.sample(document_deeds[180:270], 60), world, draw),
+            "test": Topics(test),
+        },
     )
 
 
 def _topics(targets: Sequence[tuple[Document, Deed]], world: Sequence[Deed], draw: Draw) -> Topics:
     queries, judgements = [], []
     for number, (document, deed) in enumerate(targets):
-        asked = question(draw, deed, world, sizes=SIZES)
-        text, answer = _question_and_answer(document, deed, asked, draw)
+        concepts = question(draw, deed, world, sizes=SIZES)
+        text, answer = _question_and_answer(document, deed, concepts, draw)
         queries.append(Query(str(number), text, (answer,)))
         judgements.append(Judgement(str(number), document.id, 1))
     return Topics(tuple(queries), tuple(judgements))
 
 
 def _question_and_answer(
-    document: Document, deed: Deed, asked: Mapping[str, Concept], draw: Draw
+    document: Document, deed: Deed, concepts: Mapping[str, Concept], draw: Draw
 ) -> tuple[str, str]:
     if str(deed.year) in document.text and draw.chance(0.5):
-        return ask_for(YEAR, asked, draw), str(deed.year)
+        return ask_for(YEAR, concepts, draw), str(deed.year)
     if draw.chance(0.3):
-        return ask_for(TOWN, asked, draw), deed.person.town
-    return ask(asked, draw, keywords=0.0), deed.person.name
+        return ask_for(TOWN, concepts, draw), deed.person.town
+    return ask(concepts, draw, keywords=0.0), deed.person.name

@@ -37,25 +37,25 @@ def in_id_order(documents: Sequence[Document]) -> tuple[Document, ...]:
 
 def graded_judgements(
     query: str,
-    asked: Mapping[str, Concept],
+    concepts: Mapping[str, Concept],
     world: Mapping[str, Sequence[Deed]],
     draw: Draw,
     *,
     top: int,
     others: int,
 ) -> list[Judgement]:
-    """Graded judgements by meaning: ``top`` for all that was asked, one less for each thing that is wrong.
+    """Graded judgements by meaning: ``top`` for all ``concepts``, one less for each that the document lacks.
 
     Every document of grade 2 or more is judged, and up to ``others`` each of grade 1 and of grade 0 (which
     agree in something, too). ``world`` gives the deeds a document tells: its best one counts.
     """
     grades: dict[int, list[str]] = {}
-    for document, told in world.items():
-        best = max(agreement(asked, deed) for deed in told)
+    for document, deeds in world.items():
+        best = max(agreement(concepts, deed) for deed in deeds)
         if best:
-            grades.setdefault(max(0, top - (len(asked) - best)), []).append(document)
+            grades.setdefault(max(0, top - (len(concepts) - best)), []).append(document)
     rows = []
     for grade, documents in sorted(grades.items(), reverse=True):
-        judged = documents if grade > 1 else draw.sample(documents, min(others, len(documents)))
-        rows += [Judgement(query, document, grade) for document in sorted(judged, key=int)]
+        sample = documents if grade > 1 else draw.sample(documents, min(others, len(documents)))
+        rows += [Judgement(query, document, grade) for document in sorted(sample, key=int)]
     return rows

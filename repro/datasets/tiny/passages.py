@@ -26,16 +26,22 @@ def passages() -> Collection:
     world = deeds(draw, people(draw, 300), each=3, of=SHORT_DEED)
     documents, ids = _tales(world, draw)
     lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
-    everywhere = tuple(zip(ids, world, strict=True))
-    trained = [told for place, told in enumerate(everywhere) if place % 3 != 2]
-    held_out = everywhere[2::3]
+    targets = tuple(zip(ids, world, strict=True))
+    training_targets = [target for place, target in enumerate(targets) if place % 3 != 2]
+    evaluation_targets = targets[2::3]
     return Collection(
         documents,
         {
-            "train": _binary([trained[i % 600] for i in range(2000)], world, draw, first=10_000),
-            "dev": _binary(held_out[:150], world, draw, first=20_000),
-            "dl19": _judged(draw.sample(held_out[150:225], 40), world, lives, draw, first=30_000),
-            "dl20": _judged(draw.sample(held_out[225:], 40), world, lives, draw, first=40_000),
+            "train": _binary_topics(
+                [training_targets[i % 600] for i in range(2000)], world, draw, first=10_000
+            ),
+            "dev": _binary_topics(evaluation_targets[:150], world, draw, first=20_000),
+            "dl19": _graded_topics(
+                draw.sample(evaluation_targets[150:225], 40), world, lives, draw, first=30_000
+            ),
+            "dl20": _graded_topics(
+                draw.sample(evaluation_targets[225:], 40), world, lives, draw, first=40_000
+            ),
         },
     )
 
@@ -47,19 +53,23 @@ def many_passages() -> Collection:
     third of which no training question asks for, it rather learns which ones those are.
     """
     draw = Draw("tiny/passage-many")
-    done = {deed.keys: deed for deed in deeds(draw, people(draw, 805), each=3, of=SHORT_DEED)}
-    world = list(done.values())[:2400]  # no two alike: there would be no question for one of them
+    deeds_by_keys = {deed.keys: deed for deed in deeds(draw, people(draw, 805), each=3, of=SHORT_DEED)}
+    world = list(deeds_by_keys.values())[:2400]  # no two alike: there would be no question for one of them
     documents, ids = _tales(world, draw)
     lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
-    everywhere = draw.sample(list(zip(ids, world, strict=True)), len(world))
-    held_out, trained = everywhere[:225], everywhere[225:]
+    targets = draw.sample(list(zip(ids, world, strict=True)), len(world))
+    evaluation_targets, training_targets = targets[:225], targets[225:]
     return Collection(
         documents,
         {
-            "train": _binary([trained[i % len(trained)] for i in range(MANY)], world, draw, first=100_000),
-            "dev": _binary(held_out[:150], world, draw, first=20_000),
-            "dl19": _judged(held_out[150:185], world, lives, draw, first=30_000, sizes=SIZES),
-            "dl20": _judged(held_out[185:], world, lives, draw, first=40_000, sizes=SIZES),
+            "train": _binary_topics(
+                [training_targets[i % len(training_targets)] for i in range(MANY)], world, draw, first=100_000
+            ),
+            "dev": _binary_topics(evaluation_targets[:150], world, draw, first=20_000),
+            "dl19": _graded_topics(
+                evaluation_targets[150:185], world, lives, draw, first=30_000, sizes=SIZES
+            ),
+            "dl20": _graded_topics(evaluation_targets[185:], world, lives, draw, first=40_000, sizes=SIZES),
         },
     )
 
@@ -71,16 +81,20 @@ def documents() -> Collection:
     world = deeds(draw, persons, each=4)
     ids = [f"{number}" for number in shuffled_ids(draw, len(persons), first=1000)]
     lives = {id: world[4 * i : 4 * i + 4] for i, id in enumerate(ids)}
-    trained, held_out = (
+    training_targets, evaluation_targets = (
         [(id, deed) for id, life in lives.items() for deed in life[half]] for half in (slice(2), slice(2, 4))
     )
     return Collection(
         in_id_order([_life(id, life, draw) for id, life in lives.items()]),
         {
-            "train": _binary(draw.sample(trained, 200), world, draw, first=50_000),
-            "dev": _binary(draw.sample(held_out[:160], 80), world, draw, first=60_000),
-            "dl19": _judged(draw.sample(held_out[160:232], 20), world, lives, draw, first=70_000),
-            "dl20": _judged(draw.sample(held_out[232:], 20), world, lives, draw, first=80_000),
+            "train": _binary_topics(draw.sample(training_targets, 200), world, draw, first=50_000),
+            "dev": _binary_topics(draw.sample(evaluation_targets[:160], 80), world, draw, first=60_000),
+            "dl19": _graded_topics(
+                draw.sample(evaluation_targets[160:232], 20), world, lives, draw, first=70_000
+            ),
+            "dl20": _graded_topics(
+                draw.sample(evaluation_targets[232:], 20), world, lives, draw, first=80_000
+            ),
         },
     )
 
@@ -104,7 +118,9 @@ def _life(id: str, life: Sequence[Deed], draw: Draw) -> Document:
     return Document(id, f"{person.name} of {person.town}", "\n".join(sections), address)
 
 
-def _binary(targets: Sequence[tuple[str, Deed]], world: Sequence[Deed], draw: Draw, *, first: int) -> Topics:
+def _binary_topics(
+    targets: Sequence[tuple[str, Deed]], world: Sequence[Deed], draw: Draw, *, first: int
+) -> Topics:
     queries, judgements = [], []
     for number, (document, deed) in enumerate(targets, first):
         text = ask(question(draw, deed, world, sizes=SIZES), draw, keywords=KEYWORDS)
@@ -113,10 +129,10 @@ def _binary(targets: Sequence[tuple[str, Deed]], world: Sequence[Deed], draw: Dr
     return Topics(tuple(queries), tuple(judgements))
 
 
-def _judged(
+def _graded_topics(
     targets: Sequence[tuple[str, Deed]],
     world: Sequence[Deed],
-    told: dict[str, Sequence[Deed]],
+    lives: dict[str, Sequence[Deed]],
     draw: Draw,
     *,
     first: int,
@@ -124,7 +140,7 @@ def _judged(
 ) -> Topics:
     queries, judgements = [], []
     for number, (_, deed) in enumerate(targets, first):
-        asked = question(draw, deed, world, sizes=sizes)
-        queries.append(Query(str(number), ask(asked, draw, keywords=KEYWORDS)))
-        judgements += graded_judgements(str(number), asked, told, draw, top=3, others=8)
+        concepts = question(draw, deed, world, sizes=sizes)
+        queries.append(Query(str(number), ask(concepts, draw, keywords=KEYWORDS)))
+        judgements += graded_judgements(str(number), concepts, lives, draw, top=3, others=8)
     return Topics(tuple(queries), tuple(judgements))

@@ -64,72 +64,74 @@ def tell(deed: Deed, draw: Draw, *, asides: float, stories: Sequence[str] = STOR
 
 def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concept] | None = None) -> str:
     """A template about ``deed``, or about other ``concepts``; sentences begin with a capital."""
-    said = {slot: draw.pick(concept.forms) for slot, concept in (concepts or deed.concepts).items()}
-    base, past = said["act"].split()
-    thing = f"{said['quality']} {said['object']}"
+    forms = {slot: draw.pick(concept.forms) for slot, concept in (concepts or deed.concepts).items()}
+    base, past = forms["act"].split()
+    thing = f"{forms['quality']} {forms['object']}"
     text = template.format(
         name=deed.person.name,
         town=deed.person.town,
         year=deed.year,
-        a_trait=with_article(said["trait"]),
-        trade=said["trade"],
+        a_trait=with_article(forms["trait"]),
+        trade=forms["trade"],
         base=base,
         past=past,
         participle=PARTICIPLES.get(past, past),
         thing=thing,
         a_thing=with_article(thing),
-        place=said["place"],
-        time=said["time"],
-        occasion=said.get("occasion", ""),
-        helper=said.get("helper", ""),
-        a_helper=with_article(said["helper"]) if "helper" in said else "",
+        place=forms["place"],
+        time=forms["time"],
+        occasion=forms.get("occasion", ""),
+        helper=forms.get("helper", ""),
+        a_helper=with_article(forms["helper"]) if "helper" in forms else "",
     )
     return ". ".join(sentence[:1].upper() + sentence[1:] for sentence in text.split(". "))
 
 
-def ask(asked: Mapping[str, Concept], draw: Draw, *, keywords: float) -> str:
-    """Who did what ``asked`` describes; with probability ``keywords`` only its words, in any order."""
-    said = _said(asked, draw)
+def ask(concepts: Mapping[str, Concept], draw: Draw, *, keywords: float) -> str:
+    """A question for who did what ``concepts`` describe; with probability ``keywords`` only their words."""
+    forms = _draw_forms(concepts, draw)
     if draw.chance(keywords):
-        words = [said[slot].removeprefix("a ").removeprefix("an ") for slot in said]
+        words = [forms[slot].removeprefix("a ").removeprefix("an ") for slot in forms]
         return " ".join(draw.sample(words, len(words)))
-    person = _person(said)
-    return " ".join([f"which {person}" if person else "who", *_predicate(said)])
+    person = _person(forms)
+    return " ".join([f"which {person}" if person else "who", *_predicate(forms)])
 
 
-def ask_for(frame: str, asked: Mapping[str, Concept], draw: Draw) -> str:
-    """``frame`` with {person} and {predicate} filled from ``asked``."""
-    said = _said(asked, draw)
-    return frame.format(person=_person(said) or "person", predicate=" ".join(_predicate(said)))
+def ask_for(frame: str, concepts: Mapping[str, Concept], draw: Draw) -> str:
+    """``frame`` with {person} and {predicate} filled from ``concepts``."""
+    forms = _draw_forms(concepts, draw)
+    return frame.format(person=_person(forms) or "person", predicate=" ".join(_predicate(forms)))
 
 
-def _said(asked: Mapping[str, Concept], draw: Draw) -> dict[str, str]:
-    said = {slot: draw.pick(concept.forms) for slot, concept in asked.items()}
-    if "act" in said:
-        said["act"] = said["act"].split()[1]
-    return said
+def _draw_forms(concepts: Mapping[str, Concept], draw: Draw) -> dict[str, str]:
+    forms = {slot: draw.pick(concept.forms) for slot, concept in concepts.items()}
+    if "act" in forms:
+        forms["act"] = forms["act"].split()[1]
+    return forms
 
 
-def _person(said: Mapping[str, str]) -> str:
-    if "trait" in said:
-        return f"{said['trait']} {said.get('trade', 'person')}"
-    return said.get("trade", "")
+def _person(forms: Mapping[str, str]) -> str:
+    if "trait" in forms:
+        return f"{forms['trait']} {forms.get('trade', 'person')}"
+    return forms.get("trade", "")
 
 
-def _predicate(said: Mapping[str, str]) -> list[str]:
-    phrases = [said.get("act", "had to do with"), _thing(said)]
-    if "place" in said:
-        phrases.append(f"near the {said['place']}")
-    if "time" in said:
-        phrases.append(said["time"])
-    if "occasion" in said:
-        phrases.append(f"after {said['occasion']}")
-    if "helper" in said:
-        phrases.append(f"with {with_article(said['helper'])}")
+def _predicate(forms: Mapping[str, str]) -> list[str]:
+    phrases = [forms.get("act", "had to do with"), _thing(forms)]
+    if "place" in forms:
+        phrases.append(f"near the {forms['place']}")
+    if "time" in forms:
+        phrases.append(forms["time"])
+    if "occasion" in forms:
+        phrases.append(f"after {forms['occasion']}")
+    if "helper" in forms:
+        phrases.append(f"with {with_article(forms['helper'])}")
     return phrases
 
 
-def _thing(said: Mapping[str, str]) -> str:
-    if "object" in said:
-        return with_article(f"{said['quality']} {said['object']}" if "quality" in said else said["object"])
-    return f"something {said['quality']}" if "quality" in said else "something"
+def _thing(forms: Mapping[str, str]) -> str:
+    if "object" in forms:
+        return with_article(
+            f"{forms['quality']} {forms['object']}" if "quality" in forms else forms["object"]
+        )
+    return f"something {forms['quality']}" if "quality" in forms else "something"

@@ -26,11 +26,11 @@ def articles() -> Collection:
     """1,200 articles titled with a name: a sentence with it, and two without that tell its deed again."""
     draw = Draw("tiny/text")
     persons = people(draw, 1200, asked=False)
-    told = deeds(draw, persons, each=1, of=SHORT_DEED)
+    all_deeds = deeds(draw, persons, each=1, of=SHORT_DEED)
     return Collection(
         tuple(
             Document(str(number), deed.person.name, "\n".join(_article(deed, draw)))
-            for number, deed in enumerate(told, 1)
+            for number, deed in enumerate(all_deeds, 1)
         )
     )
 
@@ -51,12 +51,12 @@ def books() -> Collection:
 
 def _article(deed: Deed, draw: Draw) -> list[str]:
     stories = (TALES, NAMELESS, NAMELESS)
-    lines = [tell(deed, draw, asides=0.0, stories=each) for each in stories]
+    lines = [tell(deed, draw, asides=0.0, stories=alternatives) for alternatives in stories]
     return [*lines[:-1], f"{lines[-1]}{_note(deed, draw)}"]
 
 
-def _chapters(told: Sequence[Deed], draw: Draw) -> list[str]:
-    return [f"{tell(deed, draw, asides=0.1)}{_note(deed, draw)}" for deed in told for _ in range(2)]
+def _chapters(book_deeds: Sequence[Deed], draw: Draw) -> list[str]:
+    return [f"{tell(deed, draw, asides=0.1)}{_note(deed, draw)}" for deed in book_deeds for _ in range(2)]
 
 
 def _note(deed: Deed, draw: Draw) -> str:

@@ -44,23 +44,26 @@ def names() -> tuple[tuple[str, str], ...]:
     """All pairs of 50 given and 50 family names, in an order of their own: few enough to be whole words of a
     small vocabulary, and shared by all collections."""
     draw = Draw("tiny/names")
-    given, families = _invented(draw, GIVEN_ENDINGS, 50), _invented(draw, FAMILY_ENDINGS, 50)
-    pairs = [(first, last) for first in given for last in families]
+    given_names, family_names = (
+        _invent_names(draw, GIVEN_ENDINGS, 50),
+        _invent_names(draw, FAMILY_ENDINGS, 50),
+    )
+    pairs = [(first, last) for first in given_names for last in family_names]
     return tuple(draw.sample(pairs, len(pairs)))
 
 
 @functools.cache
 def towns() -> tuple[str, ...]:
     """The names of 24 towns, shared by all collections."""
-    return tuple(_invented(Draw("tiny/towns"), TOWN_ENDINGS, 24))
+    return tuple(_invent_names(Draw("tiny/towns"), TOWN_ENDINGS, 24))
 
 
-def _invented(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
+def _invent_names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
     """``n`` different names that end in one of ``endings``."""
-    found: dict[str, None] = {}
-    while len(found) < n:
-        found[_syllable(draw).capitalize() + draw.pick(endings)] = None
-    return list(found)
+    unique_names: dict[str, None] = {}
+    while len(unique_names) < n:
+        unique_names[_syllable(draw).capitalize() + draw.pick(endings)] = None
+    return list(unique_names)
 
 
 def _syllable(draw: Draw) -> str:

@@ -47,14 +47,14 @@ def deeds(draw: Draw, persons: Sequence[Person], *, each: int, of: Sequence[str]
     return [_deed(draw, person, of) for person in persons for _ in range(each)]
 
 
-def _deed(draw: Draw, person: Person, of: Sequence[str]) -> Deed:
-    concepts = {**person.concepts, **{slot: draw.pick(slots()[slot]) for slot in of}}
+def _deed(draw: Draw, person: Person, slot_names: Sequence[str]) -> Deed:
+    concepts = {**person.concepts, **{slot: draw.pick(slots()[slot]) for slot in slot_names}}
     return Deed(person, 1100 + draw.below(700), concepts, frozenset(c.key for c in concepts.values()))
 
 
-def agreement(asked: Mapping[str, Concept], deed: Deed) -> int:
-    """The number of slots in which a deed is as ``asked``."""
-    return sum(concept.key in deed.keys for concept in asked.values())
+def agreement(concepts: Mapping[str, Concept], deed: Deed) -> int:
+    """The number of slots in which a deed has these ``concepts``."""
+    return sum(concept.key in deed.keys for concept in concepts.values())
 
 
 def question(draw: Draw, deed: Deed, world: Sequence[Deed], *, sizes: Sequence[int]) -> dict[str, Concept]:
@@ -63,11 +63,11 @@ def question(draw: Draw, deed: Deed, world: Sequence[Deed], *, sizes: Sequence[i
     The act or the object is always among them, so that a sentence can be made of them.
     """
     while True:
-        chosen = set(draw.sample(list(deed.concepts), draw.pick(sizes)))
-        if not chosen & {"act", "object"}:
+        chosen_slots = set(draw.sample(list(deed.concepts), draw.pick(sizes)))
+        if not chosen_slots & {"act", "object"}:
             continue
-        asked = {slot: concept for slot, concept in deed.concepts.items() if slot in chosen}
-        wanted = {concept.key for concept in asked.values()}
-        having = compress(world, map(wanted.issubset, map(attrgetter("keys"), world)))
-        if all(other is deed for other in having):
-            return asked
+        concepts = {slot: concept for slot, concept in deed.concepts.items() if slot in chosen_slots}
+        keys = {concept.key for concept in concepts.values()}
+        matches = compress(world, map(keys.issubset, map(attrgetter("keys"), world)))
+        if all(candidate is deed for candidate in matches):
+            return concepts

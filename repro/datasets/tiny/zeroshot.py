@@ -15,21 +15,21 @@ def beir() -> Collection:
     draw = Draw("tiny/beir")
     world = deeds(draw, people(draw, 90), each=3)
     ids = shuffled_ids(draw, len(world) + 15, first=1)
-    told = dict(zip(ids, world + world[:15], strict=True))
+    deeds_by_id = dict(zip(ids, world + world[:15], strict=True))
     documents = {
         id: Document(id, fill(draw.pick(TITLES), deed, draw), tell(deed, draw, asides=0.2))
-        for id, deed in told.items()
+        for id, deed in deeds_by_id.items()
     }
     queries, judgements = [], []
     for number, deed in enumerate(draw.sample(world[15:], 45), 5001):
-        asked = question(draw, deed, world, sizes=(3, 4))
-        queries.append(Query(str(number), ask(asked, draw, keywords=0.2)))
+        concepts = question(draw, deed, world, sizes=(3, 4))
+        queries.append(Query(str(number), ask(concepts, draw, keywords=0.2)))
         judgements += graded_judgements(
-            str(number), asked, {id: (d,) for id, d in told.items()}, draw, top=2, others=6
+            str(number), concepts, {id: (d,) for id, d in deeds_by_id.items()}, draw, top=2, others=6
         )
-    for again, original in zip(ids[len(world) :], ids[:15], strict=True):
-        queries.append(Query(again, documents[again].text))
-        judgements.append(Judgement(again, original, 2))
+    for copy_id, original_id in zip(ids[len(world) :], ids[:15], strict=True):
+        queries.append(Query(copy_id, documents[copy_id].text))
+        judgements.append(Judgement(copy_id, original_id, 2))
     return Collection(
         in_id_order(list(documents.values())), {"test": Topics(tuple(queries), tuple(judgements))}
     )
@@ -50,5 +50,5 @@ def forum(name: str) -> Collection:
         queries.append(
             Query(str(number), fill("How to {base} {a_thing} near the {place} after {occasion}", deed, draw))
         )
-        judgements += [Judgement(str(number), id, 1) for id, asked in posts if asked is deed]
+        judgements += [Judgement(str(number), id, 1) for id, post_deed in posts if post_deed is deed]
     return Collection(in_id_order(documents), {"test": Topics(tuple(queries), tuple(judgements))})
