@@ -44,17 +44,17 @@ def json_document(document: Document) -> str:
 
 def write(path: Path, rows: Iterable[str]) -> Path:
     """Write ``rows`` beside ``path`` and move them into place once all of them are there."""
-    with _partial_file(path) as partial:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
+    with _partial_file(path) as scratch:
+        with scratch.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(rows)
-        return partial.replace(path)
+        return scratch.replace(path)
 
 
 def copy(source: Path, path: Path) -> Path:
     """Copy a file beside ``path`` and move it into place."""
-    with _partial_file(path) as partial:
-        shutil.copyfile(source, partial)
-        return partial.replace(path)
+    with _partial_file(path) as scratch:
+        shutil.copyfile(source, scratch)
+        return scratch.replace(path)
 
 
 def _json(row: dict[str, str]) -> str:
@@ -65,8 +65,8 @@ def _json(row: dict[str, str]) -> str:
 def _partial_file(path: Path) -> Iterator[Path]:
     """A name beside ``path`` to write under; nothing of that name stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.partial")
+    scratch = path.with_name(f"{path.name}.partial")
     try:
-        yield partial
+        yield scratch
     finally:
-        partial.unlink(missing_ok=True)
+        scratch.unlink(missing_ok=True)

@@ -118,7 +118,7 @@ def scores_on_table(
     parts = [part for m in measurements.values() for part in m.parts]
     ensure(parts, store, progress, machine=workspace.machine).raise_first()
     scores = [
-        _score(m, measured_record(m, scale.name, store), _best(cells[name]))
+        _score(m, measured_record(m, scale.name, store), _best_cell(cells[name]))
         for name, m in measurements.items()
     ]
     scores += _averages(averages, scores)
@@ -191,7 +191,9 @@ def _averages(averages: list[list[Cell]], scores: list[ColumnScore]) -> list[Col
             counts = sum(p.queries for p in parts), sum(p.missing for p in parts)
             head, mean = column.label, sum(part.score for part in parts) / len(parts)
             measure = "mean", min(part.depth for part in parts), any(part.cut for part in parts)
-            average_scores.append(ColumnScore(column.id, head, "", *measure, mean, *counts, _best(cells)))
+            average_scores.append(
+                ColumnScore(column.id, head, "", *measure, mean, *counts, _best_cell(cells))
+            )
     return average_scores
 
 
@@ -231,5 +233,5 @@ def _measurement_like(
     return Measurement(retriever.cell, None, (tuple(evaluations),), retriever.measure, {}, {})
 
 
-def _best(cells: list[Cell]) -> Cell:
+def _best_cell(cells: list[Cell]) -> Cell:
     return max((cell for cell in cells if cell.is_numeric), key=lambda cell: Decimal(cell.printed.value))

@@ -44,14 +44,14 @@ class UserRun:
     def as_json(self) -> dict:
         """The object that ``repro compare RUN --json`` prints."""
         published_value = self.cell.printed.value
-        comparable = published_value is not None and self.scale == "full"
+        is_comparable = published_value is not None and self.scale == "full"
         return {
             "run": str(self.path),
             "id": self.cell.id,
             "printed": self.cell.text,
             "value": self.value,
             "unit": self.cell.unit,
-            "difference": self.value - float(published_value) if comparable else None,
+            "difference": self.value - float(published_value) if is_comparable else None,
             "scale": self.scale,
             "queries": len(self.scores.queries),
             "missing": len(self.scores.missing),

@@ -40,9 +40,9 @@ class RemoteStore:
 
         if not address.strip():
             raise UsageError("the address of the other store is empty; give a folder or URL")
-        local = "://" not in address and "::" not in address
+        is_local = "://" not in address and "::" not in address
         try:
-            self.files, root = url_to_fs(str(Path(address).expanduser().absolute()) if local else address)
+            self.files, root = url_to_fs(str(Path(address).expanduser().absolute()) if is_local else address)
         except (ValueError, ImportError, OSError) as error:
             reason = str(error).strip().rstrip(".").replace(address, _redact(address))
             raise UsageError(f"{_redact(address)} cannot be opened: {reason}; give a folder or URL") from None

@@ -140,13 +140,13 @@ class Results:
                 yield FaultyLine(path, number, str(error))
 
 
-def _new_records(group: list[Record], newest: dict[tuple, Record]) -> Iterator[AppendedRecord]:
+def _new_records(group: list[Record], newest_by_key: dict[tuple, Record]) -> Iterator[AppendedRecord]:
     """The records of a group that say something else, or more, than the newest of their key."""
     for record in group:
-        previous = newest.get(record.key)
+        previous = newest_by_key.get(record.key)
         differs = previous is not None and previous.result != record.result
         if previous is None or differs or record.tells_more_than(previous):
-            newest[record.key] = record
+            newest_by_key[record.key] = record
             yield AppendedRecord(record, previous if differs else None)
 
 

@@ -60,9 +60,9 @@ def pull(node: Node, store: Store, source: RemoteStore, *, waiting: Callable[[],
 
 def _check_space(node: Node, directory: Path, size: int) -> None:
     """Refuse what the disk has no room for before it is full. Raises StoreError."""
-    missing, free_bytes = size - size_on_disk(directory), shutil.disk_usage(directory).free
-    if missing > free_bytes:
-        reason = f"its record says {missing:,} bytes more, and the disk has {free_bytes:,} left"
+    missing_bytes, free_bytes = size - size_on_disk(directory), shutil.disk_usage(directory).free
+    if missing_bytes > free_bytes:
+        reason = f"its record says {missing_bytes:,} bytes more, and the disk has {free_bytes:,} left"
         raise StoreError(
             f"{node} was not fetched to {directory}: {reason}; free some, or name another --store"
         )

@@ -37,8 +37,12 @@ def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
     """``n`` people of different names; ``asked`` for in questions or not, with names of their own."""
     pairs = names()[:TOLD_ONLY] if not asked else names()[TOLD_ONLY:]
     return [
-        Person(f"{given} {family}", draw.pick(towns()), {slot: draw.pick(slots()[slot]) for slot in PERSONAL})
-        for given, family in draw.sample(pairs, n)
+        Person(
+            f"{given_name} {family_name}",
+            draw.pick(towns()),
+            {slot: draw.pick(slots()[slot]) for slot in PERSONAL},
+        )
+        for given_name, family_name in draw.sample(pairs, n)
     ]
 
 
