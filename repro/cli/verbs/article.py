@@ -39,11 +39,11 @@ def command(name, scale_name, seeds, out, store, results):
     if out == "":
         raise UsageError("--out names no folder; give the one that the article goes into")
     workspace, source = Workspace.open(store, results), paper(name)
-    found = StudyResults(source, scale(scale_name).name, seeds_of(seeds), workspace)
+    study = StudyResults(source, scale(scale_name).name, seeds_of(seeds), workspace)
     folder = Path(out) if out else workspace.results.root / "articles" / scale_name / name
     command = f"repro article {name} --scale {scale_name}" + (f" --seeds {seeds}" if seeds else "")
     with translated_errors(
         *((folder, "folder", "--out") if out else (folder, "results folder", "--results"))
     ):
-        for path in write(found, folder, command=command):
+        for path in write(study, folder, command=command):
             print(path)

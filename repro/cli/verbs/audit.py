@@ -28,7 +28,7 @@ def command(names, strict, references, results, as_json):
     what it is held against: the paper alone, its released code, another paper, a third party.
     """
     if references:
-        return _references(names, strict=strict, as_json=as_json)
+        return _print_references(names, strict=strict, as_json=as_json)
     from repro.api.statements import audit
     from repro.cli.printing import emit_json, table
     from repro.judging.audit.findings import HELD_AGAINST
@@ -39,15 +39,15 @@ def command(names, strict, references, results, as_json):
         emit_json([finding.as_json() for finding in findings])
     else:
         for name in dict.fromkeys(finding.paper for finding in findings):
-            own = [f for f in findings if f.paper == name]
-            rows = [[f.severity, f.kind, HELD_AGAINST[f.against], _places(f), _misfit(f)] for f in own]
+            group = [f for f in findings if f.paper == name]
+            rows = [[f.severity, f.kind, HELD_AGAINST[f.against], _places(f), _misfit(f)] for f in group]
             head = ["severity", "kind", "held against", "places and values", "what does not fit"]
-            table(f"{name}: {_count(own)}", head, rows)
+            table(f"{name}: {_count(group)}", head, rows)
         print(_count(findings))
     return int(strict and any(finding.severity == "error" for finding in findings))
 
 
-def _references(names, *, strict: bool, as_json: bool) -> None:
+def _print_references(names, *, strict: bool, as_json: bool) -> None:
     """Print every pointer and every entry of the reference lists; those that are right say no more."""
     if strict:
         raise UsageError("--strict judges the findings, in whose place --references lists; give one of them")
@@ -56,32 +56,32 @@ def _references(names, *, strict: bool, as_json: bool) -> None:
     from repro.api.statements import references
     from repro.cli.printing import emit_json, table
 
-    every = references(*names)
+    all_references = references(*names)
     if as_json:
-        return emit_json([asdict(reference) for reference in every])
-    for name in dict.fromkeys(r.paper for r in every):
-        own = [r for r in every if r.paper == name]
-        rows = [[r.at, r.means, r.to, _verdict(r)] for r in own]
-        table(f"{name}: {_numbers(own)}", ["where", "taken for", "points at", "verdict"], rows)
-    print(_numbers(every))
+        return emit_json([asdict(reference) for reference in all_references])
+    for name in dict.fromkeys(r.paper for r in all_references):
+        group = [r for r in all_references if r.paper == name]
+        rows = [[r.at, r.means, r.to, _verdict(r)] for r in group]
+        table(f"{name}: {_verdict_counts(group)}", ["where", "taken for", "points at", "verdict"], rows)
+    print(_verdict_counts(all_references))
 
 
 def _verdict(reference) -> str:
     from repro.judging.audit.findings import HELD_AGAINST
 
-    against = "" if reference.against == "paper" else f" (by {HELD_AGAINST[reference.against]})"
-    told = f" (reading {reference.reading})" if reference.reading else ""
-    return f"{reference.verdict}: {reference.why}{against}{told}" if reference.why else reference.verdict
+    source = "" if reference.against == "paper" else f" (by {HELD_AGAINST[reference.against]})"
+    reading = f" (reading {reference.reading})" if reference.reading else ""
+    return f"{reference.verdict}: {reference.why}{source}{reading}" if reference.why else reference.verdict
 
 
-def _numbers(references) -> str:
+def _verdict_counts(references) -> str:
     """How many pointers and entries there are, by verdict."""
-    told = []
+    counts = []
     for kind, is_entry in (("pointers", False), ("entries of reference lists", True)):
         verdicts = Counter(r.verdict for r in references if (r.at == "references") == is_entry)
         parts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
-        told.append(f"{verdicts.total()} {kind} ({parts})")
-    return "; ".join(told)
+        counts.append(f"{verdicts.total()} {kind} ({parts})")
+    return "; ".join(counts)
 
 
 def _count(findings) -> str:
@@ -103,6 +103,6 @@ def _places(finding) -> str:
 
 def _misfit(finding) -> str:
     claim = f"{finding.values[0]}. " if finding.kind == "claim" else ""
-    first, *more = finding.says.split("; ") if finding.kind in ("claim", "bold") else (finding.says,)
-    rest = f"; and {len(more)} more, see --json" if more else ""
-    return claim + first + rest + (f"\n= {finding.explanation}" if finding.explanation else "")
+    first, *tail = finding.says.split("; ") if finding.kind in ("claim", "bold") else (finding.says,)
+    remainder = f"; and {len(tail)} more, see --json" if tail else ""
+    return claim + first + remainder + (f"\n= {finding.explanation}" if finding.explanation else "")

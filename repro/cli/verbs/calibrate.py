@@ -22,11 +22,11 @@ def command(store, as_json):
     from repro.store import Store, make_writable, translated_errors
     from repro.store.disk import write_whole
 
-    opened = Store(Locations.resolve(store).store)
-    make_writable(opened.root)
+    artefact_store = Store(Locations.resolve(store).store)
+    make_writable(artefact_store.root)
     rates = calibrate()
-    path = calibration_file(opened)
-    with translated_errors(opened.root):
+    path = calibration_file(artefact_store)
+    with translated_errors(artefact_store.root):
         write_whole(path, json.dumps(rates, indent=1) + "\n")
     if as_json:
         return emit_json(rates)

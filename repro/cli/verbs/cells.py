@@ -30,11 +30,11 @@ def command(names, as_json, as_csv, all_kinds):
     if as_json:
         return emit_json(rows)
     if as_csv:
-        return _csv(rows)
+        return _print_csv(rows)
     keys = ("id", "printed", "dataset", "measure", "role")
-    shown = [[*(r[key] or "" for key in keys), r["recipe"] or "–"] for r in rows]
+    lines = [[*(r[key] or "" for key in keys), r["recipe"] or "–"] for r in rows]
     head = ["cell", "published", "dataset", "measure", "role", "recipe"]
-    table(f"{len(rows)} cells", head, shown, right=(1,))
+    table(f"{len(rows)} cells", head, lines, right=(1,))
 
 
 def _rows(names, all_kinds: bool) -> list[dict]:
@@ -47,7 +47,7 @@ def _rows(names, all_kinds: bool) -> list[dict]:
     return [cell.as_json() for source in sources for cell in source.cells]
 
 
-def _csv(rows: list[dict]) -> None:
+def _print_csv(rows: list[dict]) -> None:
     import csv
     import sys
 

@@ -35,52 +35,52 @@ def command(names, scale_name, failing, marks, store, results, objects):
     from repro.running.workspace import Workspace
 
     workspace = Workspace.open(store, results)
-    judged = claims(*names, scale=scale_name, workspace=workspace)
-    shown = [j for j in judged if j.fails or not failing]
-    answered = answers_in(workspace, [text for j in shown for text in j.statement.study])
+    statements = claims(*names, scale=scale_name, workspace=workspace)
+    selection = [j for j in statements if j.fails or not failing]
+    answers = answers_in(workspace, [text for j in selection for text in j.statement.study])
     if objects:
-        return emit_json([{**j.as_json(), "study": as_json(answered, j.statement.study)} for j in shown])
-    _print(shown, scale_name, answered, failing=failing, each=marks)
+        return emit_json([{**j.as_json(), "study": as_json(answers, j.statement.study)} for j in selection])
+    _print_statements(selection, scale_name, answers, failing=failing, marks=marks)
 
 
-def _print(shown, scale_name: str, answered, *, failing: bool, each: bool) -> None:
+def _print_statements(statements, scale_name: str, answers, *, failing: bool, marks: bool) -> None:
     from repro.cli.study_answers import show_answers
 
-    for name in dict.fromkeys(j.statement.paper.name for j in shown):
-        own = [j for j in shown if j.statement.paper.name == name]
-        _show(name, own, scale_name, each=each)
-        pointing = [(j.statement.id.rpartition("/")[2], j.statement.study) for j in own]
-        show_answers(name, "claim", pointing, answered)
-    if not shown:
+    for name in dict.fromkeys(j.statement.paper.name for j in statements):
+        group = [j for j in statements if j.statement.paper.name == name]
+        _print_table(name, group, scale_name, marks=marks)
+        pointers = [(j.statement.id.rpartition("/")[2], j.statement.study) for j in group]
+        show_answers(name, "claim", pointers, answers)
+    if not statements:
         print("nothing is contradicted" if failing else "the papers state nothing that cells can confirm")
     elif scale_name != "full":
         print(f"Scale {scale_name}: says nothing of the paper.")
 
 
-def _show(name: str, own, scale_name: str, *, each: bool) -> None:
+def _print_table(name: str, statements, scale_name: str, *, marks: bool) -> None:
     from repro.cli.printing import table
 
-    shown = [j for j in own if each or j.statement.kind == "claim" or j.published.state == "fails"]
+    singles = [j for j in statements if marks or j.statement.kind == "claim" or j.published.state == "fails"]
     rows = []
-    for j in shown:
+    for j in singles:
         place = [j.statement.id.removeprefix(f"{name}/"), j.statement.where]
-        rows.append([*place, _says(j), _judgement(j.published), _judgement(j.ours), _by_reports(j.reported)])
-    rows += _folded([j for j in own if j not in shown])
+        rows.append([*place, _text(j), _judgement(j.published), _judgement(j.ours), _reports(j.reported)])
+    rows += _grouped_rows([j for j in statements if j not in singles])
     ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
     head = ["claim", "where", "what is stated", "paper", ours, "reports"]
-    table(f"{name}: {_count(own, scale_name)}", head, rows)
+    table(f"{name}: {_count(statements, scale_name)}", head, rows)
 
 
-def _folded(rest) -> list[list[str]]:
+def _grouped_rows(statements) -> list[list[str]]:
     """Marks and bold numbers that the paper does not contradict, a line for those of a table judged alike."""
     groups: dict[tuple, list] = {}
-    for j in rest:
-        others = j.reported.state if j.reported.speaks else ""
-        key = j.statement.kind, j.statement.where, j.published.state, j.ours.state, others
+    for j in statements:
+        report_state = j.reported.state if j.reported.speaks else ""
+        key = j.statement.kind, j.statement.where, j.published.state, j.ours.state, report_state
         groups.setdefault(key, []).append(j)
     return [
-        [f"{same[0].statement.tables[0]}/{kind}/…", where, f"{len(same)} {_noun(kind, same)}", *states]
-        for (kind, where, *states), same in groups.items()
+        [f"{group[0].statement.tables[0]}/{kind}/…", where, f"{len(group)} {_noun(kind, group)}", *states]
+        for (kind, where, *states), group in groups.items()
     ]
 
 
@@ -88,38 +88,38 @@ def _noun(kind: str, members) -> str:
     return {"mark": "mark", "bold": "bold number"}[kind] + ("s" if len(members) > 1 else "")
 
 
-def _says(judged) -> str:
-    s = judged.statement
-    assumed = f"ours in it: {s.assumed}" if s.assumed else ""
-    return "\n= ".join(filter(None, [s.says, assumed, s.note if judged.fails else ""]))
+def _text(item) -> str:
+    s = item.statement
+    assumption = f"ours in it: {s.assumed}" if s.assumed else ""
+    return "\n= ".join(filter(None, [s.says, assumption, s.note if item.fails else ""]))
 
 
-def _by_reports(reported) -> str:
+def _reports(reports) -> str:
     """The state, how many cells have a report, and how these were made; empty where none has one."""
-    cells = f"{len(reported.used)} of {reported.cells} cells"
-    if not reported.speaks:
-        return f"say nothing ({cells})" if reported.used else ""
-    made = ", ".join(f"{number} {start}" for start, number in reported.kinds.items())
-    lines = [_judgement(reported.judgement), f"{cells}: {made}", reported.like_beside_like]
+    cells = f"{len(reports.used)} of {reports.cells} cells"
+    if not reports.speaks:
+        return f"say nothing ({cells})" if reports.used else ""
+    kinds = ", ".join(f"{number} {start}" for start, number in reports.kinds.items())
+    lines = [_judgement(reports.judgement), f"{cells}: {kinds}", reports.like_beside_like]
     return "\n".join(filter(None, lines))
 
 
 def _judgement(judgement) -> str:
     test = f" ({judgement.test})" if judgement.test and judgement.state != "untested" else ""
-    first, *more = judgement.why.split("; ")
-    why = f": {first}" if first and judgement.state == "fails" else ""
-    why += f"; and {len(more)} more" if why and more else ""
-    why += f"\n{judgement.differs_by_measure}" if judgement.differs_by_measure else ""
-    return f"{judgement.state}{test}{why}"
+    first, *tail = judgement.why.split("; ")
+    reason = f": {first}" if first and judgement.state == "fails" else ""
+    reason += f"; and {len(tail)} more" if reason and tail else ""
+    reason += f"\n{judgement.differs_by_measure}" if judgement.differs_by_measure else ""
+    return f"{judgement.state}{test}{reason}"
 
 
-def _count(own, scale_name: str) -> str:
-    published, ours = _parts(j.published.state for j in own), _parts(j.ours.state for j in own)
-    count = f"{len(own)} statements; in the paper: {published}; ours at {scale_name}: {ours}"
-    others = _parts(j.reported.state for j in own if j.reported.speaks)
-    return f"{count}; by reports: {others}" if others else count
+def _count(items, scale_name: str) -> str:
+    published, ours = _counts(j.published.state for j in items), _counts(j.ours.state for j in items)
+    count = f"{len(items)} statements; in the paper: {published}; ours at {scale_name}: {ours}"
+    reports = _counts(j.reported.state for j in items if j.reported.speaks)
+    return f"{count}; by reports: {reports}" if reports else count
 
 
-def _parts(states) -> str:
+def _counts(states) -> str:
     counts = Counter(states)
     return ", ".join(f"{counts[s]} {s}" for s in ("holds", "fails", "untested") if counts[s])

@@ -10,24 +10,24 @@ from repro.errors import UsageError
 from repro.manifest.papers import papers
 
 
-class _TakingRuns(click.Command):
+class _CommandWithRuns(click.Command):
     """Names that are no papers are run files: the arguments are parted before the selection is made."""
 
     def parse_args(self, ctx, args):
-        rest = super().parse_args(ctx, args)
+        arguments = super().parse_args(ctx, args)
         names = ctx.params["names"]
         paths = (n for n in names if n not in papers() and ("/" in n or "." in n or Path(n).exists()))
         ctx.params["runs"] = runs = tuple(paths)
         ctx.params["names"] = tuple(name for name in names if name not in runs)
         if runs and not any(ctx.params[key] for key in ("names", "cells", "everything")):
-            named = f"name a paper ({', '.join(papers())}), a --cell, or --all"
-            raise UsageError(f"{named}, to compare the run with")
-        return rest
+            message = f"name a paper ({', '.join(papers())}), a --cell, or --all"
+            raise UsageError(f"{message}, to compare the run with")
+        return arguments
 
 
 @click.command(
     "compare",
-    cls=_TakingRuns,
+    cls=_CommandWithRuns,
     epilog="""\b
 Examples:
   repro compare                                      everything, the counts first
@@ -56,22 +56,22 @@ def command(selection, strict, failing, measured, as_csv, as_json, runs):
     if as_csv and as_json:
         raise UsageError("--csv and --json are two forms of one output; give one of them")
     if runs:
-        refused = {"--strict": strict, "--failing": failing, "--measured": measured, "--csv": as_csv}
-        return _runs(selection, runs, [option for option, given in refused.items() if given], as_json)
-    compared = compare_selection(selection, progress=TerminalProgress())
-    chosen = [c for c in compared if _is_chosen(c, failing=failing, measured=measured)]
+        options = {"--strict": strict, "--failing": failing, "--measured": measured, "--csv": as_csv}
+        return _compare_runs(selection, runs, [option for option, value in options.items() if value], as_json)
+    cells = compare_selection(selection, progress=TerminalProgress())
+    matches = [c for c in cells if _is_chosen(c, failing=failing, measured=measured)]
     if as_csv:
-        _print_csv(chosen)
+        _print_csv(matches)
     else:
         workspace = selection.workspace
-        shown = {"as_json": as_json, "chosen": chosen, "summary_first": True, "results": workspace.results}
-        verdicts.show(compared.comparison, compared.plan, workspace.store, **shown)
+        values = {"as_json": as_json, "chosen": matches, "summary_first": True, "results": workspace.results}
+        verdicts.show(cells.comparison, cells.plan, workspace.store, **values)
         if not as_json:
-            _settings(selection)
-    return verdicts.status(compared.comparison, strict=strict, outcome=None)
+            _print_settings(selection)
+    return verdicts.status(cells.comparison, strict=strict, outcome=None)
 
 
-def _settings(selection) -> None:
+def _print_settings(selection) -> None:
     from repro.cli.printing import say
     from repro.cli.row_settings import of_whole_papers
 
@@ -98,56 +98,56 @@ def _print_csv(cells) -> None:
     writer.writerows(rows)
 
 
-def _runs(selection, runs: tuple[str, ...], refused: list[str], as_json: bool) -> None:
+def _compare_runs(selection, runs: tuple[str, ...], options: list[str], as_json: bool) -> None:
     from repro.cli.printing import emit_json, table
     from repro.exchange.user_runs import user_runs
 
-    if refused:
-        raise UsageError(f"{refused[0]} is for verdicts; a run of yours gets none, leave {refused[0]} out")
+    if options:
+        raise UsageError(f"{options[0]} is for verdicts; a run of yours gets none, leave {options[0]} out")
     for run in runs:
         if not Path(run).is_file():
             raise UsageError(f"there is no file {run!r}, and no paper of that name ({', '.join(papers())})")
-    compared = user_runs([Path(run) for run in runs], selection.plan(), selection.workspace.store)
+    scored_runs = user_runs([Path(run) for run in runs], selection.plan(), selection.workspace.store)
     if as_json:
-        return emit_json([run.as_json() for run in compared])
+        return emit_json([run.as_json() for run in scored_runs])
     head = ["cell", "run", "published", "yours", "ours", "difference [95 %]", "t p", "permutation p", "d_z"]
     head += ["won/tied/lost", "RMSE", "tau", "RBO"]
-    rows = [[g.cell.id, g.path.name, g.cell.printed.plain, *_numbers(g)] for g in compared]
+    rows = [[run.cell.id, run.path.name, run.cell.printed.plain, *_numbers(run)] for run in scored_runs]
     table(f"runs given (scale {selection.scale})", head, rows, right=range(2, len(head)))
-    for g in compared:
-        _print_sentences(g)
+    for run in scored_runs:
+        _print_sentences(run)
 
 
-def _print_sentences(scored) -> None:
-    if scored.among_reports:
-        print(f"{scored.cell.id}, {scored.path.name}: {scored.among_reports}")
-    for sentence in _notices(scored):
+def _print_sentences(run) -> None:
+    if run.among_reports:
+        print(f"{run.cell.id}, {run.path.name}: {run.among_reports}")
+    for sentence in _notices(run):
         print(sentence, file=sys.stderr)
 
 
-def _notices(scored) -> list[str]:
-    scores, notices = scored.scores, []
+def _notices(run) -> list[str]:
+    scores, notices = run.scores, []
     if scores.missing or scores.ignored:
-        missing = f"{len(scores.missing)} of {len(scores.queries)} judged queries are missing and count as 0"
-        notices.append(f"{scored.path}: {missing}; {scores.ignored} others are not judged")
-    if scored.pair is None:
-        make = f"`repro run --cell {scored.cell.id} --scale {scored.scale}` makes it"
-        notices.append(f"{scored.cell.id}: no run of ours is stored; {make}")
+        sentence = f"{len(scores.missing)} of {len(scores.queries)} judged queries are missing and count as 0"
+        notices.append(f"{run.path}: {sentence}; {scores.ignored} others are not judged")
+    if run.pair is None:
+        remedy = f"`repro run --cell {run.cell.id} --scale {run.scale}` makes it"
+        notices.append(f"{run.cell.id}: no run of ours is stored; {remedy}")
     return notices
 
 
-def _numbers(scored) -> list[str]:
+def _numbers(run) -> list[str]:
     from repro.report.grid import rounded
 
-    pair, own = scored.pair, rounded(scored.value, scored.cell)
+    pair, value = run.pair, rounded(run.value, run.cell)
     if pair is None:
-        return [own, *[""] * 9]
+        return [value, *[""] * 9]
     low, high = pair["interval"] or (None, None)
     interval = f"{pair['difference']:+.4f}" + ("" if low is None else f" [{low:+.4f}, {high:+.4f}]")
     outcomes = "/".join(str(pair[key]) for key in ("wins", "ties", "losses"))
     numbers = [_number(pair[key]) for key in ("p", "permutation_p", "effect_size")]
-    alike = [_number(pair[key]) for key in ("rmse", "kendall_union", "rank_biased_overlap")]
-    return [own, rounded(pair["value"], scored.cell), interval, *numbers, outcomes, *alike]
+    similarities = [_number(pair[key]) for key in ("rmse", "kendall_union", "rank_biased_overlap")]
+    return [value, rounded(pair["value"], run.cell), interval, *numbers, outcomes, *similarities]
 
 
 def _number(value: float | None) -> str:

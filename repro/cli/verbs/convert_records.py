@@ -20,12 +20,12 @@ def command(store, results):
     from repro.running.workspace import Workspace
 
     workspace = Workspace.open(store, results)
-    converted = list(convert(workspace.results, workspace))
-    for file in converted:
+    files = list(convert(workspace.results, workspace))
+    for file in files:
         print(f"{file.path}: {_outcome(file)}")
         if file.assumed:
             print(f"  not vouched for: measure and unit of {_cells(file.assumed)}")
-    if not converted:
+    if not files:
         print(f"there are no records in {workspace.results.root}")
 
 

@@ -28,40 +28,40 @@ def command(names, verbose, as_json, results):
     from repro.manifest.papers import paper, papers
     from repro.running.workspace import Workspace
 
-    kept = Workspace.open(None, results).results
-    places = {name: tallies(paper(name), kept) for name in names or papers()}
-    everything = total((tally for own in places.values() for tally in own), what="all")
+    records = Workspace.open(None, results).results
+    by_paper = {name: tallies(paper(name), records) for name in names or papers()}
+    grand_total = total((tally for rows in by_paper.values() for tally in rows), what="all")
     if as_json:
-        return emit_json([tally.as_json() for own in places.values() for tally in own])
-    scales = usual_first({"full", "small", "tiny", *everything.measured})
-    for name, own in places.items():
-        _print(f"{name}: {paper(name).manifest.title}", [*own, total(own, what="all")], scales)
+        return emit_json([tally.as_json() for rows in by_paper.values() for tally in rows])
+    scales = usual_first({"full", "small", "tiny", *grand_total.measured})
+    for name, rows in by_paper.items():
+        _print_table(f"{name}: {paper(name).manifest.title}", [*rows, total(rows, what="all")], scales)
         if verbose:
-            _reasons(own)
-    if len(places) > 1:
-        sums = [total(own, what=name) for name, own in places.items()]
-        _print("all papers", [*sums, everything], scales)
+            _print_reasons(rows)
+    if len(by_paper) > 1:
+        totals = [total(rows, what=name) for name, rows in by_paper.items()]
+        _print_table("all papers", [*totals, grand_total], scales)
 
 
-def _print(title, rows, scales) -> None:
+def _print_table(title, rows, scales) -> None:
     from repro.cli.printing import table
     from repro.judging.coverage import WAYS
 
     head = ["", "cells", *WAYS, "│", *scales, "│", "settings", "nothing to measure"]
     lines = []
     for tally in rows:
-        measured = [_measured(tally, scale) for scale in scales]
+        counts = [_measured_count(tally, scale) for scale in scales]
         ways = _numbers(len(tally.cells), *tally.ways.values())
-        lines.append([tally.what, *ways, "│", *measured, "│", _settings(tally), *_numbers(tally.idle)])
+        lines.append([tally.what, *ways, "│", *counts, "│", _settings_share(tally), *_numbers(tally.idle)])
     table(title, head, lines, right=range(1, len(head)))
 
 
-def _measured(tally, scale: str) -> str:
-    cells, distinct = tally.measured[scale], tally.measurements[scale]
-    return f"{cells} ({distinct})" if cells != distinct else str(cells or "–")
+def _measured_count(tally, scale: str) -> str:
+    cells, measurements = tally.measured[scale], tally.measurements[scale]
+    return f"{cells} ({measurements})" if cells != measurements else str(cells or "–")
 
 
-def _settings(tally) -> str:
+def _settings_share(tally) -> str:
     total = tally.settings.total()
     return f"{tally.settings['as published']} of {total}" if total else "–"
 
@@ -70,13 +70,13 @@ def _numbers(*values: int) -> list[str]:
     return [str(value or "–") for value in values]
 
 
-def _reasons(rows) -> None:
+def _print_reasons(rows) -> None:
     """A line for every row of a table that cannot be measured."""
     from repro.cli.printing import say
 
     cells = [(tally.what, cell) for tally in rows for cell in tally.cells if cell.reason]
-    reasons = Counter((what, cell.id.split("/")[2], cell.reason) for what, cell in cells)
-    for (what, system, reason), count in reasons.items():
-        say(f"{what}, {system}, {count} cell{'s' if count > 1 else ''}: {reason}")
+    reasons = Counter((exhibit, cell.id.split("/")[2], cell.reason) for exhibit, cell in cells)
+    for (exhibit, system, reason), count in reasons.items():
+        say(f"{exhibit}, {system}, {count} cell{'s' if count > 1 else ''}: {reason}")
     if reasons:
         print()

@@ -41,14 +41,14 @@ def list_(as_json):
     rows = survey(places.data, places.home)
     if as_json:
         return emit_json([{**asdict(row), "counts": dict(row.counts)} for row in rows])
-    shown = [
+    lines = [
         [r.state, r.id, r.what, _counts(r.counts), describe_size(r.size) if r.size else "", r.licence]
         for r in rows
     ]
-    table("datasets", ["", "id", "what", "records", "download", "licence"], shown)
-    there = sum(r.state in ("found", "embedded") for r in rows)
+    table("datasets", ["", "id", "what", "records", "download", "licence"], lines)
+    count = sum(r.state in ("found", "embedded") for r in rows)
     print(
-        f"{there} of {len(rows)} are at hand; data folder: {places.data or f'{data_folder()}, not there yet'}"
+        f"{count} of {len(rows)} are at hand; data folder: {places.data or f'{data_folder()}, not there yet'}"
     )
 
 
@@ -96,19 +96,19 @@ def fetch_(identifiers, places, yes, library):
 
     if not (identifiers or places):
         raise UsageError("name what to fetch, or --for PAPER/TABLE; `repro data list` says what there is")
-    target, lacking = data_folder(), _lacking(places)
-    ids = list(dict.fromkeys((*identifiers, *lacking.fetch)))
+    target, obstacles = data_folder(), _obstacles(places)
+    ids = list(dict.fromkeys((*identifiers, *obstacles.fetch)))
     for id in ids:
         check_on_hub(id.removeprefix(MODEL))
-    wanted = {id: offer(id, library=library if id.startswith("beir/") or not places else "") for id in ids}
-    _describe(wanted, target)
-    for sentence in lacking.otherwise:
+    offers = {id: offer(id, library=library if id.startswith("beir/") or not places else "") for id in ids}
+    _describe(offers, target)
+    for sentence in obstacles.otherwise:
         print(f"not to be fetched: {sentence}", file=sys.stderr)
     if not ids:
         print("nothing to fetch: all that can be fetched is here")
     elif not yes:
         _ask(identifiers, places)
-    return max(_fetched(wanted, target), 4 if lacking.otherwise else 0)
+    return max(_load_offers(offers, target), 4 if obstacles.otherwise else 0)
 
 
 @command.command(
@@ -135,17 +135,17 @@ def make_(name, files):
         print(make(name, files, target, TerminalProgress()))
 
 
-def _describe(wanted, target) -> None:
+def _describe(offers, target) -> None:
     from repro.datasets.offers import amount
 
-    last = f"; into {target}"
-    for one in wanted.values():
-        print(f"{one.description}{last if len(wanted) == 1 else ''}", file=sys.stderr)
-    if len(wanted) > 1:
-        print(f"in all {amount(wanted)}{last}", file=sys.stderr)
+    ending = f"; into {target}"
+    for offer in offers.values():
+        print(f"{offer.description}{ending if len(offers) == 1 else ''}", file=sys.stderr)
+    if len(offers) > 1:
+        print(f"in all {amount(offers)}{ending}", file=sys.stderr)
 
 
-def _lacking(places):
+def _obstacles(places):
     """The obstacles of the cells and exhibits of these places on this machine at full scale."""
     from repro.api.selection import Selection, select
     from repro.running.node_obstacles import obstacles_of
@@ -154,40 +154,40 @@ def _lacking(places):
     workspace = Workspace(Locations.resolve(fetching=True))
     cells, exhibits = {}, {}
     for place in places:
-        name, *inside = place.strip("/").split("/")
-        row = {"tables": inside[:1], "rows": inside[1:]} if len(inside) == 2 else {}
-        of_place = select(name if row else place.strip("/"), **row, workspace=workspace)
-        cells |= {cell.id: cell for cell in of_place.cells}
-        exhibits |= {shown.id: shown for shown in of_place.exhibits}
-    full = Selection(list(cells.values()), list(exhibits.values()), workspace=workspace).plan()
-    full.look(workspace.store)
-    return obstacles_of(full)
+        name, *parts = place.strip("/").split("/")
+        row = {"tables": parts[:1], "rows": parts[1:]} if len(parts) == 2 else {}
+        selection = select(name if row else place.strip("/"), **row, workspace=workspace)
+        cells |= {cell.id: cell for cell in selection.cells}
+        exhibits |= {exhibit.id: exhibit for exhibit in selection.exhibits}
+    plan = Selection(list(cells.values()), list(exhibits.values()), workspace=workspace).plan()
+    plan.look(workspace.store)
+    return obstacles_of(plan)
 
 
 def _ask(identifiers, places) -> None:
     if not sys.stdin.isatty():
-        what = " ".join([*identifiers, *(f"--for {place}" for place in places)])
-        raise UsageError(f"fetching {what} needs your consent: add --yes")
+        words = " ".join([*identifiers, *(f"--for {place}" for place in places)])
+        raise UsageError(f"fetching {words} needs your consent: add --yes")
     click.confirm("Go on?", abort=True, err=True)
 
 
-def _fetched(wanted, target) -> int:
+def _load_offers(offers, target) -> int:
     """Load every offer, the others too where one fails; the greatest exit status of those that failed."""
     from repro.progress import TerminalProgress
     from repro.store import translated_errors
 
-    failed: list[ReproError] = []
-    for one in wanted.values():
+    errors: list[ReproError] = []
+    for offer in offers.values():
         try:
             with translated_errors(target, "data folder", "REPRO_DATA"):
-                for path in one.load(target, TerminalProgress()):
+                for path in offer.load(target, TerminalProgress()):
                     print(path)
         except (BlockedError, DataError) as error:
-            if len(wanted) == 1:
+            if len(offers) == 1:
                 raise
             print(f"repro: {error}", file=sys.stderr)
-            failed.append(error)
-    return max((error.exit_status for error in failed), default=0)
+            errors.append(error)
+    return max((error.exit_status for error in errors), default=0)
 
 
 def _counts(counts) -> str:

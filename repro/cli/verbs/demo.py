@@ -32,16 +32,16 @@ def command(ctx, yes, output, opened, store, results):
     from repro.cli.verbs.report import command as report
     from repro.running.workspace import Workspace
 
-    rehearsed, compared = _cells()
+    tiny_cell, scifact_cell = _cells()
     print("1. The embedded collection\n")
-    status = _rehearsal(rehearsed, Workspace.open(store, results))
+    status = _measure_tiny(tiny_cell, Workspace.open(store, results))
     print("\n2. The paper's own data\n")
-    if _at_hand(yes):
-        status = max(status, _real(compared, Workspace.open(store, results)))
+    if _is_at_hand(yes):
+        status = max(status, _measure_scifact(scifact_cell, Workspace.open(store, results)))
     print("\n3. Everything on one page\n")
-    shown = {"opened": True} if opened else {}
-    ctx.invoke(report, output=output, store=store, results=results, **shown)
-    _next(rehearsed)
+    options = {"opened": True} if opened else {}
+    ctx.invoke(report, output=output, store=store, results=results, **options)
+    _print_next(tiny_cell)
     return status
 
 
@@ -49,24 +49,24 @@ def _cells():
     """The first cell of BM25 that there is, and the first on SciFact."""
     from repro.api.papers import papers
 
-    every = [cell for paper in papers().values() for cell in paper.cells]
-    words = [cell for cell in every if cell.row.system == "bm25" and cell.recipe]
-    return words[0], next(cell for cell in words if cell.column.dataset == REAL)
+    cells = [cell for paper in papers().values() for cell in paper.cells]
+    bm25_cells = [cell for cell in cells if cell.row.system == "bm25" and cell.recipe]
+    return bm25_cells[0], next(cell for cell in bm25_cells if cell.column.dataset == REAL)
 
 
-def _rehearsal(cell, workspace) -> int:
+def _measure_tiny(cell, workspace) -> int:
     """Measure BM25 at scale tiny and print the column of its cell, with what is recorded of other rows."""
     from repro.api.comparisons import compare_selection
     from repro.api.selection import select
     from repro.cli.printing import table
 
     name = f"{cell.paper.name}/{cell.table.id}"
-    measured = _measured(select(cell.id, scale="tiny", workspace=workspace))
-    every = compare_selection(select(name, scale="tiny", workspace=workspace), new_tests=False)
-    rows = [c for c in every if c.cell.column.id == cell.column.id and c.measured is not None]
-    shown = [[c.cell.row.label, *_group(c.cell), f"{c.measured:.3f}"] for c in rows]
-    table(f"{name} at scale tiny", ["system", "", cell.column.measure], shown, right=(2,))
-    if len(shown) > 1:
+    bm25 = _measure(select(cell.id, scale="tiny", workspace=workspace))
+    table_cells = compare_selection(select(name, scale="tiny", workspace=workspace), new_tests=False)
+    rows = [c for c in table_cells if c.cell.column.id == cell.column.id and c.measured is not None]
+    lines = [[c.cell.row.label, *_group(c.cell), f"{c.measured:.3f}"] for c in rows]
+    table(f"{name} at scale tiny", ["system", "", cell.column.measure], lines, right=(2,))
+    if len(lines) > 1:
         print(f"{cell.row.label} was measured just now, the other rows are on record: trained in minutes")
         print("on a CPU, on data that the package makes, and never compared with the paper.")
     else:
@@ -74,14 +74,14 @@ def _rehearsal(cell, workspace) -> int:
             f"{cell.row.label} was measured just now, on data that the package makes, and is never compared"
         )
         print("with the paper; these results have no record of a trained row to stand beside it.")
-    return _status(measured)
+    return _status(bm25)
 
 
 def _group(cell) -> list[str]:
     return [next((group.label for group in cell.table.groups if group.id == cell.row.group), "")]
 
 
-def _at_hand(yes: bool) -> bool:
+def _is_at_hand(yes: bool) -> bool:
     """Whether SciFact lies in the data folder, after fetching it where the user agrees."""
     from repro.datasets.fetching import offer
     from repro.datasets.source import MissingPiece
@@ -92,51 +92,51 @@ def _at_hand(yes: bool) -> bool:
     pieces = ("documents", "queries", "qrels")
     if not any(isinstance(locate(REAL, piece, Locations.resolve().data), MissingPiece) for piece in pieces):
         return True
-    wanted = offer(COLLECTION)
-    print(f"{wanted.description}; into {data_folder()}")
+    collection = offer(COLLECTION)
+    print(f"{collection.description}; into {data_folder()}")
     if not yes and not (sys.stdin.isatty() and click.confirm("Fetch it?", err=True)):
         print(f"left out: `repro demo --yes` fetches it, or `repro data fetch {COLLECTION}`")
         return False
-    wanted.load(data_folder(), TerminalProgress())
+    collection.load(data_folder(), TerminalProgress())
     return True
 
 
-def _real(cell, workspace) -> int:
+def _measure_scifact(cell, workspace) -> int:
     """Measure BM25 on SciFact and print it beside the published number."""
     from repro.api.selection import select
     from repro.cli.printing import table
     from repro.report.grid import rounded_measurement
 
-    compared = _measured(select(cell.id, workspace=workspace))
-    [c] = compared
+    cells = _measure(select(cell.id, workspace=workspace))
+    [c] = cells
     row = [cell.id, cell.column.measure, cell.printed.plain, rounded_measurement(c) or "–", c.verdict.name]
     table("published beside measured", ["cell", "measure", "published", "measured", "verdict"], [row])
     print(c.verdict.why)
-    return _status(compared)
+    return _status(cells)
 
 
-def _measured(selection):
+def _measure(selection):
     from repro.api.measurement import measure
     from repro.progress import TerminalProgress
 
     return measure(selection, progress=TerminalProgress())
 
 
-def _status(compared) -> int:
+def _status(cells) -> int:
     from repro.cli import verdicts
 
-    for sentence in verdicts.notices(compared.comparison, list(compared)):
+    for sentence in verdicts.notices(cells.comparison, list(cells)):
         if sentence.startswith(("failed", "blocked")):
             print(sentence, file=sys.stderr)
-    return verdicts.status(compared.comparison, strict=False, outcome=compared.outcome)
+    return verdicts.status(cells.comparison, strict=False, outcome=cells.outcome)
 
 
-def _next(cell) -> None:
+def _print_next(cell) -> None:
     name, number = cell.paper.name, cell.table.id
     print("\nNext:")
-    for about, words in (
+    for purpose, words in (
         ("train and compare every row of a table", f"run {name} --table {number} --scale tiny"),
         ("what stands behind one number", f"show {cell.id}"),
         ("your own encoder beside them", f"evaluate --model DIR --table {name}/{number} --scale tiny"),
     ):
-        print(f"  {about}\n    repro {words}")
+        print(f"  {purpose}\n    repro {words}")

@@ -76,7 +76,7 @@ def command(
     scale_name,
     store,
     as_json,
-    **chosen,
+    **options,
 ):
     """Score a TREC run, or an encoder in the columns of a published table.
 
@@ -89,26 +89,26 @@ def command(
     if (run is None) == (model is None):
         raise UsageError("give a RUN with --dataset, or --model with --table, and not both")
     if run is not None:
-        scaled = stated_options("scale_name") or OF_FILE in click.get_current_context().meta
-        if any((table, columns, row, query_model, scaled, set(chosen.values()) - {None})):
+        scale_is_stated = stated_options("scale_name") or OF_FILE in click.get_current_context().meta
+        if any((table, columns, row, query_model, scale_is_stated, set(options.values()) - {None})):
             raise UsageError("a RUN is scored by --dataset, --measure and --cell alone")
-        return _run(run, dataset, measures, cells, as_json)
+        return _score_run(run, dataset, measures, cells, as_json)
     if any((dataset, measures, cells)):
         raise UsageError("an encoder is scored by a --table's datasets and measures; leave these options out")
     if not table:
         raise UsageError("an encoder needs the --table whose columns it is scored in, as PAPER/N")
-    _model((model, query_model or model), chosen, (table, columns, row), scale_name, store, as_json)
+    _score_encoder((model, query_model or model), options, (table, columns, row), scale_name, store, as_json)
 
 
-def _run(run: str, dataset: str | None, measures: tuple, cells: tuple, as_json: bool) -> None:
+def _score_run(run: str, dataset: str | None, measures: tuple, cells: tuple, as_json: bool) -> None:
     from repro.api.scores import evaluate
     from repro.cli.printing import emit_json
     from repro.exchange.user_run_scores import common_dataset
     from repro.manifest.cells import cell
 
     if not (dataset or cells):
-        needed = "the --dataset whose judgements score it, or the --cell that it is meant to give"
-        raise UsageError(f"a RUN needs {needed}; `repro data list` names datasets")
+        requirement = "the --dataset whose judgements score it, or the --cell that it is meant to give"
+        raise UsageError(f"a RUN needs {requirement}; `repro data list` names datasets")
     dataset = common_dataset([cell(name) for name in cells], dataset)
     scores = evaluate(run, dataset=dataset, measures=measures, cells=cells).as_json()
     if as_json:
@@ -118,19 +118,19 @@ def _run(run: str, dataset: str | None, measures: tuple, cells: tuple, as_json: 
     for name in scores.pop("left_out"):
         reason = f"the run has {scores['depth']} documents a query"
         print(f"{name} is left out: {reason}, and it looks deeper", file=sys.stderr)
-    for name, value in _flat(scores):
+    for name, value in _flatten(scores):
         print(f"  {name:16}{value:.4f}" if isinstance(value, float) else f"  {name:16}{value}")
-    for among in places:
-        print(f"{among['cell']}: {among['sentence']}")
+    for place in places:
+        print(f"{place['cell']}: {place['sentence']}")
 
 
-def _flat(scores: dict):
+def _flatten(scores: dict):
     """Names and values, of mappings inside too."""
     for name, value in scores.items():
-        yield from _flat(value) if isinstance(value, dict) else ((name, value),)
+        yield from _flatten(value) if isinstance(value, dict) else ((name, value),)
 
 
-def _model(names, chosen: dict, places: tuple, scale_name: str, store: str | None, as_json: bool):
+def _score_encoder(names, options: dict, places: tuple, scale_name: str, store: str | None, as_json: bool):
     from repro.api.scores import evaluate
     from repro.cli.printing import emit_json
     from repro.cli.printing import table as printed
@@ -139,24 +139,24 @@ def _model(names, chosen: dict, places: tuple, scale_name: str, store: str | Non
     from repro.running.workspace import Workspace
 
     table, columns, row = places
-    scored = evaluate(
+    scores = evaluate(
         names[0],
         query_model=names[1],
         table=table,
         columns=columns,
         row=row,
-        conventions=chosen,
+        conventions=options,
         scale=scale_name,
         workspace=Workspace.open(store),
         progress=TerminalProgress(),
     )
-    read = f"{_described(scored.conventions)} ({scored.origin}; options above that)"
-    for sentence in (f"{names[0]}: {read}", *scored.left_out):
+    description = f"{_in_words(scores.conventions)} ({scores.origin}; options above that)"
+    for sentence in (f"{names[0]}: {description}", *scores.left_out):
         print(sentence, file=sys.stderr)
     if as_json:
-        return emit_json([column.as_json() for column in scored])
+        return emit_json([column.as_json() for column in scores])
     rows = []
-    for c in scored:
+    for c in scores:
         best = c.best.printed
         score = f"{c.score:.{best.decimals}f}"
         measure = f"{c.measure}, cut at {c.depth}" if c.cut else c.measure
@@ -168,10 +168,10 @@ def _model(names, chosen: dict, places: tuple, scale_name: str, store: str | Non
     )
     head = ("column", "", "measure", "this encoder", "best published", "by")
     printed(f"{names[0]} on {table}{note}", head, rows, right=(3, 4))
-    for among in filter(None, (column.among_reports for column in scored)):
-        print(f"{among.cell.column.id}, {among.cell.row.label}: {among}")
+    for place in filter(None, (column.among_reports for column in scores)):
+        print(f"{place.cell.column.id}, {place.cell.row.label}: {place}")
 
 
-def _described(conventions) -> str:
+def _in_words(conventions) -> str:
     facts = conventions.to_json()
     return ", ".join(f"{name.replace('_', ' ')} {value!r}" for name, value in facts.items() if value != "")

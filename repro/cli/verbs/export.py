@@ -33,14 +33,14 @@ def command(selection, form, output, licence, by):
     from repro.exchange.history import History, accounts_of
     from repro.judging.comparison import judged_cells
 
-    _check(form, licence, by)
+    _check_options(form, licence, by)
     plan, workspace = selection.plan(), selection.workspace
     comparison = judged_cells(plan, workspace.results, workspace.store)
     history = History(workspace.store)
     accounts = accounts_of(comparison, plan, history)
-    if contradicted := [compared.cell.id for compared in comparison.cells if compared.contradicted]:
+    if contradictions := [c.cell.id for c in comparison.cells if c.contradicted]:
         reason = "the stored scores contradict their records, `repro run` records them anew"
-        print(f"left out ({reason}): {', '.join(contradicted)}", file=sys.stderr)
+        print(f"left out ({reason}): {', '.join(contradictions)}", file=sys.stderr)
     if not accounts:
         reason = f"there is no record of the selected cells at scale {selection.scale} to export"
         raise UsageError(f"{reason}; `repro run` or `repro import-run` them first")
@@ -52,13 +52,13 @@ def command(selection, form, output, licence, by):
     else:
         from repro.exchange.every_eval_ever import write_logs
 
-        _say(write_logs(accounts, history, place, by=by, now=now))
+        _print_summary(write_logs(accounts, history, place, by=by, now=now))
     cells = {account.compared.cell.id for account in accounts}
-    without = len(comparison.cells) - len(cells)
-    print(f"{output}: {len(accounts)} records of {len(cells)} cells; {without} others have none to export")
+    missing = len(comparison.cells) - len(cells)
+    print(f"{output}: {len(accounts)} records of {len(cells)} cells; {missing} others have none to export")
 
 
-def _check(form: str, licence: str | None, by: str | None) -> None:
+def _check_options(form: str, licence: str | None, by: str | None) -> None:
     """Refuse what no deposit could state."""
     if licence and form != "ro-crate":
         raise UsageError("--license is for --to ro-crate; the schema of every_eval_ever has no place for it")
@@ -68,7 +68,7 @@ def _check(form: str, licence: str | None, by: str | None) -> None:
         raise UsageError(f"--by is {by!r}, which names nobody; give an ORCID or an organisation in UTF-8")
 
 
-def _say(summary) -> None:
+def _print_summary(summary) -> None:
     if summary.left_out:
         reason = "a bound, or no measure of retrieval in a fraction or percent"
         print(f"left out, being {reason}: {', '.join(summary.left_out)}", file=sys.stderr)

@@ -36,9 +36,9 @@ def command(what, output, scale_name, seed, store, results):
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
-    workspace, at = Workspace.open(store, results), scale(scale_name)
-    encoder = encoder_of(what, workspace, scale=at, seed=seed)
-    about = {"from": what, "scale": at.name, "seed": seed, "model": encoder.source.model.fingerprint}
-    card = card_of(encoder, workspace, scale=at)
-    export(encoder.source, workspace.store, Path(output).expanduser(), card=card, about=about)
+    workspace, named_scale = Workspace.open(store, results), scale(scale_name)
+    encoder = encoder_of(what, workspace, scale=named_scale, seed=seed)
+    facts = {"from": what, "scale": named_scale.name, "seed": seed, "model": encoder.source.model.fingerprint}
+    card = card_of(encoder, workspace, scale=named_scale)
+    export(encoder.source, workspace.store, Path(output).expanduser(), card=card, about=facts)
     print(output)

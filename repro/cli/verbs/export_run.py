@@ -47,11 +47,11 @@ def command(what, annotate, schema, output, scale_name, store, results):
     if output == "":
         raise UsageError("-o was given an empty name; name a file, or leave -o out for standard output")
     workspace = Workspace.open(store, results)
-    chosen = stored_run(what, workspace.store, workspace.results, scale=scale(scale_name).name)
-    header = chosen.header(schema) if annotate else ""
-    _write(header, chosen.path, Path(output) if output else None)
-    if chosen.described:
-        print(chosen.described, file=sys.stderr)
+    run = stored_run(what, workspace.store, workspace.results, scale=scale(scale_name).name)
+    header = run.header(schema) if annotate else ""
+    _write(header, run.path, Path(output) if output else None)
+    if run.described:
+        print(run.described, file=sys.stderr)
 
 
 def _write(header: str, run, output) -> None:
@@ -64,7 +64,7 @@ def _write(header: str, run, output) -> None:
             sys.stdout.write(header)
             sys.stdout.writelines(line.decode() for line in source)
             return
-        opened = gzip.open if output.suffix == ".gz" else open
-        with opened(output, "wb") as target:
+        opener = gzip.open if output.suffix == ".gz" else open
+        with opener(output, "wb") as target:
             target.write(header.encode())
             shutil.copyfileobj(source, target)

@@ -23,14 +23,14 @@ def command(selection):
     from repro.report.drawing import draw_curves, draw_exhibits
     from repro.store import translated_errors
 
-    compared, store = compare_selection(selection, new_tests=False), selection.workspace.store
+    cells, store = compare_selection(selection, new_tests=False), selection.workspace.store
     folder = selection.workspace.results.root / "figures" / selection.scale
     with translated_errors(selection.workspace.results.root, "results folder", "--results"):
         folder.mkdir(parents=True, exist_ok=True)
-        hours = training_hours(compared.plan, store)
-        curves = draw_curves(compared, folder, hours=hours)
-        drawn = [*curves, *draw_exhibits(compared.plan, store, folder)]
-    for path in drawn:
+        hours = training_hours(cells.plan, store)
+        curves = draw_curves(cells, folder, hours=hours)
+        paths = [*curves, *draw_exhibits(cells.plan, store, folder)]
+    for path in paths:
         print(path)
-    if not drawn:
+    if not paths:
         print("nothing to draw: what is selected has no figure that was measured; `repro run` measures it")

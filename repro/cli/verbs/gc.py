@@ -63,38 +63,38 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
     from repro.running.workspace import Workspace
     from repro.store.leftovers import any_old, leftovers
 
-    _check(names, everything, keep_days, dry_run, yes)
+    _check_options(names, everything, keep_days, dry_run, yes)
     workspace = Workspace.open(store, results)
-    chosen = [paper(name) for name in names] or list(papers().values())
+    sources = [paper(name) for name in names] or list(papers().values())
     progress = TerminalProgress()
-    others = () if scales_ else workspace.results.scales("records") - known_scales().keys()
-    wanted = [scale(name) for name in scales_ or known_scales()]
+    extras = () if scales_ else workspace.results.scales("records") - known_scales().keys()
+    scales = [scale(name) for name in scales_ or known_scales()]
     some_may_go = finished or any_old(workspace.store, keep_days=keep_days)
-    for source, at in () if some_may_go else product(chosen, wanted):
-        workspace.results.read(at.name, source.name)  # a fault in a record is told whatever goes
-    known = kept_artefacts(chosen, wanted if some_may_go else [], workspace, progress, undescribed=others)
-    for notice in known.notices:
+    for source, kept_scale in () if some_may_go else product(sources, scales):
+        workspace.results.read(kept_scale.name, source.name)  # a fault in a record is told whatever goes
+    needs = kept_artefacts(sources, scales if some_may_go else [], workspace, progress, undescribed=extras)
+    for notice in needs.notices:
         print(notice, file=sys.stderr)
     if not some_may_go:
         print("0 removed, 0 bytes" if yes else "0 could go, 0 bytes")
         return 0
     with progress.task("what nothing needs"):
-        waiting = slurm_jobs.waiting_fingerprints(workspace.store)
-        items = leftovers(workspace.store, known.fingerprints, keep_days=keep_days, waiting=waiting)
+        queue = slurm_jobs.waiting_fingerprints(workspace.store)
+        items = leftovers(workspace.store, needs.fingerprints, keep_days=keep_days, waiting=queue)
     _tell_of_trainings(items)
-    gone = _removed(workspace.store, items) if yes else set(items)
-    going = [item for item in items if _goes(item, item in gone)]
+    removals = _remove(workspace.store, items) if yes else set(items)
+    removable = [item for item in items if _print_item(item, item in removals)]
     if finished:
-        vectors = _finished(known.plans, workspace.store, keep_days=keep_days, yes=yes)
-        items, going = items + vectors, going + vectors
-    freed = sum(item.bytes for item in going)
-    print(f"{len(going)} {'removed' if yes else 'could go'}, {freed:,} bytes")
+        vectors = _finished_items(needs.plans, workspace.store, keep_days=keep_days, yes=yes)
+        items, removable = items + vectors, removable + vectors
+    size = sum(item.bytes for item in removable)
+    print(f"{len(removable)} {'removed' if yes else 'could go'}, {size:,} bytes")
     if items and not yes:
         print("add --yes to remove them")
     return 0
 
 
-def _removed(store, items) -> set:
+def _remove(store, items) -> set:
     """Remove items, but those that a process, which may have begun since they were listed, is to read."""
     from repro.store.leftovers import remove_leftovers
     from repro.store.underway import awaited_inputs, one_at_a_time
@@ -102,8 +102,8 @@ def _removed(store, items) -> set:
     if not items:
         return set()
     with one_at_a_time(store.root):
-        read = awaited_inputs(store.root)
-        return remove_leftovers(store, [item for item in items if item.fingerprint not in read])
+        inputs = awaited_inputs(store.root)
+        return remove_leftovers(store, [item for item in items if item.fingerprint not in inputs])
 
 
 def _tell_of_trainings(items) -> None:
@@ -112,11 +112,11 @@ def _tell_of_trainings(items) -> None:
 
     number = sum(item.kind == "artefact" and item.stage in TRAININGS for item in items)
     if number:
-        what = f"{number} training{'s' * (number != 1)} that no scale described here needs"
-        print(f"{what}; name the file of a scale of your own by --scale-file to keep its", file=sys.stderr)
+        words = f"{number} training{'s' * (number != 1)} that no scale described here needs"
+        print(f"{words}; name the file of a scale of your own by --scale-file to keep its", file=sys.stderr)
 
 
-def _finished(plans, store, *, keep_days: float, yes: bool) -> list:
+def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
     """The vectors of finished rows that went, or that could go, each with a line about it."""
     from repro.running.engines import slurm_jobs
     from repro.running.kept_artefacts import finished_vectors
@@ -125,31 +125,31 @@ def _finished(plans, store, *, keep_days: float, yes: bool) -> list:
     from repro.store.leftovers import Leftover
     from repro.store.lineage import Lineage
 
-    def queued() -> set[str]:
+    def queued_inputs() -> set[str]:
         lineage = Lineage(store.root)
-        return {read for job in slurm_jobs.waiting_fingerprints(store) for read in lineage.inputs(job)}
+        return {key for job in slurm_jobs.waiting_fingerprints(store) for key in lineage.inputs(job)}
 
-    going = []
+    items = []
     for node in finished_vectors(plans, store, keep_days=keep_days):
         path = store.root / node.stage / node.fingerprint
         item = Leftover("vectors", path, node.stage, node.fingerprint, size_on_disk(path))
         if yes:
-            goes = underway.let_go(store, node, keep=queued)
+            is_free = underway.let_go(store, node, keep=queued_inputs)
         else:
-            goes = node.fingerprint not in underway.awaited_inputs(store.root) | queued()
-        if _goes(item, goes):
-            going.append(item)
-    return going
+            is_free = node.fingerprint not in underway.awaited_inputs(store.root) | queued_inputs()
+        if _print_item(item, is_free):
+            items.append(item)
+    return items
 
 
-def _goes(item, gone: bool) -> bool:
+def _print_item(item, is_gone: bool) -> bool:
     """Print a line about an item; returns ``gone``."""
     name = f"{item.path.parent.name}/{item.path.name.replace(item.fingerprint, item.fingerprint[:12])}"
-    print(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if gone else '; in use, stays'}")
-    return gone
+    print(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if is_gone else '; in use, stays'}")
+    return is_gone
 
 
-def _check(names, everything, keep_days, dry_run, yes) -> None:
+def _check_options(names, everything, keep_days, dry_run, yes) -> None:
     if not math.isfinite(keep_days):
         raise UsageError(f"--keep-days is {keep_days}; give a number of days, 0 or more")
     if yes and dry_run:

@@ -28,8 +28,8 @@ def command(as_json):
 
 def _line(entry: tuple) -> list[str]:
     """The words of an entry, with the first sentence of what it is about; ``repro show`` has the others."""
-    *others, about = entry
-    return [*(str(value or "") for value in others), about.partition(". ")[0]]
+    *values, about = entry
+    return [*(str(value or "") for value in values), about.partition(". ")[0]]
 
 
 def _entries(source: PublishedPaper) -> Iterator[tuple]:

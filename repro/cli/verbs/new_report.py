@@ -33,10 +33,10 @@ def command(file, issue, day):
     entry = entry_of(_text(file), issue=issue or "", day=day or "", where="the form" if file == "-" else file)
     print(entry.yaml)
     for cell in entry.cells:
-        made = CellReport(cell, entry.report, entry.source)
-        among = among_reports(cell, made.value, decimals=made.decimals)
-        told = among or f"published {cell.printed.plain}; nobody else is known to report a value"
-        print(f"# {cell.id}: {told}")
+        report = CellReport(cell, entry.report, entry.source)
+        place = among_reports(cell, report.value, decimals=report.decimals)
+        sentence = place or f"published {cell.printed.plain}; nobody else is known to report a value"
+        print(f"# {cell.id}: {sentence}")
 
 
 def _text(file: str) -> str:

@@ -52,7 +52,7 @@ def command(
     from repro.running.cost.rehearsals import rehearsals
     from repro.running.cost.throughput import throughput
 
-    _check(summary, by, as_json, elsewhere="--to" if to else "--remember" if remember else "")
+    _check_options(summary, by, as_json, output="--to" if to else "--remember" if remember else "")
     plan, store = selection.plan(), selection.workspace.store
     if remember:
         make_writable(store.root)
@@ -64,23 +64,23 @@ def command(
     rates = throughput(store, gpu)
     plan.look(store)
     by = "stage" if summary else by
-    how = {"by": by, "discard": discard, "max_disk": max_disk}
+    options = {"by": by, "discard": discard, "max_disk": max_disk}
     return show_plan(
-        plan, rates, as_json, root=store.root, **how, rehearsals=None if gpu else rehearsals(store)
+        plan, rates, as_json, root=store.root, **options, rehearsals=None if gpu else rehearsals(store)
     )
 
 
-def _check(summary: bool, by: str | None, as_json: bool, *, elsewhere: str) -> None:
+def _check_options(summary: bool, by: str | None, as_json: bool, *, output: str) -> None:
     """Refuse options of which one would do nothing.
 
     Args:
-        elsewhere: the option by which no plan is shown, if any.
+        output: the option by which no plan is shown, if any.
     """
-    shown = stated_options("gpu", "by", "summary", "discard", "max_disk", "as_json")
-    if elsewhere and shown:
-        raise UsageError(f"{shown[0]} is of the plan that is shown, which {elsewhere} does not; leave it out")
-    if elsewhere != "--to" and (written := stated_options("image", "volume", "site", "shards")):
-        raise UsageError(f"{written[0]} is of the workflow that --to argo writes; say that, or leave it out")
+    options = stated_options("gpu", "by", "summary", "discard", "max_disk", "as_json")
+    if output and options:
+        raise UsageError(f"{options[0]} is of the plan that is shown, which {output} does not; leave it out")
+    if output != "--to" and (flags := stated_options("image", "volume", "site", "shards")):
+        raise UsageError(f"{flags[0]} is of the workflow that --to argo writes; say that, or leave it out")
     if (summary or by) and as_json:
         raise UsageError("--by is for people and --json lists every node; give one of them")
     if summary and by not in (None, "stage"):
@@ -94,16 +94,16 @@ def _write_workflow(plan, store, image: str | None, volume: str | None, site: st
 
     if not (image and volume):
         raise UsageError("--to argo needs the containers' --image and the --volume that they share")
-    given = click.get_current_context()
-    if OF_FILE in given.meta:
+    context = click.get_current_context()
+    if OF_FILE in context.meta:
         raise UsageError("--to argo takes no --scale-file, which its containers do not see; name a --scale")
     plan.machine.leave()
     plan.look(store)
-    words = [*selecting_words(given), *scale_words(given)]
-    words += ["--seeds", given.params["seeds"]] if given.params["seeds"] else []
-    stated = {"image": image, "volume": volume, "site": read_site(site), "shards": shards}
-    print(workflow(plan, words, **stated), end="")
-    left_out = [node for node in plan.needed() if plan.obstacles(node)]
-    for text in dict.fromkeys(f"{o.cause}; {o.remedy}" for node in left_out for o in plan.obstacles(node)):
+    words = [*selecting_words(context), *scale_words(context)]
+    words += ["--seeds", context.params["seeds"]] if context.params["seeds"] else []
+    options = {"image": image, "volume": volume, "site": read_site(site), "shards": shards}
+    print(workflow(plan, words, **options), end="")
+    omissions = [node for node in plan.needed() if plan.obstacles(node)]
+    for text in dict.fromkeys(f"{o.cause}; {o.remedy}" for node in omissions for o in plan.obstacles(node)):
         print(f"left out: {text}", file=sys.stderr)
-    return 4 if left_out else 0
+    return 4 if omissions else 0

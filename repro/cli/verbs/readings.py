@@ -45,20 +45,20 @@ def command(names, cells, tables, kind, decisive, gpu, citations, as_json):
     from repro.cli import weighed_readings
     from repro.cli.printing import emit_json
 
-    _check_gpu(shown=decisive and not (citations or as_json))
-    chosen = [
-        of_paper.limited(kind=kind, most=MOST if decisive else None)
-        for of_paper in weighed_readings.of_papers(names, cells, tables)
+    _check_gpu(is_shown=decisive and not (citations or as_json))
+    groups = [
+        group.limited(kind=kind, most=MOST if decisive else None)
+        for group in weighed_readings.of_papers(names, cells, tables)
     ]
     if as_json:
-        return emit_json([item for of_paper in chosen for item in of_paper.as_json()])
-    for of_paper in chosen:
+        return emit_json([item for group in groups for item in group.as_json()])
+    for group in groups:
         if citations:
-            of_paper.show_citations()
+            group.show_citations()
         else:
-            of_paper.show(gpu if decisive else None)
+            group.show(gpu if decisive else None)
 
 
-def _check_gpu(*, shown: bool) -> None:
-    if stated_options("gpu") and not shown:
+def _check_gpu(*, is_shown: bool) -> None:
+    if stated_options("gpu") and not is_shown:
         raise UsageError("--gpu tells hours in the table of --decisive; say that alone, or leave --gpu out")

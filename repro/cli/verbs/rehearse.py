@@ -37,15 +37,15 @@ def command(selection, as_json):
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()
-        whole = replace(selection, scale=plan.scale.whole, of_user=None).plan()
+        whole_plan = replace(selection, scale=plan.scale.whole, of_user=None).plan()
     make_writable(store.root)
     for note in plan.scale.notes:
         progress.note(note)
-    rehearsal = rehearse(whole, plan, store, progress)
-    kept = keep_times(rehearsal.nodes, store)
+    rehearsal = rehearse(whole_plan, plan, store, progress)
+    path = keep_times(rehearsal.nodes, store)
     if as_json:
         emit_json(as_plain(rehearsal))
     else:
         show_rehearsal(rehearsal)
-        print(f"kept for `repro plan` in {kept}", file=sys.stderr)
+        print(f"kept for `repro plan` in {path}", file=sys.stderr)
     return 3 if rehearsal.outcome.failed else 4 if rehearsal.left_out else 0

@@ -45,20 +45,20 @@ def command(names, scale_names, output, opened, markdown, readme, store, results
     if markdown and any((opened, scale_names[1:])):
         raise UsageError("--markdown is a text of one scale; give it without --open and a second --scale")
     path = (
-        _checked(readme or output or "report.html", is_there=bool(readme)) if output or not markdown else None
+        _target(readme or output or "report.html", is_there=bool(readme)) if output or not markdown else None
     )
     workspace = Workspace.open(store, results)
-    selected = select(names, tables=(), rows=(), cells=())
+    cells = select(names, tables=(), rows=(), cells=())
     if readme:
-        return _renew(path, workspace, selected)
+        return _renew(path, workspace, cells)
     if markdown:
-        return _tell(_summary(workspace, selected, *(scale_names or ("full",))), path)
-    _write(_page(workspace, selected, scale_names), path)
+        return _emit(_summary(workspace, cells, *(scale_names or ("full",))), path)
+    _write(_page(workspace, cells, scale_names), path)
     if opened:
         _open(path)
 
 
-def _checked(file: str, *, is_there: bool) -> Path:
+def _target(file: str, *, is_there: bool) -> Path:
     """The path of what is to be written, looked at before the work that fills it.
 
     Raises UsageError for a folder, for a new file in no folder, and for an old one that is not there.
@@ -66,9 +66,9 @@ def _checked(file: str, *, is_there: bool) -> Path:
     path = Path(file)
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file to write the report to")
-    needed = path if is_there else path.parent
-    if not needed.exists():
-        raise UsageError(f"{needed}: No such file or directory; make it, or name another")
+    required_path = path if is_there else path.parent
+    if not required_path.exists():
+        raise UsageError(f"{required_path}: No such file or directory; make it, or name another")
     return path
 
 
@@ -77,7 +77,7 @@ def _open(path: Path) -> None:
         print(f"no browser could be started; open {path} in one", file=sys.stderr)
 
 
-def _tell(text: str, path: Path | None) -> None:
+def _emit(text: str, path: Path | None) -> None:
     if path:
         _write(text, path)
     else:
@@ -89,44 +89,44 @@ def _write(text: str, path: Path) -> None:
     print(path)
 
 
-def _planned(workspace, selected, name: str):
+def _plan(workspace, cells, name: str):
     from repro.running.plan import plan
     from repro.running.scale import scale
 
-    return plan(selected, scale=scale(name), machine=workspace.machine)
+    return plan(cells, scale=scale(name), machine=workspace.machine)
 
 
-def _renew(readme: Path, workspace, selected) -> None:
+def _renew(readme: Path, workspace, cells) -> None:
     from repro.report.markdown import update_verdicts
 
-    changed = update_verdicts(readme, _planned(workspace, selected, "full"), workspace)
-    print(f"{readme} {'was brought up to date' if changed else 'is up to date'}")
+    is_changed = update_verdicts(readme, _plan(workspace, cells, "full"), workspace)
+    print(f"{readme} {'was brought up to date' if is_changed else 'is up to date'}")
 
 
-def _summary(workspace, selected, name: str) -> str:
+def _summary(workspace, cells, name: str) -> str:
     from repro.judging.comparison import judged_cells
     from repro.report.markdown import summary
 
-    planned = _planned(workspace, selected, name)
-    return summary(judged_cells(planned, workspace.results, workspace.store), scale=name)
+    plan = _plan(workspace, cells, name)
+    return summary(judged_cells(plan, workspace.results, workspace.store), scale=name)
 
 
-def _page(workspace, selected, scale_names: Sequence[str]) -> str:
+def _page(workspace, cells, scale_names: Sequence[str]) -> str:
     from repro.report.html import page
     from repro.report.html.sections import gather
 
-    names = scale_names or ("full", *_others(workspace.results, selected))
-    plans = [_planned(workspace, selected, name) for name in dict.fromkeys(names)]
+    names = scale_names or ("full", *_recorded_scales(workspace.results, cells))
+    plans = [_plan(workspace, cells, name) for name in dict.fromkeys(names)]
     return page(gather(plans, workspace.results, workspace.store, made=_origin()))
 
 
-def _others(results, selected) -> list[str]:
+def _recorded_scales(results, cells) -> list[str]:
     """The scales below full at which a selected paper has a record."""
     from repro.running.scale import known_scales
 
-    papers = {cell.paper.name for cell in selected}
-    recorded = [name for name in known_scales() if name in results.scales("records") - {"full"}]
-    return [name for name in recorded if any(results.read(name, p) for p in papers)]
+    papers = {cell.paper.name for cell in cells}
+    names = [name for name in known_scales() if name in results.scales("records") - {"full"}]
+    return [name for name in names if any(results.read(name, p) for p in papers)]
 
 
 def _origin() -> tuple[str, ...]:
@@ -135,5 +135,5 @@ def _origin() -> tuple[str, ...]:
     from repro.locations import CHECKOUT
     from repro.machine.versions import commit
 
-    known = commit(CHECKOUT)
-    return (date.today().isoformat(), *([f"commit {known[:12]}{known[40:]}"] if known else []))
+    version = commit(CHECKOUT)
+    return (date.today().isoformat(), *([f"commit {version[:12]}{version[40:]}"] if version else []))

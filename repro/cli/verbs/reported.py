@@ -34,31 +34,31 @@ def command(names, searches, out, draw, seed, as_json):
     """
     from repro.manifest.reports import reports
 
-    _check(names, searches, out, draw, seed, as_json)
+    _check_options(names, searches, out, draw, seed, as_json)
     if out is not None:
         return _write(out)
     if searches:
         return _show_searches(as_json)
-    known = {id: made for id, made in reports().items() if _chosen(id, names)}
+    by_cell = {id: group for id, group in reports().items() if _is_chosen(id, names)}
     if draw:
-        return _show_drawn(known, draw, seed or 0, as_json)
-    return _show(known, as_json)
+        return _show_drawn(by_cell, draw, seed or 0, as_json)
+    return _print_reports(by_cell, as_json)
 
 
-def _show(known, as_json: bool) -> int:
+def _print_reports(by_cell, as_json: bool) -> int:
     from repro.cli.printing import emit_json, say, table
     from repro.judging.reported import HOW, report_as_json
     from repro.judging.reproduction.nearness import COUNTS, nearnesses
     from repro.judging.reproduction.quantities import join_quantities
 
     if as_json:
-        emit_json([{"cell": id, **report_as_json(one)} for id, made in known.items() for one in made])
+        emit_json([{"cell": id, **report_as_json(r)} for id, group in by_cell.items() for r in group])
         return 0
-    if not known:
+    if not by_cell:
         say("nobody is known to report a value of these cells; --searches tells where was looked")
         return 0
-    _cells(known)
-    lines = [line for line in nearnesses(join_quantities(known)) if line.by in ("all", *HOW.values())]
+    _print_cells(by_cell)
+    lines = [line for line in nearnesses(join_quantities(by_cell)) if line.by in ("all", *HOW.values())]
     rows = [
         [line.kind if line.by == "all" else f"– {line.by}", *map(str, line.counts), f"{line.size:.2f}"]
         for line in lines
@@ -70,7 +70,7 @@ def _show(known, as_json: bool) -> int:
     return 0
 
 
-def _check(names, searches, out, draw, seed, as_json) -> None:
+def _check_options(names, searches, out, draw, seed, as_json) -> None:
     """Raise UsageError for an unknown name, and for options of which one would go unheard."""
     from repro.errors import UsageError
 
@@ -111,40 +111,38 @@ def _write(out: str) -> int:
     return 0
 
 
-def _cells(known) -> None:
+def _print_cells(by_cell) -> None:
     from repro.cli.printing import table
     from repro.judging.reported import HOW, reported_values, rounded_report
 
     rows = []
-    for made in known.values():
-        of_cell = reported_values(made[0].cell)
-        least, most = (rounded_report(end, of_cell.cell) for end in of_cell.span)
-        near = of_cell.closest
-        told = f"{of_cell.shown} ({near.source.name}, {HOW[near.report.how.start]})"
-        published = of_cell.cell.printed.plain
-        rows.append([of_cell.cell.id, published, str(len(made)), least, most, told])
+    for group in by_cell.values():
+        values = reported_values(group[0].cell)
+        least, most = (rounded_report(bound, values.cell) for bound in values.span)
+        closest = values.closest
+        description = f"{values.shown} ({closest.source.name}, {HOW[closest.report.how.start]})"
+        published = values.cell.printed.plain
+        rows.append([values.cell.id, published, str(len(group)), least, most, description])
     head = ["cell", "published", "reports", "least", "most", "closest in kind"]
     table("", head, rows, right=range(1, 5))
 
 
-def _show_drawn(known, draw: int, seed: int, as_json: bool) -> int:
+def _show_drawn(by_cell, draw: int, seed: int, as_json: bool) -> int:
     from repro.cli.printing import emit_json, table
     from repro.judging.report_draw import draw_reports
 
     objects = [
-        one.as_json() for one in draw_reports((one for made in known.values() for one in made), draw, seed)
+        r.as_json() for r in draw_reports((r for group in by_cell.values() for r in group), draw, seed)
     ]
     if as_json:
         emit_json(objects)
         return 0
     head = ["cells", "value", "unit", "measure", "place", "at", "address"]
-    table(
-        "", head, [[" ".join(one["cells"]), *(one[name] for name in head[1:])] for one in objects], right=[1]
-    )
+    table("", head, [[" ".join(r["cells"]), *(r[name] for name in head[1:])] for r in objects], right=[1])
     return 0
 
 
-def _chosen(id: str, names) -> bool:
+def _is_chosen(id: str, names) -> bool:
     return not names or any(id == name or id.startswith(f"{name}/") for name in names)
 
 
@@ -153,14 +151,14 @@ def _show_searches(as_json: bool) -> int:
     from repro.judging.reproduction.systems import systems
     from repro.manifest.reports import searches
 
-    made = [search for of_folder in searches().values() for search in of_folder]
+    entries = [search for group in searches().values() for search in group]
     if as_json:
-        emit_json([search.model_dump() for search in made])
+        emit_json([search.model_dump() for search in entries])
         return 0
     counts = {system.id: system.entries for system in systems()}
     rows = [
         [s.id, str(counts.get(s.id, 0)), str(len(s.places)), "; ".join(s.in_vain), s.date]
-        for s in sorted(made, key=lambda search: search.id)
+        for s in sorted(entries, key=lambda search: search.id)
     ]
     table("", ["system", "reports", "places", "in vain", "last look"], rows, right=(1, 2))
     return 0

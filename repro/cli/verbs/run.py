@@ -104,24 +104,24 @@ def command(
         plan.machine.leave()
     if rebuild_other_code:
         _discard_other_code(plan, store, dry_run)
-    rates = _within(plan, store, budget, gpu)
+    rates = _budget_rates(plan, store, budget, gpu)
     if dry_run:
         return show_plan(plan, rates, as_json, root=store.root, discard=discard, max_disk=max_disk)
     for note in plan.scale.notes:
         progress.note(note)
-    measured = measure(selection, plan=plan, engine=engine, options=options, progress=progress)
-    comparison, outcome = measured.comparison, measured.outcome
+    cells = measure(selection, plan=plan, engine=engine, options=options, progress=progress)
+    comparison, outcome = cells.comparison, cells.outcome
     if not as_json and nothing_can_run(comparison, outcome):
         verdicts.show_recorded(comparison)
         words = selecting_words(click.get_current_context())
         show_needs(words, plan, comparison, store, gpu=gpu)
     else:
         verdicts.show(comparison, plan, store, as_json=as_json)
-    verdicts.show_contradicted(measured.recorded)
+    verdicts.show_contradicted(cells.recorded)
     verdicts.show_exhibits(plan, outcome)
-    asked = f"{len(plan.nodes)} nodes ({plan.asked} if rows shared none)"
+    total = f"{len(plan.nodes)} nodes ({plan.asked} if rows shared none)"
     print(
-        f"{asked}, {len(outcome.run)} run now; records in {selection.workspace.results.root}", file=sys.stderr
+        f"{total}, {len(outcome.run)} run now; records in {selection.workspace.results.root}", file=sys.stderr
     )
     return verdicts.status(comparison, strict=strict, outcome=outcome)
 
@@ -133,24 +133,24 @@ def _options(engine: str, site: str | None, numbers: dict[str, int | None]) -> O
         if values[name] is not None and engine != owner:
             fault = f"--{name.replace('_', '-')} is of the engine {owner}, not of {engine}"
             raise UsageError(f"{fault}; name that, or leave it out")
-    stated = {name: number for name, number in numbers.items() if number is not None}
-    return Options(site=read_site(site) if engine == "slurm" else Site(), **stated)
+    counts = {name: number for name, number in numbers.items() if number is not None}
+    return Options(site=read_site(site) if engine == "slurm" else Site(), **counts)
 
 
 def _discard_other_code(plan, store, dry_run: bool) -> None:
     from repro.running.provenance import discard, made_otherwise
 
     plan.look(store)
-    stale = made_otherwise(plan, store)
+    nodes = made_otherwise(plan, store)
     if not dry_run:
-        discard(stale, store)
-    does = "would be discarded" if dry_run else "discarded"
+        discard(nodes, store)
+    verb = "would be discarded" if dry_run else "discarded"
     print(
-        f"{len(stale)} artefacts {does}: by other code or libraries, or from what these made", file=sys.stderr
+        f"{len(nodes)} artefacts {verb}: by other code or libraries, or from what these made", file=sys.stderr
     )
 
 
-def _within(plan, store, budget: float | None, gpu: str | None):
+def _budget_rates(plan, store, budget: float | None, gpu: str | None):
     """The throughput that hours follow from; looks at the store, and blocks the nodes beyond a budget."""
     from repro.running.cost.estimate import keep_within
     from repro.running.cost.throughput import throughput
@@ -158,6 +158,6 @@ def _within(plan, store, budget: float | None, gpu: str | None):
     rates = throughput(store, gpu) if gpu or budget is not None else None
     plan.look(store)
     if budget is not None:
-        spent = keep_within(plan, budget, rates, other_machine=gpu is not None)
-        print(f"about {spent:,.2f} of {budget:g} {rates.unit} hours ({rates.basis})", file=sys.stderr)
+        hours = keep_within(plan, budget, rates, other_machine=gpu is not None)
+        print(f"about {hours:,.2f} of {budget:g} {rates.unit} hours ({rates.basis})", file=sys.stderr)
     return rates

@@ -32,31 +32,31 @@ def command(names, tables, rows, failing, strict, as_json):
     from repro.cli.printing import emit_json
     from repro.judging.settings.lines import counts
 
-    within = partial(_lies_in, tables=tables, rows=rows)
-    found = _found(names, tables, rows)
-    failures = [item for item in found if item.fails]
-    shown = failures if failing else found
+    is_selected = partial(_lies_in, tables=tables, rows=rows)
+    parameters = _selected_parameters(names, tables, rows)
+    failures = [item for item in parameters if item.fails]
+    shown_parameters = failures if failing else parameters
     if as_json:
-        emit_json([item.as_json() for item in shown])
+        emit_json([item.as_json() for item in shown_parameters])
     else:
-        _print(shown, within)
-        print(counts(found))
+        _print_tables(shown_parameters, is_selected)
+        print(counts(parameters))
     return int(strict and bool(failures))
 
 
-def _found(names, tables, rows) -> list:
+def _selected_parameters(names, tables, rows) -> list:
     from repro.api.statements import settings
 
-    every = list(settings(*names))
-    if not every:
+    parameters = list(settings(*names))
+    if not parameters:
         raise UsageError(f"{', '.join(names)}: no settings.yaml says what a plan could be held against")
-    _check(every, tables, rows)
-    return [item for item in every if any(_lies_in(p, tables, rows) for p in (item.row, item.cell))]
+    _check_places(parameters, tables, rows)
+    return [item for item in parameters if any(_lies_in(p, tables, rows) for p in (item.row, item.cell))]
 
 
-def _check(every, tables, rows) -> None:
+def _check_places(parameters, tables, rows) -> None:
     """Raise UsageError for a table, figure or row that no setting is of."""
-    places = [place for item in every for place in (item.row, item.cell) if place]
+    places = [place for item in parameters for place in (item.row, item.cell) if place]
     exhibits = [table for table, _ in map(_parts, places) if table]
     numbers = (table.removeprefix("figure-") for table in exhibits)
     check_known("table or figure with settings", *tables, valid=dict.fromkeys(chain(exhibits, numbers)))
@@ -67,11 +67,11 @@ def _check(every, tables, rows) -> None:
     check_known("row with settings", *rows, valid=dict.fromkeys(chain(ids, systems)))
 
 
-def _print(shown, within) -> None:
+def _print_tables(parameters, is_selected) -> None:
     from repro.cli import row_settings
 
-    row_settings.print_steps(item for item in shown if item.row != item.cell and within(item.row))
-    row_settings.print_cells(item for item in shown if within(item.cell))
+    row_settings.print_steps(item for item in parameters if item.row != item.cell and is_selected(item.row))
+    row_settings.print_cells(item for item in parameters if is_selected(item.cell))
 
 
 def _parts(place: str) -> tuple[str, str]:

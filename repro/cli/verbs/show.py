@@ -45,29 +45,29 @@ def command(what, tables, figures, verbose, as_json):
         name, _, number = what.partition("/")
         if number and "/" not in number:
             raise UsageError(f"{what!r} names no cell; `repro show {name} --table {number}` shows a table")
-        return _cell(what, as_json, verbose)
-    return _paper(what, tables, figures, as_json)
+        return _show_cell(what, as_json, verbose)
+    return _show_paper(what, tables, figures, as_json)
 
 
-def _paper(name: str, tables: tuple[str, ...], figures: tuple[str, ...], as_json: bool) -> None:
+def _show_paper(name: str, tables: tuple[str, ...], figures: tuple[str, ...], as_json: bool) -> None:
     from repro.cli.printing import emit_json
     from repro.manifest.cells import figure_of, table_of
     from repro.manifest.papers import paper
 
     source = paper(name)
-    shown = [table_of(source, t) for t in tables]
-    plotted = [figure_of(source, f) for f in figures]
-    if not shown and not plotted:
-        shown, plotted = list(source.manifest.tables), list(source.manifest.figures)
+    shown_tables = [table_of(source, t) for t in tables]
+    shown_figures = [figure_of(source, f) for f in figures]
+    if not shown_tables and not shown_figures:
+        shown_tables, shown_figures = list(source.manifest.tables), list(source.manifest.figures)
     if as_json:
-        return emit_json([item.model_dump(mode="json", by_alias=True) for item in [*shown, *plotted]])
-    for table in shown:
-        _table(source, table)
-    for figure in plotted:
-        _figure(source.name, figure)
+        return emit_json([e.model_dump(mode="json", by_alias=True) for e in [*shown_tables, *shown_figures]])
+    for table in shown_tables:
+        _show_table(source, table)
+    for figure in shown_figures:
+        _show_figure(source.name, figure)
 
 
-def _figure(name: str, figure) -> None:
+def _show_figure(name: str, figure) -> None:
     print(f"{name} figure {figure.id}: {figure.about}\n  x: {figure.x}\n  y: {figure.y}")
     for line in figure.series:
         print(f"  series: {line}")
@@ -75,25 +75,25 @@ def _figure(name: str, figure) -> None:
         print(f"  {setting}: {value}")
 
 
-def _table(source, table) -> None:
+def _show_table(source, table) -> None:
     from repro.cli.printing import emit_lines, laid_out, show
     from repro.manifest.cells import cells_of
     from repro.report.grid import meaning
     from repro.report.terminal import printed_table
 
     if table.entries:
-        return _examples(source.name, table)
+        return _show_examples(source.name, table)
     cells = cells_of(source, (table,))
     if not laid_out():
         return emit_lines(("cell", "published"), [(cell.id, cell.text) for cell in cells])
     if table.kind == "study":
-        return _study(source.name, table)
+        return _show_study(source.name, table)
     show(printed_table(source.name, table, cells))
     for sign, mark in table.marks.items():
         print(f"{sign} {meaning(mark)}")
 
 
-def _study(name: str, table) -> None:
+def _show_study(name: str, table) -> None:
     """Print what a study, of which nothing is published, compares, and what shows its measurements."""
     from repro.cli.printing import say
     from repro.running.scale import known_scales
@@ -103,22 +103,22 @@ def _study(name: str, table) -> None:
     say(f"rows: {'; '.join(row.label for row in table.rows)}")
     say(f"columns: {'; '.join(column.label for column in table.columns)}")
     results, place = Workspace.open().results, f"{name}/{table.id}/"
-    measured = [s for s in known_scales() if any(r.cell.startswith(place) for r in results.read(s, name))]
-    print("what was measured:" if measured else "nothing of it is measured yet:")
-    for scale in measured or ["SCALE"]:
-        print(f"  repro {'compare' if measured else 'run'} {name} --table {table.id} --scale {scale}")
+    scales = [s for s in known_scales() if any(r.cell.startswith(place) for r in results.read(s, name))]
+    print("what was measured:" if scales else "nothing of it is measured yet:")
+    for scale in scales or ["SCALE"]:
+        print(f"  repro {'compare' if scales else 'run'} {name} --table {table.id} --scale {scale}")
 
 
-def _examples(name: str, table) -> None:
+def _show_examples(name: str, table) -> None:
     print(f"{name} table {table.id}: {table.about}")
     for entry in table.entries:
         print(f"  query: {entry.query}" if entry.query else f"  {entry.note}")
-        for shown in entry.shown:
-            relevant = {True: "relevant", False: "not relevant", None: ""}[shown.relevant]
-            print(f"    {shown.system}: rank {shown.rank} {relevant}")
+        for ranking in entry.shown:
+            relevant = {True: "relevant", False: "not relevant", None: ""}[ranking.relevant]
+            print(f"    {ranking.system}: rank {ranking.rank} {relevant}")
 
 
-def _cell(identifier: str, as_json: bool, verbose: bool) -> None:
+def _show_cell(identifier: str, as_json: bool, verbose: bool) -> None:
     from repro.cli.cell_page import CellPage
     from repro.cli.printing import emit_json
     from repro.manifest.cells import cell

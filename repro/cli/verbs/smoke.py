@@ -45,15 +45,15 @@ def command(names, tables, rows, model, summary):
         )
     if summary:
         Path(summary).open("a").close()  # minutes before there is something to write
-    started = time.monotonic()
+    start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
         workspace = Workspace.open(f"{folder}/store", f"{folder}/results")
         if model:
-            lines, status = _encoder(model, names, tables, workspace), 0
+            lines, status = _score_encoder(model, names, tables, workspace), 0
         else:
-            lines, status = _rows(names, tables, rows, workspace)
+            lines, status = _run_rows(names, tables, rows, workspace)
     lines.append(
-        f"{'everything ran' if status == 0 else 'NOT everything ran'} in {time.monotonic() - started:.0f} s"
+        f"{'everything ran' if status == 0 else 'NOT everything ran'} in {time.monotonic() - start:.0f} s"
     )
     print("\n".join(lines))
     if summary:
@@ -62,53 +62,53 @@ def command(names, tables, rows, model, summary):
     return status
 
 
-def _rows(names, tables, rows, workspace) -> tuple[list[str], int]:
+def _run_rows(names, tables, rows, workspace) -> tuple[list[str], int]:
     """Run rows; a line each of stages, of what was scored and of what was not; and the exit status."""
     from repro.api.measurement import measure
     from repro.api.selection import select
     from repro.cli import verdicts
     from repro.progress import TerminalProgress
 
-    chosen = names or _cheapest(workspace)
-    selection = select(*chosen, tables=tables, rows=rows, scale=SCALE, workspace=workspace)
-    compared = measure(selection, progress=TerminalProgress())
-    ran = Counter(node.stage for node in compared.outcome.run)
-    scored = dict.fromkeys(c.cell.id.rpartition("/")[0] for c in compared if c.measured is not None)
-    lines = [f"stages: {', '.join(f'{number} {stage}' for stage, number in ran.items())}"]
-    lines += [f"scored: {row}" for row in scored]
-    notices = verdicts.notices(compared.comparison, list(compared))
+    cell_names = names or _cheapest_cells(workspace)
+    selection = select(*cell_names, tables=tables, rows=rows, scale=SCALE, workspace=workspace)
+    cells = measure(selection, progress=TerminalProgress())
+    stages = Counter(node.stage for node in cells.outcome.run)
+    row_names = dict.fromkeys(c.cell.id.rpartition("/")[0] for c in cells if c.measured is not None)
+    lines = [f"stages: {', '.join(f'{number} {stage}' for stage, number in stages.items())}"]
+    lines += [f"scored: {row}" for row in row_names]
+    notices = verdicts.notices(cells.comparison, list(cells))
     lines += [notice for notice in notices if notice.startswith(("failed", "blocked"))]
-    return lines, verdicts.status(compared.comparison, strict=False, outcome=compared.outcome)
+    return lines, verdicts.status(cells.comparison, strict=False, outcome=cells.outcome)
 
 
-def _cheapest(workspace) -> list[str]:
+def _cheapest_cells(workspace) -> list[str]:
     """Two cells of the first table with BM25, of one dataset: BM25's and that of the cheapest trained row."""
     from repro.api.selection import select
     from repro.graph import walk
 
-    first = _bm25()
-    table = select(f"{first.paper.name}/{first.table.id}", scale=SCALE, workspace=workspace)
+    bm25 = _bm25_cell()
+    table = select(f"{bm25.paper.name}/{bm25.table.id}", scale=SCALE, workspace=workspace)
     parts: dict[str, list] = {}
     for m in table.plan().measurements:
-        if m.cell.column.dataset == first.column.dataset and m.cell.role != "reference":
+        if m.cell.column.dataset == bm25.column.dataset and m.cell.role != "reference":
             parts.setdefault(m.cell.id, []).extend(m.parts)
-    stages = {cell: [node.stage for node in walk(ends)] for cell, ends in parts.items()}
-    trained = [cell for cell in stages if "finetune" in stages[cell]]
-    return [first.id, min(trained, key=lambda cell: len(stages[cell]))]
+    stages = {cell: [node.stage for node in walk(nodes)] for cell, nodes in parts.items()}
+    training_cells = [cell for cell in stages if "finetune" in stages[cell]]
+    return [bm25.id, min(training_cells, key=lambda cell: len(stages[cell]))]
 
 
-def _bm25():
+def _bm25_cell():
     from repro.api.papers import papers
 
     cells = (cell for paper in papers().values() for cell in paper.cells)
     return next(cell for cell in cells if cell.row.system == "bm25" and cell.recipe)
 
 
-def _encoder(model, names, tables, workspace) -> list[str]:
+def _score_encoder(model, names, tables, workspace) -> list[str]:
     """Score an encoder in the columns of a table, the first one without a name."""
     from repro.api.scores import evaluate
     from repro.progress import TerminalProgress
 
-    table = f"{names[0]}/{tables[0]}" if names and tables else _bm25().id.rsplit("/", 2)[0]
+    table = f"{names[0]}/{tables[0]}" if names and tables else _bm25_cell().id.rsplit("/", 2)[0]
     scores = evaluate(model, table=table, scale=SCALE, workspace=workspace, progress=TerminalProgress())
     return [f"scored: {table}/{s.id}, {s.measure} {s.score:.{s.best.printed.decimals}f}" for s in scores]

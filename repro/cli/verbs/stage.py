@@ -31,14 +31,14 @@ def command(fingerprint, store, shard):
 
     part = Shard.parse(shard) if shard else Shard()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the next attempt goes on, so it may end at once
-    opened = Store(Locations.resolve(store).store)
+    artefact_store = Store(Locations.resolve(store).store)
     if fingerprint == "-":
-        serve(lambda ordered: _status(opened, ordered))
+        serve(lambda digits: _build_status(artefact_store, digits))
     end_with_parent()
-    _build(opened, fingerprint, part)
+    _build(artefact_store, fingerprint, part)
 
 
-def _status(store, fingerprint: str) -> int:
+def _build_status(store, fingerprint: str) -> int:
     """Build, and say what went wrong as the command line does. The exit status."""
     try:
         _build(store, fingerprint)
@@ -57,9 +57,9 @@ def _build(store, fingerprint: str, *part) -> None:
     node = store.remembered(fingerprint)
     if store.state(node) == "damaged":
         raise StoreError(f"artefact {node} is damaged; `repro verify --rebuild` removes it")
-    absent = [f"{p} ({state})" for p in node.parents() if (state := store.state(p)) != "stored"]
-    if absent:
-        raise UsageError(f"{node} needs {', '.join(absent)}; the store must hold it")
+    missing = [f"{p} ({state})" for p in node.parents() if (state := store.state(p)) != "stored"]
+    if missing:
+        raise UsageError(f"{node} needs {', '.join(missing)}; the store must hold it")
     make_writable(store.root)
     path = run_node(node, store, TerminalProgress(), *part)
     if launched_rank() == 0:

@@ -18,26 +18,26 @@ def command(selection, as_json):
     from repro.judging.summary import stand_ins, summarise
     from repro.running.provenance import origins
 
-    compared, store = compare_selection(selection, new_tests=False), selection.workspace.store
-    comparison, plan = compared.comparison, compared.plan
-    made = origins(plan, store)
+    compared_cells, store = compare_selection(selection, new_tests=False), selection.workspace.store
+    comparison, plan = compared_cells.comparison, compared_cells.plan
+    provenance = origins(plan, store)
     if as_json:
-        by_cell = made.by_cell(plan)
+        by_cell = provenance.by_cell(plan)
         return emit_json([cell_as_json(c) | by_cell[c.cell.id] for c in comparison.cells])
     rows = []
     for names, cells in comparison.by_table().items():
-        counted = summarise(cells)
-        verdicts = ", ".join(f"{number} {name}" for name, number in counted.verdicts.items())
-        done = f"{counted.measured}/{counted.cells}"
-        rows.append([*names, done, str(counted.measurements), str(counted.imported or "–"), verdicts])
+        counts = summarise(cells)
+        verdicts = ", ".join(f"{number} {name}" for name, number in counts.verdicts.items())
+        progress = f"{counts.measured}/{counts.cells}"
+        rows.append([*names, progress, str(counts.measurements), str(counts.imported or "–"), verdicts])
     head = ["paper", "table", "measured", "distinct", "by others", "verdicts"]
     table(f"scale {selection.scale}", head, rows, right=(3, 4))
-    if replaced := stand_ins(comparison.cells):
-        print(f"measured on {replaced}")
-    stored = sum(state == "stored" for state in plan.states.values())
-    print(f"{stored} of {len(plan.nodes)} nodes are stored in {store.root}")
-    if made.sentence:
-        print(made.sentence)
+    if collections := stand_ins(comparison.cells):
+        print(f"measured on {collections}")
+    stored_count = sum(state == "stored" for state in plan.states.values())
+    print(f"{stored_count} of {len(plan.nodes)} nodes are stored in {store.root}")
+    if provenance.sentence:
+        print(provenance.sentence)
     tell_jobs(plan, store)
 
 
@@ -56,8 +56,8 @@ def tell_jobs(plan, store) -> None:
         return
     counts = Counter(job.state for job in by_node.values())
     states = ("running", "queued", "failed", "cancelled", "done")
-    in_words = ", ".join(f"{counts[state]} {state}" for state in states if counts[state])
-    print(f"Slurm jobs of nodes that are not stored: {in_words}")
+    summary = ", ".join(f"{counts[state]} {state}" for state in states if counts[state])
+    print(f"Slurm jobs of nodes that are not stored: {summary}")
     for node in missing:
         job = by_node.get(node.fingerprint)
         if job and job.state in ("failed", "done"):

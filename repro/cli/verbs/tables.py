@@ -35,8 +35,8 @@ def command(selection, out, document, two_column, reported):
     from repro.report.table_files import table_texts, tables_document, write_tables
     from repro.store import translated_errors
 
-    compared, workspace = compare_selection(selection, new_tests=False), selection.workspace
-    comparison, plan, results = compared.comparison, compared.plan, workspace.results
+    compared_cells, workspace = compare_selection(selection, new_tests=False), selection.workspace
+    comparison, plan, results = compared_cells.comparison, compared_cells.plan, workspace.results
     folder = Path(out) if out else results.root / "tables" / selection.scale
     with translated_errors(
         *((folder, "folder", "--out") if out else (results.root, "results folder", "--results"))

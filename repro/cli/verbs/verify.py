@@ -48,133 +48,133 @@ def command(store, results, rebuild, deep, sample, seed, verbose, as_json):
     from repro.store.results import Results
 
     places = Locations.resolve(store, results)
-    opened, made = Store(places.store), Origins()
+    artefact_store, origins = Store(places.store), Origins()
     results = Results(places.results, places.release)
     (records, faults), unfinished = results.checked(), results.unfinished()
-    total, damaged = _read_all(opened, made)
+    total, damages = _read_all(artefact_store, origins)
     if store and not places.store.is_dir():
         raise UsageError(f"--store is {store!r}, where there is no folder to verify")
-    removed = _remove(opened, damaged) if rebuild else []
-    shown = {"artefacts": total, "damaged": damaged, "removed": removed}
-    shown |= {"records": records, "damaged_records": list(map(str, faults))}
-    shown |= {"unfinished_records": list(map(str, unfinished))}
-    shown |= {"other_code": made.other, "unknown_code": len(made.unknown)}
+    removals = _remove(artefact_store, damages) if rebuild else []
+    values = {"artefacts": total, "damaged": damages, "removed": removals}
+    values |= {"records": records, "damaged_records": list(map(str, faults))}
+    values |= {"unfinished_records": list(map(str, unfinished))}
+    values |= {"other_code": origins.other, "unknown_code": len(origins.unknown)}
     if not as_json:
-        _print_damage(total, damaged, removed, rebuild)
+        _print_damage(total, damages, removals, rebuild)
         _print_records(records, faults, unfinished)
-        _print_origins(made, verbose)
-    status = 0 if len(removed) == len(damaged) and not faults else 2
+        _print_origins(origins, verbose)
+    status = 0 if len(removals) == len(damages) and not faults else 2
     if deep and not status:
-        status, shown["recomputed"] = _deep(opened, sample, seed, as_json)
+        status, values["recomputed"] = _recompute_sample(artefact_store, sample, seed, as_json)
     if as_json:
-        emit_json(shown)
+        emit_json(values)
     return status
 
 
-def _deep(store, size: int, seed: int, quiet: bool) -> tuple[int, dict]:
+def _recompute_sample(store, size: int, seed: int, quiet: bool) -> tuple[int, dict]:
     """Compute a sample again; returns the exit status and the object of ``--json``."""
     from repro.progress import TerminalProgress
     from repro.running.recomputation import draw, recompute
 
     sample = draw(store, size=size, seed=seed)
-    again = list(recompute(sample, store, TerminalProgress()))
+    reruns = list(recompute(sample, store, TerminalProgress()))
     if not quiet:
-        _print_again(sample, again, seed)
-    results = {one.agreement for one in again}
+        _print_reruns(sample, reruns, seed)
+    results = {item.agreement for item in reruns}
     statuses = {"none": 1, "failed": 3, "blocked": 4}
     status = next((number for name, number in statuses.items() if name in results), 0)
-    shown = {"seed": seed, "sample": size, "of": sample.of, "left_out": sample.left_out}
-    return status, shown | {"artefacts": [one.as_json() for one in again]}
+    values = {"seed": seed, "sample": size, "of": sample.of, "left_out": sample.left_out}
+    return status, values | {"artefacts": [item.as_json() for item in reruns]}
 
 
 AGREEMENTS = {"bits": "agree to the bit", "tolerance": "agree to the tolerance", "none": "do not agree"}
 
 
-def _print_again(sample, again, seed: int) -> None:
+def _print_reruns(sample, reruns, seed: int) -> None:
     """Print a line for every stage, one for each artefact that came out otherwise, and the counts."""
     from repro.cli.printing import table
 
     rows = [
-        [stage, *_of_stage([one for one in again if one.stage == stage], available)]
+        [stage, *_stage_cells([item for item in reruns if item.stage == stage], available)]
         for stage, available in sample.of.items()
     ]
     head = ["stage", "computed again", *AGREEMENTS.values(), "largest difference", "tolerance"]
     title = f"computed again from stored inputs (seed {seed}), differences over a file's greatest magnitude"
     table(title, head, rows, right=range(2, len(head)))
-    for one in again:
-        if one.why:
-            print(f"{_word(one)}: {one.stage}/{one.fingerprint[:12]}: {one.why}{_other_code(one)}")
-    left = ", ".join(f"{number} {stage}" for stage, number in sample.left_out.items())
-    print(f"{len(again)} artefacts computed again: {_agreeing(again)}; left out: {left or 'none'}")
+    for item in reruns:
+        if item.why:
+            print(f"{_word(item)}: {item.stage}/{item.fingerprint[:12]}: {item.why}{_other_code(item)}")
+    omissions = ", ".join(f"{number} {stage}" for stage, number in sample.left_out.items())
+    print(f"{len(reruns)} artefacts computed again: {_counts(reruns)}; left out: {omissions or 'none'}")
 
 
-def _of_stage(again, available: int) -> list[str]:
+def _stage_cells(reruns, available: int) -> list[str]:
     """The cells of a line of the table, behind the name of the stage."""
-    counts = [str(sum(one.agreement == name for one in again) or "") for name in AGREEMENTS]
-    farthest = max((one.difference or 0.0 for one in again), default=0.0)
-    allowed = f"{again[0].tolerance:g}" if again[0].tolerance else "every bit"
-    return [f"{len(again)} of {available}", *counts, f"{farthest:.2g}", allowed]
+    counts = [str(sum(item.agreement == name for item in reruns) or "") for name in AGREEMENTS]
+    largest = max((item.difference or 0.0 for item in reruns), default=0.0)
+    tolerance = f"{reruns[0].tolerance:g}" if reruns[0].tolerance else "every bit"
+    return [f"{len(reruns)} of {available}", *counts, f"{largest:.2g}", tolerance]
 
 
-def _agreeing(again) -> str:
-    bits, near, none = (sum(one.agreement == name for one in again) for name in AGREEMENTS)
+def _counts(reruns) -> str:
+    bits, near, none = (sum(item.agreement == name for item in reruns) for name in AGREEMENTS)
     counts = f"{bits} agree to the bit, {near} to the tolerance, {none} not"
-    lacking = len(again) - bits - near - none
-    return f"{counts}, {lacking} without a result" if lacking else counts
+    missing = len(reruns) - bits - near - none
+    return f"{counts}, {missing} without a result" if missing else counts
 
 
-def _word(one) -> str:
-    return {"none": "DIFFERS", "failed": "failed", "blocked": "blocked"}[one.agreement]
+def _word(item) -> str:
+    return {"none": "DIFFERS", "failed": "failed", "blocked": "blocked"}[item.agreement]
 
 
-def _other_code(one) -> str:
-    if one.other_code is None:
+def _other_code(item) -> str:
+    if item.other_code is None:
         return "; made by unknown code"
-    return f"; made by other code ({', '.join(one.other_code)})" if one.other_code else ""
+    return f"; made by other code ({', '.join(item.other_code)})" if item.other_code else ""
 
 
-def _read_all(store, made) -> tuple[int, dict[str, list[str]]]:
+def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
     """The number of artefacts, and the faults of the damaged ones; ``made`` looks at those that are sound."""
     from repro.progress import TerminalProgress
     from repro.store import RECORD, damage, read_json
     from repro.store.seal import content, wrong_sizes
 
     artefacts = sorted(p for p in store.root.glob("*/*") if len(p.name) == 64)
-    damaged, places = {}, {path.name: path for path in artefacts}
+    damages, places = {}, {path.name: path for path in artefacts}
     with TerminalProgress().task("artefacts read", total=len(artefacts)) as advance:
         for path in artefacts:
             name = f"{path.parent.name}/{path.name}"
-            if wrong := damage(path):
-                damaged[name] = wrong
+            if faults := damage(path):
+                damages[name] = faults
             else:
                 facts = read_json(path / RECORD).get("facts", {})
-                inputs = (places[one] for one in facts.get("inputs", ()) if one in places)
-                made.add(name, facts, {p.name: content(p) for p in inputs if not wrong_sizes(p)})
+                inputs = (places[key] for key in facts.get("inputs", ()) if key in places)
+                origins.add(name, facts, {p.name: content(p) for p in inputs if not wrong_sizes(p)})
             advance()
-    return len(artefacts), damaged
+    return len(artefacts), damages
 
 
-def _remove(store, damaged: dict[str, list[str]]) -> list[str]:
+def _remove(store, damages: dict[str, list[str]]) -> list[str]:
     """Remove damaged artefacts; returns those that went, and adds to the faults of others why not."""
     from repro.store.leftovers import remove_damaged
 
-    gone = []
-    for name, faults in damaged.items():
+    names = []
+    for name, faults in damages.items():
         if name.startswith("imported_run/"):
             faults.append("it stays: `repro import-run` with its file makes it again")
         elif remove_damaged(store, store.root / name):
-            gone.append(name)
+            names.append(name)
         else:
             faults.append("in use, it stays")
-    return gone
+    return names
 
 
-def _print_damage(total: int, damaged: dict[str, list[str]], removed: list[str], rebuild: bool) -> None:
-    for name, faults in damaged.items():
+def _print_damage(total: int, damages: dict[str, list[str]], removals: list[str], rebuild: bool) -> None:
+    for name, faults in damages.items():
         print(f"damaged: {_short(name)}: {'; '.join(faults)}")
-    outcome = " and removed" if len(removed) == len(damaged) else f", {len(removed)} removed"
-    print(f"{total} artefacts read, {len(damaged)} damaged{outcome if rebuild and damaged else ''}")
-    if damaged and not rebuild:
+    outcome = " and removed" if len(removals) == len(damages) else f", {len(removals)} removed"
+    print(f"{total} artefacts read, {len(damages)} damaged{outcome if rebuild and damages else ''}")
+    if damages and not rebuild:
         print("run `repro verify --rebuild` to remove them; the next run builds them again")
 
 
@@ -190,11 +190,11 @@ def _print_records(records: int, faults: list, unfinished: list) -> None:
         print(f"{records} records read, {len(faults)} damaged")
 
 
-def _print_origins(made, verbose: bool) -> None:
-    for name, others in made.other.items() if verbose else ():
-        print(f"other code: {_short(name)}: {', '.join(others)}")
-    if made.sentence:
-        print(made.sentence)
+def _print_origins(origins, verbose: bool) -> None:
+    for name, differences in origins.other.items() if verbose else ():
+        print(f"other code: {_short(name)}: {', '.join(differences)}")
+    if origins.sentence:
+        print(origins.sentence)
 
 
 def _short(name: str) -> str:
