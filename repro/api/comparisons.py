@@ -79,8 +79,8 @@ def compare(
         UsageError: a name, scale or reading that there is not, or nothing that could be measured.
         DataError: a record or run file is malformed; says file and line.
     """
-    chosen = select(*names, rows=rows, scale=scale, seeds=seeds, readings=readings, workspace=workspace)
-    return compare_selection(chosen)
+    selection = select(*names, rows=rows, scale=scale, seeds=seeds, readings=readings, workspace=workspace)
+    return compare_selection(selection)
 
 
 def compare_selection(
@@ -107,6 +107,6 @@ def compare_selection(
         return ComparedCells(judged_cells(plan, results, store), plan)
     plan.look(store)
     comparison = compared(plan, results, store=store, outcome=outcome)
-    for make in (run_tests, run_paired_tests):
-        make(comparison, plan, store, progress or Progress())
+    for compute in (run_tests, run_paired_tests):
+        compute(comparison, plan, store, progress or Progress())
     return ComparedCells(comparison, plan, outcome, recorded)

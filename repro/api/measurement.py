@@ -46,8 +46,8 @@ def measure(
     make_writable(workspace.store.root)
     workspace.results.make_writable()
     outcome = ENGINES[engine](plan, workspace.store, progress, options)
-    added = record(plan, workspace.store, workspace.results)
-    return compare_selection(selection, plan=plan, outcome=outcome, recorded=added, progress=progress)
+    new_records = record(plan, workspace.store, workspace.results)
+    return compare_selection(selection, plan=plan, outcome=outcome, recorded=new_records, progress=progress)
 
 
 def _check_environment(plan: Plan) -> None:

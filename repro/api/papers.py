@@ -53,7 +53,7 @@ class PublishedTable:
     @property
     def cells(self) -> Listing[Cell]:
         """Every cell in the order of the table, dashes and words included."""
-        return _listed(cells_of(self.source, (self.content,)))
+        return _cell_listing(cells_of(self.source, (self.content,)))
 
     def cell(self, row: str, column: str) -> Cell:
         """The cell of a row and a column, by their ids. Raises UsageError naming those there are."""
@@ -98,7 +98,7 @@ class PublishedPaper:
     @property
     def cells(self) -> Listing[Cell]:
         """The numeric cells of the paper's result tables in their order: everything that can be measured."""
-        return _listed(numeric_cells(self.source))
+        return _cell_listing(numeric_cells(self.source))
 
     @property
     def readings(self) -> dict[str, Reading]:
@@ -132,5 +132,5 @@ def table(name: str) -> PublishedTable:
     return paper(owner).table(number)
 
 
-def _listed(cells: list[Cell]) -> Listing[Cell]:
+def _cell_listing(cells: list[Cell]) -> Listing[Cell]:
     return Listing(cells, line=Cell.as_json, index="id")

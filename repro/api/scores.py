@@ -48,7 +48,7 @@ class RunScores:
 
     def as_json(self) -> dict:
         """The object that ``repro evaluate RUN --json`` prints."""
-        return vars(self) | {"among_reports": [among.as_json() for among in self.among_reports]}
+        return vars(self) | {"among_reports": [place.as_json() for place in self.among_reports]}
 
     def to_frame(self) -> pandas.DataFrame:
         """A line per measure with its mean in column ``value``."""
@@ -139,29 +139,29 @@ def evaluate(
     """
     check_several(measures=measures, cells=cells, columns=columns)
     workspace = workspace or Workspace.open()
-    named = [cell(name) for name in cells]
-    dataset = common_dataset(named, dataset)
+    named_cells = [cell(name) for name in cells]
+    dataset = common_dataset(named_cells, dataset)
     if (dataset is None) == (table is None):
         raise UsageError("a run is scored on a dataset, an encoder on a table; give one of the two")
     if any((measures,) if dataset is None else (columns, row, query_model, conventions, scale != "full")):
-        taken = "columns, row, query_model, conventions and scale are of an encoder, measures of a run"
-        raise UsageError(f"{taken}; leave out what is of the other")
+        message = "columns, row, query_model, conventions and scale are of an encoder, measures of a run"
+        raise UsageError(f"{message}; leave out what is of the other")
     if dataset is not None:
-        return _run(Path(source), dataset, measures, named, workspace)
+        return _run_scores(Path(source), dataset, measures, named_cells, workspace)
     models = tuple(UserEncoder.find(str(name), workspace.data) for name in (source, query_model or source))
-    chosen, origin = stated_or_chosen(models[0].folder, conventions)
-    how = {"table": table, "columns": columns, "row": row, "scale": scale_of(scale)}
-    how |= {"workspace": workspace, "progress": progress or Progress()}
-    scores, left_out = scores_on_table(models, chosen, **how)
-    return EncoderScores(scores, left_out, chosen, origin)
+    full_conventions, origin = stated_or_chosen(models[0].folder, conventions)
+    options = {"table": table, "columns": columns, "row": row, "scale": scale_of(scale)}
+    options |= {"workspace": workspace, "progress": progress or Progress()}
+    scores, left_out = scores_on_table(models, full_conventions, **options)
+    return EncoderScores(scores, left_out, full_conventions, origin)
 
 
-def _run(
+def _run_scores(
     path: Path, dataset: str, measures: Sequence[str], cells: Sequence[Cell], workspace: Workspace
 ) -> RunScores:
     if not path.is_file():  # before judgements are missed, or read
         raise UsageError(f"there is no file {str(path)!r}; give a TREC run, plain or gzipped")
-    wanted = [*measures, *(cell.column.measure for cell in cells)]
-    scored = scored_run(path, dataset, wanted, data=workspace.data)
-    places = [among_reports_of_share(cell, scored["measures"][cell.column.measure]) for cell in cells]
-    return RunScores(**scored, among_reports=[among for among in places if among])
+    names = [*measures, *(cell.column.measure for cell in cells)]
+    scores = scored_run(path, dataset, names, data=workspace.data)
+    places = [among_reports_of_share(cell, scores["measures"][cell.column.measure]) for cell in cells]
+    return RunScores(**scores, among_reports=[place for place in places if place])

@@ -74,59 +74,60 @@ def select(
             one text where several names are taken, or a seed that is no whole number from 0 to 2**32 - 1.
     """
     check_several(tables=tables, figures=figures, rows=rows)
-    wanted = _distinct_seeds(seeds)
-    at = scale if isinstance(scale, Scale) else scale_of(scale)
-    places, single = _parted(names, (*tables, *_figures(names, figures)), any_rows=bool(rows))
-    shown = [] if rows or single else [item for place in places for item in exhibits(*place)]
-    chosen = cells_named((), tables=(), rows=(), cells=single) if single else []
-    chosen += chain.from_iterable(_cells(*place, tuple(rows), shown) for place in places)
-    distinct = list({c.id: c for c in chosen}.values())
-    within = workspace or Workspace.open()
-    return Selection(distinct, shown, at.name, wanted, readings, within, at if at.by_user else None)
+    numbers = _distinct_seeds(seeds)
+    chosen_scale = scale if isinstance(scale, Scale) else scale_of(scale)
+    places, cell_names = _split_names(names, (*tables, *_figure_owners(names, figures)), any_rows=bool(rows))
+    shown_exhibits = [] if rows or cell_names else [item for place in places for item in exhibits(*place)]
+    candidates = cells_named((), tables=(), rows=(), cells=cell_names) if cell_names else []
+    candidates += chain.from_iterable(_place_cells(*place, tuple(rows), shown_exhibits) for place in places)
+    cells = list({c.id: c for c in candidates}.values())
+    folders = workspace or Workspace.open()
+    user_scale = chosen_scale if chosen_scale.by_user else None
+    return Selection(cells, shown_exhibits, chosen_scale.name, numbers, readings, folders, user_scale)
 
 
-def check_several(**taken: Sequence[str]) -> None:
+def check_several(**sequences: Sequence[str]) -> None:
     """Raise UsageError for a text in place of several names: its letters would be taken for them."""
-    for name, given in taken.items():
-        if isinstance(given, str):
-            raise UsageError(f"{name} takes several names, not the text {given!r}; write [{given!r}]")
+    for name, value in sequences.items():
+        if isinstance(value, str):
+            raise UsageError(f"{name} takes several names, not the text {value!r}; write [{value!r}]")
 
 
 def _distinct_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
-    listed = not isinstance(seeds, str | int)
-    if not (listed and all(isinstance(seed, Integral) and 0 <= seed < 2**32 for seed in seeds)):
+    is_sequence = not isinstance(seeds, str | int)
+    if not (is_sequence and all(isinstance(seed, Integral) and 0 <= seed < 2**32 for seed in seeds)):
         raise UsageError(f"seeds takes whole numbers below 2**32, as (1, 2, 3), not {seeds!r}")
     return tuple(dict.fromkeys(map(int, seeds)))
 
 
-def _parted(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[tuple[Names, Names]], Names]:
+def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[tuple[Names, Names]], Names]:
     """Places to look for cells in, each as papers and the ids of tables and figures; and names of cells."""
-    whole = _of_depth(0, names)
-    tables = (name.split("/") for name in _of_depth(1, names))
+    paper_names = _names_with_slashes(0, names)
+    tables = (name.split("/") for name in _names_with_slashes(1, names))
     places = [((owner,), (table,)) for owner, table in tables]
-    if any((whole, owners, any_rows and not places, not names)):
-        places.insert(0, (whole, owners))
-    return places, _of_depth(2, names)
+    if any((paper_names, owners, any_rows and not places, not names)):
+        places.insert(0, (paper_names, owners))
+    return places, _names_with_slashes(2, names)
 
 
-def _of_depth(slashes: int, names: Names) -> Names:
+def _names_with_slashes(slashes: int, names: Names) -> Names:
     """The names of papers (no slash), of tables (one), or of cells (more)."""
     return tuple(name for name in names if min(name.count("/"), 2) == slashes)
 
 
-def _cells(names: Names, owners: Names, rows: Names, shown: list[ShownExhibit]) -> list[Cell]:
+def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[ShownExhibit]) -> list[Cell]:
     """The cells of a place; a table or figure that only shows things has none."""
-    places = {s.owner for s in shown}
-    with_cells = tuple(owner for owner in owners if owner not in places)
-    if owners and not with_cells:
+    exhibit_owners = {s.owner for s in shown_exhibits}
+    cell_owners = tuple(owner for owner in owners if owner not in exhibit_owners)
+    if owners and not cell_owners:
         return []
-    return cells_named(names, tables=with_cells, rows=rows, cells=())
+    return cells_named(names, tables=cell_owners, rows=rows, cells=())
 
 
-def _figures(names: Names, numbers: Sequence[str]) -> list[str]:
+def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:
     """The figures as owners of cells. Raises UsageError for one of a paper named that nothing measures."""
-    for name, number in product(_of_depth(0, names) or papers(), numbers):
+    for name, number in product(_names_with_slashes(0, names) or papers(), numbers):
         if not figure_of(paper(name), number).is_measured:
-            described = f"`repro show {name} --figure {number}` describes it"
-            raise UsageError(f"figure {number} of {name} has no recipe yet; {described}")
+            remedy = f"`repro show {name} --figure {number}` describes it"
+            raise UsageError(f"figure {number} of {name} has no recipe yet; {remedy}")
     return [f"figure-{number}" for number in numbers]

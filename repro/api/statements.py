@@ -28,8 +28,8 @@ def claims(*names: str, scale: str = "full", workspace: Workspace | None = None)
 
     Raises UsageError for an unknown paper or scale, ManifestError for a broken file of a paper's.
     """
-    judged = judged_at(_sources(names), scale_of(scale), workspace or Workspace.open())
-    return Listing(judged, line=_statement, index="id")
+    statements = judged_at(_sources(names), scale_of(scale), workspace or Workspace.open())
+    return Listing(statements, line=_statement_values, index="id")
 
 
 def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
@@ -41,8 +41,8 @@ def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
     Raises UsageError for an unknown paper, ManifestError for a broken file of a paper's.
     """
     sources = _sources(names)
-    altered = altered_records(sources, (workspace or Workspace.open()).results)
-    return Listing(sort_findings([*findings(sources), *altered]), line=Finding.as_json, index="paper")
+    record_findings = altered_records(sources, (workspace or Workspace.open()).results)
+    return Listing(sort_findings([*findings(sources), *record_findings]), line=Finding.as_json, index="paper")
 
 
 def settings(*names: str) -> Listing[CheckedParameter]:
@@ -68,8 +68,8 @@ def references(*names: str) -> Listing[Reference]:
 
     Raises UsageError for an unknown paper, ManifestError for a broken references.yaml.
     """
-    every = [reference for source in _sources(names) for reference in paper_references(source)]
-    return Listing(every, line=asdict, index="paper")
+    all_references = [reference for source in _sources(names) for reference in paper_references(source)]
+    return Listing(all_references, line=asdict, index="paper")
 
 
 def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:
@@ -82,16 +82,16 @@ def records(*names: str, scale: str = "full", workspace: Workspace | None = None
     """
     scale_of(scale)
     results = (workspace or Workspace.open()).results
-    found = [record for source in _sources(names) for record in results.read(scale, source.name)]
-    return Listing(found, line=asdict, index="cell")
+    all_records = [record for source in _sources(names) for record in results.read(scale, source.name)]
+    return Listing(all_records, line=asdict, index="cell")
 
 
 def _sources(names: Iterable[str]) -> list[Paper]:
     return [paper(name) for name in dict.fromkeys(names or papers())]
 
 
-def _statement(judged: JudgedStatement) -> dict:
-    values = judged.as_json()
-    states = {"published": judged.published.state, "measured": judged.ours.state}
-    states["reported"] = judged.reported.state
+def _statement_values(statement: JudgedStatement) -> dict:
+    values = statement.as_json()
+    states = {"published": statement.published.state, "measured": statement.ours.state}
+    states["reported"] = statement.reported.state
     return {key: value for key, value in values.items() if not isinstance(value, dict)} | states

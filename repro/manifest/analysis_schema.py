@@ -33,10 +33,10 @@ class Family(Identified):
     def _compares_different_rows(self):
         if bool(self.rows) == bool(self.between):
             raise ValueError("needs either `rows` or `between`")
-        twice = [row for row in self.rows if self.rows.count(row) > 1]
-        twice += [row for row, other in self.between if row == other]
-        if twice or self.against in self.rows:
-            raise ValueError(f"row {(twice or [self.against])[0]!r} would be compared with itself")
+        repeated_rows = [row for row in self.rows if self.rows.count(row) > 1]
+        repeated_rows += [row for row, other in self.between if row == other]
+        if repeated_rows or self.against in self.rows:
+            raise ValueError(f"row {(repeated_rows or [self.against])[0]!r} would be compared with itself")
         if self.rows and self.against is None and len(self.rows) < 2:
             raise ValueError("needs row `against` or two rows at least")
         return self
@@ -72,8 +72,8 @@ class TableAnalysis(StrictMapping):
     @property
     def rows(self) -> set[str]:
         """Every row that it names."""
-        named = {row for family in self.families for pair in family.pairs for row in pair}
-        return named | ({self.floor} if self.floor else set())
+        names = {row for family in self.families for pair in family.pairs for row in pair}
+        return names | ({self.floor} if self.floor else set())
 
 
 class Confirmatory(StrictMapping):
@@ -104,8 +104,8 @@ class Analysis(StrictMapping):
 
     def of(self, table: Table) -> TableAnalysis:
         """The analysis of a table, with its families; of one that is not named they are all there is."""
-        named = next((each for each in self.tables if each.table == table.id), TableAnalysis(table=table.id))
-        return named if named.families else named.model_copy(update={"families": tuple(_own(table))})
+        match = next((item for item in self.tables if item.table == table.id), TableAnalysis(table=table.id))
+        return match if match.families else match.model_copy(update={"families": tuple(_families(table))})
 
 
 def read_analysis(folder: Path, manifest: Manifest) -> Analysis:
@@ -119,7 +119,7 @@ def read_analysis(folder: Path, manifest: Manifest) -> Analysis:
     return yaml_file.read(path, Analysis, faults=lambda content: _faults(content, manifest))
 
 
-def _own(table: Table) -> Iterator[Family]:
+def _families(table: Table) -> Iterator[Family]:
     """Every row of a group against the one that the table compares it with; one family without groups."""
     labels = {group.id: group.label for group in table.groups}
     for group in dict.fromkeys(row.group for row in table.rows):
@@ -134,16 +134,16 @@ def _faults(analysis: Analysis, manifest: Manifest) -> Iterator[tuple[tuple, str
         yield ("seeds",), "needs two different seeds at least: with one their variance is not known"
     studies = {table.id: table for table in manifest.tables if table.kind == "study"}
     seen: set[str] = set()
-    for number, each in enumerate(analysis.tables):
-        here = ("tables", number)
-        if each.table not in studies:
-            known = ", ".join(studies) or "none"
-            yield (*here, "table"), f"the paper has no study {each.table!r}; it has {known}"
-        elif each.table in seen:
-            yield (*here, "table"), f"table {each.table!r} occurs twice"
+    for number, item in enumerate(analysis.tables):
+        place = ("tables", number)
+        if item.table not in studies:
+            names = ", ".join(studies) or "none"
+            yield (*place, "table"), f"the paper has no study {item.table!r}; it has {names}"
+        elif item.table in seen:
+            yield (*place, "table"), f"table {item.table!r} occurs twice"
         else:
-            yield from _table_faults(each, studies[each.table], here)
-        seen.add(each.table)
+            yield from _table_faults(item, studies[item.table], place)
+        seen.add(item.table)
     yield from _claim_faults(analysis, studies)
 
 
@@ -151,38 +151,38 @@ def _claim_faults(analysis: Analysis, studies: Mapping[str, Table]) -> Iterator[
     claim = analysis.confirmatory
     if claim is None:
         return
-    analysed = [each.table for each in analysis.tables if each.table in studies]
-    if claim.table not in analysed:
-        known = ", ".join(analysed) or "none"
-        yield ("confirmatory", "table"), f"table {claim.table!r} is not analysed; those are: {known}"
+    analysed_tables = [item.table for item in analysis.tables if item.table in studies]
+    if claim.table not in analysed_tables:
+        valid = ", ".join(analysed_tables) or "none"
+        yield ("confirmatory", "table"), f"table {claim.table!r} is not analysed; those are: {valid}"
         return
     table = studies[claim.table]
-    for key, known in (
+    for key, valid in (
         ("family", [family.id for family in analysis.of(table).families]),
         ("column", [column.id for column in table.columns]),
     ):
-        named = getattr(claim, key)
-        if named not in known:
-            yield ("confirmatory", key), f"the table has no {key} {named!r}; it has {', '.join(known)}"
+        name = getattr(claim, key)
+        if name not in valid:
+            yield ("confirmatory", key), f"the table has no {key} {name!r}; it has {', '.join(valid)}"
 
 
-def _table_faults(each: TableAnalysis, table: Table, here: tuple) -> Iterator[tuple[tuple, str]]:
+def _table_faults(item: TableAnalysis, table: Table, place: tuple) -> Iterator[tuple[tuple, str]]:
     columns, rows = [c.id for c in table.columns], [row.id for row in table.rows]
-    if each.primary is not None and each.primary not in columns:
-        yield (*here, "primary"), f"the table has no column {each.primary!r}; it has {', '.join(columns)}"
-    for column, points in each.matters.items():
+    if item.primary is not None and item.primary not in columns:
+        yield (*place, "primary"), f"the table has no column {item.primary!r}; it has {', '.join(columns)}"
+    for column, points in item.matters.items():
         if column not in columns:
-            yield (*here, "matters"), f"the table has no column {column!r}; it has {', '.join(columns)}"
+            yield (*place, "matters"), f"the table has no column {column!r}; it has {', '.join(columns)}"
         if points <= 0:
-            yield (*here, "matters", column), f"{points:g} is no difference that matters; it must be above 0"
-    for row in sorted(each.rows - set(rows)):
-        yield here, f"the table has no row {row!r}; it has {', '.join(rows)}"
-    yield from _families_faults(each.families, (*here, "families"))
+            yield (*place, "matters", column), f"{points:g} is no difference that matters; it must be above 0"
+    for row in sorted(item.rows - set(rows)):
+        yield place, f"the table has no row {row!r}; it has {', '.join(rows)}"
+    yield from _families_faults(item.families, (*place, "families"))
 
 
-def _families_faults(families: Sequence[Family], here: tuple) -> Iterator[tuple[tuple, str]]:
+def _families_faults(families: Sequence[Family], place: tuple) -> Iterator[tuple[tuple, str]]:
     seen: set[str] = set()
     for number, family in enumerate(families):
         if family.id in seen:
-            yield (*here, number), f"family {family.id!r} occurs twice"
+            yield (*place, number), f"family {family.id!r} occurs twice"
         seen.add(family.id)

@@ -34,8 +34,8 @@ def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tupl
             continue
         mean = sum(parts) / len(parts)
         if cell.printed.value not in rounded(mean, cell.printed.decimals):
-            stated = f"{mean:.4f}, the paper says {cell.printed.plain}"
-            yield cell.id, f"the mean of its {len(parts)} cells is {stated}"
+            statement = f"{mean:.4f}, the paper says {cell.printed.plain}"
+            yield cell.id, f"the mean of its {len(parts)} cells is {statement}"
 
 
 def _deltas(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:

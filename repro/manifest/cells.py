@@ -42,9 +42,9 @@ class Cell:
     @property
     def role(self) -> str:
         """Who made the number: ours, rerun, cited, or nobody before; of the cell, its mark or its row."""
-        marked = [self.table.marks[m].role for m in self.printed.marks if m in self.table.marks]
-        of_cell = self.row.roles.get(self.column.id)
-        return of_cell or next((role for role in marked if role), None) or self.row.role
+        mark_roles = [self.table.marks[m].role for m in self.printed.marks if m in self.table.marks]
+        cell_role = self.row.roles.get(self.column.id)
+        return cell_role or next((role for role in mark_roles if role), None) or self.row.role
 
     @property
     def grade(self) -> str:
@@ -101,11 +101,11 @@ class Cell:
 
 def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cell]:
     """Every cell of a paper's tables in printed order, dashes and words included."""
-    chosen = source.manifest.tables if tables is None else tables
-    return [cell for table in chosen for cell in _of_table(source, table)]
+    selected_tables = source.manifest.tables if tables is None else tables
+    return [cell for table in selected_tables for cell in _table_cells(source, table)]
 
 
-def _of_table(source: Paper, table: Table) -> tuple[Cell, ...]:
+def _table_cells(source: Paper, table: Table) -> tuple[Cell, ...]:
     """The cells of one table, the same objects for everybody, so that each is taken apart once."""
     cells = (
         Cell(source, table, row, row.own(column), text)
@@ -138,8 +138,8 @@ def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
     if column not in columns:
         raise unknown(f"column of {source.name}/{table.id}", column, list(columns))
     number = columns[column]
-    own = rows[row]
-    return Cell(source, table, own, own.own(table.columns[number]), own.printed(table)[number])
+    entry = rows[row]
+    return Cell(source, table, entry, entry.own(table.columns[number]), entry.printed(table)[number])
 
 
 def table_of(source: Paper, identifier: str) -> Table:
@@ -181,14 +181,14 @@ class ShownExhibit:
 
 def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhibit]:
     """The exhibits of papers, or of all, in the tables and figures named (``4``, ``figure-3``), or in all."""
-    listed = []
+    result = []
     for source in [paper(name) for name in names or papers()]:
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
         places += [(f"figure-{f.id}", f.exhibits) for f in source.manifest.figures]
-        listed += [
+        result += [
             ShownExhibit(source, o, e) for o, group in places for e in group if not owners or o in owners
         ]
-    return listed
+    return result
 
 
 def figure_of(source: Paper, identifier: str) -> Figure:
@@ -213,31 +213,31 @@ def select(
     Raises:
         UsageError: a name that no selected paper or table has; a selection without a number to measure.
     """
-    chosen = [_numeric(cell(identifier)) for identifier in cells]
+    result = [_require_measured(cell(identifier)) for identifier in cells]
     if cells and not (tables or rows):
-        return _distinct(chosen)
+        return _distinct_cells(result)
     sources = [paper(name) for name in names or papers()]
-    chosen += _in_rows([c for source in sources for c in _in_tables(source, tables)], rows, chosen)
-    measured = _distinct([c for c in chosen if is_measured(c)])
-    if not measured:
+    result += _cells_in_rows([c for source in sources for c in _candidates(source, tables)], rows, result)
+    measured_cells = _distinct_cells([c for c in result if is_measured(c)])
+    if not measured_cells:
         reason = "what is selected has no published number that could be measured"
         raise UsageError(f"{reason}; `repro show` prints it, and `repro settings` judges what is a setting")
-    return measured
+    return measured_cells
 
 
-def _in_tables(source: Paper, tables: tuple[str, ...]) -> list[Cell]:
-    every = (*source.manifest.tables, *figure_tables(source))
-    return cells_of(source, tuple(table_of(source, t) for t in tables) or every)
+def _candidates(source: Paper, tables: tuple[str, ...]) -> list[Cell]:
+    all_tables = (*source.manifest.tables, *figure_tables(source))
+    return cells_of(source, tuple(table_of(source, t) for t in tables) or all_tables)
 
 
-def _in_rows(candidates: list[Cell], rows: tuple[str, ...], chosen: list[Cell]) -> list[Cell]:
+def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: list[Cell]) -> list[Cell]:
     """The candidates in the rows named, or all of them. Raises UsageError for a row that nothing is in."""
-    picked = [c for c in candidates if not rows or {c.row.id, c.row.system} & set(rows)]
+    matches = [c for c in candidates if not rows or {c.row.id, c.row.system} & set(rows)]
     for row in rows:
-        if not any(row in (c.row.id, c.row.system) for c in (*chosen, *picked)):
-            known = (name for c in candidates if is_measured(c) for name in (c.row.system, c.row.id))
-            raise unknown("row in the selection", row, dict.fromkeys(known))
-    return picked
+        if not any(row in (c.row.id, c.row.system) for c in (*selection, *matches)):
+            names = (name for c in candidates if is_measured(c) for name in (c.row.system, c.row.id))
+            raise unknown("row in the selection", row, dict.fromkeys(names))
+    return matches
 
 
 def is_measured(chosen: Cell) -> bool:
@@ -245,12 +245,12 @@ def is_measured(chosen: Cell) -> bool:
     return chosen.is_unpublished or (chosen.table.kind == "results" and chosen.is_numeric)
 
 
-def _numeric(chosen: Cell) -> Cell:
+def _require_measured(candidate: Cell) -> Cell:
     """The cell itself. Raises UsageError when the paper has no measured number there."""
-    if not is_measured(chosen):
-        raise UsageError(f"{chosen.id} is published as {chosen.text!r}, which is no measured number")
-    return chosen
+    if not is_measured(candidate):
+        raise UsageError(f"{candidate.id} is published as {candidate.text!r}, which is no measured number")
+    return candidate
 
 
-def _distinct(chosen: list[Cell]) -> list[Cell]:
-    return list({c.id: c for c in chosen}.values())
+def _distinct_cells(cells: list[Cell]) -> list[Cell]:
+    return list({c.id: c for c in cells}.values())

@@ -26,17 +26,17 @@ def known_checkpoints() -> dict[str, Checkpoint]:
 
     Raises ManifestError with file and line.
     """
-    known: dict[str, Checkpoint] = {}
+    checkpoints: dict[str, Checkpoint] = {}
     for folder in _folders():
         if (folder / "checkpoints.yaml").exists():
-            known |= yaml_file.read(folder / "checkpoints.yaml", dict[str, Checkpoint])
-    return known
+            checkpoints |= yaml_file.read(folder / "checkpoints.yaml", dict[str, Checkpoint])
+    return checkpoints
 
 
 def _folders() -> list[Path]:
     """Every paper's folder, and those of the packages whose readings papers share."""
-    shared = {package for source in papers().values() for package in source.manifest.readings_of}
-    return [Path(load(f"{package}:__file__")).parent for package in sorted(shared)] + [
+    packages = {package for source in papers().values() for package in source.manifest.readings_of}
+    return [Path(load(f"{package}:__file__")).parent for package in sorted(packages)] + [
         source.folder for source in papers().values()
     ]
 

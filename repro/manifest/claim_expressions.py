@@ -35,16 +35,16 @@ def fault(text: str) -> str | None:
         tree = _tree(text)
     except (SyntaxError, ValueError) as error:
         return f"{' '.join(text.split())!r} is not an expression: {getattr(error, 'msg', error)}"
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return next(filter(None, (_fault_of(node, called) for node in ast.walk(tree))), None)
+    callee_ids = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return next(filter(None, (_fault_of(node, callee_ids) for node in ast.walk(tree))), None)
 
 
-def _fault_of(node: ast.AST, called: set[int]) -> str | None:
-    """Why a part is none of the language; ``called`` are the ids of the names that are called."""
+def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:
+    """Why a part is none of the language; ``callee_ids`` are the ids of the names that are called."""
     match node:
         case ast.Constant(value=value) if isinstance(value, bool) or not isinstance(value, int | float | str):
             return f"{value!r} is neither a number nor a string"
-        case ast.Name(id=name) if name not in FUNCTIONS or id(node) not in called:
+        case ast.Name(id=name) if name not in FUNCTIONS or id(node) not in callee_ids:
             return f"there is no function {name!r}; known: {', '.join(sorted(FUNCTIONS))}"
         case ast.keyword(arg=None):
             return f"{ast.unparse(node)!r} is outside the language of claims"
@@ -106,27 +106,27 @@ class Evaluation:
             case ast.UnaryOp(operand=operand):
                 return -self._value(operand)
             case ast.BoolOp(op=word, values=parts):
-                return self._joined(parts, decided_by=isinstance(word, ast.Or))
+                return self._join(parts, decided_by=isinstance(word, ast.Or))
             case ast.Compare():
-                return self._compared(node)
-            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=named):
-                options = {k.arg: self._value(k.value) for k in named}
+                return self._compare(node)
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
+                options = {k.arg: self._value(k.value) for k in keywords}
                 return self.functions[name](*map(self._value, arguments), **options)
         raise AssertionError(ast.dump(node))  # fault() lets nothing else through
 
-    def _joined(self, parts: list[ast.expr], *, decided_by: bool) -> bool:
+    def _join(self, parts: list[ast.expr], *, decided_by: bool) -> bool:
         """Every part is asked, so that all that contradicts a statement is told, not only the first."""
-        missing, decided = None, False
+        missing, is_decided = None, False
         for part in parts:
             try:
-                decided |= bool(self._value(part)) == decided_by
+                is_decided |= bool(self._value(part)) == decided_by
             except MissingNumber as reason:
                 missing = missing or reason
-        if missing and not decided:
+        if missing and not is_decided:
             raise missing
-        return decided_by if decided else not decided_by
+        return decided_by if is_decided else not decided_by
 
-    def _compared(self, node: ast.Compare) -> bool:
+    def _compare(self, node: ast.Compare) -> bool:
         left = self._value(node.left)
         for relation, right in zip(node.ops, map(self._value, node.comparators), strict=True):
             holds, sign = _COMPARISONS[type(relation)]

@@ -20,8 +20,8 @@ def half_up(value: Decimal, decimals: int) -> Decimal:
 
 def shift_point(value: Decimal | str, digits: int) -> Decimal:
     """A number with its point moved to the right, or left where negative; no exponent is left to be shown."""
-    moved = Decimal(value).scaleb(digits)
-    return moved.quantize(Decimal(1)) if moved.as_tuple().exponent > 0 else moved
+    number = Decimal(value).scaleb(digits)
+    return number.quantize(Decimal(1)) if number.as_tuple().exponent > 0 else number
 
 
 def percent(value: Decimal, unit: str) -> Decimal:

@@ -68,29 +68,29 @@ class Finding(Identified):
 @kept_with_papers
 def findings() -> tuple[Finding, ...]:
     """Every finding, its numbers held against the entries. Raises ManifestError with file and line."""
-    made: tuple[Finding, ...] = ()
+    result: tuple[Finding, ...] = ()
     for path in sorted(at_hand.ROOT.glob(f"*/{FILE}")):
-        made += yaml_file.read(path, tuple[Finding, ...], faults=faults)
-    return made
+        result += yaml_file.read(path, tuple[Finding, ...], faults=faults)
+    return result
 
 
 def faults(stated: tuple[Finding, ...]) -> Iterator[Fault]:
     """Numbers of a sentence that no ground names, and grounds that give another number."""
     for place, finding in enumerate(stated):
-        named = {ground.number for ground in finding.grounds}
+        numbers = {ground.number for ground in finding.grounds}
         for number in dict.fromkeys(NUMBER.findall(f"{finding.title}. {finding.says}")):
-            if number not in named:
+            if number not in numbers:
                 yield (place, "says"), f"nothing is named that {number} rests on"
         for line, ground in enumerate(finding.grounds):
-            if reason := _wrong(ground, named, f"{finding.title} {finding.says}"):
+            if reason := _ground_fault(ground, numbers, f"{finding.title} {finding.says}"):
                 yield (place, "grounds", line), reason
 
 
-def _wrong(ground: SupportingReports, named: set[str], text: str) -> str:
+def _ground_fault(ground: SupportingReports, numbers: set[str], text: str) -> str:
     if not re.search(rf"(?<![\d.]){re.escape(ground.number)}(?!\d|\.\d)", text):
         return f"{ground.number} does not stand in the sentence"
     if ground.less:
-        if not named.issuperset(ground.less):
+        if not numbers.issuperset(ground.less):
             return f"{' and '.join(ground.less)} are not both among the grounds"
         first, second = map(Decimal, ground.less)
         value = abs(first - second)
@@ -98,33 +98,33 @@ def _wrong(ground: SupportingReports, named: set[str], text: str) -> str:
         value = value_of(ground)
     if isinstance(value, str):
         return value
-    shown = round(value, ground.decimals)
-    return "" if shown == Decimal(ground.number) else f"{ground.number} rests on what gives {shown}"
+    outcome = round(value, ground.decimals)
+    return "" if outcome == Decimal(ground.number) else f"{ground.number} rests on what gives {outcome}"
 
 
 def value_of(ground: SupportingReports) -> Decimal | str:
     """The number that a ground gives, in percent; a sentence where it gives none."""
     if not ground.source:
         values = [percent(cell.printed.value, cell.unit) for cell in cells(ground) if cell.is_numeric]
-        return _taken(values, ground, f"published numbers of {ground.cell}")
-    made = entries(ground)
+        return _value(values, ground, f"published numbers of {ground.cell}")
+    items = entries(ground)
     if ground.take in ("count", "equal"):
-        chosen = [r for r in made if ground.take == "count" or r.equals_published]
-        return Decimal(len({id(r.report) for r in chosen}))
-    return _taken([percent(r.value, r.cell.unit) for r in made], ground, f"such reports on {ground.cell}")
+        matches = [r for r in items if ground.take == "count" or r.equals_published]
+        return Decimal(len({id(r.report) for r in matches}))
+    return _value([percent(r.value, r.cell.unit) for r in items], ground, f"such reports on {ground.cell}")
 
 
-def _taken(values: list[Decimal], ground: SupportingReports, of: str) -> Decimal | str:
-    takes = {"least": min, "greatest": max, "mean": mean}
+def _value(values: list[Decimal], ground: SupportingReports, noun: str) -> Decimal | str:
+    functions = {"least": min, "greatest": max, "mean": mean}
     if not values or (ground.take == "value" and len(set(values)) != 1):
-        return f"there are {len(values)} {of}, one is needed" if values else f"there are no {of}"
-    return values[0] if ground.take == "value" else takes[ground.take](values)
+        return f"there are {len(values)} {noun}, one is needed" if values else f"there are no {noun}"
+    return values[0] if ground.take == "value" else functions[ground.take](values)
 
 
 def cells(ground: SupportingReports) -> list[Cell]:
     """The cells that a ground names."""
-    every = (cell for source in papers().values() for cell in cells_of(source))
-    return [cell for cell in every if fnmatchcase(cell.id, ground.cell)]
+    all_cells = (cell for source in papers().values() for cell in cells_of(source))
+    return [cell for cell in all_cells if fnmatchcase(cell.id, ground.cell)]
 
 
 def entries(ground: SupportingReports) -> list[CellReport]:
@@ -132,11 +132,11 @@ def entries(ground: SupportingReports) -> list[CellReport]:
     if not ground.source:
         return []
     return [
-        made
-        for name, on in reports().items()
+        report
+        for name, cell_reports in reports().items()
         if fnmatchcase(name, ground.cell)
-        for made in on
-        if ground.source in ("any", made.report.source)
-        and made.report.at.startswith(ground.at)
-        and (not ground.starts or made.report.how.start in ground.starts)
+        for report in cell_reports
+        if ground.source in ("any", report.report.source)
+        and report.report.at.startswith(ground.at)
+        and (not ground.starts or report.report.how.start in ground.starts)
     ]

@@ -47,7 +47,7 @@ class ConcernedNodes(StrictMapping):
     def takes_in(self, node: Node) -> bool:
         """Whether the node is one of them."""
         return node.stage == self.stage and all(
-            _at(node.params, path) in values for path, values in self.params.items()
+            _parameter(node.params, path) in values for path, values in self.params.items()
         )
 
 
@@ -130,24 +130,24 @@ class Oracle(StrictMapping):
 
     def takes_in(self, node: Node) -> bool:
         """Whether it speaks of what this node does."""
-        return any(concerned.takes_in(node) for concerned in self.nodes)
+        return any(nodes.takes_in(node) for nodes in self.nodes)
 
     def is_about(self, objective: str) -> bool:
         """Whether it compares the losses of an objective of this name, under whatever options."""
-        named = any(objective in concerned.params.get("objective.name", ()) for concerned in self.nodes)
-        return named and self.difference.loss is not None and not self.stands_in
+        is_named = any(objective in nodes.params.get("objective.name", ()) for nodes in self.nodes)
+        return is_named and self.difference.loss is not None and not self.stands_in
 
     @cached_property
     def difference(self) -> Difference:
         """The largest differences over all cases, and all values that were equal."""
-        every = [case.difference for case in self.cases.values()]
+        differences = [case.difference for case in self.cases.values()]
 
-        def over(name: str, take) -> Any:
-            numbers = [n for n in (getattr(difference, name) for difference in every) if n is not None]
-            return take(numbers) if numbers else None
+        def aggregate(name: str, function) -> Any:
+            numbers = [n for n in (getattr(difference, name) for difference in differences) if n is not None]
+            return function(numbers) if numbers else None
 
-        largest = {name: over(name, max) for name in ("loss", "gradient", "deviation")}
-        return Difference(cases=over("cases", sum), **largest)
+        largest = {name: aggregate(name, max) for name in ("loss", "gradient", "deviation")}
+        return Difference(cases=aggregate("cases", sum), **largest)
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -164,10 +164,10 @@ class Oracle(StrictMapping):
             facts.append(f"to {d.gradient:.1e} in the gradient")
         if d.cases is not None:
             facts.append(f"in all of {d.cases:,} values")
-        said = [f"equal to {self.code} {', '.join(facts)}"] if facts else []
+        clauses = [f"equal to {self.code} {', '.join(facts)}"] if facts else []
         if d.deviation is not None:
-            said.append(f"drawn as by {self.code}, shares at most {d.deviation:.1f} standard errors apart")
-        return " ".join(["; ".join(said), *(f"({dtype})" for dtype in self.dtypes)])
+            clauses.append(f"drawn as by {self.code}, shares at most {d.deviation:.1f} standard errors apart")
+        return " ".join(["; ".join(clauses), *(f"({dtype})" for dtype in self.dtypes)])
 
 
 class UnreleasedObjective(StrictMapping):
@@ -188,8 +188,8 @@ def oracle(path: Path) -> Oracle:
         return Oracle.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         reason = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": str(error)}
-        where = ".".join(map(str, reason["loc"])) or "top level"
-        raise ManifestError(f"{path}: {where}: {reason['msg']}") from None
+        location = ".".join(map(str, reason["loc"])) or "top level"
+        raise ManifestError(f"{path}: {location}: {reason['msg']}") from None
 
 
 @kept_with_papers
@@ -214,11 +214,11 @@ def unreleased_objectives() -> dict[str, UnreleasedObjective]:
 
 def _folders() -> Iterator[Path]:
     """The folders of the papers, with those beside them that papers share."""
-    shared = (folder for folder in sorted(at_hand.ROOT.iterdir()) if (folder / "oracles").is_dir())
-    yield from dict.fromkeys([*shared, *(paper.folder for paper in papers().values())])
+    shared_folders = (folder for folder in sorted(at_hand.ROOT.iterdir()) if (folder / "oracles").is_dir())
+    yield from dict.fromkeys([*shared_folders, *(paper.folder for paper in papers().values())])
 
 
-def _at(params: Mapping[str, Any], path: str) -> Any:
+def _parameter(params: Mapping[str, Any], path: str) -> Any:
     value: Any = params
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None

@@ -46,12 +46,12 @@ class Paper:
 
     def once(self, of: object, make: Callable[[], Made]) -> Made:
         """The value of ``make``, which is called for this very object once."""
-        if id(of) not in self._made:  # with the object: the id of one that is gone may be another's
-            self._made[id(of)] = of, make()
-        return self._made[id(of)][1]
+        if id(of) not in self._values:  # with the object: the id of one that is gone may be another's
+            self._values[id(of)] = of, make()
+        return self._values[id(of)][1]
 
     @functools.cached_property
-    def _made(self) -> dict[int, tuple[object, Any]]:
+    def _values(self) -> dict[int, tuple[object, Any]]:
         return {}
 
     @functools.cached_property
@@ -62,10 +62,10 @@ class Paper:
     @functools.cached_property
     def shared_readings(self) -> dict[str, Reading]:
         """The readings, by id, of the packages that the manifest names under ``readings_of``."""
-        shared: dict[str, Reading] = {}
+        by_id: dict[str, Reading] = {}
         for package in self.manifest.readings_of:
-            shared |= readings(Path(load(f"{package}:__file__")).with_name("readings.yaml"))
-        return shared
+            by_id |= readings(Path(load(f"{package}:__file__")).with_name("readings.yaml"))
+        return by_id
 
     @functools.cached_property
     def claims(self) -> dict[str, Claim]:
@@ -87,14 +87,14 @@ class Paper:
         """The steps of settings.yaml that have rows, each with what it takes from the one that it is like."""
         folders = {path.parent.name: path.parent for path in ROOT.glob(f"*/{FILE}")}
         folders |= {source.name: source.folder for source in (*papers().values(), self)}
-        steps, made = FolderSteps(folders), []
+        steps, completed_steps = FolderSteps(folders), []
         for number, step in enumerate(self.settings.steps):
             try:
-                made += [completed_step(steps, self.name, step)] if step.rows else []
+                completed_steps += [completed_step(steps, self.name, step)] if step.rows else []
             except UsageError as error:
                 place = ("steps", number, "like")
                 raise yaml_file.fault_at(self.folder / FILE, place, str(error)) from None
-        return tuple(made)
+        return tuple(completed_steps)
 
 
 def readings(path: Path) -> dict[str, Reading]:
@@ -109,27 +109,27 @@ def papers() -> dict[str, Paper]:
     """All papers by name, those of this distribution first."""
     from importlib.metadata import entry_points
 
-    known = {
+    by_name = {
         folder.name: Paper(folder.name, folder, f"papers.{folder.name}")
         for folder in sorted(ROOT.iterdir())
         if (folder / "cells.yaml").exists()
     }
     for entry in entry_points(group="repro.papers"):
-        if entry.name not in known:
-            known[entry.name] = Paper(entry.name, _package_folder(entry), entry.value)
-    return known
+        if entry.name not in by_name:
+            by_name[entry.name] = Paper(entry.name, _package_folder(entry), entry.value)
+    return by_name
 
 
 def kept_with_papers(make: Callable[[], Made]) -> Callable[[], Made]:
     """Call ``make`` once for the papers at hand, and again when others are."""
-    kept = functools.cache(lambda known: make())
+    cached = functools.cache(lambda sources: make())
 
     @functools.wraps(make)
-    def made() -> Made:
-        return kept(tuple(papers().values()))
+    def call() -> Made:
+        return cached(tuple(papers().values()))
 
-    made.cache_clear = kept.cache_clear
-    return made
+    call.cache_clear = cached.cache_clear
+    return call
 
 
 def _package_folder(entry) -> Path:
@@ -173,8 +173,8 @@ def load(dotted: str):
 
 def bind_papers_package() -> None:
     """Let the name ``papers`` mean our folder in this process, wherever it lies."""
-    loaded = sys.modules.get("papers")
-    if loaded is not None and loaded.__file__ == os.path.join(ROOT, "__init__.py"):
+    current_module = sys.modules.get("papers")
+    if current_module is not None and current_module.__file__ == os.path.join(ROOT, "__init__.py"):
         return
     spec = importlib.util.spec_from_file_location(
         "papers", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]

@@ -66,8 +66,8 @@ def parse(text: str) -> PublishedCell:
     Bold is written ``**…**`` with the marks inside or behind it. What is neither a number nor a dash
     is kept as words (``value`` None).
     """
-    bare, bold = _unbold(text)
-    match = _NUMBER.fullmatch(bare)
+    bare_text, bold = _unbold(text)
+    match = _NUMBER.fullmatch(bare_text)
     if match is None:
         return PublishedCell(text)
     number, delta = match["number"].replace("−", "-"), (match["delta"] or "").replace("−", "-")

@@ -40,27 +40,27 @@ class Reading(Identified):
 
     @model_validator(mode="after")
     def _a_contradiction_names_what_contradicts(self):
-        contradicts = self.kind in ("misprint", "conflict")
-        if contradicts and self.against is None:
+        is_contradiction = self.kind in ("misprint", "conflict")
+        if is_contradiction and self.against is None:
             raise ValueError(f"a {self.kind} needs `against`, one of {', '.join(get_args(Against))}")
-        if self.against and not contradicts:
+        if self.against and not is_contradiction:
             raise ValueError(f"`against` is for misprints and conflicts, and this is of kind {self.kind}")
         return self
 
     @model_validator(mode="after")
     def _default_is_a_choice(self):
-        if strange := set(self.released) - self.choices.keys():
-            raise ValueError(f"released {min(strange)!r} is not among the choices {', '.join(self.choices)}")
+        if strays := set(self.released) - self.choices.keys():
+            raise ValueError(f"released {min(strays)!r} is not among the choices {', '.join(self.choices)}")
         if self.default not in self.choices:
             raise ValueError(f"default {self.default!r} is not among the choices {', '.join(self.choices)}")
         return self
 
     @model_validator(mode="after")
     def _default_follows_authors_or_a_note_says_why_not(self):
-        spoken_for = {choice for c in self.citations for choice in c.choices}
-        if strange := spoken_for - self.choices.keys():
-            raise ValueError(f"a citation speaks for {min(strange)!r}, which is not among the choices")
-        authors = {choice for c in self.citations if c.who == "authors" for choice in c.choices}
-        if authors and self.default not in authors and not self.note:
-            raise ValueError(f"authors speak for {min(authors)!r}: let the default follow, or note why not")
+        cited_choices = {choice for c in self.citations for choice in c.choices}
+        if strays := cited_choices - self.choices.keys():
+            raise ValueError(f"a citation speaks for {min(strays)!r}, which is not among the choices")
+        advice = {choice for c in self.citations if c.who == "authors" for choice in c.choices}
+        if advice and self.default not in advice and not self.note:
+            raise ValueError(f"authors speak for {min(advice)!r}: let the default follow, or note why not")
         return self

@@ -48,14 +48,14 @@ class Entry:
     @property
     def yaml(self) -> str:
         """A file with the report, and with its source where that is new, to be added to the folder's."""
-        name, report = self.report.source, _stated(self.report)
-        source = [] if self.known else ["sources:", f"  {name}:", f"    {_flow(_stated(self.source))}"]
+        name, report = self.report.source, _fields(self.report)
+        source = [] if self.known else ["sources:", f"  {name}:", f"    {_flow(_fields(self.source))}"]
         lines = [*source, "reports:", f"- {_flow(report)}"]
-        where = (
+        remark = (
             f"below its reports, as the source {name} is there" if self.known else "below both of its parts"
         )
         file = f"{self.folder.parent.name}/{self.folder.name}/{FILE}"
-        return "\n".join([f"# {file}: {where}", *lines])
+        return "\n".join([f"# {file}: {remark}", *lines])
 
 
 def entry_of(body: str, *, issue: str = "", day: str = "", where: str = "the form") -> Entry:
@@ -68,65 +68,65 @@ def entry_of(body: str, *, issue: str = "", day: str = "", where: str = "the for
 
     Raises DataError with all that is wrong, in one sentence.
     """
-    given, wrong = answers(body)
-    if given:
-        cells, of_cells = _cells(given["cells"])
-        values, of_values = _values(given)
-        place, of_place = place_of(given, issue, day)
-        wrong += [*of_cells, *of_values, *of_place]
-    if wrong:
-        raise _refusal(where, wrong)
-    return _checked(cells, given | values, place, where)
+    fields, problems = answers(body)
+    if fields:
+        cells, cell_problems = _cells(fields["cells"])
+        values, value_problems = _values(fields)
+        place, place_problems = place_of(fields, issue, day)
+        problems += [*cell_problems, *value_problems, *place_problems]
+    if problems:
+        raise _refusal(where, problems)
+    return _checked_entry(cells, fields | values, place, where)
 
 
 def _cells(text: str) -> tuple[list[Cell], list[str]]:
-    cells, wrong = [], []
+    cells, problems = [], []
     for name in re.split(r"[\s,;]+", text.strip("` ")):
         try:
             cells += [cell(name.strip("`"))] if name else []
         except UsageError as error:
-            wrong.append(f"Cells: {error}")
-    if text and not (cells or wrong):
-        wrong.append(f"Cells is {text!r} and names no cell; give at least one, as PAPER/TABLE/ROW/COLUMN")
-    return cells, wrong
+            problems.append(f"Cells: {error}")
+    if text and not (cells or problems):
+        problems.append(f"Cells is {text!r} and names no cell; give at least one, as PAPER/TABLE/ROW/COLUMN")
+    return cells, problems
 
 
-def _values(given: dict[str, str]) -> tuple[dict, list[str]]:
+def _values(fields: dict[str, str]) -> tuple[dict, list[str]]:
     """The answers that are no text: a choice by its word, how many seeds, differences by their lines."""
-    values: dict = {name: given[name].split(maxsplit=1)[0] if given[name] else "" for name in CHOICES}
-    wrong = [
-        f"{FIELDS[name].label} begins with {word!r} and not with {_or(CHOICES[name])}"
+    values: dict = {name: fields[name].split(maxsplit=1)[0] if fields[name] else "" for name in CHOICES}
+    problems = [
+        f"{FIELDS[name].label} begins with {word!r} and not with {_alternatives(CHOICES[name])}"
         for name, word in values.items()
         if word not in ("", *CHOICES[name])
     ]
-    values["seeds"] = given["seeds"] or "0"
-    values["differs"] = tuple(filter(None, (line.strip("-* ") for line in given["differs"].split("\n"))))
-    return values, wrong + _no_numbers(given)
+    values["seeds"] = fields["seeds"] or "0"
+    values["differs"] = tuple(filter(None, (line.strip("-* ") for line in fields["differs"].split("\n"))))
+    return values, problems + _number_problems(fields)
 
 
-def _no_numbers(given: dict[str, str]) -> list[str]:
+def _number_problems(fields: dict[str, str]) -> list[str]:
     return [
-        f"{FIELDS[name].label} is {given[name]!r} and no number such as {example}"
+        f"{FIELDS[name].label} is {fields[name]!r} and no number such as {example}"
         for name, (form, example) in NUMBERS.items()
-        if given[name] and not re.fullmatch(form, given[name])
+        if fields[name] and not re.fullmatch(form, fields[name])
     ]
 
 
-def _checked(cells: list[Cell], given: dict, place: dict, where: str) -> Entry:
+def _checked_entry(cells: list[Cell], fields: dict, place: dict, origin: str) -> Entry:
     """The entry, by the schema and beside what the folder's reports.yaml has. Raises DataError."""
-    known = known_cells()
-    folder, content = _folder(cells, known)
+    cells_by_id = known_cells()
+    folder, content = _folder(cells, cells_by_id)
     try:
-        source = Source(who=given["who"], name=given["name"], **place)
+        source = Source(who=fields["who"], name=fields["name"], **place)
         name = _name(source, content)
-        stated = {key: given[key] for key in IN_REPORT} | {"how": {key: given[key] for key in IN_HOW}}
-        report = Report(cells=tuple(cell.id for cell in cells), source=name, **stated)
+        values = {key: fields[key] for key in IN_REPORT} | {"how": {key: fields[key] for key in IN_HOW}}
+        report = Report(cells=tuple(cell.id for cell in cells), source=name, **values)
     except ValidationError as error:
-        raise _refusal(where, list(map(in_words, error.errors()))) from None
+        raise _refusal(origin, list(map(in_words, error.errors()))) from None
     sources = {name: source, **content.sources}
-    together = Reports(sources=sources, reports=(*content.reports, report))
-    if wrong := [reason for _, reason in faults(together, known)]:
-        raise _refusal(where, wrong)
+    all_reports = Reports(sources=sources, reports=(*content.reports, report))
+    if problems := [reason for _, reason in faults(all_reports, cells_by_id)]:
+        raise _refusal(origin, problems)
     return Entry(folder, sources[name], report, tuple(cells), known=name in content.sources)
 
 
@@ -137,16 +137,16 @@ def in_words(error: dict) -> str:
     return f"{field}: {reason}" if field else reason
 
 
-def _refusal(where: str, wrong: list[str]) -> DataError:
-    return DataError(f"{where}: {'; '.join(wrong)}")
+def _refusal(origin: str, problems: list[str]) -> DataError:
+    return DataError(f"{origin}: {'; '.join(problems)}")
 
 
-def _folder(cells: list[Cell], known: dict[str, Cell]) -> tuple[Path, Reports]:
+def _folder(cells: list[Cell], cells_by_id: dict[str, Cell]) -> tuple[Path, Reports]:
     """The folder with most reports of the first cell's system, else that of its paper; and its reports."""
     counts: Counter[Path] = Counter()
     contents = {folder: yaml_file.read(folder / FILE, Reports) for folder in folders()}
     for folder, content in contents.items():
-        systems = (known[name].row.system for report in content.reports for name in report.cells)
+        systems = (cells_by_id[name].row.system for report in content.reports for name in report.cells)
         counts[folder] = sum(system == cells[0].row.system for system in systems)
     best = max(counts, key=counts.__getitem__, default=None)
     folder = best if best and counts[best] else cells[0].paper.folder
@@ -155,14 +155,14 @@ def _folder(cells: list[Cell], known: dict[str, Cell]) -> tuple[Path, Reports]:
 
 def _name(source: Source, content: Reports) -> str:
     """The short name under which the source is there, or a new one of its letters and digits."""
-    names = {there.unnamed: name for name, there in content.sources.items()}
-    short = re.sub(r"[^a-z0-9]+", "-", source.name.lower()).strip("-") or "source"
-    numbered = (f"{short}-{number}" for number in itertools.count(2))
-    free = (name for name in itertools.chain([short], numbered) if name not in content.sources)
-    return names.get(source.unnamed) or next(free)
+    names = {known_source.unnamed: name for name, known_source in content.sources.items()}
+    base = re.sub(r"[^a-z0-9]+", "-", source.name.lower()).strip("-") or "source"
+    numbered_names = (f"{base}-{number}" for number in itertools.count(2))
+    free_names = (name for name in itertools.chain([base], numbered_names) if name not in content.sources)
+    return names.get(source.unnamed) or next(free_names)
 
 
-def _stated(content: Source | Report) -> dict:
+def _fields(content: Source | Report) -> dict:
     return content.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -172,6 +172,6 @@ def _flow(content: dict) -> str:
     return yaml.safe_dump(content, **options).strip().replace("\n", "\n    ")
 
 
-def _or(words: Iterable[str]) -> str:
+def _alternatives(words: Iterable[str]) -> str:
     *first, last = words
     return f"{', '.join(first)} or {last}"

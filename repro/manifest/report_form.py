@@ -51,13 +51,13 @@ def answers(body: str) -> tuple[dict[str, str], list[str]]:
     Args:
         body: the Markdown that GitHub makes of the form, with any line ends.
     """
-    parts, doubled = _parts(body)
+    parts, repeats = _parts(body)
     if not parts:
-        first = f"{HEADING}{FIELDS['cells'].label}"
-        return {}, [f'it is no filled form "I measured a cell", which begins with {first!r}']
-    given = {name: _answer(name, parts.get(name, [])) for name in FIELDS}
-    wrong = [f"{FIELDS[name].label} stands there twice" for name in doubled]
-    return given, wrong + [reason for name in FIELDS if (reason := _fault(name, given[name], name in parts))]
+        heading = f"{HEADING}{FIELDS['cells'].label}"
+        return {}, [f'it is no filled form "I measured a cell", which begins with {heading!r}']
+    texts = {name: _answer(name, parts.get(name, [])) for name in FIELDS}
+    faults = [f"{FIELDS[name].label} stands there twice" for name in repeats]
+    return texts, faults + [reason for name in FIELDS if (reason := _fault(name, texts[name], name in parts))]
 
 
 def _fault(name: str, answer: str, is_there: bool) -> str:
@@ -76,16 +76,16 @@ def _parts(body: str) -> tuple[dict[str, list[str]], list[str]]:
     """The lines below each heading by the field's id, and the ids of headings that occur again."""
     names = {field.label: name for name, field in FIELDS.items()}
     parts: dict[str, list[str]] = {}
-    doubled, current = [], ""
+    repeats, current = [], ""
     for line in body.replace("\r\n", "\n").split("\n"):
         name = names.get(line.removeprefix(HEADING).strip(), "") if line.startswith(HEADING) else ""
         if name and current != LAST:
-            doubled += [name] if name in parts else []
+            repeats += [name] if name in parts else []
             current = name
             parts.setdefault(name, [])
         elif current:
             parts[current].append(line)
-    return parts, doubled
+    return parts, repeats
 
 
 def _answer(name: str, lines: list[str]) -> str:

@@ -35,35 +35,35 @@ def place_of(given: dict[str, str], issue: str, day: str) -> tuple[dict, list[st
     """
     paper = {name: given[name] for name in ("title", "table") if given[name]}
     if not (given["place"] or paper):
-        return _own_place(given, issue, day)
+        return _issue_place(given, issue, day)
     try:
         place = (_place_at(given["place"], given["date"]) if given["place"] else {}) | paper
     except UsageError as error:
         return {}, [f"Place: {error}"]
-    wrong = _paper_faults(place)
+    faults = _paper_faults(place)
     if place.get("date") == "":
-        wrong.append("Date is empty, and a comment or a model card needs one")
-    return place, wrong + _later(place.get("date", ""))
+        faults.append("Date is empty, and a comment or a model card needs one")
+    return place, faults + _day_problems(place.get("date", ""))
 
 
 def _paper_faults(place: dict) -> list[str]:
-    stated = place.keys() & {"title", "table"}
-    numbered = place.keys() & {"arxiv", "doi"}
-    if stated and place.keys() - {*numbered, *stated}:
+    text_keys = place.keys() & {"title", "table"}
+    number_keys = place.keys() & {"arxiv", "doi"}
+    if text_keys and place.keys() - {*number_keys, *text_keys}:
         return ["Title and Table are filled in, but Place is no paper's"]
-    if stated and not numbered:
+    if text_keys and not number_keys:
         return ["a paper needs its address at arxiv.org or doi.org as its Place"]
-    return ["a paper needs both Title and Table"] if numbered and len(stated) < 2 else []
+    return ["a paper needs both Title and Table"] if number_keys and len(text_keys) < 2 else []
 
 
-def _own_place(given: dict[str, str], issue: str, day: str) -> tuple[dict, list[str]]:
-    wrong = [] if given["evidence"] else ["Evidence is empty, and without a Place this issue is the only one"]
+def _issue_place(form: dict[str, str], issue: str, day: str) -> tuple[dict, list[str]]:
+    faults = [] if form["evidence"] else ["Evidence is empty, and without a Place this issue is the only one"]
     if not (issue and day):
-        return {}, [*wrong, "Place is empty, and no --issue with its --date was named that could be it"]
-    return _issue(issue, day), wrong + _later(day)
+        return {}, [*faults, "Place is empty, and no --issue with its --date was named that could be it"]
+    return _issue(issue, day), faults + _day_problems(day)
 
 
-def _later(day: str) -> list[str]:
+def _day_problems(day: str) -> list[str]:
     """The reason why nothing can have been said on a day; none where something can, or where it is empty."""
     if reason := day and no_day(day):
         return [f"Date {reason}"]
@@ -93,8 +93,8 @@ def _place_at(address: str, date: str) -> dict:
     if match := ARTICLE.fullmatch(address):
         return {"doi": unquote(match[1])}
     if match := CARD.fullmatch(address):
-        known_to_stay = COMMIT.fullmatch(match[2] or "")
-        return {"card": match[1]} | ({"commit": match[2]} if known_to_stay else {"date": date})
+        is_commit = COMMIT.fullmatch(match[2] or "")
+        return {"card": match[1]} | ({"commit": match[2]} if is_commit else {"date": date})
     raise UsageError(f"{address!r} is no address that is known to stay; known are {KINDS}")
 
 

@@ -156,15 +156,15 @@ def reports() -> dict[str, tuple[CellReport, ...]]:
 @functools.cache
 def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
     """Every report on cells of these papers, which are all that are at hand, as ``reports`` gives them."""
-    known = {cell.id: cell for source in sources for cell in cells_of(source)}
-    on: dict[str, list[CellReport]] = {}
+    cells_by_id = {cell.id: cell for source in sources for cell in cells_of(source)}
+    by_cell: dict[str, list[CellReport]] = {}
     for folder in folders():
-        content = read_reports(folder, known)
+        content = read_reports(folder, cells_by_id)
         for report in content.reports:
             for cell in report.cells:
-                made = CellReport(known[cell], report, content.sources[report.source])
-                on.setdefault(cell, []).append(made)
-    return {cell: tuple(made) for cell, made in on.items()}
+                entry = CellReport(cells_by_id[cell], report, content.sources[report.source])
+                by_cell.setdefault(cell, []).append(entry)
+    return {cell: tuple(group) for cell, group in by_cell.items()}
 
 
 def known_cells() -> dict[str, Cell]:
@@ -205,9 +205,9 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
         for cell in report.cells:
             if cell not in known or not known[cell].is_numeric:
                 yield (*place, "cells"), f"{cell!r} is no cell with a published number"
-            elif reason := _unlikely(CellReport(known[cell], report, source)):
+            elif reason := _value_fault(CellReport(known[cell], report, source)):
                 yield (*place, "value"), f"{report.value} on {cell} {reason}"
-        yield from (((*place, *field), reason) for field, reason in _own_faults(report, known))
+        yield from (((*place, *field), reason) for field, reason in _report_faults(report, known))
         keys = {(cell, report.source, report.value, report.measure, report.at) for cell in report.cells}
         if keys & seen:
             yield place, "the same report is there already"
@@ -215,34 +215,34 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
     yield from _source_faults(content)
 
 
-def _own_faults(report: Report, known: dict[str, Cell]) -> Iterator[Fault]:
+def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fault]:
     """Fields of a report with what is wrong there, whatever else is in the file."""
     if len(set(report.how.differs)) < len(report.how.differs):
         yield ("how", "differs"), "the same difference is told twice"
     if len(set(report.cells)) < len(report.cells):
         yield ("cells",), "the same cell is named twice"
-    measures = sorted({str(known[cell].column.measure) for cell in report.cells if cell in known})
+    measures = sorted({str(cells_by_id[cell].column.measure) for cell in report.cells if cell in cells_by_id})
     if len(measures) > 1:
         yield ("cells",), f"one value is of one measure, and these cells are of {' and '.join(measures)}"
 
 
-def _unlikely(made: CellReport) -> str:
+def _value_fault(entry: CellReport) -> str:
     """The reason why a value is no report of the cell; empty where it may be one."""
-    most = MOST.get(made.cell.unit)
-    if most and not 0 < made.value <= most:
-        return f"is {made.value:f} by the cell's unit, {made.cell.unit}, which ends at {most}; mind the unit"
-    if most and made.value * FAR < made.cell.printed.value:
-        return f"is less than 1/{FAR} of the published {made.cell.printed.plain}; mind the unit"
-    if made.report.how.start == "unknown" and made.difference == 0:
+    end = MOST.get(entry.cell.unit)
+    if end and not 0 < entry.value <= end:
+        return f"is {entry.value:f} by the cell's unit, {entry.cell.unit}, which ends at {end}; mind the unit"
+    if end and entry.value * FAR < entry.cell.printed.value:
+        return f"is less than 1/{FAR} of the published {entry.cell.printed.plain}; mind the unit"
+    if entry.report.how.start == "unknown" and entry.difference == 0:
         return "repeats the published number and does not say how it was made"
     return ""
 
 
 def _source_faults(content: Reports) -> Iterator[Fault]:
-    for unused in content.sources.keys() - {report.source for report in content.reports}:
-        yield ("sources", unused), "no report is of this source"
+    for source_name in content.sources.keys() - {report.source for report in content.reports}:
+        yield ("sources", source_name), "no report is of this source"
     names: dict[Source, str] = {}
     for name, source in content.sources.items():
-        first = names.setdefault(source.unnamed, name)
-        if first != name:
-            yield ("sources", name), f"the same people report at the same place as in source {first!r}"
+        first_name = names.setdefault(source.unnamed, name)
+        if first_name != name:
+            yield ("sources", name), f"the same people report at the same place as in source {first_name!r}"

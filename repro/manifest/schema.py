@@ -253,23 +253,23 @@ class Manifest(StrictMapping):
 def faults(manifest: Manifest) -> Iterator[tuple[tuple, str]]:
     """Faults that no single field can tell: pairs of a location in the document and what is wrong there."""
     for name, items in (("table", manifest.tables), ("figure", manifest.figures)):
-        yield from _twice(name, items, (f"{name}s",))
+        yield from _repetitions(name, items, (f"{name}s",))
     for number, table in enumerate(manifest.tables):
-        here = ("tables", number)
+        location = ("tables", number)
         if table.delta_from is not None and table.delta_from not in {row.id for row in table.rows}:
-            yield (*here, "delta_from"), f"the table has no row {table.delta_from!r}"
-        yield from _twice("column", table.columns, (*here, "columns"))
-        yield from _twice("row", table.rows, (*here, "rows"))
+            yield (*location, "delta_from"), f"the table has no row {table.delta_from!r}"
+        yield from _repetitions("column", table.columns, (*location, "columns"))
+        yield from _repetitions("row", table.rows, (*location, "rows"))
         for place, column in enumerate(table.columns):
             for part in set(column.mean_of) - {c.id for c in table.columns}:
                 reason = f"averages {part!r}, which the table does not have"
-                yield (*here, "columns", place), f"column {column.id!r} {reason}"
+                yield (*location, "columns", place), f"column {column.id!r} {reason}"
         for place, row in enumerate(table.rows):
             for reason in _row_faults(table, row):
-                yield (*here, "rows", place), f"row {row.id!r} {reason}"
+                yield (*location, "rows", place), f"row {row.id!r} {reason}"
 
 
-def _twice(name: str, items: tuple[Identified, ...], location: tuple) -> Iterator[tuple[tuple, str]]:
+def _repetitions(name: str, items: tuple[Identified, ...], location: tuple) -> Iterator[tuple[tuple, str]]:
     seen: set[str] = set()
     for number, item in enumerate(items):
         if item.id in seen:

@@ -125,12 +125,12 @@ class FolderSteps(Mapping):
     """The steps, by id, of some folders by their names; the settings of one are read when it is asked for."""
 
     def __init__(self, folders: Mapping[str, Path]):
-        self._folders, self._read = folders, {}
+        self._folders, self._steps = folders, {}
 
     def __getitem__(self, name: str) -> dict[str, Step]:
-        if name not in self._read:
-            self._read[name] = {step.id: step for step in read_settings(self._folders[name]).steps}
-        return self._read[name]
+        if name not in self._steps:
+            self._steps[name] = {step.id: step for step in read_settings(self._folders[name]).steps}
+        return self._steps[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._folders)
@@ -152,29 +152,29 @@ def completed_step(steps: Mapping[str, Mapping[str, Step]], home: str, step: Ste
     trail, chain = [f"{home}/{step.id}"], [step]
     while chain[-1].like:
         like = chain[-1].like
-        where, _, name = like.rpartition("/")
-        home = where or home
+        folder_name, _, name = like.rpartition("/")
+        home = folder_name or home
         check_known("folder of papers with settings", home, valid=steps)
-        valid = [known for known in steps[home] if f"{home}/{known}" not in trail]
+        valid = [step_id for step_id in steps[home] if f"{home}/{step_id}" not in trail]
         check_known(f"step of {home} for {trail[0]!r} to be like", name, valid=valid)
         chain.append(steps[home][name])
         trail.append(f"{home}/{name}")
     settings: dict[str, Setting | None] = {}
-    for one in reversed(chain):
-        settings |= one.settings
-    nodes = next((one.nodes for one in chain if one.nodes), None)
-    kept = {path: setting for path, setting in settings.items() if setting is not None}
-    return step.model_copy(update={"nodes": nodes, "settings": kept})
+    for item in reversed(chain):
+        settings |= item.settings
+    nodes = next((item.nodes for item in chain if item.nodes), None)
+    final_settings = {path: setting for path, setting in settings.items() if setting is not None}
+    return step.model_copy(update={"nodes": nodes, "settings": final_settings})
 
 
 def _faults(content: Settings) -> Iterator[Fault]:
     for number, step in enumerate(content.steps):
-        here, before = ("steps", number), [other.id for other in content.steps[:number]]
-        if step.id in before:
-            yield here, f"step {step.id!r} occurs twice"
-        yield from (((*here, *place), fault) for place, fault in _step_faults(content, step))
+        location, earlier_ids = ("steps", number), [other.id for other in content.steps[:number]]
+        if step.id in earlier_ids:
+            yield location, f"step {step.id!r} occurs twice"
+        yield from (((*location, *place), fault) for place, fault in _step_faults(content, step))
     for number, item in enumerate(content.elsewhere):
-        yield from ((("elsewhere", number), fault) for fault in _stated_faults(content, item))
+        yield from ((("elsewhere", number), fault) for fault in _value_faults(content, item))
 
 
 def _step_faults(content: Settings, step: Step) -> Iterator[Fault]:
@@ -192,14 +192,14 @@ def _setting_faults(content: Settings, setting: Setting) -> Iterator[str]:
         yield "nothing is said of where the value comes from; give published, cell, released or reading"
     if setting.departs and not setting.reading:
         yield "the plan departs from what is stated without a reading; name the reading in force"
-    yield from _stated_faults(content, setting)
+    yield from _value_faults(content, setting)
 
 
-def _stated_faults(content: Settings, stated: StatedValue) -> Iterator[str]:
-    if stated.published is not None and not (stated.where or stated.cell):
+def _value_faults(content: Settings, value: StatedValue) -> Iterator[str]:
+    if value.published is not None and not (value.where or value.cell):
         yield "a published value says where it stands; give where or cell"
-    if (stated.released is None) != (not stated.script):
+    if (value.released is None) != (not value.script):
         yield "a released value and the script that sets it belong together; give both or none"
-    source = stated.script.partition(":")[0]
-    if stated.script and source not in content.sources:
+    source = value.script.partition(":")[0]
+    if value.script and source not in content.sources:
         yield f"{source!r} is not among the sources ({', '.join(content.sources) or 'none'})"

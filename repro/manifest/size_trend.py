@@ -34,8 +34,8 @@ class SizeTrend(StrictMapping):
         """Raise ValueError where the lines, each a method and its options, do not have what this names."""
         methods = dict.fromkeys(method for method, _ in lines)
         if self.reference not in methods:
-            known = ", ".join(methods) or "none"
-            raise ValueError(f"trend: {self.reference!r} is the method of no line ({known})")
-        without = [method for method, options in lines if self.across not in options]
-        if without:
-            raise ValueError(f"trend: a line of {without[0]} has no option {self.across!r}")
+            names = ", ".join(methods) or "none"
+            raise ValueError(f"trend: {self.reference!r} is the method of no line ({names})")
+        missing = [method for method, options in lines if self.across not in options]
+        if missing:
+            raise ValueError(f"trend: a line of {missing[0]} has no option {self.across!r}")

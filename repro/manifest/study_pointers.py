@@ -33,9 +33,9 @@ def study_pointer(text: str) -> StudyPointer:
     return StudyPointer(*parts.groups())
 
 
-def _checked(text: str) -> str:
+def _check_pointer(text: str) -> str:
     study_pointer(text)
     return text
 
 
-PointerText = Annotated[str, AfterValidator(_checked)]
+PointerText = Annotated[str, AfterValidator(_check_pointer)]

@@ -20,7 +20,7 @@ class _Loader(yaml.CSafeLoader):
 
     def __init__(self, stream: str):
         super().__init__(stream)
-        self._made: dict[yaml.Node, Any] = {}
+        self._values: dict[yaml.Node, Any] = {}
 
     def construct_document(self, node):
         return self._value(node)
@@ -29,12 +29,12 @@ class _Loader(yaml.CSafeLoader):
         """The plain value of a node, text and the usual mappings and sequences without yaml's own detours."""
         if node.tag == _TEXT and isinstance(node, yaml.ScalarNode):
             return node.value
-        if node not in self._made:
-            self._made[node] = _OPEN
-            self._made[node] = self._content(node)
-        if self._made[node] is _OPEN:
+        if node not in self._values:
+            self._values[node] = _OPEN
+            self._values[node] = self._content(node)
+        if self._values[node] is _OPEN:
             raise _mistake("an alias stands within what it names", node)
-        return self._made[node]
+        return self._values[node]
 
     def _content(self, node: yaml.Node) -> Any:
         if node.tag == _MAPPING and isinstance(node, yaml.MappingNode):
@@ -78,7 +78,7 @@ class _TextLoader(_Loader):
 Fault = tuple[tuple, str]
 
 
-def _none(content: Any) -> Iterable[Fault]:
+def _nothing(content: Any) -> Iterable[Fault]:
     """No fault beyond those that the shape tells."""
     return ()
 
@@ -93,7 +93,7 @@ def read(
     path: Path,
     shape: type | Any,
     *,
-    faults: Callable[[Any], Iterable[Fault]] = _none,
+    faults: Callable[[Any], Iterable[Fault]] = _nothing,
     as_text: bool = False,
 ) -> Any:
     """The content of a YAML file as ``shape`` (a pydantic model or a type such as ``tuple[Reading, ...]``).
@@ -107,11 +107,11 @@ def read(
     """
     text = _text(path)
     try:
-        data = _copied(_loaded(text, _TextLoader if as_text else _Loader))
+        data = _copy(_load(text, _TextLoader if as_text else _Loader))
     except yaml.MarkedYAMLError as error:
-        mark, begun = error.problem_mark, error.context_mark
-        since = f" ({error.context} on line {begun.line + 1})" if begun and begun.line != mark.line else ""
-        raise ManifestError(f"{path}:{mark.line + 1}: not valid YAML: {error.problem}{since}") from None
+        mark, start = error.problem_mark, error.context_mark
+        context = f" ({error.context} on line {start.line + 1})" if start and start.line != mark.line else ""
+        raise ManifestError(f"{path}:{mark.line + 1}: not valid YAML: {error.problem}{context}") from None
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise ManifestError(f"{path}: not valid YAML: {reason}") from None
@@ -119,47 +119,47 @@ def read(
         content = TypeAdapter(shape).validate_python(data)
     except ValidationError as error:
         # a key that is not known is usually the misspelling of one that is then missing: say that first
-        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        mapping = first["type"] in ("model_type", "dataclass_type", "dict_type")  # whose words name classes
-        reason = "a mapping of names to values is wanted here" if mapping else first["msg"]
+        fault = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+        mapping = fault["type"] in ("model_type", "dataclass_type", "dict_type")  # whose words name classes
+        reason = "a mapping of names to values is wanted here" if mapping else fault["msg"]
         reason = reason.removeprefix("Value error, ")
-        raise _at(path, text, first["loc"], reason) from None
+        raise _error_at(path, text, fault["loc"], reason) from None
     for location, reason in faults(content):
-        raise _at(path, text, location, reason)
+        raise _error_at(path, text, location, reason)
     return content
 
 
-def read_shared(path: Path, shape: type | Any, *, faults: Callable[[Any], Iterable[Fault]] = _none) -> Any:
+def read_shared(path: Path, shape: type | Any, *, faults: Callable[[Any], Iterable[Fault]] = _nothing) -> Any:
     """The content as ``read`` gives it, which is one object for everybody as long as the file stays.
 
     For what many ask for and nobody changes. Raises what ``read`` raises.
     """
-    return _shared(path, _text(path), shape, faults)
+    return _read_cached(path, _text(path), shape, faults)
 
 
 @functools.lru_cache(maxsize=64)
-def _shared(path: Path, text: str, shape: type | Any, faults: Callable[[Any], Iterable[Fault]]) -> Any:
+def _read_cached(path: Path, text: str, shape: type | Any, faults: Callable[[Any], Iterable[Fault]]) -> Any:
     return read(path, shape, faults=faults)
 
 
 @functools.lru_cache(maxsize=64)
-def _loaded(text: str, loader: type[_Loader]) -> Any:
+def _load(text: str, loader: type[_Loader]) -> Any:
     """The data of a YAML text, kept because many recipes ask for the same few files; not to be changed."""
     return yaml.load(text, loader)  # _Loader is a safe one: plain values only
 
 
-def _copied(data: Any) -> Any:
+def _copy(data: Any) -> Any:
     """The data of a YAML text once more, to be changed."""
     if isinstance(data, str):
         return data
     if isinstance(data, dict):
-        return {key: _copied(value) for key, value in data.items()}
-    return [_copied(value) for value in data] if isinstance(data, list) else copy.deepcopy(data)
+        return {key: _copy(value) for key, value in data.items()}
+    return [_copy(value) for value in data] if isinstance(data, list) else copy.deepcopy(data)
 
 
 def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> ManifestError:
     """The error about one place of a YAML file, with its line."""
-    return _at(path, _text(path), location, reason)
+    return _error_at(path, _text(path), location, reason)
 
 
 def _text(path: Path) -> str:
@@ -173,9 +173,9 @@ def _text(path: Path) -> str:
         raise ManifestError(f"{path}:{line}: not UTF-8 text") from None
 
 
-def _at(path: Path, text: str, location: tuple[str | int, ...], reason: str) -> ManifestError:
-    where = ".".join(str(part) for part in location) or "top level"
-    return ManifestError(f"{path}:{_line(text, location)}: {where}: {reason}")
+def _error_at(path: Path, text: str, location: tuple[str | int, ...], reason: str) -> ManifestError:
+    place = ".".join(str(part) for part in location) or "top level"
+    return ManifestError(f"{path}:{_line(text, location)}: {place}: {reason}")
 
 
 def _line(text: str, location: tuple[str | int, ...]) -> int:
