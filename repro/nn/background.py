@@ -22,14 +22,14 @@ def in_background(items: Iterable[Item], *, ahead: int) -> Iterator[Iterator[Ite
     """
     iterator = iter(items)
 
-    def given() -> Iterator[Item]:
-        while (item := asked.popleft().result()) is not END:
-            asked.append(thread.submit(next, iterator, END))
+    def results() -> Iterator[Item]:
+        while (item := futures.popleft().result()) is not END:
+            futures.append(thread.submit(next, iterator, END))
             yield item
 
     with contextlib.ExitStack() as stack:
         stack.callback(getattr(iterator, "close", lambda: None))
         thread = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="prepares"))
         stack.callback(thread.shutdown, cancel_futures=True)
-        asked = deque(thread.submit(next, iterator, END) for _ in range(ahead))
-        yield given()
+        futures = deque(thread.submit(next, iterator, END) for _ in range(ahead))
+        yield results()

@@ -60,8 +60,8 @@ class BiEncoderContrastive(RankedTextsLoss):
         check_known("projector start", projector_start, valid=PROJECTOR_STARTS)
         head = Projector.of(model.config, projector)
         saved, encodes = saved_projector(start) or (None, False)
-        wanted = encodes or projector_start == "pre-trained"
-        if wanted and saved is not None and saved.architecture == projector:
+        may_continue = encodes or projector_start == "pre-trained"
+        if may_continue and saved is not None and saved.architecture == projector:
             head = saved
         self.encoder = Encoder(model, pooling=pooling, projector=head)
         self.tokenizer = tokenizer
@@ -71,8 +71,8 @@ class BiEncoderContrastive(RankedTextsLoss):
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """The one loss, ``contrastive``, of vectors as ``represent`` names them."""
-        how = {"temperature": self.temperature, "similarity": self.similarity}
-        return {"contrastive": contrastive(**represented, negatives=self.negatives, **how)}
+        options = {"temperature": self.temperature, "similarity": self.similarity}
+        return {"contrastive": contrastive(**represented, negatives=self.negatives, **options)}
 
     def save(self, folder: Path) -> None:
         """The encoder, its tokenizer and, if any, its projector."""

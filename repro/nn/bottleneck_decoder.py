@@ -41,13 +41,13 @@ class BottleneckDecoder(nn.Module):
         self.causal, self.window, self.sees_first = attention == "causal", window, sees_first
 
     @classmethod
-    def new(cls, config, *, layers: int, **how) -> BottleneckDecoder:
+    def new(cls, config, *, layers: int, **options) -> BottleneckDecoder:
         """Layers drawn anew as BERT's are, N(0, ``initializer_range``), from torch's generator."""
         from transformers.models.bert.modeling_bert import BertLayer
 
         config = copy.deepcopy(config)
         config._attn_implementation = "sdpa"  # takes the mask as booleans, as it is made here
-        decoder = cls([BertLayer(config) for _ in range(layers)], **how)
+        decoder = cls([BertLayer(config) for _ in range(layers)], **options)
         for module in decoder.modules():
             if isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, std=config.initializer_range)
@@ -55,7 +55,7 @@ class BottleneckDecoder(nn.Module):
         return decoder
 
     @classmethod
-    def from_last_layers(cls, model: nn.Module, *, layers: int, **how) -> BottleneckDecoder:
+    def from_last_layers(cls, model: nn.Module, *, layers: int, **options) -> BottleneckDecoder:
         """Copies of a model's last layers, in their order. Raises UsageError where it has fewer.
 
         However the model computes its attention, the copies take the mask as booleans: ``eager`` would add 1
@@ -67,7 +67,7 @@ class BottleneckDecoder(nn.Module):
         copies = [copy.deepcopy(layer) for layer in encoder[len(encoder) - layers :]]
         for layer in copies:
             layer.attention.self.config._attn_implementation = "sdpa"  # a config of its own, copied with it
-        return cls(copies, **how)
+        return cls(copies, **options)
 
     def forward(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         """(N, L, H), and (N, L) with 0 at padding, to (N, L, H)."""
@@ -83,12 +83,12 @@ class BottleneckDecoder(nn.Module):
         """
         length = attention_mask.shape[1]
         places = torch.arange(length, device=attention_mask.device)
-        back = places[:, None] - places[None, :]  # (L, L): how far j lies behind i
-        seen = torch.ones_like(back, dtype=torch.bool)
+        offsets = places[:, None] - places[None, :]  # (L, L): how far j lies behind i
+        mask = torch.ones_like(offsets, dtype=torch.bool)
         if self.causal:
-            seen = back >= 0
+            mask = offsets >= 0
             if self.window is not None:
-                seen &= back < self.window
+                mask &= offsets < self.window
                 if self.sees_first:
-                    seen[:, 0] = True
-        return ((seen & attention_mask[:, None, :].bool()) | (back == 0)).unsqueeze(1)
+                    mask[:, 0] = True
+        return ((mask & attention_mask[:, None, :].bool()) | (offsets == 0)).unsqueeze(1)

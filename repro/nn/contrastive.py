@@ -88,16 +88,16 @@ def four_block_contrastive(
         passages: (Q*P, H), P of each query in turn, its positive first.
         temperature: tau, a number or a tensor of one.
     """
-    count, each = len(queries), len(passages) // len(queries)
-    positives, targets = passages[::each], torch.arange(count, device=queries.device) * each
+    count, per_query = len(queries), len(passages) // len(queries)
+    positives, targets = passages[::per_query], torch.arange(count, device=queries.device) * per_query
 
     def block(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         return similarities(left, right, similarity="cosine") / temperature
 
-    same = torch.eye(count, dtype=torch.bool, device=queries.device)
+    diagonal = torch.eye(count, dtype=torch.bool, device=queries.device)
     pairs = ((positives, queries), (queries, queries), (positives, positives))
-    others = [block(*pair).masked_fill(same, -torch.inf) for pair in pairs]  # 3 of (Q, Q)
-    return functional.cross_entropy(torch.cat([block(queries, passages), *others], dim=1), targets)
+    blocks = [block(*pair).masked_fill(diagonal, -torch.inf) for pair in pairs]  # 3 of (Q, Q)
+    return functional.cross_entropy(torch.cat([block(queries, passages), *blocks], dim=1), targets)
 
 
 def divergence(target: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:

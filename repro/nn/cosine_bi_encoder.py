@@ -83,14 +83,14 @@ class CosineBiEncoder(RankedTextsLoss):
     def contrastive(self, queries: torch.Tensor, passages: torch.Tensor) -> torch.Tensor:
         """The weighted loss of a whole batch: (Q, H), (Q*P, H) to a scalar."""
         size = -(-len(queries) // self.shares)  # queries in a share; the last of an epoch may have fewer
-        each = len(passages) // len(queries)
+        per_query = len(passages) // len(queries)
         temperature = self.warmed(self.temperature)
         total = 0.0
         for first in range(0, len(queries), size):
-            some = queries[first : first + size]
-            theirs = passages[first * each : (first + size) * each]
-            loss = self.contrasts[self.terms](some, theirs, temperature=temperature)
-            total = total + loss * (len(some) / len(queries))
+            query_share = queries[first : first + size]
+            passage_share = passages[first * per_query : (first + size) * per_query]
+            loss = self.contrasts[self.terms](query_share, passage_share, temperature=temperature)
+            total = total + loss * (len(query_share) / len(queries))
         return self.weight * total
 
     def warmed(self, temperature: float) -> float | torch.Tensor:

@@ -93,26 +93,26 @@ class CrossEncoder(nn.Module):
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Examples ``{"query", "passages": [{"title", "text"}, …]}``, the positive first, as (Q, P, L)."""
-        each = len(examples[0]["passages"])
-        queries = [example["query"] for example in examples for _ in range(each)]
+        per_query = len(examples[0]["passages"])
+        queries = [example["query"] for example in examples for _ in range(per_query)]
         passages = [passage for example in examples for passage in example["passages"]]
-        how = {"length": self.passage_length, "separator": self.separator}
-        inputs = pair_inputs(self.tokenizer, queries, passages, **how)
-        return {name: value.unflatten(0, (len(examples), each)) for name, value in inputs.items()}
+        options = {"length": self.passage_length, "separator": self.separator}
+        inputs = pair_inputs(self.tokenizer, queries, passages, **options)
+        return {name: value.unflatten(0, (len(examples), per_query)) for name, value in inputs.items()}
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """The losses ``listwise`` and, in training with it, ``r_drop``."""
         if self.trained_passages < batch["input_ids"].shape[1]:
-            with torch.no_grad(), _evaluating(self.model):
-                chosen = hardest(self._scores(batch), count=self.trained_passages)  # (Q, K)
-            rows = torch.arange(len(chosen), device=chosen.device).unsqueeze(1)  # (Q, 1)
-            batch = {name: value[rows, chosen] for name, value in batch.items()}  # (Q, K, L)
+            with torch.no_grad(), _evaluation_mode(self.model):
+                places = hardest(self._scores(batch), count=self.trained_passages)  # (Q, K)
+            rows = torch.arange(len(places), device=places.device).unsqueeze(1)  # (Q, 1)
+            batch = {name: value[rows, places] for name, value in batch.items()}  # (Q, K, L)
         if not self._reads_twice():
             return {"listwise": listwise(self._scores(batch))}
-        twice = self._scores({name: torch.cat((value, value)) for name, value in batch.items()})  # (2Q, K)
-        first, second = twice.chunk(2)
+        scores = self._scores({name: torch.cat((value, value)) for name, value in batch.items()})  # (2Q, K)
+        first, second = scores.chunk(2)
         return {
-            "listwise": listwise(twice),
+            "listwise": listwise(scores),
             "r_drop": (divergence(first, second) + divergence(second, first)) / 2,
         }
 
@@ -154,7 +154,7 @@ def _drops_out(model: nn.Module) -> bool:
 
 
 @contextlib.contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
+def _evaluation_mode(model: nn.Module) -> Iterator[None]:
     training = model.training
     model.eval()
     try:

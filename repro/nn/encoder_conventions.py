@@ -101,7 +101,7 @@ def stated(folder: Path) -> tuple[Conventions, str]:
     Raises DataError where one of these files is broken, or says what cannot be done.
     """
     try:
-        return _stated(folder)
+        return _read_conventions(folder)
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise DataError(f"{folder}: one of its files does not hold what such files do ({error!r})") from None
 
@@ -111,25 +111,25 @@ def stated_or_chosen(folder: Path, chosen: Mapping[str, Any]) -> tuple[Conventio
 
     A separator ``none`` leaves titles out. Raises UsageError for a bad choice, and as ``stated``.
     """
-    conventions, where = stated(folder)
+    conventions, phrase = stated(folder)
     conventions = conventions.but(chosen)
     if chosen.get("separator") == NO_TITLES:
         conventions = replace(conventions, separator=None)
-    return conventions, where
+    return conventions, phrase
 
 
-def _stated(folder: Path) -> tuple[Conventions, str]:
+def _read_conventions(folder: Path) -> tuple[Conventions, str]:
     if (folder / FILE).exists():
-        given = read(folder / FILE).get("conventions", {})
-        strange = set(given) - {field.name for field in fields(Conventions)}
+        values = read(folder / FILE).get("conventions", {})
+        strange = set(values) - {field.name for field in fields(Conventions)}
         if strange:
             raise DataError(f"{folder / FILE}: {min(strange)!r} is none of the conventions of an encoder")
         try:
-            return Conventions(**given), f"as its {FILE} says"
+            return Conventions(**values), f"as its {FILE} says"
         except UsageError as error:
             raise DataError(f"{folder / FILE}: {error}") from None
     if (folder / "modules.json").exists():
-        return _of_modules(folder), "as its modules.json and the files beside say"
+        return _module_conventions(folder), "as its modules.json and the files beside say"
     return Conventions(), "by defaults, since its directory says nothing of it"
 
 
@@ -138,20 +138,20 @@ def modules(folder: Path) -> list[Module]:
 
     Raises DataError for a directory that is none, or with a module or pooling that is not known here.
     """
-    listed = read(folder / "modules.json", list)
+    entries = read(folder / "modules.json", list)
     steps = []
-    for entry in sorted(listed, key=lambda entry: entry["idx"]):
+    for entry in sorted(entries, key=lambda entry: entry["idx"]):
         kind, place = entry["type"].rpartition(".")[2], folder / entry["path"]
         hidden = any(part.startswith(".") for part in Path(entry["path"]).parts)
         if hidden or not place.resolve().is_relative_to(folder.resolve()):
             raise DataError(f"{folder / 'modules.json'}: {entry['path']!r} is no folder of this directory")
         config = read(place / "config.json") if (place / "config.json").exists() else {}
         steps.append(Module(kind, place, config))
-    names = [module.kind for module in steps]
-    known = names[:2] == ["Transformer", "Pooling"] and set(names[2:]) <= {"Dense", "LayerNorm", "Normalize"}
-    if not known:
+    kinds = [module.kind for module in steps]
+    valid = kinds[:2] == ["Transformer", "Pooling"] and set(kinds[2:]) <= {"Dense", "LayerNorm", "Normalize"}
+    if not valid:
         raise DataError(
-            f"{folder / 'modules.json'}: {', '.join(names)} cannot be followed; known is a Transformer, its "
+            f"{folder / 'modules.json'}: {', '.join(kinds)} cannot be followed; known is a Transformer, its "
             "Pooling, then any of Dense, LayerNorm, Normalize"
         )
     return steps
@@ -159,8 +159,8 @@ def modules(folder: Path) -> list[Module]:
 
 def pooling_of(module: Module) -> str:
     """cls or mean. Raises DataError for others, several at once, or one that leaves a prompt out."""
-    stated = module.config.get("pooling_mode") or [m for key, m in _MODES.items() if module.config.get(key)]
-    modes = [stated] if isinstance(stated, str) else list(stated) or ["mean"]
+    setting = module.config.get("pooling_mode") or [m for key, m in _MODES.items() if module.config.get(key)]
+    modes = [setting] if isinstance(setting, str) else list(setting) or ["mean"]
     if len(modes) != 1 or modes[0] not in ("cls", "mean") or not module.config.get("include_prompt", True):
         raise DataError(
             f"{module.folder}: pooling {', '.join(modes)} is not known here, or leaves prompts out; known: "
@@ -169,17 +169,17 @@ def pooling_of(module: Module) -> str:
     return modes[0]
 
 
-def _of_modules(folder: Path) -> Conventions:
-    first, *others = modules(folder)
-    pooling_of(others[0])
-    about = _optional(folder / "config_sentence_transformers.json")
-    similarity = about.get("similarity_fn_name") or "cosine"  # what the library takes where none is named
+def _module_conventions(folder: Path) -> Conventions:
+    transformer, *parts = modules(folder)
+    pooling_of(parts[0])
+    settings = _optional(folder / "config_sentence_transformers.json")
+    similarity = settings.get("similarity_fn_name") or "cosine"  # what the library takes where none is named
     if similarity not in CHOICES["similarity"]:
         raise DataError(f"{folder}: similarity {similarity!r} is not known here; known: dot, cosine")
-    prompts = about.get("prompts") or {}
-    default = prompts.get(about.get("default_prompt_name") or "", "")
+    prompts = settings.get("prompts") or {}
+    default = prompts.get(settings.get("default_prompt_name") or "", "")
     passage = next((prompts[n] for n in ("document", "passage", "corpus") if n in prompts), default)
-    length = _length(first.folder, folder)
+    length = _length(transformer.folder, folder)
     return Conventions(
         pooling=MODULES,
         similarity=similarity,
@@ -192,7 +192,7 @@ def _of_modules(folder: Path) -> Conventions:
 
 def _length(transformer: Path, folder: Path) -> int:
     """The most tokens it reads: stated, or its tokenizer's limit, or its positions, whichever is least."""
-    stated = _optional(folder / "sentence_bert_config.json") | _optional(
+    settings = _optional(folder / "sentence_bert_config.json") | _optional(
         transformer / "sentence_bert_config.json"
     )
     limits = [
@@ -202,7 +202,7 @@ def _length(transformer: Path, folder: Path) -> int:
     whole = [int(limit) for limit in limits if limit]
     if not whole:
         raise DataError(f"{folder}: none of its files says how many tokens it reads")
-    return stated.get("max_seq_length") or min(whole)
+    return settings.get("max_seq_length") or min(whole)
 
 
 def _optional(path: Path) -> dict:

@@ -15,18 +15,18 @@ def with_head(model: nn.Module, head: str) -> nn.Module:
     """
     check_known("start of the masked-language head", head, valid=HEADS)
     if head == "new":
-        shared = {id(parameter) for parameter in model.base_model.parameters()}
+        shared_ids = {id(parameter) for parameter in model.base_model.parameters()}
         for module in model.cls.modules():
-            _draw(module, shared, model.config.initializer_range)
+            _draw(module, shared_ids, model.config.initializer_range)
     return model
 
 
-def _draw(module: nn.Module, shared: set[int], spread: float) -> None:
+def _draw(module: nn.Module, shared_ids: set[int], spread: float) -> None:
     if isinstance(module, nn.LayerNorm):
         module.reset_parameters()
         return
     for name, parameter in module.named_parameters(recurse=False):
-        if id(parameter) not in shared:
+        if id(parameter) not in shared_ids:
             nn.init.zeros_(parameter) if name == "bias" else nn.init.normal_(parameter, std=spread)
 
 

@@ -32,11 +32,11 @@ _buckets: ContextVar[Buckets] = ContextVar("length buckets")
 @contextlib.contextmanager
 def length_buckets(count: int) -> Iterator[Buckets]:
     """So many groups for what is encoded here by ``in_buckets``; 1 for the batch as it is."""
-    before = _buckets.set(wanted := Buckets(count))
+    token = _buckets.set(buckets := Buckets(count))
     try:
-        yield wanted
+        yield buckets
     finally:
-        _buckets.reset(before)
+        _buckets.reset(token)
 
 
 def in_buckets(encode: Callable[[Inputs], torch.Tensor | Inputs], inputs: Inputs) -> torch.Tensor | Inputs:
@@ -47,21 +47,21 @@ def in_buckets(encode: Callable[[Inputs], torch.Tensor | Inputs], inputs: Inputs
             a text depends on no other text and on no padding.
         inputs: (N, L), ``attention_mask`` among them, padded at the right.
     """
-    wanted = _buckets.get(Buckets())
-    groups = min(wanted.count, len(inputs["attention_mask"]))
+    buckets = _buckets.get(Buckets())
+    groups = min(buckets.count, len(inputs["attention_mask"]))
     if groups == 1:
         return encode(inputs)
-    wanted.used = True
+    buckets.used = True
     lengths = inputs["attention_mask"].sum(dim=1)  # (N,)
     order = lengths.argsort(stable=True)
     parts = []
     for rows in order.tensor_split(groups):
         longest = int(lengths[rows[-1]])
         parts.append(encode({name: values[rows, :longest] for name, values in inputs.items()}))
-    back = order.argsort()
+    inverse = order.argsort()
     if isinstance(parts[0], dict):
-        return {name: torch.cat([part[name] for part in parts])[back] for name in parts[0]}
-    return torch.cat(parts)[back]
+        return {name: torch.cat([part[name] for part in parts])[inverse] for name in parts[0]}
+    return torch.cat(parts)[inverse]
 
 
 def side_inputs(batch: Inputs, prefix: str) -> Inputs:

@@ -49,30 +49,32 @@ def masked_tokens(
     """
     assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
     check_known("draw of masked tokens", draw, valid=DRAWS)
-    chances, others = np.empty((2, len(input_ids))), np.empty(len(input_ids), dtype=np.int64)
+    chances, random_ids = np.empty((2, len(input_ids))), np.empty(len(input_ids), dtype=np.int64)
     end = 0
     for generator, length in zip(generators, lengths, strict=True):
         begin, end = end, end + length
         chances[:, begin:end] = generator.random((2, length))
-        others[begin:end] = generator.integers(0, vocabulary_size, length)
+        random_ids[begin:end] = generator.integers(0, vocabulary_size, length)
     ordinary = ~np.isin(input_ids, special_ids)
     if draw == "each":
-        selected = (chances[0] < rate) & ordinary
+        selection = (chances[0] < rate) & ordinary
     else:
-        selected = _counted(chances[0], lengths, ordinary, rate=rate)
+        selection = _smallest_chances(chances[0], lengths, ordinary, rate=rate)
     fate = chances[1]
-    replaced = np.where(fate < mask, mask_id, np.where(fate < mask + random, others, input_ids))
-    return np.where(selected, replaced, input_ids), np.where(selected, input_ids, IGNORED)
+    replacements = np.where(fate < mask, mask_id, np.where(fate < mask + random, random_ids, input_ids))
+    return np.where(selection, replacements, input_ids), np.where(selection, input_ids, IGNORED)
 
 
-def _counted(chances: np.ndarray, lengths: Sequence[int], ordinary: np.ndarray, *, rate: float) -> np.ndarray:
+def _smallest_chances(
+    chances: np.ndarray, lengths: Sequence[int], ordinary: np.ndarray, *, rate: float
+) -> np.ndarray:
     """The ordinary tokens with the smallest chances, a rounded share of each text's length: (T,) bool."""
-    selected, end = np.zeros(len(chances), dtype=bool), 0
+    selection, end = np.zeros(len(chances), dtype=bool), 0
     for length in lengths:
         begin, end = end, end + length
         places = begin + np.flatnonzero(ordinary[begin:end])
-        selected[places[np.argsort(chances[places])[: max(1, round(rate * int(length)))]]] = True
-    return selected
+        selection[places[np.argsort(chances[places])[: max(1, round(rate * int(length)))]]] = True
+    return selection
 
 
 def masked_texts(

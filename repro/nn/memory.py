@@ -33,8 +33,8 @@ def free_memory() -> None:
 
 def gpu_memory() -> int | None:
     """Bytes of this process' GPU; None without one."""
-    where = device()
-    return torch.cuda.get_device_properties(where).total_memory if where.type == "cuda" else None
+    processor = device()
+    return torch.cuda.get_device_properties(processor).total_memory if processor.type == "cuda" else None
 
 
 class HalvingEncoder:
@@ -68,7 +68,7 @@ class HalvingEncoder:
             if part is not None:
                 parts.append(part)
                 first += size
-        return _joined(parts)
+        return _concatenate(parts)
 
     def facts(self) -> dict[str, int]:
         """``tokens_at_once``, what memory turned out to hold; empty while every batch fits."""
@@ -91,7 +91,7 @@ class HalvingEncoder:
         return None
 
 
-def _joined(parts: list[Output]) -> Output:
+def _concatenate(parts: list[Output]) -> Output:
     if len(parts) == 1:
         return parts[0]
     if isinstance(parts[0], dict):

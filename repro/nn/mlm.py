@@ -37,14 +37,14 @@ class MaskedLanguageModel(MaskedPretraining):
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """The one loss, ``mlm``; absent where the batch has no masked token."""
-        masked = batch["labels"] != IGNORED
-        if not masked.any():
+        mask = batch["labels"] != IGNORED
+        if not mask.any():
             return {}
-        encoded = self.encoder.base_model(
+        output = self.encoder.base_model(
             batch["masked_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch.get("segments")
         )  # without segments every token is of the first
-        logits = self.encoder.cls(encoded.last_hidden_state[masked])  # (M, V): only the masked positions
-        return {"mlm": token_cross_entropy(logits, batch["labels"][masked], reduction=self.reduction)}
+        logits = self.encoder.cls(output.last_hidden_state[mask])  # (M, V): only the masked positions
+        return {"mlm": token_cross_entropy(logits, batch["labels"][mask], reduction=self.reduction)}
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
         """The masked tokens that ``mlm`` is a mean over; None where it is their sum."""

@@ -123,10 +123,10 @@ class MultiViewBiEncoder(RankedTextsLoss):
             self.steps += 1
         views = self.encoder.views
         whole = {side: {view: represented[f"{side}.{view}"] for view in views} for side in SIDES}
-        kept = {side: self.truncated(vectors, side) for side, vectors in whole.items()}
+        top_vectors = {side: self.truncated(vectors, side) for side, vectors in whole.items()}
         scores = view_similarities(
-            kept["queries"],
-            kept["passages"],
+            top_vectors["queries"],
+            top_vectors["passages"],
             terms=self.terms,
             objective=self.objective,
             similarity=self.similarity,
@@ -134,14 +134,14 @@ class MultiViewBiEncoder(RankedTextsLoss):
         losses = {}
         for suffix, score in scores.items():
             losses |= self.ranking_losses(suffix, score / self.temperature, represented)
-        return losses | self.flops_losses(kept if self.flops_after else whole)
+        return losses | self.flops_losses(top_vectors if self.flops_after else whole)
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Vectors as ``<side>.<view>``, sparse ones whole, and ``teacher`` where the batch has it."""
-        represented = {name: batch[name] for name in ("teacher",) if name in batch}
+        rows = {name: batch[name] for name in ("teacher",) if name in batch}
         for side in SIDES:
-            represented |= {f"{side}.{view}": vectors for view, vectors in self.encoded(batch, side).items()}
-        return represented
+            rows |= {f"{side}.{view}": vectors for view, vectors in self.encoded(batch, side).items()}
+        return rows
 
     def encoded(self, batch: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
         """Vectors by view of the queries or passages, sparse ones whole."""
@@ -157,16 +157,16 @@ class MultiViewBiEncoder(RankedTextsLoss):
         self, suffix: str, scores: torch.Tensor, represented: dict[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:
         """The losses of (Q, Q*P) similarities over tau."""
-        own, losses, weight = own_columns(scores), {}, 1.0  # own: (Q, P)
+        rows, losses, weight = own_columns(scores), {}, 1.0  # rows: (Q, P)
         if self.distillation is not None:
             teacher = represented["teacher"] / self.distillation["teacher_temperature"]
-            pair = (teacher, own) if self.distillation["direction"] == "teacher-student" else (own, teacher)
+            pair = (teacher, rows) if self.distillation["direction"] == "teacher-student" else (rows, teacher)
             losses[f"divergence{suffix}"] = divergence(*pair)  # readings: distillation-…
             weight = self.distillation["contrastive_weight"]
         if weight:
             places = torch.arange(len(scores), device=scores.device)
-            pool, positives = (own, torch.zeros_like(places)) if self.own else (scores, places * own.shape[1])
-            losses[f"contrastive{suffix}"] = weight * self.contrast(pool, positives)
+            pool, targets = (rows, torch.zeros_like(places)) if self.own else (scores, places * rows.shape[1])
+            losses[f"contrastive{suffix}"] = weight * self.contrast(pool, targets)
         return losses
 
     def flops_losses(self, vectors: dict[str, dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:

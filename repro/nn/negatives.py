@@ -40,17 +40,17 @@ def next_window(
     Returns:
         P entries of the two lists.
     """
-    wanted, available = passages - 1, len(negatives)
+    count, available = passages - 1, len(negatives)
     generator = generator or np.random.default_rng((seed, index))
     positive = positives[(int(generator.integers(2**31)) + epoch) % len(positives)]
-    if wanted == 0:
+    if count == 0:
         return [positive]
-    if available < wanted:
-        drawn = np.random.default_rng((seed, index, epoch)).integers(available, size=wanted)
-        return [positive, *(negatives[place] for place in drawn)]
-    shuffled = generator.permutation(available)
-    first = epoch * wanted % available
-    return [positive, *(negatives[shuffled[(first + place) % available]] for place in range(wanted))]
+    if available < count:
+        draws = np.random.default_rng((seed, index, epoch)).integers(available, size=count)
+        return [positive, *(negatives[place] for place in draws)]
+    order = generator.permutation(available)
+    first = epoch * count % available
+    return [positive, *(negatives[order[(first + place) % available]] for place in range(count))]
 
 
 def next_slice(
@@ -71,9 +71,9 @@ def next_slice(
     Returns:
         P entries of the two lists.
     """
-    wanted, turn = passages - 1, epoch + seed
-    chosen = [negatives[(turn * wanted + place) % len(negatives)] for place in range(wanted)]
-    return [positives[turn % len(positives)], *chosen]
+    count, turn = passages - 1, epoch + seed
+    choices = [negatives[(turn * count + place) % len(negatives)] for place in range(count)]
+    return [positives[turn % len(positives)], *choices]
 
 
 def confident(positive_scores: Sequence[float], negative_scores: Sequence[float]) -> list[int]:

@@ -53,8 +53,8 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
     def collate(self, examples: list[dict]) -> Tensors:
         """Token rows to the arrays of ``masked_texts`` over 2N sentences, the N first ones before the N that
         follow them; and ``paired``, (N,) bool, whether a text has two."""
-        drawn = self.generators(examples, SENTENCES)
-        pairs = [self.pair(text, random) for text, random in zip(self.texts(examples), drawn, strict=True)]
+        streams = self.generators(examples, SENTENCES)
+        pairs = [self.pair(text, random) for text, random in zip(self.texts(examples), streams, strict=True)]
         first, second = zip(*pairs, strict=True)
         masks = self.generators(examples, MASKS)  # each serves a text's first sentence, then its second
         batch = self.masked([*first, *second], masks + masks)

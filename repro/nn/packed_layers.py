@@ -18,8 +18,8 @@ def can_be_packed(model: nn.Module) -> bool:
     """Whether a transformers model is an encoder with BERT's layers, whose attention sees a whole text."""
     config = getattr(model, "config", None)
     parts = hasattr(model, "encoder") and hasattr(model, "embeddings")
-    known = parts and getattr(config, "model_type", None) in KINDS and not config.is_decoder
-    return known and config.num_hidden_layers > 0
+    is_known = parts and getattr(config, "model_type", None) in KINDS and not config.is_decoder
+    return is_known and config.num_hidden_layers > 0
 
 
 class Layout:
@@ -69,24 +69,24 @@ def embed(model: nn.Module, inputs: Inputs, places: torch.Tensor) -> torch.Tenso
 
 
 def layer_output(
-    layer: nn.Module, asking: torch.Tensor, hidden: torch.Tensor, layout: Layout, *, rows: int | None = None
+    layer: nn.Module, queries: torch.Tensor, hidden: torch.Tensor, layout: Layout, *, rows: int | None = None
 ) -> torch.Tensor:
-    """A layer's output at the tokens ``asking``: those of ``hidden``, (T, H), or the first of each text.
+    """A layer's output at the tokens of ``queries``: those of ``hidden``, (T, H), or the first of each text.
 
     Args:
         rows: that pass the feed-forward part at a time, whose states are the largest; None for all.
     """
     attention = layer.attention.self
-    query, key, value = attention.query(asking), attention.key(hidden), attention.value(hidden)
+    query, key, value = attention.query(queries), attention.key(hidden), attention.value(hidden)
     heads = attention.num_attention_heads
     split = [values.view(len(values), heads, -1) for values in (query, key, value)]  # (T, heads, H / heads)
     dropout = attention.dropout.p if attention.training else 0.0
-    attended = by_kernel if has_kernel(split[0], dropout) else text_by_text
-    context = attended(*split, layout, dropout).reshape(query.shape)
-    states = layer.attention.output(context, asking)
+    attend = by_kernel if has_kernel(split[0], dropout) else text_by_text
+    context = attend(*split, layout, dropout).reshape(query.shape)
+    states = layer.attention.output(context, queries)
     if rows is None or len(states) <= rows:
         return layer.feed_forward_chunk(states)
-    return torch.cat([layer.feed_forward_chunk(some) for some in states.split(rows)])
+    return torch.cat([layer.feed_forward_chunk(part) for part in states.split(rows)])
 
 
 def has_kernel(query: torch.Tensor, dropout: float) -> bool:
@@ -98,8 +98,8 @@ def has_kernel(query: torch.Tensor, dropout: float) -> bool:
     Args:
         query: (T, heads, h).
     """
-    fits = query.is_cuda and query.dtype in HALVES and dropout == 0 and has_size(query.shape[-1])
-    return fits and torch.cuda.get_device_capability(query.device) >= KERNEL_FROM
+    is_supported = query.is_cuda and query.dtype in HALVES and dropout == 0 and has_size(query.shape[-1])
+    return is_supported and torch.cuda.get_device_capability(query.device) >= KERNEL_FROM
 
 
 def has_size(head: int) -> bool:
@@ -115,22 +115,23 @@ def by_kernel(
 
     longest = max(layout.lengths)
     whole = len(query) == len(key)
-    asked, most = (layout.bounds, longest) if whole else (layout.firsts, 1)
-    return varlen_attn(query, key, value, asked, layout.bounds, most, longest)
+    query_bounds, most = (layout.bounds, longest) if whole else (layout.firsts, 1)
+    return varlen_attn(query, key, value, query_bounds, layout.bounds, most, longest)
 
 
 def text_by_text(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
 ) -> torch.Tensor:
     """Attention of queries, (T, heads, h) or one of each text, (n, heads, h), a stretch at a time."""
-    parts, at, read = [], 0, 0
+    parts, query_start, start = [], 0, 0
     for count, length in layout.stretches:
-        asked = length if len(query) == len(key) else 1
-        given = (
-            values[start : start + count * width].unflatten(0, (count, width)).transpose(1, 2)
-            for values, start, width in ((query, at, asked), (key, read, length), (value, read, length))
-        )  # (count, heads, width, h)
-        some = scaled_dot_product_attention(*given, dropout_p=dropout)
-        parts.append(some.transpose(1, 2).flatten(0, 1))  # (count x asked, heads, h)
-        at, read = at + count * asked, read + count * length
+        width = length if len(query) == len(key) else 1
+        stretches = ((query, query_start, width), (key, start, length), (value, start, length))
+        blocks = (
+            values[first : first + count * size].unflatten(0, (count, size)).transpose(1, 2)
+            for values, first, size in stretches
+        )  # (count, heads, size, h)
+        context = scaled_dot_product_attention(*blocks, dropout_p=dropout)
+        parts.append(context.transpose(1, 2).flatten(0, 1))  # (count x width, heads, h)
+        query_start, start = query_start + count * width, start + count * length
     return torch.cat(parts)

@@ -48,9 +48,9 @@ class PackedTexts(nn.Module):
 
     def __init__(self, model: nn.Module, *, pooling: str, tokens: int | None = None):
         super().__init__()
-        where = device().type
+        kind = device().type
         self.model, self.pooling = model.eval(), pooling
-        self.tokens, self.rows = tokens or TOKENS[where], ROWS[where]
+        self.tokens, self.rows = tokens or TOKENS[kind], ROWS[kind]
 
     @torch.inference_mode()
     def forward(self, inputs: Inputs) -> torch.Tensor:
@@ -66,27 +66,27 @@ class PackedTexts(nn.Module):
         return torch.cat(parts)  # (N, H)
 
     def _piece(self, rows: Inputs, lengths: Sequence[int]) -> torch.Tensor:
-        where = device()
-        layout, how = Layout(lengths, where), {"rows": self.rows}
+        processor = device()
+        layout, options = Layout(lengths, processor), {"rows": self.rows}
         places = rows["attention_mask"].reshape(-1).nonzero().squeeze(1)
-        hidden = embed(self.model, on_device(rows), places.to(where, non_blocking=True))  # (T, H)
+        hidden = embed(self.model, on_device(rows), places.to(processor, non_blocking=True))  # (T, H)
         *layers, last = self.model.encoder.layer
         for layer in layers:
-            hidden = layer_output(layer, hidden, hidden, layout, **how)
+            hidden = layer_output(layer, hidden, hidden, layout, **options)
         if self.pooling == "mean":
-            hidden = layer_output(last, hidden, hidden, layout, **how)
+            hidden = layer_output(last, hidden, hidden, layout, **options)
             return torch.stack([text.mean(dim=0) for text in hidden.split(lengths)])  # (n, H)
-        firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(where, non_blocking=True)
-        vectors = layer_output(last, hidden[firsts], hidden, layout, **how)  # (n, H)
+        firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(processor, non_blocking=True)
+        vectors = layer_output(last, hidden[firsts], hidden, layout, **options)  # (n, H)
         return vectors if self.pooling == "cls" else self.model.pooler(vectors.unsqueeze(1))
 
 
 def _token_ranges(lengths: Sequence[int], tokens: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of texts that have so many tokens together at most, or are one text."""
-    first, held = 0, 0
+    first, total = 0, 0
     for end, length in enumerate(lengths):
-        if end > first and held + length > tokens:
+        if end > first and total + length > tokens:
             yield first, end
-            first, held = end, 0
-        held += length
+            first, total = end, 0
+        total += length
     yield first, len(lengths)

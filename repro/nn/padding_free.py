@@ -44,25 +44,25 @@ def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
     A call that asks for more than the last layer's states, and one without padding, is left to the library.
     The model of an ``Encoder`` of [CLS] computes its last layer for the first tokens alone, padding or not.
     """
-    packed, modules = PaddingFree(), list(objective.modules()) if wanted else []
-    of_cls = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
+    packing, modules = PaddingFree(), list(objective.modules()) if wanted else []
+    cls_models = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
     with contextlib.ExitStack() as stack:
         for model in filter(can_be_packed, modules):
-            stack.enter_context(_packed(model, packed, firsts=model in of_cls))
-        yield packed
+            stack.enter_context(_packed_model(model, packing, firsts=model in cls_models))
+        yield packing
 
 
 @contextlib.contextmanager
-def _packed(model: nn.Module, packed: PaddingFree, *, firsts: bool) -> Iterator[None]:
+def _packed_model(model: nn.Module, packing: PaddingFree, *, firsts: bool) -> Iterator[None]:
     library = model.forward
 
-    def forward(input_ids=None, attention_mask=None, token_type_ids=None, **others):
-        asked = any(value is not None for name, value in others.items() if (name, value) != DATACLASS)
-        if input_ids is None or attention_mask is None or attention_mask.dim() != 2 or asked:
-            return library(input_ids, attention_mask, token_type_ids, **others)
+    def forward(input_ids=None, attention_mask=None, token_type_ids=None, **arguments):
+        asks_more = any(value is not None for name, value in arguments.items() if (name, value) != DATACLASS)
+        if input_ids is None or attention_mask is None or attention_mask.dim() != 2 or asks_more:
+            return library(input_ids, attention_mask, token_type_ids, **arguments)
         if not firsts and attention_mask.all():
             return library(input_ids, attention_mask, token_type_ids)
-        packed.used = True
+        packing.used = True
         return _states(model, input_ids, attention_mask, token_type_ids, firsts=firsts)
 
     model.forward = forward
@@ -92,8 +92,8 @@ def _states(
     *layers, last = model.encoder.layer
     for layer in layers:
         hidden = layer_output(layer, hidden, hidden, layout)
-    asking = layout.bounds[:-1].long() if firsts else slice(None)
-    hidden, places = layer_output(last, hidden[asking], hidden, layout), places[asking]
+    query_places = layout.bounds[:-1].long() if firsts else slice(None)
+    hidden, places = layer_output(last, hidden[query_places], hidden, layout), places[query_places]
     padded = hidden.new_zeros(mask.numel(), hidden.shape[1]).index_copy(0, places, hidden)
     states = padded.view(*mask.shape, -1)
     pooler = getattr(model, "pooler", None)
@@ -115,41 +115,41 @@ def packs(model: nn.Module, *, wanted: bool, precision: str, say: Callable[[str]
 
     Without a GPU nothing is said, and ``repro.nn.packed_texts`` has a rule of its own.
     """
-    where = device()
-    if not wanted or where.type == "cpu":
+    processor = device()
+    if not wanted or processor.type == "cpu":
         return False
-    why = _obstacle(model, precision, where)
-    if why:
-        say(f"texts are encoded with padding, though {VARIABLE} asks for none: {why}")
-    return not why
+    obstacle = _obstacle(model, precision, processor)
+    if obstacle:
+        say(f"texts are encoded with padding, though {VARIABLE} asks for none: {obstacle}")
+    return not obstacle
 
 
-def _obstacle(model: nn.Module, precision: str, where: torch.device) -> str:
+def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
     """Return the reason, in words, why the kernel cannot encode; empty where it computes what it should."""
     models = [part for part in model.modules() if can_be_packed(part)]
     if not models:
         return "the model is not built as BERT"
     if precision == "fp32":
         return "torch's kernel for texts of several lengths computes in fp16 and bf16, not in fp32"
-    if torch.cuda.get_device_capability(where) < KERNEL_FROM:
+    if torch.cuda.get_device_capability(processor) < KERNEL_FROM:
         return f"the GPU's compute capability is below {KERNEL_FROM[0]}.{KERNEL_FROM[1]}"
     config = models[0].config
     heads = config.num_attention_heads
     size = config.hidden_size // heads
     if not has_size(size):
         return f"the kernel takes heads of a multiple of 8 up to 256 numbers, and the model's have {size}"
-    return _fault(where, HALVES[precision == "bf16"], (heads, size))
+    return _fault(processor, HALVES[precision == "bf16"], (heads, size))
 
 
-def _fault(where: torch.device, dtype: torch.dtype, shape: tuple[int, int]) -> str:
+def _fault(processor: torch.device, dtype: torch.dtype, shape: tuple[int, int]) -> str:
     """Return the kernel's fault, as attention text by text shows it on a few numbers; empty for none."""
-    layout = Layout([5, 3, 3, 1], where)
-    numbers = torch.linspace(-1, 1, sum(layout.lengths) * shape[0] * shape[1], device=where).sin()
-    some = numbers.view(-1, *shape).to(dtype)
+    layout = Layout([5, 3, 3, 1], processor)
+    numbers = torch.linspace(-1, 1, sum(layout.lengths) * shape[0] * shape[1], device=processor).sin()
+    vectors = numbers.view(-1, *shape).to(dtype)
     try:
-        found = [by_kernel(query, some, some, layout) for query in (some, some[:4])]
+        outputs = [by_kernel(query, vectors, vectors, layout) for query in (vectors, vectors[:4])]
     except (ImportError, RuntimeError, ValueError, TypeError) as error:
         return f"torch's kernel cannot be used ({str(error).strip().partition(chr(10))[0]})"
-    wanted = [text_by_text(query, some, some, layout) for query in (some, some[:4])]
-    close = all(torch.allclose(*pair, atol=0.02) for pair in zip(found, wanted, strict=True))
+    expected = [text_by_text(query, vectors, vectors, layout) for query in (vectors, vectors[:4])]
+    close = all(torch.allclose(*pair, atol=0.02) for pair in zip(outputs, expected, strict=True))
     return "" if close else "torch's kernel computes another attention than text by text"

@@ -84,11 +84,11 @@ class PairScorer:
         """Yield the places of some of the pairs, the longest first, and their batches as tokens."""
         order = sorted(range(len(queries)), key=lambda n: len(passages[n]["text"]), reverse=True)
         batch = BATCH[device().type]
-        how = {"length": self.length, "separator": self.separator}
+        options = {"length": self.length, "separator": self.separator}
         for start in range(0, len(order), TOGETHER * batch):
             places = order[start : start + TOGETHER * batch]
-            some = [queries[n] for n in places], [passages[n] for n in places]
-            rows = pair_tokens(self.tokenizer, *some, **how)
+            pairs = [queries[n] for n in places], [passages[n] for n in places]
+            rows = pair_tokens(self.tokenizer, *pairs, **options)
             firsts = range(0, len(places), batch)
             yield places, [ready_for_device(rows.inputs(slice(n, n + batch))) for n in firsts]
 
@@ -98,8 +98,8 @@ class PairScorer:
         Raises:
             StageError: a score is not finite.
         """
-        how = padding_free(self.model, self.packed)
-        with threads_for(self.model), torch.inference_mode(), autocast(self.precision), how:
+        context = padding_free(self.model, self.packed)
+        with threads_for(self.model), torch.inference_mode(), autocast(self.precision), context:
             logits = [self.halved(batch) for batch in batches]
         scores = torch.cat(logits).cpu().numpy()  # (n,)
         if not np.isfinite(scores).all():
@@ -176,7 +176,7 @@ def score_pairs(
             else:
                 block[piece.places] = scorer.score(piece.batches)
                 if piece.last:
-                    _keep(scratch, piece.first, block)
+                    _keep_block(scratch, piece.first, block)
             advance(len(piece.places))
     return scores if decimals is None else np.round(scores.astype(np.float64), decimals)
 
@@ -185,22 +185,22 @@ def _pieces(pairs: PairTexts, scorer: PairScorer, scratch: Path) -> Iterator[_Pi
     """The pieces of all blocks in turn; of a block that the attempt before left there is one."""
     for first in blocks(len(pairs), BLOCK):
         size = min(BLOCK, len(pairs) - first)
-        if (scores := _kept(scratch, first, size)) is not None:
+        if (scores := _read_block(scratch, first, size)) is not None:
             yield _Piece(first, size, list(range(size)), [], scores, last=True)
             continue
-        done = 0
+        count = 0
         for places, batches in scorer.prepared(*pairs[slice(first, first + size)]):
-            done += len(places)
-            yield _Piece(first, size, places, batches, None, last=done == size)
+            count += len(places)
+            yield _Piece(first, size, places, batches, None, last=count == size)
 
 
-def _keep(scratch: Path, first: int, scores: np.ndarray) -> None:
+def _keep_block(scratch: Path, first: int, scores: np.ndarray) -> None:
     partial = scratch / f"{first}.partial.npy"  # of another shard there may be one
     np.save(partial, scores)
     partial.rename(scratch / f"{first}-{zlib.crc32(scores.tobytes())}.npy")
 
 
-def _kept(scratch: Path, first: int, size: int) -> np.ndarray | None:
+def _read_block(scratch: Path, first: int, size: int) -> np.ndarray | None:
     """A block of the attempt before, if it is as it was written."""
     for path in scratch.glob(f"{first}-*.npy"):
         try:

@@ -50,7 +50,7 @@ def true_float32() -> Iterator[None]:
     a CPU in bfloat16. The old setting is set beside the new ones, since torch refuses that they differ.
     """
     places = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul
-    before = [place.fp32_precision for place in places]
+    settings = [place.fp32_precision for place in places]
     try:
         old = torch.get_float32_matmul_precision()
     except RuntimeError:  # the new ones were set without it, which is the old one's default
@@ -62,7 +62,7 @@ def true_float32() -> Iterator[None]:
         yield
     finally:
         torch.set_float32_matmul_precision(old)
-        for place, precision in zip(places, before, strict=True):
+        for place, precision in zip(places, settings, strict=True):
             place.fp32_precision = precision
 
 
@@ -82,12 +82,12 @@ def threads_for(model: nn.Module) -> Iterator[None]:
     waiting for it costs ten times the work. One thread also gives the same bits on machines with other
     numbers of cores.
     """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1 if is_small(model) else before)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1 if is_small(model) else threads)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(threads)
 
 
 def ready_for_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -99,8 +99,8 @@ def ready_for_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]
 
 def on_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Inputs copied to the device, without waiting for those that are ``ready_for_device``."""
-    where = device()
-    return {name: values.to(where, non_blocking=True) for name, values in inputs.items()}
+    processor = device()
+    return {name: values.to(processor, non_blocking=True) for name, values in inputs.items()}
 
 
 def to_host(values: torch.Tensor) -> Callable[[], torch.Tensor]:
@@ -110,12 +110,12 @@ def to_host(values: torch.Tensor) -> Callable[[], torch.Tensor]:
     """
     if values.device.type == "cpu":
         return lambda: values
-    copied = values.to("cpu", non_blocking=True)
-    there = torch.cuda.Event()
-    there.record()
+    copy = values.to("cpu", non_blocking=True)
+    event = torch.cuda.Event()
+    event.record()
 
     def wait() -> torch.Tensor:
-        there.synchronize()
-        return copied
+        event.synchronize()
+        return copy
 
     return wait

@@ -38,8 +38,8 @@ class Projector(nn.Module):
     @classmethod
     def of(cls, config, architecture: str, *, layers: int = 1) -> Projector:
         """A new one for an encoder of this configuration."""
-        how = {"layers": layers, "initializer_range": config.initializer_range}
-        return cls(config.hidden_size, architecture=architecture, **how)
+        options = {"layers": layers, "initializer_range": config.initializer_range}
+        return cls(config.hidden_size, architecture=architecture, **options)
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         """(..., H) to (..., H)."""
@@ -47,8 +47,8 @@ class Projector(nn.Module):
             return hidden
         if self.inner is not None:
             hidden = functional.gelu(self.inner(hidden))
-        projected = self.dense(hidden)
-        return torch.tanh(projected) if self.architecture == "nonlinear" else projected
+        output = self.dense(hidden)
+        return torch.tanh(output) if self.architecture == "nonlinear" else output
 
     def save(self, folder: Path, *, encodes: bool) -> None:
         """Write ``projector.safetensors`` beside a model, unless there is nothing to write.
@@ -58,8 +58,8 @@ class Projector(nn.Module):
         """
         if self.architecture != "none":
             # one key: safetensors writes several in an order that changes from process to process
-            about = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
-            save_file(self.state_dict(), folder / FILE, metadata={"projector": about})
+            description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
+            save_file(self.state_dict(), folder / FILE, metadata={"projector": description})
 
 
 def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
@@ -67,16 +67,16 @@ def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
     if not (folder / FILE).exists():
         return None
     with safe_open(folder / FILE, framework="pt") as file:
-        about = json.loads(file.metadata()["projector"])
+        description = json.loads(file.metadata()["projector"])
         weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     projector = Projector(
         len(weights["dense.bias"]),
-        architecture=about["architecture"],
+        architecture=description["architecture"],
         initializer_range=0.0,
         layers=2 if "inner.bias" in weights else 1,
     )
     projector.load_state_dict(weights)
-    return projector, about["encodes"]
+    return projector, description["encodes"]
 
 
 def _linear(size: int, initializer_range: float) -> nn.Linear:

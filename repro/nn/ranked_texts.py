@@ -37,8 +37,8 @@ class RankedTextsLoss(BatchLoss):
 
     def collate(self, examples: list[dict]) -> Tensors:
         """The arrays of ``ranked_texts``."""
-        how = {"query_length": self.query_length, "passage_length": self.passage_length}
-        return ranked_texts(self.tokenizer, examples, separator=self.separator, **how)
+        lengths = {"query_length": self.query_length, "passage_length": self.passage_length}
+        return ranked_texts(self.tokenizer, examples, separator=self.separator, **lengths)
 
     def represent(self, batch: Tensors) -> Tensors:
         """Vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""

@@ -21,14 +21,14 @@ class RecentTokens:
         Args:
             way: tells the ids of a text apart from those that another reading gives it.
         """
-        kept = self._kept.setdefault(way, {})
-        new = [text for text in dict.fromkeys(texts) if text not in kept]
+        cache = self._kept.setdefault(way, {})
+        new = [text for text in dict.fromkeys(texts) if text not in cache]
         rows = dict(zip(new, reading(new), strict=True)) if new else {}
-        found = [kept[text] if text in kept else rows[text] for text in texts]
-        kept.update(list(rows.items())[:MOST])
-        for text in list(kept)[: max(0, len(kept) - MOST)]:
-            del kept[text]
-        return found
+        ids = [cache[text] if text in cache else rows[text] for text in texts]
+        cache.update(list(rows.items())[:MOST])
+        for text in list(cache)[: max(0, len(cache) - MOST)]:
+            del cache[text]
+        return ids
 
 
 _recent: ContextVar[RecentTokens | None] = ContextVar("recent tokens", default=None)
@@ -37,11 +37,11 @@ _recent: ContextVar[RecentTokens | None] = ContextVar("recent tokens", default=N
 @contextlib.contextmanager
 def tokens_remembered() -> Iterator[None]:
     """Texts that are read several times in this context are tokenised once, as far as there is room."""
-    before = _recent.set(RecentTokens())
+    token = _recent.set(RecentTokens())
     try:
         yield
     finally:
-        _recent.reset(before)
+        _recent.reset(token)
 
 
 def read_once(texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:

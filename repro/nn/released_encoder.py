@@ -61,11 +61,11 @@ def load_released_encoder(folder: Path, *, pooling: str) -> ReleasedEncoder:
     """
     if pooling != MODULES:
         return ReleasedEncoder(_with_pooler(folder), pooling=pooling, heads=[], normalizes=False)
-    _, first, *others = modules(folder)
-    heads = [_head(module) for module in others]
+    _, pooling_module, *head_modules = modules(folder)
+    heads = [_head(module) for module in head_modules]
     normalizes = bool(heads) and isinstance(heads[-1], _UnitLength)
     model, heads = load_encoder(folder), heads[:-1] if normalizes else heads
-    return ReleasedEncoder(model, pooling=pooling_of(first), heads=heads, normalizes=normalizes)
+    return ReleasedEncoder(model, pooling=pooling_of(pooling_module), heads=heads, normalizes=normalizes)
 
 
 def _with_pooler(folder: Path) -> nn.Module:

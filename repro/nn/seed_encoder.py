@@ -48,9 +48,9 @@ def load(folder: Path) -> tuple[torch.nn.Module, object, dict]:
     """
     from transformers import RobertaForMaskedLM, RobertaModel
 
-    stated = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     weights = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
-    config, body = _config(stated), _body(weights)
+    config, body = _config(settings), _body(weights)
     head = {name: value for name, value in weights.items() if name.startswith("lm_head.")}
     if head:
         model = RobertaForMaskedLM(config)
@@ -58,7 +58,7 @@ def load(folder: Path) -> tuple[torch.nn.Module, object, dict]:
     else:
         model = RobertaModel(config, add_pooling_layer=False)
     _fill(model, body, segments="roberta.embeddings" if head else "embeddings")
-    tokenizer = load_tokenizer(folder / "vocab.txt", stated["vocab_size"])
+    tokenizer = load_tokenizer(folder / "vocab.txt", settings["vocab_size"])
     return model, tokenizer, {"converted_from": MODEL_TYPE, "retrieval_head": _retrieval_head(weights)}
 
 
@@ -94,22 +94,22 @@ def load_tokenizer(vocabulary: Path, size: int):
     )
 
 
-def _config(stated: Mapping):
+def _config(settings: Mapping):
     from transformers import RobertaConfig
 
     return RobertaConfig(
-        vocab_size=stated["vocab_size"],
-        hidden_size=stated["encoder_embed_dim"],
-        num_hidden_layers=stated["encoder_layers"],
-        num_attention_heads=stated["encoder_attention_heads"],
-        intermediate_size=stated["encoder_ffn_embed_dim"],
-        hidden_act=stated["activation_fn"],
-        hidden_dropout_prob=stated["dropout"],
-        attention_probs_dropout_prob=stated["attention_dropout"],
-        max_position_embeddings=stated["max_positions"] + stated["pad_token_id"] + 1,
+        vocab_size=settings["vocab_size"],
+        hidden_size=settings["encoder_embed_dim"],
+        num_hidden_layers=settings["encoder_layers"],
+        num_attention_heads=settings["encoder_attention_heads"],
+        intermediate_size=settings["encoder_ffn_embed_dim"],
+        hidden_act=settings["activation_fn"],
+        hidden_dropout_prob=settings["dropout"],
+        attention_probs_dropout_prob=settings["attention_dropout"],
+        max_position_embeddings=settings["max_positions"] + settings["pad_token_id"] + 1,
         type_vocab_size=1,
         layer_norm_eps=EPSILON,
-        pad_token_id=stated["pad_token_id"],
+        pad_token_id=settings["pad_token_id"],
         bos_token_id=0,
         eos_token_id=2,
     )
@@ -118,10 +118,10 @@ def _config(stated: Mapping):
 def _body(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The encoder's weights under RoBERTa's names. Raises ValueError for one that has none."""
     inner = {name.rpartition(BODY)[2]: value for name, value in weights.items() if BODY in name}
-    return {_renamed(name): value.float() for name, value in inner.items()}
+    return {_roberta_name(name): value.float() for name, value in inner.items()}
 
 
-def _renamed(name: str) -> str:
+def _roberta_name(name: str) -> str:
     stem, _, kind = name.rpartition(".")
     layer = re.fullmatch(r"layers\.(\d+)\.(.+)", stem)
     if stem in EMBEDDINGS:
@@ -144,8 +144,8 @@ def _fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], *, segments:
         report = model.load_state_dict(weights, strict=False)
     except RuntimeError as error:
         raise ValueError(str(error).split("\n")[1].strip()) from error
-    tied = ("lm_head.decoder.weight", "lm_head.decoder.bias")
-    wrong = [key for key in (*report.missing_keys, *report.unexpected_keys) if key not in tied]
+    tied_keys = ("lm_head.decoder.weight", "lm_head.decoder.bias")
+    wrong = [key for key in (*report.missing_keys, *report.unexpected_keys) if key not in tied_keys]
     if wrong:
         raise ValueError(f"its weights do not fit the architecture, {wrong[0]} is missing or left over")
 

@@ -13,7 +13,7 @@ IN, OUT = (0x43B0D7E5, 0x931E8875), (0x8B51F9DD, 0x58F38DED)
 LEFT, RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
 
 
-class _Seeded(ISeedSequence):
+class _KnownState(ISeedSequence):
     """A seed sequence whose state is known, (4,) uint64."""
 
     def __init__(self, state: np.ndarray):
@@ -34,7 +34,7 @@ def seeded_generators(keys: Sequence[tuple[int, ...]]) -> list[np.random.Generat
     if not (len(keys) and words):
         return [np.random.default_rng(key) for key in keys]
     states = seed_states(np.array(keys, dtype=np.int64))  # of (N, K)
-    return [np.random.Generator(np.random.PCG64(_Seeded(state))) for state in states]
+    return [np.random.Generator(np.random.PCG64(_KnownState(state))) for state in states]
 
 
 def seed_states(keys: np.ndarray) -> np.ndarray:
@@ -46,35 +46,35 @@ def seed_states(keys: np.ndarray) -> np.ndarray:
     words = keys.T.astype(np.uint32)  # (K, N)
     first = np.zeros((POOL, len(keys)), dtype=np.uint32)
     first[: len(words)] = words[:POOL]
-    pool = _hashed(first, IN, 0)
-    done = POOL  # hashes
+    pool = _hash(first, IN, 0)
+    previous = POOL  # hashes
     for source in range(POOL):
-        others = [place for place in range(POOL) if place != source]
-        pool[others] = _mixed(pool[others], _hashed(pool[[source] * len(others)], IN, done))
-        done += len(others)
+        places = [place for place in range(POOL) if place != source]
+        pool[places] = _mix(pool[places], _hash(pool[[source] * len(places)], IN, previous))
+        previous += len(places)
     for word in words[POOL:]:
-        pool = _mixed(pool, _hashed(np.tile(word, (POOL, 1)), IN, done))
-        done += POOL
-    state = _hashed(np.concatenate((pool, pool)), OUT, 0).T  # (N, 8)
+        pool = _mix(pool, _hash(np.tile(word, (POOL, 1)), IN, previous))
+        previous += POOL
+    state = _hash(np.concatenate((pool, pool)), OUT, 0).T  # (N, 8)
     return np.ascontiguousarray(state, dtype="<u4").view("<u8").astype(np.uint64)
 
 
 @functools.cache
-def _constants(start: tuple[int, int], done: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The two constants of ``count`` hashes after ``done`` others, (count, 1) each."""
+def _constants(start: tuple[int, int], previous: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The two constants of ``count`` hashes after ``previous`` others, (count, 1) each."""
     value, factor = start
-    powers = [value * pow(factor, n, WORD) % WORD for n in range(done, done + count + 1)]
+    powers = [value * pow(factor, n, WORD) % WORD for n in range(previous, previous + count + 1)]
     column = np.array(powers, dtype=np.uint32)[:, None]
     return column[:-1], column[1:]
 
 
-def _hashed(words: np.ndarray, start: tuple[int, int], done: int) -> np.ndarray:
-    """The hash of each of C rows of words, (C, N), as one after the other after ``done`` others."""
-    added, factors = _constants(start, done, len(words))
-    hashed = (words ^ added) * factors
-    return hashed ^ (hashed >> 16)
+def _hash(words: np.ndarray, start: tuple[int, int], previous: int) -> np.ndarray:
+    """The hash of each of C rows of words, (C, N), as one after the other after ``previous`` others."""
+    constants, factors = _constants(start, previous, len(words))
+    values = (words ^ constants) * factors
+    return values ^ (values >> 16)
 
 
-def _mixed(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    mixed = left * LEFT - right * RIGHT
-    return mixed ^ (mixed >> 16)
+def _mix(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    values = left * LEFT - right * RIGHT
+    return values ^ (values >> 16)

@@ -25,8 +25,8 @@ def max_log_saturated(
         (B, V), in float32 at least, nowhere negative.
     """
 
-    def highest(states: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
-        logits = head(states).masked_fill(~kept.unsqueeze(-1), -torch.inf)  # (b, L, V)
+    def highest(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        logits = head(states).masked_fill(~mask.unsqueeze(-1), -torch.inf)  # (b, L, V)
         return logits.max(dim=1).values  # (b, V)
 
     step = max(1, POSITIONS // hidden.shape[1])
@@ -61,8 +61,8 @@ def kept_positions(
     if sep == "between":
         places = torch.arange(keep.shape[1], device=keep.device)
         keep = keep & (places < attention_mask.sum(dim=1, keepdim=True) - 1)
-    for kept, token in ((cls, tokenizer.cls_token_id), (sep, tokenizer.sep_token_id)):
-        if not kept:
+    for is_kept, token in ((cls, tokenizer.cls_token_id), (sep, tokenizer.sep_token_id)):
+        if not is_kept:
             keep = keep & (input_ids != token)
     return keep
 
@@ -77,9 +77,9 @@ def top_k(values: torch.Tensor, k: int) -> torch.Tensor:
         return values
     with torch.no_grad():
         last = values.topk(k, dim=-1).values[:, -1:]  # (N, 1)
-        above, level = values > last, values == last
-        room = k - above.sum(dim=-1, keepdim=True)  # (N, 1)
-        keep = above | (level & (level.cumsum(dim=-1) <= room))
+        higher, level = values > last, values == last
+        room = k - higher.sum(dim=-1, keepdim=True)  # (N, 1)
+        keep = higher | (level & (level.cumsum(dim=-1) <= room))
     return values.masked_fill(~keep, 0.0)
 
 

@@ -60,8 +60,8 @@ def passage_rows(
     """The tokens of each passage as ``passage_inputs`` has them, without padding."""
     if separator == PAIR:
         return paired_rows(tokenizer, titles, texts, length=length)
-    joined = [passage_text(*pair, separator=separator) for pair in zip(titles, texts, strict=True)]
-    return text_rows(tokenizer, joined, length=length)
+    strings = [passage_text(*pair, separator=separator) for pair in zip(titles, texts, strict=True)]
+    return text_rows(tokenizer, strings, length=length)
 
 
 def segment_pairs(
@@ -127,9 +127,9 @@ def side_by_side(
     Returns:
         (N, L) each, of the columns' types; the mask is int64.
     """
-    there = np.arange(lengths.max()) < lengths[:, None]  # (N, L)
-    arrays = {"attention_mask": there.astype(np.int64)}
-    for name, (values, filling) in columns.items():
-        arrays[name] = np.full(there.shape, filling, dtype=values.dtype)
-        arrays[name][there] = values
+    mask = np.arange(lengths.max()) < lengths[:, None]  # (N, L)
+    arrays = {"attention_mask": mask.astype(np.int64)}
+    for name, (values, fill) in columns.items():
+        arrays[name] = np.full(mask.shape, fill, dtype=values.dtype)
+        arrays[name][mask] = values
     return {name: torch.from_numpy(array) for name, array in arrays.items()}

@@ -37,11 +37,11 @@ def divisor(labels: torch.Tensor, *, reduction: str) -> int | None:
 
 def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
     """``mlm`` over all parts whose ``mlm_rows`` there are; nothing where no token is labelled."""
-    masked = rows["masked"].sum() if "masked" in rows else 0
-    if not masked:
+    count = rows["masked"].sum() if "masked" in rows else 0
+    if not count:
         return {}
     total = rows["mlm"].sum()
-    return {"mlm": total / masked if reduction == "mean" else total}
+    return {"mlm": total / count if reduction == "mean" else total}
 
 
 def chunked_token_cross_entropy(
@@ -67,14 +67,14 @@ def chunked_token_cross_entropy(
     """
     assert reduction in ("mean", "sum"), reduction
 
-    def total(states: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-        return token_cross_entropy(head(states), wanted, reduction="sum")
+    def total(states: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return token_cross_entropy(head(states), targets, reduction="sum")
 
     if chunk is None or len(hidden) <= chunk:
         return token_cross_entropy(head(hidden), labels, reduction=reduction)
     parts = [
-        checkpoint(total, states, wanted, use_reentrant=False, preserve_rng_state=False)
-        for states, wanted in zip(hidden.split(chunk), labels.split(chunk), strict=True)
+        checkpoint(total, states, targets, use_reentrant=False, preserve_rng_state=False)
+        for states, targets in zip(hidden.split(chunk), labels.split(chunk), strict=True)
     ]
     loss = torch.stack(parts).sum()
     return loss if reduction == "sum" else loss / (labels != IGNORED).sum()
@@ -89,6 +89,6 @@ def mlm_rows(
 ) -> Tensors:
     """A part of a batch for ``mlm_loss``: ``mlm``, the summed loss of its labelled tokens, and ``masked``,
     their number; (1,) each. The head sees the labelled positions of (N, L, H) only."""
-    masked = labels != IGNORED
-    total = chunked_token_cross_entropy(hidden[masked], head, labels[masked], reduction="sum", chunk=chunk)
-    return {"mlm": total.view(1), "masked": masked.sum().view(1)}
+    mask = labels != IGNORED
+    total = chunked_token_cross_entropy(hidden[mask], head, labels[mask], reduction="sum", chunk=chunk)
+    return {"mlm": total.view(1), "masked": mask.sum().view(1)}

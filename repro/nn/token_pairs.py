@@ -27,9 +27,9 @@ def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, len
             continue
         if len(first) == len(second) == length:  # both are cut, and which is longer is not known here
             first, second = _cut_by_the_library(tokenizer, *pair, length=length)
-        kept = _kept(len(first), len(second), length - 3)
-        parts += (start, first[: kept[0]], end, second[: kept[1]], end)
-        sizes[place] = kept[0] + 2, kept[1] + 1
+        ends = _truncated_lengths(len(first), len(second), length - 3)
+        parts += (start, first[: ends[0]], end, second[: ends[1]], end)
+        sizes[place] = ends[0] + 2, ends[1] + 1
     ids = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
     kinds = np.repeat(np.tile(np.int32([0, 1]), len(sizes)), sizes.ravel())
     return TokenRows(ids, sizes.sum(axis=1), tokenizer.pad_token_id, kinds)
@@ -37,17 +37,17 @@ def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, len
 
 def _distinct(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, np.ndarray]:
     """The first ``length`` tokens of each text, by the text."""
-    once = list(dict.fromkeys(texts))
-    ids = token_ids(tokenizer, once, length=length, add_special_tokens=False)
-    return {text: np.array(row, dtype=np.int32) for text, row in zip(once, ids, strict=True)}
+    unique_texts = list(dict.fromkeys(texts))
+    ids = token_ids(tokenizer, unique_texts, length=length, add_special_tokens=False)
+    return {text: np.array(row, dtype=np.int32) for text, row in zip(unique_texts, ids, strict=True)}
 
 
-def _kept(first: int, second: int, room: int) -> tuple[int, int]:
+def _truncated_lengths(first: int, second: int, room: int) -> tuple[int, int]:
     """The tokens that are left of two texts where there is room for so many."""
     if first + second <= room:
         return first, second
-    less = min(first, second, room // 2)
-    return (room - less, less) if first > second else (less, room - less)
+    shorter = min(first, second, room // 2)
+    return (room - shorter, shorter) if first > second else (shorter, room - shorter)
 
 
 def _frame(tokenizer) -> tuple[int, int] | None:
@@ -57,11 +57,11 @@ def _frame(tokenizer) -> tuple[int, int] | None:
         return None
     truncating_tokenizer(tokenizer, 512)
     inner = backend.encode("a", add_special_tokens=False)
-    alone, both = backend.post_process(inner), backend.post_process(inner, inner)
+    single, pair = backend.post_process(inner), backend.post_process(inner, inner)
     a = inner.ids
-    framed = alone.ids == [start, *a, end] and both.ids == [start, *a, end, *a, end]
+    is_framed = single.ids == [start, *a, end] and pair.ids == [start, *a, end, *a, end]
     segments = [0] * (len(a) + 2) + [1] * (len(a) + 1)
-    return (start, end) if framed and both.type_ids == segments and not any(alone.type_ids) else None
+    return (start, end) if is_framed and pair.type_ids == segments and not any(single.type_ids) else None
 
 
 def _cut_by_the_library(tokenizer, first: str, second: str, *, length: int) -> tuple[np.ndarray, np.ndarray]:

@@ -53,14 +53,14 @@ class TokenRows:
         lengths, starts = self.lengths[rows], (np.cumsum(self.lengths) - self.lengths)[rows]
         places = np.arange(lengths.max(initial=0))
         mask = places < lengths[:, None]  # (n, L)
-        taken = (starts[:, None] + places)[mask]
-        filled = {"input_ids": np.full(mask.shape, self.padding, dtype=np.int64)}
-        filled["input_ids"][mask] = self.ids[taken]
-        filled["attention_mask"] = mask.astype(np.int64)
+        indices = (starts[:, None] + places)[mask]
+        arrays = {"input_ids": np.full(mask.shape, self.padding, dtype=np.int64)}
+        arrays["input_ids"][mask] = self.ids[indices]
+        arrays["attention_mask"] = mask.astype(np.int64)
         if self.kinds is not None:
-            filled["token_type_ids"] = np.zeros(mask.shape, dtype=np.int64)
-            filled["token_type_ids"][mask] = self.kinds[taken]
-        return {name: torch.from_numpy(values) for name, values in filled.items()}
+            arrays["token_type_ids"] = np.zeros(mask.shape, dtype=np.int64)
+            arrays["token_type_ids"][mask] = self.kinds[indices]
+        return {name: torch.from_numpy(values) for name, values in arrays.items()}
 
 
 def _flat(rows: Iterable[Sequence[int]]) -> np.ndarray:
@@ -80,34 +80,34 @@ def token_ids(
         length: in tokens, with [CLS] and [SEP] where ``add_special_tokens``.
     """
 
-    def reading(texts: Sequence[str]) -> list[list[int]]:
+    def read_ids(texts: Sequence[str]) -> list[list[int]]:
         return _read(tokenizer, texts, length=length, add_special_tokens=add_special_tokens)
 
-    return read_once(texts, (tokenizer, length, add_special_tokens), reading)
+    return read_once(texts, (tokenizer, length, add_special_tokens), read_ids)
 
 
 def _read(tokenizer, texts: Sequence[str], *, length: int, add_special_tokens: bool) -> list[list[int]]:
     backend = truncating_tokenizer(tokenizer, length)
-    how = {"add_special_tokens": add_special_tokens}
+    options = {"add_special_tokens": add_special_tokens}
     limit = CHARACTERS * length
     if max(map(len, texts), default=0) <= limit or not _reads_words(tokenizer):
-        return list(_ids(backend, texts, how))
+        return list(_ids(backend, texts, options))
     rows: list[list[int]] = [[]] * len(texts)
-    left = range(len(texts))
-    while left:
-        read = [_beginning(texts[place], limit) for place in left]
-        for place, row in zip(left, _ids(backend, read, how), strict=True):
+    unread = range(len(texts))
+    while unread:
+        beginnings = [_beginning(texts[place], limit) for place in unread]
+        for place, row in zip(unread, _ids(backend, beginnings, options), strict=True):
             rows[place] = row
-        sizes = dict(zip(left, map(len, read), strict=True))
-        left = [place for place in left if len(rows[place]) < length and sizes[place] < len(texts[place])]
+        sizes = dict(zip(unread, map(len, beginnings), strict=True))
+        unread = [place for place in unread if len(rows[place]) < length and sizes[place] < len(texts[place])]
         limit *= 2
     return rows
 
 
-def _ids(backend, texts: Sequence[str], how: dict[str, bool]) -> Iterator[list[int]]:
+def _ids(backend, texts: Sequence[str], options: dict[str, bool]) -> Iterator[list[int]]:
     """Yield the ids of each text; the library's own records of some texts leave memory before the next."""
     for first in range(0, len(texts), TOGETHER):
-        for row in backend.encode_batch_fast(list(texts[first : first + TOGETHER]), **how):
+        for row in backend.encode_batch_fast(list(texts[first : first + TOGETHER]), **options):
             yield row.ids
 
 
@@ -120,14 +120,14 @@ def _beginning(text: str, limit: int) -> str:
 def truncating_tokenizer(tokenizer, length: int):
     """The library's tokenizer, set to cut as transformers' call with ``truncation=True`` sets it."""
     backend = tokenizer.backend_tokenizer
-    cut = {
+    truncation = {
         "max_length": length,
         "stride": 0,
         "strategy": "longest_first",
         "direction": tokenizer.truncation_side,
     }
-    if {name: (backend.truncation or {}).get(name) for name in cut} != cut:
-        backend.enable_truncation(**cut)
+    if {name: (backend.truncation or {}).get(name) for name in truncation} != truncation:
+        backend.enable_truncation(**truncation)
     if backend.padding is not None:
         backend.no_padding()
     if backend.encode_special_tokens != tokenizer.split_special_tokens:

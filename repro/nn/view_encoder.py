@@ -57,12 +57,12 @@ class ViewEncoder(nn.Module):
         self.positions, self.head = dict(sparse_positions), vocabulary_head
         self.reduction, self.projection = dense_reduction, None
         if dense_reduction is not None:
-            size, to = model.config.hidden_size, dense_reduction["to"]
+            size, width = model.config.hidden_size, dense_reduction["to"]
             check_known("reduction of the dense vector", dense_reduction["by"], valid=REDUCTIONS)
-            if not 0 < to <= size:
-                raise UsageError(f"a dense vector of {size} numbers cannot be reduced to {to}")
+            if not 0 < width <= size:
+                raise UsageError(f"a dense vector of {size} numbers cannot be reduced to {width}")
             if dense_reduction["by"] == "linear":
-                self.projection = nn.Linear(size, to, bias=False)
+                self.projection = nn.Linear(size, width, bias=False)
                 nn.init.normal_(self.projection.weight, std=model.config.initializer_range)
 
     def forward(self, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -70,7 +70,7 @@ class ViewEncoder(nn.Module):
         hidden = self.model.base_model(**inputs).last_hidden_state  # (N, L, H)
         vectors = {}
         if "dense" in self.views:
-            vectors["dense"] = self._reduced(hidden[:, 0])
+            vectors["dense"] = self._reduce(hidden[:, 0])
         if "sparse" in self.views:
             tokens = inputs["input_ids"], inputs["attention_mask"]
             keep = kept_positions(*tokens, tokenizer=self.tokenizer, **self.positions)
@@ -95,15 +95,15 @@ class ViewEncoder(nn.Module):
         save_model(self.model, self.tokenizer, folder)
         if self.projection is not None:
             save_file({"weight": self.projection.weight.detach().contiguous()}, folder / PROJECTION)
-        about = {
+        description = {
             "views": list(self.views),
             "sparse_positions": self.positions,
             "vocabulary_head": self.head,
             "dense_reduction": self.reduction,
         }
-        (folder / FILE).write_text(json.dumps(about, sort_keys=True) + "\n", encoding="utf-8")
+        (folder / FILE).write_text(json.dumps(description, sort_keys=True) + "\n", encoding="utf-8")
 
-    def _reduced(self, vectors: torch.Tensor) -> torch.Tensor:
+    def _reduce(self, vectors: torch.Tensor) -> torch.Tensor:
         if self.reduction is None:
             return vectors
         return vectors[:, : self.reduction["to"]] if self.projection is None else self.projection(vectors)
@@ -120,21 +120,21 @@ def load_view_encoder(
         DataError: the directory is not a model, or its projection is missing.
         UsageError: the model was trained for views made otherwise, or without one of these.
     """
-    wanted = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
-    about = wanted | {"views": list(VIEWS), "dense_reduction": None}
+    settings = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
+    description = settings | {"views": list(VIEWS), "dense_reduction": None}
     if (folder / FILE).exists():
-        about = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        check_names("view that the model was trained for,", views, valid=about["views"])
-    differing = [name for name in wanted if wanted[name] != about[name]]
-    if differing and "sparse" in views:
-        listed = ", ".join(f"{name} {about[name]!r}, not {wanted[name]!r}" for name in differing)
-        raise UsageError(f"{folder}: the model was trained with {listed}")
+        description = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        check_names("view that the model was trained for,", views, valid=description["views"])
+    differences = [name for name in settings if settings[name] != description[name]]
+    if differences and "sparse" in views:
+        details = ", ".join(f"{name} {description[name]!r}, not {settings[name]!r}" for name in differences)
+        raise UsageError(f"{folder}: the model was trained with {details}")
     encoder = ViewEncoder(
         load_masked_lm(folder),
         load_tokenizer(folder),
         views=views,
-        dense_reduction=about["dense_reduction"],
-        **wanted,
+        dense_reduction=description["dense_reduction"],
+        **settings,
     )
     if encoder.projection is not None and not (folder / PROJECTION).exists():
         raise DataError(f"{folder}: {PROJECTION} is missing, which its dense vectors pass")

@@ -84,14 +84,14 @@ class Words:
         end = np.append(first, len(input_ids))[1:]  # nothing where there is no first
         if lengths is not None:
             end = np.minimum(end, np.repeat(np.cumsum(lengths), lengths)[first])
-        kept, several = ~self.barred[input_ids[first]], end - first > 1
-        for place in np.flatnonzero(kept & several & self.begins_stop[input_ids[first]]).tolist():
+        mask, several = ~self.barred[input_ids[first]], end - first > 1
+        for place in np.flatnonzero(mask & several & self.begins_stop[input_ids[first]]).tolist():
             word = "".join(map(self.pieces.__getitem__, input_ids[first[place] : end[place]].tolist()))
-            kept[place] = word not in self.stop_words
-        kept &= several | ~self.stops[input_ids[first]]
-        so_far = np.append(0, np.cumsum(self.foreign[input_ids]))
-        kept &= so_far[end] == so_far[first]
-        return np.stack((first, end), axis=1)[kept]
+            mask[place] = word not in self.stop_words
+        mask &= several | ~self.stops[input_ids[first]]
+        foreign_counts = np.append(0, np.cumsum(self.foreign[input_ids]))
+        mask &= foreign_counts[end] == foreign_counts[first]
+        return np.stack((first, end), axis=1)[mask]
 
 
 def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

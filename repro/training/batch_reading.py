@@ -45,9 +45,9 @@ class BatchReading:
         """Have an objective read its batches in this way for as long as the context lasts."""
         with (
             length_buckets(self.execution.length_buckets) as buckets,
-            padding_free(objective, bool(self.execution.padding_free)) as packed,
+            padding_free(objective, bool(self.execution.padding_free)) as packing,
         ):
-            self._read = {"length_buckets": buckets, "padding_free": packed}
+            self._read = {"length_buckets": buckets, "padding_free": packing}
             yield
 
     def used(self, name: str) -> bool:
