@@ -69,11 +69,11 @@ def unknown(kind: str, name: object, valid, *, hint: str = "") -> UsageError:
     lower = {n.lower(): n for n in names}
     near = [n for n in names if n.lower().endswith(f".{name}".lower())]
     near = near or [lower[n] for n in difflib.get_close_matches(str(name).lower(), lower, n=1)]
-    shown = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+    listing = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
     text = f"there is no {kind} {str(name)!r}"
     if near:
         text += f" (did you mean {' or '.join(map(repr, near))}?)"
-    return UsageError(f"{text}; known: {shown or 'none'}{'; ' + hint if hint else ''}")
+    return UsageError(f"{text}; known: {listing or 'none'}{'; ' + hint if hint else ''}")
 
 
 def check_known(kind: str, *names: object, valid) -> None:

@@ -19,7 +19,7 @@ from repro.stage_table import STAGES
 
 STORE_FORMAT = 1
 MISSING_FILE = "missing_file"
-Told = TypeVar("Told")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,17 +68,17 @@ class Node:
         return f"{self.stage}/{self.fingerprint[:12]}"
 
 
-def once_a_node(tell: Callable[[Node], Told]) -> Callable[[Node], Told]:
+def once_a_node(tell: Callable[[Node], Value]) -> Callable[[Node], Value]:
     """The function, which is called for a node once; what it gives, without nodes, goes with the node."""
-    told: WeakKeyDictionary[Node, Told] = WeakKeyDictionary()
+    values: WeakKeyDictionary[Node, Value] = WeakKeyDictionary()
 
     @wraps(tell)
-    def of(node: Node) -> Told:
-        if node not in told:
-            told[node] = tell(node)
-        return told[node]
+    def lookup(node: Node) -> Value:
+        if node not in values:
+            values[node] = tell(node)
+        return values[node]
 
-    return of
+    return lookup
 
 
 def _fingerprints(value: Node | tuple[Node, ...]) -> str | list[str]:
@@ -101,8 +101,8 @@ def missing_file(file: str) -> dict[str, str]:
 def missing_files(value: Any) -> list[str]:
     """The files that a parameter, or something within it, would have been read from."""
     if isinstance(value, dict):
-        within = [file for inner in value.values() for file in missing_files(inner)]
-        return [value[MISSING_FILE]] if MISSING_FILE in value else within
+        files = [file for inner in value.values() for file in missing_files(inner)]
+        return [value[MISSING_FILE]] if MISSING_FILE in value else files
     return []
 
 
@@ -111,7 +111,7 @@ def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) 
 
     A node of which ``until`` is true is left out, and what only such nodes need; it is asked once a node.
     """
-    ordered: list[Node] = []
+    order: list[Node] = []
     seen: set[str] = set()
 
     def visit(node: Node) -> None:
@@ -122,11 +122,11 @@ def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) 
             return
         for parent in node.parents():
             visit(parent)
-        ordered.append(node)
+        order.append(node)
 
     for node in nodes:
         visit(node)
-    return ordered
+    return order
 
 
 def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:
@@ -136,16 +136,16 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[No
     original too, since the id of an object that is gone may be given to another. A node whose inputs stay as
     they are is given to ``change`` itself, so that what is known of it, such as its fingerprint, stays known.
     """
-    if (known := done.get(id(node))) is None:
+    if (pair := done.get(id(node))) is None:
         inputs = {
             name: tuple([rewrite(n, change, done) for n in value])
             if isinstance(value, tuple)
             else rewrite(value, change, done)
             for name, value in node.inputs.items()
         }
-        same = inputs == node.inputs  # nodes are equal where they are one object
-        known = done[id(node)] = node, change(node if same else Node(node.stage, node.params, inputs))
-    return known[1]
+        is_same = inputs == node.inputs  # nodes are equal where they are one object
+        pair = done[id(node)] = node, change(node if is_same else Node(node.stage, node.params, inputs))
+    return pair[1]
 
 
 def distinct(node: Node, known: dict[tuple, Node]) -> Node:
@@ -172,5 +172,5 @@ def check_types(node: Node) -> None:
         for parent in value if isinstance(value, tuple) else (value,):
             output = STAGES[parent.stage].output
             if output not in spec.kinds[name]:
-                wanted = "|".join(spec.kinds[name])
-                raise TypeError(f"{node.stage}: input {name!r} takes {wanted}, {parent.stage} gives {output}")
+                kinds = "|".join(spec.kinds[name])
+                raise TypeError(f"{node.stage}: input {name!r} takes {kinds}, {parent.stage} gives {output}")

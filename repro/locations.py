@@ -47,12 +47,12 @@ class Locations:
         data, is_there = os.environ.get("REPRO_DATA"), data_folder().is_dir()
         if data and not (is_there or fetching):
             raise UsageError(f"REPRO_DATA is {data!r}, which is not a folder")
-        named = _folder(results, "REPRO_RESULTS")
+        results_folder = _folder(results, "REPRO_RESULTS")
         return cls(
             store=_folder(store, "REPRO_STORE") or _user("cache") / "store",
-            results=named or _default_results(),
+            results=results_folder or _default_results(),
             data=data_folder() if is_there else None,
-            release=BUNDLED / "results" if BUNDLED.is_dir() and not named else None,
+            release=BUNDLED / "results" if BUNDLED.is_dir() and not results_folder else None,
             home=_ir_datasets(),
         )
 
@@ -60,12 +60,12 @@ class Locations:
 def data_folder() -> Path:
     """The folder of REPRO_DATA, else the one in the user's data folder that fetching fills."""
     data = os.environ.get("REPRO_DATA")
-    return _resolved(data, "REPRO_DATA") if data else _user("data") / "collections"
+    return _resolve(data, "REPRO_DATA") if data else _user("data") / "collections"
 
 
 def _ir_datasets() -> Path | None:
     """The folder that IR_DATASETS_HOME names, else ir_datasets' usual one; None where it is not there."""
-    home = _resolved(os.environ.get("IR_DATASETS_HOME") or "~/.ir_datasets", "IR_DATASETS_HOME")
+    home = _resolve(os.environ.get("IR_DATASETS_HOME") or "~/.ir_datasets", "IR_DATASETS_HOME")
     return home if home.is_dir() else None
 
 
@@ -73,10 +73,10 @@ def _folder(option: str | None, variable: str) -> Path | None:
     if option == "":
         raise UsageError(f"an empty path was given for what {variable} names; leave the option out instead")
     value = option or os.environ.get(variable)
-    return _resolved(value, variable) if value else None
+    return _resolve(value, variable) if value else None
 
 
-def _resolved(value: str, variable: str) -> Path:
+def _resolve(value: str, variable: str) -> Path:
     try:
         return Path(value).expanduser().resolve()
     except (RuntimeError, ValueError) as error:  # nobody's home, links in a circle, a null byte

@@ -105,17 +105,17 @@ class TerminalProgress(Progress):
     def goes_on(self, piece: str, log: Path) -> None:
         if self._bars is not None or self._clock() < self._due.get(piece, 0):
             return
-        where = "" if piece in self._said else f" (log: {log})"
+        suffix = "" if piece in self._said else f" (log: {log})"
         self._said.add(piece)
         self._due[piece] = self._clock() + INTERVAL
-        self.note(f"{piece}: {last_line(log) or 'under way'}{where}")
+        self.note(f"{piece}: {last_line(log) or 'under way'}{suffix}")
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None = None) -> None:
         if self._bars is not None:
             return self._bars.ends(piece, how, whole)
         self._due.pop(piece, None)
-        told = f"{how}, {whole.left}" if whole and whole.left else how
-        self.note(f"  {told}" if self._last == piece else f"{piece}: {told}")
+        message = f"{how}, {whole.left}" if whole and whole.left else how
+        self.note(f"  {message}" if self._last == piece else f"{piece}: {message}")
 
     def note(self, message: str) -> None:
         if self._bars is not None:
@@ -146,9 +146,9 @@ class _Lines:
         rate = (self.done - self.before) / max(now - self.since, 1e-9)
         parts = [f"{self.done:,} of {self.total:,}" if self.total else f"{self.done:,}", _rate(rate)]
         if self.total and rate > 0:
-            left = max(0, self.total - self.done) / rate
-            end = datetime.fromtimestamp(now + left)
-            parts.append(f"about {span(left)} left, until {end:%a %d %b %H:%M}")
+            seconds = max(0, self.total - self.done) / rate
+            end = datetime.fromtimestamp(now + seconds)
+            parts.append(f"about {span(seconds)} left, until {end:%a %d %b %H:%M}")
         return ", ".join(parts) + (f" (log: {self.log})" if self.log else "")
 
 
@@ -196,12 +196,12 @@ class _Bars:
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None):
-        row, done = self._row(f"  {name}" if self.pieces else name, timed=True), 0
+        row, count = self._row(f"  {name}" if self.pieces else name, timed=True), 0
 
         def advance(n: int = 1) -> None:
-            nonlocal done
-            done += n
-            self._fill(row, done, total)
+            nonlocal count
+            count += n
+            self._fill(row, count, total)
 
         self._fill(row, 0, total)
         try:
@@ -247,8 +247,8 @@ def _clock():
         max_refresh = 0.5
 
         def render(self, task) -> Text:
-            left = task.time_remaining if task.total and task.fields["timed"] else None
-            return Text(span(task.elapsed or 0) + ("" if left is None else f", {span(left)} left"))
+            seconds = task.time_remaining if task.total and task.fields["timed"] else None
+            return Text(span(task.elapsed or 0) + ("" if seconds is None else f", {span(seconds)} left"))
 
     return Clock()
 

@@ -87,10 +87,10 @@ def _faiss() -> list[Component]:
 
 def _distributions() -> list[Component]:
     missing = {name for name in versions.DISTRIBUTIONS if versions.version(name) is None}
-    named = sorted(missing - OPTIONAL) + ["faiss-cpu"] * ({"faiss-cpu", "faiss-gpu"} <= missing)
-    if not named:
+    names = sorted(missing - OPTIONAL) + ["faiss-cpu"] * ({"faiss-cpu", "faiss-gpu"} <= missing)
+    if not names:
         return [Component("packages", "ok", "all installed")]
-    return [Component(name, "missing", "not installed", f"pip install {name}") for name in named]
+    return [Component(name, "missing", "not installed", f"pip install {name}") for name in names]
 
 
 def _memory() -> Component:

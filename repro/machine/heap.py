@@ -37,6 +37,6 @@ def _glibc() -> ctypes.CDLL | None:
     return library if all(hasattr(library, name) for name in names) else None
 
 
-def _set(glibc: ctypes.CDLL, bytes_of: dict[int, int]) -> None:
-    for option, value in bytes_of.items():
+def _set(glibc: ctypes.CDLL, limits: dict[int, int]) -> None:
+    for option, value in limits.items():
         glibc.mallopt(option, value)

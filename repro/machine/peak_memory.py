@@ -14,11 +14,11 @@ class PeakMemory:
     def __init__(self):
         with contextlib.suppress(OSError):
             CLEAR.write_text(RESET)
-        self._children = _of_children()
+        self._children = _children_peak()
 
     def kib(self) -> int:
         """KiB of this process, or of the largest that it started and waited for meanwhile."""
-        children = _of_children()
+        children = _children_peak()
         # the largest ever: below an earlier one nobody can tell
         return max(_resident_peak(), children if children > self._children else 0)
 
@@ -51,5 +51,5 @@ def _resident_peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def _of_children() -> int:
+def _children_peak() -> int:
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss

@@ -38,23 +38,23 @@ class Shard:
 
 
 WHOLE = Shard()
-_here = WHOLE
+_current = WHOLE
 
 
 def shard() -> Shard:
     """The shard that this process fills; the whole unless ``only_shard`` says otherwise."""
-    return _here
+    return _current
 
 
 @contextlib.contextmanager
 def only_shard(part: Shard) -> Iterator[None]:
     """Have stages fill the blocks of one shard, and leave to others what is made of all blocks."""
-    global _here
-    before, _here = _here, part
+    global _current
+    previous, _current = _current, part
     try:
         yield
     finally:
-        _here = before
+        _current = previous
 
 
 def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
@@ -63,13 +63,13 @@ def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
     Args:
         rank, ranks: the number of this process among those that a launcher started for its shard.
     """
-    first = (_here.number - 1) * ranks + rank
-    return range(0, count, block)[first :: _here.count * ranks]
+    first = (_current.number - 1) * ranks + rank
+    return range(0, count, block)[first :: _current.count * ranks]
 
 
 def own_blocks(items: Sequence[T]) -> Sequence[T]:
     """Those of a stage's blocks that are this shard's."""
-    return items[_here.number - 1 :: _here.count]
+    return items[_current.number - 1 :: _current.count]
 
 
 def share(count: int, block: int, *, ranks: int = 1) -> int:

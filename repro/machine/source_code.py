@@ -44,18 +44,18 @@ def code(*modules: str) -> Code:
     names one.
     """
     packages = {*OURS, *(module.partition(".")[0] for module in modules)}
-    waiting, modules_read, libraries = list(modules), {}, set()
-    while waiting:
-        name = waiting.pop()
+    queue, digests, libraries = list(modules), {}, set()
+    while queue:
+        name = queue.pop()
         top = name.partition(".")[0]
         if top not in packages:
             libraries.add(top)
-        elif name not in modules_read and (source := _source(name)):
-            modules_read[name] = source.digest
+        elif name not in digests and (source := _source(name)):
+            digests[name] = source.digest
             if name != "repro":  # which names modules for those who ask it for them, and imports none
-                waiting += source.imports
-    kept = sorted(modules_read.keys() - set(WITHOUT_EFFECT))
-    return Code({name: modules_read[name] for name in kept}, frozenset(libraries))
+                queue += source.imports
+    names = sorted(digests.keys() - set(WITHOUT_EFFECT))
+    return Code({name: digests[name] for name in names}, frozenset(libraries))
 
 
 def digest(module: str) -> str | None:
@@ -83,9 +83,9 @@ def _source(module: str) -> _Source | None:
     except (SyntaxError, ValueError):  # nothing can have been made by it
         return None
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    above = (".".join(parts[:count]) for count in range(1, len(parts)))
+    packages = (".".join(parts[:count]) for count in range(1, len(parts)))
     digest = hashlib.sha256(repr(_shape(tree)).encode()).hexdigest()[:16]
-    return _Source(digest, tuple(dict.fromkeys([*above, *_imports(tree, package)])))
+    return _Source(digest, tuple(dict.fromkeys([*packages, *_imports(tree, package)])))
 
 
 def _folder(package: str) -> Path | None:
@@ -108,8 +108,8 @@ def _shape(value):
         fields = dict(ast.iter_fields(value))
         if isinstance(value, _WITH_DOCSTRING) and _has_docstring(value):
             fields["body"] = fields["body"][1:]
-        kept = [(name, _shape(field)) for name, field in fields.items() if field is not None and field != []]
-        return [type(value).__name__, *kept]
+        parts = [(name, _shape(field)) for name, field in fields.items() if field is not None and field != []]
+        return [type(value).__name__, *parts]
     return [_shape(item) for item in value] if isinstance(value, list) else value
 
 
@@ -127,10 +127,10 @@ def _imports(tree: ast.Module, package: str) -> Iterator[str]:
             base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from _named(node.value)
+            yield from _module_names(node.value)
 
 
-def _named(text: str) -> Iterable[str]:
+def _module_names(text: str) -> Iterable[str]:
     """The modules that a string names: "module", "module:name", or a package to be run."""
     name = text.partition(":")[0]
     if name.partition(".")[0] not in OURS or not _DOTTED.fullmatch(name):

@@ -43,10 +43,11 @@ def _gpus_by_nvidia_smi() -> list[str]:
         return []
     query = [program, "--query-gpu=name,memory.total", "--format=csv,noheader"]
     try:
-        done = subprocess.run(query, capture_output=True, text=True, timeout=20)
+        answer = subprocess.run(query, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):  # the latter when a driver hangs
         return []
-    return [line.strip() for line in done.stdout.splitlines() if line.strip()] if done.returncode == 0 else []
+    lines = answer.stdout.splitlines() if answer.returncode == 0 else []
+    return [line.strip() for line in lines if line.strip()]
 
 
 def _gpus_by_proc() -> list[str]:

@@ -63,8 +63,8 @@ def faiss_gpu() -> bool:
 
     What is installed does not tell: faiss-cpu and faiss-gpu put theirs into one folder, whichever came last.
     """
-    found = importlib.util.find_spec("faiss")
-    folders = (found and found.submodule_search_locations) or ()
+    spec = importlib.util.find_spec("faiss")
+    folders = (spec and spec.submodule_search_locations) or ()
     interfaces = [path for folder in folders for path in Path(folder).glob("swigfaiss*.py")]
     return bool(interfaces) and all(b"class StandardGpuResources" in path.read_bytes() for path in interfaces)
 

@@ -22,12 +22,12 @@ def encode(
 
     Vectors of passages are kept as ``numbers``, float32 or float16; those of queries are few, and float32.
     """
-    of_kind = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS, precision)
+    precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS, precision)
     pooling = {"pooling": texts.pooling, "normalize": normalize}
-    params = {kind: {**pooling, "precision": of_kind[kind]} for kind in KINDS}
+    params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS}
     if numbers != "float32":
         params["passages"]["numbers"] = numbers
-    return _encoded("encode", model, texts, params)
+    return _encode_sides("encode", model, texts, params)
 
 
 def search(passages: Node, topics: Node, *, depth: int) -> Node:
@@ -50,12 +50,12 @@ def encode_views(
 
     ``top_k`` says how many values of a sparse vector are kept for either kind of text, None for all.
     """
-    how = {"positions": dict(positions), "head": head, "precision": precision}
-    params = {kind: {"normalize": normalize, "top_k": top_k[kind], **how} for kind in KINDS}
-    return _encoded("encode_views", model, texts, params, views=list(views))
+    options = {"positions": dict(positions), "head": head, "precision": precision}
+    params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS}
+    return _encode_sides("encode_views", model, texts, params, views=list(views))
 
 
-def _encoded(
+def _encode_sides(
     stage: str, model: Node, texts: Texts, params: Mapping[str, Mapping[str, Any]], **first: Any
 ) -> tuple[Node, Node]:
     """The nodes of passages and of queries; queries have no title and so no separator."""
@@ -65,8 +65,8 @@ def _encoded(
     )
     nodes = []
     for kind, source, length, separator in sides:
-        read = {"kind": kind, **first, "length": length, "separator": separator}
-        nodes.append(Node(stage, read | params[kind], {"model": model, "texts": source}))
+        settings = {"kind": kind, **first, "length": length, "separator": separator}
+        nodes.append(Node(stage, settings | params[kind], {"model": model, "texts": source}))
     return tuple(nodes)
 
 
@@ -123,7 +123,7 @@ def score_pairs(
     model: Node, training_set: Node, *, texts: Texts, per_query: int, decimals: int | None, precision: str
 ) -> Node:
     """A cross-encoder's scores of a training set's positives and first ``per_query`` negatives."""
-    params = {"per_query": per_query, **_scoring(texts, decimals, precision)}
+    params = {"per_query": per_query, **_scoring_params(texts, decimals, precision)}
     inputs = {"model": model, "training_set": training_set, **texts.as_inputs()}
     return Node("score_pairs", params, inputs)
 
@@ -132,12 +132,12 @@ def rerank(
     model: Node, run: Node, *, texts: Texts, depth: int, keep: int, decimals: int | None, precision: str
 ) -> Node:
     """A run whose first ``depth`` passages a cross-encoder orders anew; the others up to ``keep`` below."""
-    params = {"depth": depth, "keep": keep, **_scoring(texts, decimals, precision)}
+    params = {"depth": depth, "keep": keep, **_scoring_params(texts, decimals, precision)}
     inputs = {"run": run, "model": model, **texts.as_inputs()}
     return Node("rerank", params, inputs)
 
 
-def _scoring(texts: Texts, decimals: int | None, precision: str) -> dict[str, Any]:
+def _scoring_params(texts: Texts, decimals: int | None, precision: str) -> dict[str, Any]:
     """Parameters of scoring a query with a passage by a cross-encoder."""
     params = {"length": texts.passage_length, "separator": texts.separator}
     return params | {"decimals": decimals, "precision": precision}

@@ -46,21 +46,22 @@ def released_ranking(
         models: the encoder of passages and the encoder of queries, which may be one and the same.
         conventions: how they read texts and compare vectors.
     """
-    read = conventions
-    is_splade = read.kind.startswith("splade")
+    is_splade = conventions.kind.startswith("splade")
     stage = "encode_views" if is_splade else "encode"
-    vectors = SPLADE_VIEW | {"head": read.kind} if is_splade else {"pooling": read.pooling}
-    shared = {"normalize": read.similarity == "cosine", "precision": read.precision}
+    vectors = SPLADE_VIEW | {"head": conventions.kind} if is_splade else {"pooling": conventions.pooling}
+    options = {"normalize": conventions.similarity == "cosine", "precision": conventions.precision}
+    lengths = conventions.passage_length, conventions.query_length
+    prefixes = conventions.passage_prefix, conventions.query_prefix
     sides = {
-        "passages": (models[0], passages, read.passage_length, read.separator, read.passage_prefix),
-        "queries": (models[1], topics, read.query_length, "", read.query_prefix),
+        "passages": (models[0], passages, lengths[0], conventions.separator, prefixes[0]),
+        "queries": (models[1], topics, lengths[1], "", prefixes[1]),
     }
-    encoded = []
+    nodes = []
     for kind, (model, texts, length, separator, prefix) in sides.items():
-        params = {"kind": kind, "length": length, "separator": separator, **shared}
+        params = {"kind": kind, "length": length, "separator": separator, **options}
         if prefix:
             params["prefix"] = prefix
-        encoded.append(Node(stage, params | vectors, {"model": model, "texts": texts}))
+        nodes.append(Node(stage, params | vectors, {"model": model, "texts": texts}))
     if is_splade:
-        return search_views(*encoded, depth=depth, terms=["sparse"], mode="exact", list_depth=None)
-    return search(*encoded, depth=depth)
+        return search_views(*nodes, depth=depth, terms=["sparse"], mode="exact", list_depth=None)
+    return search(*nodes, depth=depth)

@@ -81,14 +81,14 @@ class Choices:
 
     def in_full_precision(self) -> dict[str, str]:
         """The choices that say fp32 where those in force, else the same, say half precision."""
-        found = {}
+        replacements = {}
         for identifier, choice in self.used.items():
             choices = self._reading(identifier).choices
-            wanted = _in_full(choices[choice])
-            same = [name for name, value in choices.items() if value == wanted]
-            if wanted != choices[choice] and same:
-                found[identifier] = same[0]
-        return found
+            full = _full_precision(choices[choice])
+            matches = [name for name, value in choices.items() if value == full]
+            if full != choices[choice] and matches:
+                replacements[identifier] = matches[0]
+        return replacements
 
     @cached_property
     def _fetched(self) -> Path:
@@ -102,10 +102,10 @@ class Choices:
             raise unknown("reading", identifier, self.readings) from None
 
 
-def _in_full(value: Any) -> Any:
+def _full_precision(value: Any) -> Any:
     """A value of a reading with fp32 for every half precision in it."""
     if isinstance(value, Mapping):
-        return {name: _in_full(part) for name, part in value.items()}
+        return {name: _full_precision(part) for name, part in value.items()}
     return "fp32" if isinstance(value, str) and value in HALF else value
 
 

@@ -87,9 +87,9 @@ def pretrain(
     batch: dict[str, Any] = {"texts_per_batch": optimisation.batch_size}
     batch |= {"examples": examples} if examples != "rows" else {}
     params = _params(objective, options, optimisation, batch=batch, texts={"length": tokens.params["length"]})
-    others = {"statistics": statistics, "generator": generator}
+    optional = {"statistics": statistics, "generator": generator}
     inputs = {"model": tokens.inputs["model"], "tokens": tokens}
-    return Node("pretrain", params, inputs | {name: node for name, node in others.items() if node})
+    return Node("pretrain", params, inputs | {name: node for name, node in optional.items() if node})
 
 
 def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> Node:

@@ -33,18 +33,18 @@ class BatchOrder:
         return self.steps
 
     def __iter__(self) -> Iterator[list[Place]]:
-        left, epoch = self.steps, 0
-        while left > 0:
-            order = self._permuted(epoch)
-            for first in range(0, self.examples, self.batch_size)[:left]:
+        remaining, epoch = self.steps, 0
+        while remaining > 0:
+            order = self._permutation(epoch)
+            for first in range(0, self.examples, self.batch_size)[:remaining]:
                 yield self._share(order, first, epoch)
-                left -= 1
+                remaining -= 1
             epoch += 1
 
     def at(self, step: int) -> list[Place]:
         """This process's share of the batch after ``step`` others."""
         epoch, batch = divmod(step, self._batches)
-        return self._share(self._permuted(epoch), batch * self.batch_size, epoch)
+        return self._share(self._permutation(epoch), batch * self.batch_size, epoch)
 
     def shares(self, step: int) -> list[int]:
         """The number of examples that each process has of the batch after ``step`` others."""
@@ -55,7 +55,7 @@ class BatchOrder:
         """Batches of an epoch."""
         return -(-self.examples // self.batch_size)
 
-    def _permuted(self, epoch: int) -> np.ndarray:
+    def _permutation(self, epoch: int) -> np.ndarray:
         return np.random.default_rng((self.seed, epoch)).permutation(self.examples)
 
     def _share(self, order: np.ndarray, first: int, epoch: int) -> list[Place]:
@@ -65,5 +65,5 @@ class BatchOrder:
 
     def _sizes(self, first: int) -> list[int]:
         """The number of examples that each process has of the batch that begins there in its epoch."""
-        each, more = divmod(min(self.batch_size, self.examples - first), self.processes)
-        return [each + (rank < more) for rank in range(self.processes)]
+        size, more = divmod(min(self.batch_size, self.examples - first), self.processes)
+        return [size + (rank < more) for rank in range(self.processes)]

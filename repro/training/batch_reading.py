@@ -31,14 +31,14 @@ class BatchReading:
     """
 
     def __init__(self, execution: Execution, checkpoint: Path | None, say: Callable[[str], None]):
-        began = {} if checkpoint is None else _kept(checkpoint)
-        for name, value in began.items():
-            asked, variable = getattr(execution, name), WAYS[name]
-            if asked != value["wanted"]:
-                words = f"this training began with {variable}={value['wanted']}, not {asked}"
+        ways = {} if checkpoint is None else _read_ways(checkpoint)
+        for name, value in ways.items():
+            setting, variable = getattr(execution, name), WAYS[name]
+            if setting != value["wanted"]:
+                words = f"this training began with {variable}={value['wanted']}, not {setting}"
                 say(f"{words}, and goes on so: it ends with the bits of one that was not interrupted")
-        self.execution = replace(execution, **{name: value["wanted"] for name, value in began.items()})
-        self._used = {name: began.get(name, {}).get("used", False) for name in WAYS}
+        self.execution = replace(execution, **{name: value["wanted"] for name, value in ways.items()})
+        self._used = {name: ways.get(name, {}).get("used", False) for name in WAYS}
 
     @contextlib.contextmanager
     def applied_to(self, objective: nn.Module) -> Iterator[None]:
@@ -56,10 +56,10 @@ class BatchReading:
 
     def save(self, checkpoint: Path) -> None:
         """Keep it beside the weights."""
-        kept = {name: {"wanted": getattr(self.execution, name), "used": self.used(name)} for name in WAYS}
-        (checkpoint / FILE).write_text(json.dumps(kept))
+        ways = {name: {"wanted": getattr(self.execution, name), "used": self.used(name)} for name in WAYS}
+        (checkpoint / FILE).write_text(json.dumps(ways))
 
 
-def _kept(checkpoint: Path) -> dict[str, dict]:
+def _read_ways(checkpoint: Path) -> dict[str, dict]:
     path = checkpoint / FILE
     return json.loads(path.read_text()) if path.exists() else {}

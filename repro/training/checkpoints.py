@@ -37,14 +37,14 @@ def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
 
     Everything else in the folder is removed: a later checkpoint would be written over it.
     """
-    chosen = None
+    checkpoint = None
     folders = [path for path in checkpoints.glob("checkpoint-*") if path.is_dir()]
     for folder in sorted(folders, key=step_of, reverse=True):
-        if chosen is None and _intact(folder, steps):
-            chosen = folder
+        if checkpoint is None and _is_intact(folder, steps):
+            checkpoint = folder
         else:
             shutil.rmtree(folder)
-    return chosen
+    return checkpoint
 
 
 def step_of(checkpoint: Path) -> int:
@@ -53,11 +53,11 @@ def step_of(checkpoint: Path) -> int:
     return int(number) if number.isdigit() else -1
 
 
-def _intact(checkpoint: Path, steps: int) -> bool:
+def _is_intact(checkpoint: Path, steps: int) -> bool:
     try:
-        sealed = json.loads((checkpoint / SEAL).read_text(encoding="utf-8"))
-        same_files = all(_digest(checkpoint / name) == digest for name, digest in sealed["sha256"].items())
-        return sealed["steps"] == steps and same_files
+        record = json.loads((checkpoint / SEAL).read_text(encoding="utf-8"))
+        same_files = all(_digest(checkpoint / name) == digest for name, digest in record["sha256"].items())
+        return record["steps"] == steps and same_files
     except (OSError, ValueError, KeyError, TypeError):
         return False
 

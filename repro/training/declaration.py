@@ -53,8 +53,8 @@ def declaration(path: str) -> Declaration:
 
 def _constants(definition: ast.ClassDef) -> dict[str, ast.expr]:
     """The names that a class gives values to."""
-    given = [statement for statement in definition.body if isinstance(statement, ast.Assign)]
-    return {s.targets[0].id: s.value for s in given if isinstance(s.targets[0], ast.Name)}
+    assignments = [statement for statement in definition.body if isinstance(statement, ast.Assign)]
+    return {s.targets[0].id: s.value for s in assignments if isinstance(s.targets[0], ast.Name)}
 
 
 def check_options(node: Node) -> None:
@@ -70,35 +70,35 @@ def check_options(node: Node) -> None:
     parameters = declaration(objective["path"]).parameters
     if unknown := options - set(parameters):
         raise UsageError(
-            f"objective {objective['name']!r} takes no {_listed(unknown)}; it takes {_listed(parameters)}"
+            f"objective {objective['name']!r} takes no {_quote(unknown)}; it takes {_quote(parameters)}"
         )
-    offered = options | set(node.params) | {"start"}
-    if missing := {name for name, required in parameters.items() if required} - offered:
-        raise UsageError(f"objective {objective['name']!r} needs {_listed(missing)}; the recipe gives none")
+    available = options | set(node.params) | {"start"}
+    if missing := {name for name, required in parameters.items() if required} - available:
+        raise UsageError(f"objective {objective['name']!r} needs {_quote(missing)}; the recipe gives none")
 
 
 def _lineage(module: str, name: str) -> Iterator[ast.ClassDef]:
     """A class and those of its bases that are named in its module or imported into it by name."""
-    tree, imported = _parsed(module)
+    tree, origins = _parse(module)
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef) and statement.name == name:
             yield statement
             for base in statement.bases:
                 if isinstance(base, ast.Name):
-                    yield from _lineage(*imported.get(base.id, (module, base.id)))
+                    yield from _lineage(*origins.get(base.id, (module, base.id)))
             return
     raise UsageError(f"there is no objective at {f'{module}:{name}'!r}")
 
 
 @functools.cache
-def _parsed(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
+def _parse(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
     """A module's syntax tree, and where the names come from that it imports."""
     try:
         tree = ast.parse(Path(importlib.util.find_spec(module).origin).read_text(encoding="utf-8"))
     except (ModuleNotFoundError, AttributeError, ValueError, TypeError):
         raise UsageError(f"there is no module {module!r} to find an objective in") from None
-    imports = [statement for statement in tree.body if isinstance(statement, ast.ImportFrom)]
-    return tree, {a.asname or a.name: (where.module, a.name) for where in imports for a in where.names}
+    imports = [item for item in tree.body if isinstance(item, ast.ImportFrom)]
+    return tree, {a.asname or a.name: (item.module, a.name) for item in imports for a in item.names}
 
 
 def _keywords(arguments: ast.arguments) -> dict[str, bool]:
@@ -106,5 +106,5 @@ def _keywords(arguments: ast.arguments) -> dict[str, bool]:
     return {argument.arg: default is None for argument, default in pairs}
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quote(names: Iterable[str]) -> str:
     return ", ".join(map(repr, sorted(names)))

@@ -65,8 +65,8 @@ class Fitting:
     def load(self, checkpoint: Path) -> None:
         """Go on with the size that a checkpoint was made with, where nobody asked for it."""
         try:
-            kept = json.loads((checkpoint / FILE).read_text())
+            record = json.loads((checkpoint / FILE).read_text())
         except FileNotFoundError:
             return
-        if kept["origin"] and not self._asked:
-            self.parts.size, self.origin = kept["size"], kept["origin"]
+        if record["origin"] and not self._asked:
+            self.parts.size, self.origin = record["size"], record["origin"]

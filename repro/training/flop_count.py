@@ -56,8 +56,8 @@ class Flops:
 
     def load(self, checkpoint: Path) -> None:
         """Go on with what was counted before a checkpoint."""
-        if (counted := checkpoint / FILE).exists():
-            self.counted = json.loads(counted.read_text())
+        if (path := checkpoint / FILE).exists():
+            self.counted = json.loads(path.read_text())
 
 
 def needed_operations(objective: nn.Module, examples: Sequence[dict]) -> int:
@@ -67,7 +67,7 @@ def needed_operations(objective: nn.Module, examples: Sequence[dict]) -> int:
     each factor that a gradient is asked of: what a step computes again, and what only follows a batch's
     shape, is left out. No gradient is made.
     """
-    with _Needed() as counter:
+    with _NeededCounter() as counter:
         for example in examples:
             objective(on_device(objective.collate([example])))
     return counter.total
@@ -94,12 +94,12 @@ class _Counter(TorchDispatchMode):
         return 1
 
 
-class _Needed(_Counter):
+class _NeededCounter(_Counter):
     """Counts with each operation that runs forward those of the gradients that will be asked of it."""
 
     def times(self, factors: tuple) -> int:
         """Once, and once more for each factor that learns: of two matrices or two products."""
-        learn = [isinstance(one, torch.Tensor) and one.requires_grad for one in factors]
+        learn = [isinstance(factor, torch.Tensor) and factor.requires_grad for factor in factors]
         if not torch.is_grad_enabled() or not any(learn):
             return 1
         return 3 if len(learn) > 3 else 1 + sum(learn[-2:])

@@ -62,19 +62,19 @@ def train(
         StageError: a loss is not finite, or memory does not suffice for a single example.
         UsageError: a batch cannot be shared among so many processes.
     """
-    started, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / "train_log.jsonl"
+    start, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / "train_log.jsonl"
     execution = execution.for_parts_of(getattr(objective, "part_size", None))
     join_others()
     share = {"rank": rank(), "processes": processes(), "seed": optimisation.seed}
     order = BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share)
     checkpoint = _last_checkpoint(out / CHECKPOINTS, steps)
-    shown = progress if rank() == 0 else SILENT
-    reading = BatchReading(execution, checkpoint, shown.note)
+    bar = progress if rank() == 0 else SILENT
+    reading = BatchReading(execution, checkpoint, bar.note)
     execution = with_estimated_micro_batch(reading.execution, memory, share=max(order.shares(0)))
-    how = {"log": log, "checkpoints": out / CHECKPOINTS, "resumed": checkpoint, "reading": reading}
-    trainer = ObjectiveTrainer(objective, examples, optimisation, order, execution=execution, **how)
+    arguments = {"log": log, "checkpoints": out / CHECKPOINTS, "resumed": checkpoint, "reading": reading}
+    trainer = ObjectiveTrainer(objective, examples, optimisation, order, execution=execution, **arguments)
     with (
-        shown.task("training", total=steps, log=log) as advance,
+        bar.task("training", total=steps, log=log) as advance,
         threads_for(objective),
         tokens_remembered(),
         freed_memory_kept(),
@@ -82,14 +82,14 @@ def train(
     ):
         trainer.run(advance)
     everybody_waits()
-    seconds = round(time.monotonic() - started, 1)
-    facts = _course(steps, len(examples), optimisation.batch_size, log) | {"seconds": seconds}
+    seconds = round(time.monotonic() - start, 1)
+    facts = _outcome(steps, len(examples), optimisation.batch_size, log) | {"seconds": seconds}
     everybody_waits()  # the first process may now hand the folder on
     facts |= trainer.flops.facts(steps * processes())
     return facts | options_in_effect(trainer, reading)
 
 
-def _course(steps: int, examples: int, batch_size: int, log: Path) -> dict:
+def _outcome(steps: int, examples: int, batch_size: int, log: Path) -> dict:
     """The length of a training, and the losses at its end."""
     epochs = steps * batch_size / examples
     return {"steps": steps, "epochs": epochs, "examples": examples, "losses": _last_losses(log)}
@@ -104,9 +104,9 @@ def save_model(objective: nn.Module, out: Path) -> None:
 def options_in_effect(trainer: ObjectiveTrainer, reading: BatchReading) -> dict[str, int | str]:
     """The batch options that took effect, the step the training resumed from, and the number of steps that
     fp16 skipped, if there are any."""
-    grouped = trainer.buckets > 1 or reading.used("length_buckets")
+    is_grouped = trainer.buckets > 1 or reading.used("length_buckets")
     options = {
-        "length_buckets": grouped and reading.execution.length_buckets,
+        "length_buckets": is_grouped and reading.execution.length_buckets,
         "resumed_at": trainer.resumed_at,
         "padding_free": int(reading.used("padding_free")),
         "skipped_steps": trainer.optimizer.skipped(trainer.step),

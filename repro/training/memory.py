@@ -57,7 +57,7 @@ class StepMemory:
 def step_memory(objective, params: dict) -> StepMemory | None:
     """The memory of a step of an ``nn.Module``; None where the sizes of its encoder are not known."""
     configs = (getattr(module, "config", None) for module in objective.modules())
-    config = next((one for one in configs if hasattr(one, "num_hidden_layers")), None)
+    config = next((candidate for candidate in configs if hasattr(candidate, "num_hidden_layers")), None)
     if config is None:
         return None
     return StepMemory(

@@ -23,7 +23,7 @@ HALVES = (torch.float16, torch.bfloat16)
 
 def in_single_precision(values: Batch) -> Batch:
     """Losses or rows as they are, but for those in half precision."""
-    return {name: some.float() if some.dtype in HALVES else some for name, some in values.items()}
+    return {name: value.float() if value.dtype in HALVES else value for name, value in values.items()}
 
 
 def backward_in_parts(
@@ -52,15 +52,15 @@ def backward_in_parts(
     if len(pieces) > 1:
         return _with_cached_gradient(objective, pieces, backward, autocast)
     device = next(objective.parameters()).device
-    represented = in_memory(lambda: _represented(objective, pieces[0], autocast), device)
-    everybodys = {name: gather_rows(rows) for name, rows in represented.items()}
+    rows = in_memory(lambda: _represent(objective, pieces[0], autocast), device)
+    all_rows = {name: gather_rows(values) for name, values in rows.items()}
 
-    def minimised() -> Batch:
-        losses = objective.losses(everybodys)
+    def minimise() -> Batch:
+        losses = objective.losses(all_rows)
         _minimise(losses, backward)
         return {name: loss.detach() for name, loss in losses.items()}
 
-    return in_memory(minimised, device)
+    return in_memory(minimise, device)
 
 
 def _sum_of_parts(
@@ -69,14 +69,14 @@ def _sum_of_parts(
     """Losses that are means count in each part by what the part has of the whole batch's denominator."""
     device = next(objective.parameters()).device
 
-    def counted() -> list[dict[str, int | None]]:
+    def count_parts() -> list[dict[str, int | None]]:
         with autocast():  # one that draws what it predicts encodes the texts here
             return [objective.denominators(piece) for piece in pieces]
 
-    counts = in_memory(counted, device)
+    counts = in_memory(count_parts, device)
     totals = _totals(counts, device)
 
-    def added() -> Batch:
+    def add_parts() -> Batch:
         sums = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
         for piece, count in zip(pieces, counts, strict=True):
             with autocast():
@@ -88,15 +88,15 @@ def _sum_of_parts(
                 sums[name] += loss.detach()
         return sums
 
-    sums = in_memory(added, device)
+    sums = in_memory(add_parts, device)
     return {name: sum_values(loss).float() for name, loss in sums.items() if totals.get(name, 1)}
 
 
 def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
     """The denominator in the whole batch of each loss that is a mean."""
     means = [name for name, count in counts[0].items() if count is not None]
-    here = torch.tensor([float(sum(c[name] for c in counts)) for name in means], dtype=torch.float64)
-    return dict(zip(means, sum_values(here.to(device)).tolist(), strict=True))
+    sums = torch.tensor([float(sum(c[name] for c in counts)) for name in means], dtype=torch.float64)
+    return dict(zip(means, sum_values(sums.to(device)).tolist(), strict=True))
 
 
 def _with_cached_gradient(
@@ -105,44 +105,44 @@ def _with_cached_gradient(
     """The losses' gradient at what all parts are represented by, then part by part through the encoder."""
     device = next(objective.parameters()).device
 
-    def encoded_once() -> list[tuple[RandomState, Batch]]:
+    def encode() -> list[tuple[RandomState, Batch]]:
         with torch.no_grad():
-            return [(random_state(device), _represented(objective, piece, autocast)) for piece in pieces]
+            return [(random_state(device), _represent(objective, piece, autocast)) for piece in pieces]
 
-    states, encoded = zip(*in_memory(encoded_once, device), strict=True)
-    rows = {name: torch.cat([part[name] for part in encoded]) for name in encoded[0]}
+    states, outputs = zip(*in_memory(encode, device), strict=True)
+    rows = {name: torch.cat([part[name] for part in outputs]) for name in outputs[0]}
     for values in rows.values():
         values.requires_grad_(values.is_floating_point())
-    everybodys = {name: gather_rows(values) for name, values in rows.items()}
+    all_rows = {name: gather_rows(values) for name, values in rows.items()}
 
-    def minimised() -> Batch:
-        losses = objective.losses(everybodys)
+    def minimise() -> Batch:
+        losses = objective.losses(all_rows)
         _minimise(losses, backward)
-        after = random_state(device)
-        for piece, state, gradients in zip(pieces, states, _gradients_by_part(rows, encoded), strict=True):
+        final_state = random_state(device)
+        for piece, state, gradients in zip(pieces, states, _gradients_by_part(rows, outputs), strict=True):
             restore_random_state(state, device)  # the dropout of the first pass
-            again = _represented(objective, piece, autocast)
-            _backward_from([(again[name], gradient) for name, gradient in gradients.items()])
-        restore_random_state(after, device)
+            second_pass = _represent(objective, piece, autocast)
+            _pass_gradients([(second_pass[name], gradient) for name, gradient in gradients.items()])
+        restore_random_state(final_state, device)
         return {name: loss.detach() for name, loss in losses.items()}
 
-    return in_memory(minimised, device)
+    return in_memory(minimise, device)
 
 
-def _gradients_by_part(rows: Batch, encoded: Sequence[Batch]) -> list[Batch]:
+def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:
     """The gradients of all parts' rows cut into those of each part."""
-    sizes = {name: [len(part[name]) for part in encoded] for name in rows}
+    sizes = {name: [len(part[name]) for part in outputs] for name in rows}
     split = {name: v.grad.split(sizes[name]) for name, v in rows.items() if v.grad is not None}
-    return [{name: parts[place] for name, parts in split.items()} for place in range(len(encoded))]
+    return [{name: parts[place] for name, parts in split.items()} for place in range(len(outputs))]
 
 
-def _backward_from(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+def _pass_gradients(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
     """Pass gradients on from the rows that they belong to, as far as these have a graph."""
     if pairs := [pair for pair in pairs if pair[0].requires_grad]:
         torch.autograd.backward(*map(list, zip(*pairs, strict=True)))
 
 
-def _represented(objective: nn.Module, piece: Batch, autocast: Precision) -> Batch:
+def _represent(objective: nn.Module, piece: Batch, autocast: Precision) -> Batch:
     with autocast():  # left before the losses, which are taken in single precision
         rows = objective.represent(piece)
     return in_single_precision(rows)

@@ -124,9 +124,9 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
     except (ModuleNotFoundError, AttributeError, ValueError) as error:
         raise UsageError(f"there is no {kind} at {path!r} ({error})") from error
     for key in ("name", "version"):
-        stated = getattr(value, key, declared[key])
-        if stated != declared[key]:
-            raise UsageError(f"{path} has {key} {stated!r}, the plan says {declared[key]!r}; plan again")
+        actual = getattr(value, key, declared[key])
+        if actual != declared[key]:
+            raise UsageError(f"{path} has {key} {actual!r}, the plan says {declared[key]!r}; plan again")
     return value
 
 
@@ -144,12 +144,12 @@ def build(
         UsageError: it does not take these options, or it is of neither form.
     """
     signature = inspect.signature(objective)
-    asked = {name: value for name, value in settings.items() if name in signature.parameters} | dict(options)
+    values = {name: value for name, value in settings.items() if name in signature.parameters} | dict(options)
     try:
-        signature.bind(model, tokenizer, **asked)
+        signature.bind(model, tokenizer, **values)
     except TypeError as error:
         raise UsageError(f"objective {objective.name!r}: {error}") from error
-    instance = objective(model, tokenizer, **asked)
+    instance = objective(model, tokenizer, **values)
     if not isinstance(instance, (SumObjective, BatchObjective)):
         raise UsageError(
             f"objective {objective.name!r} can be trained neither as a sum over texts nor as a loss in which "

@@ -122,12 +122,12 @@ class Execution:
         from repro.nn.padding_free import is_asked_for
 
         values = {"padding_free": int(is_asked_for(environment))}
-        for name, (variable, wanted) in VARIABLES.items():
+        for name, (variable, description) in VARIABLES.items():
             text = environment.get(variable)
             if text is None:
                 continue
             if not (text.isascii() and text.isdigit()) or int(text) == 0:
-                raise UsageError(f"{variable} is {text!r}; give a number of {wanted}")
+                raise UsageError(f"{variable} is {text!r}; give a number of {description}")
             values[name] = int(text)
         return cls(**values)
 

@@ -59,21 +59,21 @@ class Optimizer:
         if self.scaler is not None:
             self.scaler.unscale_(self.adamw)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.limit)
-        if self._moved() and isinstance(self.schedule, LambdaLR):  # others wait for measures of an evaluation
+        if self._move() and isinstance(self.schedule, LambdaLR):  # others wait for measures of an evaluation
             self.schedule.step()
         self.forget()
         return norm
 
-    def _moved(self) -> bool:
+    def _move(self) -> bool:
         """Move the parameters; false where their gradient overflowed, so that they stay."""
         if self.scaler is None:
             self.adamw.step()
             return True
-        before = self.scaler.get_scale() if self._scale is None else self._scale
+        scale = self.scaler.get_scale() if self._scale is None else self._scale
         self.scaler.step(self.adamw)
         self.scaler.update()
         self._scale = self.scaler.get_scale()  # a GPU is waited for
-        return self._scale >= before
+        return self._scale >= scale
 
     def skipped(self, steps: int) -> int:
         """The number of those steps that were skipped."""
@@ -95,9 +95,9 @@ def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, s
 
 def _groups(objective: nn.Module, weight_decay: float) -> list[dict]:
     """The parameters that are decayed, and those that are not, as transformers' Trainer tells them apart."""
-    decayed = set(get_parameter_names(objective, [nn.LayerNorm], UNDECAYED))
-    learning = [(name, some) for name, some in objective.named_parameters() if some.requires_grad]
+    decay_names = set(get_parameter_names(objective, [nn.LayerNorm], UNDECAYED))
+    weights = [(name, weight) for name, weight in objective.named_parameters() if weight.requires_grad]
     return [
-        {"params": [some for name, some in learning if name in decayed], "weight_decay": weight_decay},
-        {"params": [some for name, some in learning if name not in decayed], "weight_decay": 0.0},
+        {"params": [weight for name, weight in weights if name in decay_names], "weight_decay": weight_decay},
+        {"params": [weight for name, weight in weights if name not in decay_names], "weight_decay": 0.0},
     ]

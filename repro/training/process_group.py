@@ -53,13 +53,13 @@ def launched_together() -> Iterator[tuple[int, int]]:
     if launched_processes() == 1:
         yield 0, 1
         return
-    ours = not distributed.is_initialized()
-    if ours:
+    is_ours = not distributed.is_initialized()
+    if is_ours:
         distributed.init_process_group("gloo", timeout=LONGEST_WAIT)
     try:
         yield distributed.get_rank(), distributed.get_world_size()
     finally:
-        if ours:
+        if is_ours:
             distributed.destroy_process_group()
 
 
@@ -122,9 +122,9 @@ def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
     distributed.all_reduce(counts)
     padded = vectors.new_zeros((int(counts.max()), *vectors.shape[1:]))
     padded[: len(vectors)] = vectors.detach()
-    everybody = [torch.empty_like(padded) for _ in range(processes())]
-    distributed.all_gather(everybody, padded)
-    rows = [theirs[:count] for theirs, count in zip(everybody, counts.tolist(), strict=True)]
+    parts = [torch.empty_like(padded) for _ in range(processes())]
+    distributed.all_gather(parts, padded)
+    rows = [part[:count] for part, count in zip(parts, counts.tolist(), strict=True)]
     rows[distributed.get_rank()] = vectors
     return torch.cat(rows)
 
@@ -144,19 +144,19 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     A parameter that is used by some of them counts as zero in the others; one that none uses keeps no
     gradient, as with a single process.
     """
-    trained = [parameter for parameter in parameters if parameter.requires_grad]
-    if processes() == 1 or not trained:
+    trainable_parameters = [parameter for parameter in parameters if parameter.requires_grad]
+    if processes() == 1 or not trainable_parameters:
         return
-    gradients = [_gradient(parameter) for parameter in _used_anywhere(trained)]
+    gradients = [_gradient(parameter) for parameter in _parameters_in_use(trainable_parameters)]
     for dtype in dict.fromkeys(gradient.dtype for gradient in gradients):
         _sum_in_place([gradient for gradient in gradients if gradient.dtype == dtype])
 
 
-def _used_anywhere(parameters: list[nn.Parameter]) -> list[nn.Parameter]:
+def _parameters_in_use(parameters: list[nn.Parameter]) -> list[nn.Parameter]:
     """Those of the parameters that have a gradient in some process."""
-    here = torch.tensor([parameter.grad is not None for parameter in parameters], dtype=torch.int32)
-    times = sum_values(here.to(parameters[0].device)).tolist()
-    return [parameter for parameter, used in zip(parameters, times, strict=True) if used]
+    flags = torch.tensor([parameter.grad is not None for parameter in parameters], dtype=torch.int32)
+    times = sum_values(flags.to(parameters[0].device)).tolist()
+    return [parameter for parameter, count in zip(parameters, times, strict=True) if count]
 
 
 def _gradient(parameter: nn.Parameter) -> torch.Tensor:

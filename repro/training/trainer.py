@@ -109,7 +109,7 @@ class ObjectiveTrainer:
         gpu = self.device.type == "cuda"
         loader = DataLoader(
             self.examples,
-            batch_sampler=_Rest(self.order, self.step),
+            batch_sampler=_RemainingBatches(self.order, self.step),
             collate_fn=self.fitting.parts,
             num_workers=collating_processes(gpu=gpu),
             pin_memory=gpu,
@@ -118,8 +118,8 @@ class ObjectiveTrainer:
         batches = iter(loader)  # draws from torch's generator
         if self.resumed:
             restore_generators(self.resumed)
-        while ahead := list(islice(batches, 1 if gpu else AHEAD)):
-            yield from ahead
+        while chunk := list(islice(batches, 1 if gpu else AHEAD)):
+            yield from chunk
 
     def training_step(self, pieces: list[Batch]) -> torch.Tensor:
         """The loss of a batch, whose gradient is left with the parameters; in parts where it has to be.
@@ -135,11 +135,11 @@ class ObjectiveTrainer:
                 with self.flops.step():
                     return self._step(pieces)
             except OutOfMemory as error:
-                why = str(error)
+                reason = str(error)
             self.optimizer.forget()
             free_memory()
             restore_random_state(state, self.device)
-            self.fitting.reduce(max(self.order.shares(self.step)), step=self.step + 1, why=why)
+            self.fitting.reduce(max(self.order.shares(self.step)), step=self.step + 1, why=reason)
 
     def _cut(self, pieces: list[Batch]) -> list[Batch]:
         """The parts of a batch, those that it came in unless these are too large by now."""
@@ -164,11 +164,11 @@ class ObjectiveTrainer:
 
     def step_in_parts(self, pieces: list[Batch]) -> torch.Tensor:
         """The loss of the whole batch; its gradient is left with every process's parameters."""
-        how = {"backward": self.optimizer.backward, "autocast": self.optimizer.autocast}
+        options = {"backward": self.optimizer.backward, "autocast": self.optimizer.autocast}
         pieces = in_memory(lambda: self._on_device(pieces), self.device)
-        self._losses = backward_in_parts(self.model, pieces, **how)
+        self._losses = backward_in_parts(self.model, pieces, **options)
         if not self._losses:
-            self.optimizer.backward(_nothing(self.model))
+            self.optimizer.backward(_zero_loss(self.model))
         sum_gradients(self.optimizer.parameters)
         return sum(self._losses.values(), torch.zeros((), device=self.device)).detach()
 
@@ -177,7 +177,7 @@ class ObjectiveTrainer:
         with self.optimizer.autocast():
             losses = in_single_precision(self.model(batch))
         self._losses = {name: loss.detach() for name, loss in losses.items()}
-        return sum(losses.values()) if losses else _nothing(self.model)
+        return sum(losses.values()) if losses else _zero_loss(self.model)
 
     def _write(self, folder: Path) -> None:
         write_state(self.model, self.optimizer, folder)
@@ -192,11 +192,11 @@ class ObjectiveTrainer:
         self.fitting.load(checkpoint)
 
 
-class _Rest:
+class _RemainingBatches:
     """Batches of an order after so many others."""
 
-    def __init__(self, order, done: int):
-        self.order, self.done = order, done
+    def __init__(self, order, start: int):
+        self.order, self.done = order, start
 
     def __iter__(self):
         return islice(self.order, self.done, None)
@@ -207,6 +207,6 @@ def _one_thread(worker: int) -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
-def _nothing(model: nn.Module) -> torch.Tensor:
+def _zero_loss(model: nn.Module) -> torch.Tensor:
     # A last small batch may have nothing to learn from; zero still needs a graph.
     return next(model.parameters()).sum() * 0

@@ -67,8 +67,8 @@ class TrainingLog:
         means = {name: (total / count).item() for name, (total, count) in self._noted.items()}
         self._total, self._noted, self._steps = None, {}, 0
         if not all(math.isfinite(value) for value in (mean, *means.values())):
-            shown = ", ".join(f"{name} {value}" for name, value in means.items())
-            raise StageError(f"the loss is not finite at step {step} ({shown})")
+            details = ", ".join(f"{name} {value}" for name, value in means.items())
+            raise StageError(f"the loss is not finite at step {step} ({details})")
         line = {"step": step, "learning_rate": rate, "loss": mean} | means
         if math.isfinite(norm):  # fp16 skips a step whose gradient overflowed: no norm there
             line["grad_norm"] = norm
@@ -78,7 +78,7 @@ class TrainingLog:
 
 def cut_log(path: Path, step: int) -> None:
     """Keep the log's lines up to a step; what an interrupted attempt wrote after it is written again."""
-    kept = []
+    lines = []
     if step and path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             try:
@@ -86,5 +86,5 @@ def cut_log(path: Path, step: int) -> None:
                     break
             except ValueError:  # the attempt was killed while it wrote this line
                 break
-            kept.append(line + "\n")
-    write_whole(path, "".join(kept))  # these lines are nowhere else
+            lines.append(line + "\n")
+    write_whole(path, "".join(lines))  # these lines are nowhere else

@@ -23,7 +23,7 @@ def write_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> Non
         save_model(objective, str(folder / WEIGHTS))  # knows weights that share memory
         for name, part in _parts(optimizer).items():
             torch.save(part.state_dict(), folder / name)
-    torch.save(_drawn_so_far(), _generators(folder))
+    torch.save(_generator_states(), _generators(folder))
 
 
 def read_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
@@ -39,12 +39,12 @@ def restore_generators(folder: Path) -> None:
     if not _generators(folder).exists():  # written by another number of processes
         return
     with safe_globals():
-        drawn = torch.load(_generators(folder), weights_only=True)
-    random.setstate(drawn["python"])
-    np.random.set_state(drawn["numpy"])
-    torch.set_rng_state(drawn["cpu"])
-    if torch.cuda.is_available() and torch.is_tensor(drawn.get("cuda")):  # not written without a GPU
-        torch.cuda.set_rng_state(drawn["cuda"])
+        states = torch.load(_generators(folder), weights_only=True)
+    random.setstate(states["python"])
+    np.random.set_state(states["numpy"])
+    torch.set_rng_state(states["cpu"])
+    if torch.cuda.is_available() and torch.is_tensor(states.get("cuda")):  # not written without a GPU
+        torch.cuda.set_rng_state(states["cuda"])
 
 
 def _parts(optimizer: Optimizer) -> dict:
@@ -52,7 +52,7 @@ def _parts(optimizer: Optimizer) -> dict:
     return {OPTIMIZER: optimizer.adamw, SCHEDULE: optimizer.schedule, **scaler}
 
 
-def _drawn_so_far() -> dict:
+def _generator_states() -> dict:
     cuda = {"cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else {}
     return {"python": random.getstate(), "numpy": np.random.get_state(), "cpu": torch.get_rng_state(), **cuda}
 

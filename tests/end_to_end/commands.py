@@ -12,7 +12,7 @@ import pytest
 from repro.cli import main
 from tests.cli.conftest import Said
 
-STAYS = {"_by_dataset", "_classes", "_environment", "_loaded", "_parsed", "catalog", "declaration", "scales"}
+STAYS = {"_by_dataset", "_classes", "_environment", "_loaded", "_parse", "catalog", "declaration", "scales"}
 
 
 class Killed(BaseException):
