@@ -172,5 +172,5 @@ def check_types(node: Node) -> None:
         for parent in value if isinstance(value, tuple) else (value,):
             output = STAGES[parent.stage].output
             if output not in spec.kinds[name]:
-                kinds = "|".join(spec.kinds[name])
-                raise TypeError(f"{node.stage}: input {name!r} takes {kinds}, {parent.stage} gives {output}")
+                wanted = "|".join(spec.kinds[name])
+                raise TypeError(f"{node.stage}: input {name!r} takes {wanted}, {parent.stage} gives {output}")

@@ -68,7 +68,7 @@ def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
 
 
 def own_blocks(items: Sequence[T]) -> Sequence[T]:
-    """Those of a stage's blocks that are this shard's."""
+    """The blocks of a stage, among ``items``, that are this shard's."""
     return items[_current.number - 1 :: _current.count]
 
 

@@ -34,7 +34,7 @@ def software() -> dict[str, str]:
 
 
 def distributions_behind(imports: Iterable[str]) -> list[str]:
-    """Those of ``DISTRIBUTIONS`` that are behind imports of packages; ``java``, too, behind Lucene."""
+    """The ``DISTRIBUTIONS`` that are behind imports of packages; ``java``, too, behind Lucene."""
     names = {name for top in imports for name in BEHIND.get(top, (top,))}
     return [name for name in DISTRIBUTIONS if name in names] + ["java"] * ("pyserini" in names)
 

@@ -149,7 +149,7 @@ def hardest(scores: torch.Tensor, *, count: int) -> torch.Tensor:
 
 
 def _drops_out(model: nn.Module) -> bool:
-    """True where two readings of one text can differ at all."""
+    """Whether two readings of one text can differ at all."""
     return any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in model.modules())
 
 

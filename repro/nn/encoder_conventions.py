@@ -107,7 +107,7 @@ def stated(folder: Path) -> tuple[Conventions, str]:
 
 
 def stated_or_chosen(folder: Path, chosen: Mapping[str, Any]) -> tuple[Conventions, str]:
-    """As ``stated``, with every convention that is not None in ``chosen`` above it.
+    """Read the conventions as ``stated`` does, with every one that is not None in ``chosen`` above it.
 
     A separator ``none`` leaves titles out. Raises UsageError for a bad choice, and as ``stated``.
     """

@@ -31,7 +31,7 @@ _buckets: ContextVar[Buckets] = ContextVar("length buckets")
 
 @contextlib.contextmanager
 def length_buckets(count: int) -> Iterator[Buckets]:
-    """So many groups for what is encoded here by ``in_buckets``; 1 for the batch as it is."""
+    """Have ``in_buckets`` encode in so many groups here; 1 leaves the batch as it is."""
     token = _buckets.set(buckets := Buckets(count))
     try:
         yield buckets

@@ -34,7 +34,7 @@ class TokenRows:
 
     @classmethod
     def of(cls, ids: Sequence[Sequence[int]], *, padding: int, kinds: Sequence | None = None) -> "TokenRows":
-        """Made of the ids, and kinds, of each text."""
+        """The rows of texts, from the ids, and kinds, of each."""
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         return cls(_flat(ids), lengths, padding, None if kinds is None else _flat(kinds))
 
@@ -136,7 +136,7 @@ def truncating_tokenizer(tokenizer, length: int):
 
 
 def _reads_words(tokenizer) -> bool:
-    """True where tokens before a blank cannot depend on what follows it.
+    """Whether the tokens before a blank are independent of what follows it.
 
     BERT's normaliser changes characters one by one (marks are reordered within a word at most), its
     pre-tokeniser splits at every blank, and WordPiece sees one word; added tokens are found in the text as it

@@ -37,7 +37,7 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Made for the vocabulary of a BERT tokenizer; ``kind`` is one of KINDS.
+        """The words of a BERT tokenizer's vocabulary; ``kind`` is one of KINDS.
 
         ``words`` have a letter or digit at their beginning, ``letters`` are words of nothing but letters, and
         ``marks`` are all of it: words, and marks too.
@@ -58,7 +58,7 @@ class Words:
 
     @property
     def alone(self) -> np.ndarray:
-        """(V,), entries that are a word by themselves and no stop word."""
+        """The entries, (V,), that are a word by themselves and no stop word."""
         return ~(self.continues | self.barred | self.stops | self.foreign)
 
     @property

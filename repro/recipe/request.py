@@ -70,7 +70,7 @@ class Choices:
             return path
         if self.originals_only:
             self.missing[known_as or file] = f"{identifier}={otherwise}"
-            return path or self._fetched / file
+            return path or self._download_folder / file
         self.used[identifier] = otherwise
         self.substitutes[identifier] = fault or f"{file} is not in REPRO_DATA"
         return None
@@ -91,7 +91,7 @@ class Choices:
         return replacements
 
     @cached_property
-    def _fetched(self) -> Path:
+    def _download_folder(self) -> Path:
         """The folder that fetching would fill."""
         return data_folder()
 

@@ -70,7 +70,7 @@ class Groups:
             generators = window_generators(indices, seed=self.seed)
         examples = []
         for index, (epoch, _), generator in zip(indices, places, generators, strict=False):
-            positive, *negatives = self._chosen(index, epoch, generator)
+            positive, *negatives = self._choose(index, epoch, generator)
             rows = [int(self.positives[index][positive]), *self.negatives[index][negatives].tolist()]
             passages = [{"title": self.titles[row], "text": self.texts[row]} for row in rows]
             example = {"query": self.queries[index], "passages": passages, "epoch": epoch, "index": index}
@@ -80,7 +80,7 @@ class Groups:
             examples.append(example)
         return examples
 
-    def _chosen(self, index: int, epoch: int, generator) -> list[int]:
+    def _choose(self, index: int, epoch: int, generator) -> list[int]:
         """Choose a place among the row's positives, then places among its negatives."""
         from repro.nn.negatives import confident, next_slice, next_window
 

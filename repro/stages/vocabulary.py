@@ -61,15 +61,15 @@ def word_pieces(words: Counter[str], *, size: int) -> list[str]:
     from tokenizers.pre_tokenizers import WhitespaceSplit
     from tokenizers.trainers import BpeTrainer
 
-    moved = Counter({word[0] + _move_inside(word[1:]): count for word, count in words.items()})
-    alphabet = _alphabet(moved, size=min(ALPHABET, size // 2))
+    moved_words = Counter({word[0] + _move_inside(word[1:]): count for word, count in words.items()})
+    alphabet = _alphabet(moved_words, size=min(ALPHABET, size // 2))
     rare_characters = {
-        ord(character): None for word in moved for character in word if character not in alphabet
+        ord(character): None for word in moved_words for character in word if character not in alphabet
     }
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = WhitespaceSplit()
     trainer = BpeTrainer(vocab_size=size, show_progress=False, initial_alphabet=sorted(alphabet))
-    tokenizer.train_from_iterator(_repeat(moved, rare_characters), trainer)
+    tokenizer.train_from_iterator(_repeat(moved_words, rare_characters), trainer)
     by_number = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])
     return [_as_word_piece(piece) for piece, _ in by_number]
 

@@ -98,7 +98,7 @@ class _NeededCounter(_Counter):
     """Counts with each operation that runs forward those of the gradients that will be asked of it."""
 
     def times(self, factors: tuple) -> int:
-        """Once, and once more for each factor that learns: of two matrices or two products."""
+        """Return 1, and one more for each factor that learns: of two matrices or two products."""
         learn = [isinstance(factor, torch.Tensor) and factor.requires_grad for factor in factors]
         if not torch.is_grad_enabled() or not any(learn):
             return 1

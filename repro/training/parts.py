@@ -40,7 +40,7 @@ class Parts:
 
 
 def are_texts(examples: list[dict]) -> bool:
-    """True of examples that are one text each, read whole: ``input_ids``, no ``spans`` to draw texts from."""
+    """Whether examples are one text each, read whole: ``input_ids``, no ``spans`` to draw texts from."""
     return all("input_ids" in example and "spans" not in example for example in examples)
 
 

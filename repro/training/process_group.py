@@ -153,7 +153,7 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
 
 
 def _parameters_in_use(parameters: list[nn.Parameter]) -> list[nn.Parameter]:
-    """Those of the parameters that have a gradient in some process."""
+    """The parameters that have a gradient in some process."""
     flags = torch.tensor([parameter.grad is not None for parameter in parameters], dtype=torch.int32)
     times = sum_values(flags.to(parameters[0].device)).tolist()
     return [parameter for parameter, count in zip(parameters, times, strict=True) if count]

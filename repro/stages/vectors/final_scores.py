@@ -61,7 +61,7 @@ def error_bounds(queries: np.ndarray, longest: float) -> np.ndarray:
     return 1.01 * (relative * lengths * longest + operations * SMALLEST)
 
 
-def may_lack(found: np.ndarray, final: np.ndarray, errors: np.ndarray, depth: int) -> np.ndarray:
+def may_lack(products: np.ndarray, final: np.ndarray, errors: np.ndarray, depth: int) -> np.ndarray:
     """Queries, as row numbers, some of whose ``depth`` best passages may not be among the candidates.
 
     What was left out was found to score no more than the last candidate, so its final score is at most the
@@ -69,13 +69,13 @@ def may_lack(found: np.ndarray, final: np.ndarray, errors: np.ndarray, depth: in
     which a candidate's two scores differ by more than the bound was not multiplied in float32.
 
     Args:
-        found: (Q, K) float32, in descending order, with K greater than ``depth``.
+        products: (Q, K) float32, in descending order, with K greater than ``depth``.
         final: (Q, K) float32, of the same candidates.
         errors: (Q,) float64, of ``error_bounds``.
     """
     edges = np.partition(final, -depth, axis=1)[:, -depth]
-    most = (found[:, -1] + errors).astype(np.float32)
-    rough = np.abs(found - final).max(axis=1) > errors
+    most = (products[:, -1] + errors).astype(np.float32)
+    rough = np.abs(products - final).max(axis=1) > errors
     return np.flatnonzero((edges <= most) | rough)
 
 
@@ -116,9 +116,9 @@ def greatest_scores(scores: np.ndarray, rows: np.ndarray, ids: IdFile, depth: in
     if len(scores) <= depth:
         return np.arange(len(scores))
     edge = np.partition(scores, -depth)[-depth]
-    greater, tied = np.flatnonzero(scores > edge), np.flatnonzero(scores == edge)
+    greater, ties = np.flatnonzero(scores > edge), np.flatnonzero(scores == edge)
     room = depth - len(greater)
-    if room < len(tied):
-        names = ids.at(rows[tied])
-        tied = tied[sorted(range(len(tied)), key=names.__getitem__, reverse=True)[:room]]
-    return np.append(greater, tied)
+    if room < len(ties):
+        names = ids.at(rows[ties])
+        ties = ties[sorted(range(len(ties)), key=names.__getitem__, reverse=True)[:room]]
+    return np.append(greater, ties)

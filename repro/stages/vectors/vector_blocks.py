@@ -54,7 +54,7 @@ def note(out: Path, first: int, block: np.ndarray) -> None:
 
 
 def is_there(out: Path, first: int, end: int) -> bool:
-    """True of a block that is as it was noted, or as a shard kept it, from where the whole takes it over."""
+    """Whether a block is as it was noted, or as a shard kept it, from where the whole takes it over."""
     if _is_intact(out, first, end):
         return True
     vectors = _shard_vectors(_shard_path(out, first), end - first)
