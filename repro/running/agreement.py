@@ -17,7 +17,7 @@ ROWS = 1 << 16  # of an array that are compared at a time
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two folders hold the same.
+    """The extent to which two folders hold the same.
 
     Attributes:
         name: ``bits``, ``tolerance`` or ``none``.
@@ -35,45 +35,45 @@ def agreement(stored: Path, again: Path, *, tolerance: float) -> Agreement:
     """Compare every file of two folders; ``tolerance`` is relative to the greatest magnitude in a file."""
     names = _names(stored)
     if names != _names(again):
-        lacking = ", ".join(sorted(names ^ _names(again)))
-        return Agreement("none", None, f"only one of them has {lacking}")
-    farthest, differing = 0.0, [n for n in sorted(names) if sha256(stored / n) != sha256(again / n)]
-    for name in differing:
+        missing = ", ".join(sorted(names ^ _names(again)))
+        return Agreement("none", None, f"only one of them has {missing}")
+    farthest, differing_names = 0.0, [n for n in sorted(names) if sha256(stored / n) != sha256(again / n)]
+    for name in differing_names:
         difference, why = _difference(stored / name, again / name)
         if difference is None or difference > tolerance:
             return Agreement("none", difference, f"{name}: {why}")
         farthest = max(farthest, difference)
-    return Agreement("tolerance" if differing else "bits", farthest)
+    return Agreement("tolerance" if differing_names else "bits", farthest)
 
 
 def _names(folder: Path) -> set[str]:
     files = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir())
-    kept = (p for p in files if p.parts[0] not in (RECORD, BLOCKS) and p.name not in OF_THE_WORK)
-    return {path.as_posix() for path in kept}
+    paths = (p for p in files if p.parts[0] not in (RECORD, BLOCKS) and p.name not in OF_THE_WORK)
+    return {path.as_posix() for path in paths}
 
 
-def _difference(stored: Path, again: Path) -> tuple[float | None, str]:
+def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
     """The greatest difference of two numbers over the greatest magnitude, and both in words.
 
     The difference is None where the files differ in more than numbers with a fraction.
     """
     try:
-        (structure, numbers), (other_structure, other_numbers) = content(stored), content(again)
+        (structure, numbers), (other_structure, other_numbers) = content(stored_file), content(new_file)
     except Exception:  # whatever a library says of a file that it cannot read
-        return None, _lines_that_differ(stored, again)
+        return None, _describe_difference(stored_file, new_file)
     if structure != other_structure or numbers.shape != other_numbers.shape:
-        return None, _lines_that_differ(stored, again)
+        return None, _describe_difference(stored_file, new_file)
     count, farthest, magnitude = 0, np.float64(0), np.float64(0)
     for first in range(0, len(numbers), ROWS):
         one, other = (np.asarray(a[first : first + ROWS], np.float64) for a in (numbers, other_numbers))
-        differing = one != other
-        count += int(differing.sum())
-        farthest = np.maximum(farthest, np.abs(one - other)[differing].max(initial=0.0))  # NaN stays
+        mask = one != other
+        count += int(mask.sum())
+        farthest = np.maximum(farthest, np.abs(one - other)[mask].max(initial=0.0))  # NaN stays
         magnitude = np.maximum(magnitude, np.abs(one).max(initial=0.0))
-    words = f"{count} of {numbers.size} numbers differ, the most by {farthest:.3g}"
+    sentence = f"{count} of {numbers.size} numbers differ, the most by {farthest:.3g}"
     if not np.isfinite([farthest, magnitude]).all():
-        return None, words
-    return float(farthest / magnitude if magnitude else farthest), words
+        return None, sentence
+    return float(farthest / magnitude if magnitude else farthest), sentence
 
 
 def content(path: Path) -> tuple[object, np.ndarray]:
@@ -120,9 +120,9 @@ def _without_numbers(value, numbers: list[float]):
     return [_without_numbers(item, numbers) for item in value] if isinstance(value, list) else value
 
 
-def _lines_that_differ(stored: Path, again: Path) -> str:
-    if stored.suffix in (".npy", ".safetensors", ".arrow"):
+def _describe_difference(stored_file: Path, new_file: Path) -> str:
+    if stored_file.suffix in (".npy", ".safetensors", ".arrow"):
         return "its content differs, not in numbers alone"
-    one, other = stored.read_bytes().splitlines(), again.read_bytes().splitlines()
-    differ = sum(a != b for a, b in itertools.zip_longest(one, other))
-    return f"{differ} of {max(len(one), len(other))} lines differ, not in numbers alone"
+    one, other = stored_file.read_bytes().splitlines(), new_file.read_bytes().splitlines()
+    count = sum(a != b for a, b in itertools.zip_longest(one, other))
+    return f"{count} of {max(len(one), len(other))} lines differ, not in numbers alone"

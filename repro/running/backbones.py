@@ -22,16 +22,16 @@ def random_backbone(facts: Backbone) -> Node:
 
 
 def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
-    """The same with weights of another draw, and another number of layers where one is given."""
-    changed = {"seed": seed} | ({} if layers is None else {"layers": layers})
-    return Node(blank.stage, blank.params | changed, blank.inputs)
+    """A model like ``blank`` with weights of another draw, and with ``layers`` layers where that is given."""
+    changes = {"seed": seed} | ({} if layers is None else {"layers": layers})
+    return Node(blank.stage, blank.params | changes, blank.inputs)
 
 
 def trained_backbone(facts: Backbone, blank: Node) -> Node:
     """``blank``, trained on the scale's text."""
     length = int(facts.pretrain["length"])
-    how = {"length": length, "policy": "chunk", "titles": True, "separator": " "}
-    tokens = Node("tokenize", how, {"corpus": recipe.corpus(facts.corpus), "model": blank})
+    params = {"length": length, "policy": "chunk", "titles": True, "separator": " "}
+    tokens = Node("tokenize", params, {"corpus": recipe.corpus(facts.corpus), "model": blank})
     optimisation = Optimisation(
         batch_size=int(facts.pretrain["texts_per_batch"]),
         max_steps=int(facts.pretrain["max_steps"]),

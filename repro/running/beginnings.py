@@ -36,16 +36,19 @@ def made_by_all(
     looked at with the one or the other. A training says under ``resumed_at`` that it began anew, as 0; others
     went on from what there was.
     """
-    every = [*(begun if facts.get("resumed_at", True) else ()), made]
+    sources = [*(begun if facts.get("resumed_at", True) else ()), made]
     return {
-        key: {name: _both(of[key].get(name) for of in every) for name in chain(*(of[key] for of in every))}
-        if isinstance(here, Mapping)
-        else _both(of[key] for of in every)
-        for key, here in made.items()
+        key: {
+            name: _join_digests(entry[key].get(name) for entry in sources)
+            for name in chain(*(entry[key] for entry in sources))
+        }
+        if isinstance(value, Mapping)
+        else _join_digests(entry[key] for entry in sources)
+        for key, value in made.items()
     }
 
 
-def _both(digests: Iterable[str | None]) -> str:
+def _join_digests(digests: Iterable[str | None]) -> str:
     return " and ".join(dict.fromkeys(filter(None, digests)))
 
 

@@ -46,7 +46,7 @@ class RecipeGraphs:
         return {node.fingerprint: node for node in walk(map(self.rewritten, self.runs))}
 
     def scored(self, measure: str | None) -> str:
-        """How a column of this measure is scored, for comparison."""
+        """The way in which a column of this measure is scored, for comparison."""
         return canonical([self.choices.measured_as.get(measure or "", measure), self.choices.scoring])
 
     def work(self, measure: str | None) -> set[tuple[str, str]]:
@@ -75,13 +75,17 @@ class CellReadings:
 
     def of(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
         """Readings of a cell by id: the paper's own in its file's order, then those of another's recipe."""
-        asked = self._asked(cell, {})
-        known, parts = cell.paper.readings, cell.id.split("/")
+        recipe_readings = self._recipe_readings(cell, {})
+        paper_readings, parts = cell.paper.readings, cell.id.split("/")
         places = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
-        named = {k for place in places for k in self._named(cell.paper).get(place, ())}
-        return {k: r for k, r in (known | asked).items() if k in asked or k in named}
+        named_ids = {k for place in places for k in self._ids_by_place(cell.paper).get(place, ())}
+        return {
+            k: r
+            for k, r in (paper_readings | recipe_readings).items()
+            if k in recipe_readings or k in named_ids
+        }
 
-    def _named(self, source: Paper) -> dict[str, list[str]]:
+    def _ids_by_place(self, source: Paper) -> dict[str, list[str]]:
         """Place -> the readings of a paper that name it."""
         if source.name not in self._by_place:
             by_place: dict[str, list[str]] = {}
@@ -93,15 +97,15 @@ class CellReadings:
 
     def under_other_choices(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
         """Readings by id that the recipe asks for only where another of its readings has another choice."""
-        asked, others = self._asked(cell, {}), {}
-        for reading in asked.values():
+        default_readings, other_readings = self._recipe_readings(cell, {}), {}
+        for reading in default_readings.values():
             for choice in reading.choices:
-                others |= self._asked(cell, {reading.id: choice})
-        return {k: r for k, r in others.items() if k not in asked}
+                other_readings |= self._recipe_readings(cell, {reading.id: choice})
+        return {k: r for k, r in other_readings.items() if k not in default_readings}
 
     def asked_anywhere(self) -> set[str]:
         """Ids that some recipe has asked for so far, under whatever choices it was called."""
-        return {identifier for made in self._calls.values() for identifier in made.readings}
+        return {identifier for graphs in self._calls.values() for identifier in graphs.readings}
 
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
         """The readings of a cell, each with the first of ``PARTS`` that another choice of it changes.
@@ -112,39 +116,39 @@ class CellReadings:
         return sorted(parts, key=lambda pair: (PARTS.index(pair[1]), KINDS.index(pair[0].kind)))
 
     def _first_changed(self, cell: Cell, reading: Reading) -> str:
-        default, changed = self._work(cell, {}), set()
+        default, changed_stages = self._work(cell, {}), set()
         for choice in reading.choices if default else ():
-            if reading.id in self._asked(cell, {}):
-                changed |= {stage for _, stage in self._work(cell, {reading.id: choice}) ^ default}
-        named = {PART_OF.get(stage, "retrieval") for stage in changed}
-        return next((part for part in PARTS if part in named), PARTS[-1])
+            if reading.id in self._recipe_readings(cell, {}):
+                changed_stages |= {stage for _, stage in self._work(cell, {reading.id: choice}) ^ default}
+        changed_parts = {PART_OF.get(stage, "retrieval") for stage in changed_stages}
+        return next((part for part in PARTS if part in changed_parts), PARTS[-1])
 
     def _work(self, cell: Cell, overrides: Mapping[str, str]) -> set[tuple[str, str]]:
         """The work behind the cell on its first dataset, as ``RecipeGraphs.work``; empty without a recipe."""
-        made = self.made(cell, overrides)
-        return made.work(cell.column.measure) if made else set()
+        graphs = self.made(cell, overrides)
+        return graphs.work(cell.column.measure) if graphs else set()
 
     def made(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> RecipeGraphs | None:
         """The graphs of the recipe on the first of the cell's datasets; None without a recipe."""
-        measured, identifier = next(_datasets(cell), (None, ""))
-        if measured is None:
+        measured_cell, identifier = next(_datasets(cell), (None, ""))
+        if measured_cell is None:
             return None
         try:
-            return self._call(measured, identifier, overrides)
+            return self._call(measured_cell, identifier, overrides)
         except ReproError:  # the recipe refuses the choice: it has the default built in
             return self.made(cell, {}) if overrides else None
 
     def nodes(self, cell: Cell) -> list[Node]:
         """All nodes that are planned for a cell at full by the default choices, its evaluations too."""
-        made: list[Node] = []
-        for measured, identifier in _datasets(cell):
-            call = self._call(measured, identifier, {})
-            made += call.nodes.values()
-            if measured.column.kind not in COMPUTED:
-                entry, measure = dataset(identifier), measured.column.measure
-                scored = entry, measure, call.choices.scoring
-                made += [shared_evaluation(run, *scored, machine=self.machine) for run in call.runs]
-        return list({node.fingerprint: node for node in made}.values())
+        nodes: list[Node] = []
+        for measured_cell, identifier in _datasets(cell):
+            call = self._call(measured_cell, identifier, {})
+            nodes += call.nodes.values()
+            if measured_cell.column.kind not in COMPUTED:
+                entry, measure = dataset(identifier), measured_cell.column.measure
+                arguments = entry, measure, call.choices.scoring
+                nodes += [shared_evaluation(run, *arguments, machine=self.machine) for run in call.runs]
+        return list({node.fingerprint: node for node in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
         """The paper's readings -> the rows, or single cells, that rest on each.
@@ -153,31 +157,35 @@ class CellReadings:
         """
         places: dict[str, list[str]] = {}
         for place, cells in _rows(source):
-            asked = {cell.id: self._asked(cell, {}) for cell in cells}
-            for identifier in dict.fromkeys(chain.from_iterable(asked.values())):
-                ids = [cell for cell, readings in asked.items() if identifier in readings]
+            by_cell = {cell.id: self._recipe_readings(cell, {}) for cell in cells}
+            for identifier in dict.fromkeys(chain.from_iterable(by_cell.values())):
+                ids = [cell for cell, readings in by_cell.items() if identifier in readings]
                 places.setdefault(identifier, []).extend([place] if len(ids) == len(cells) else ids)
-        own = f"{source.name}/"
-        named = {k: [cell for cell in r.cells if cell.startswith(own)] for k, r in source.readings.items()}
-        concerned = [k for k in named if named[k] or k in places or k not in source.shared_readings]
-        return {k: [*places.get(k, ()), *named[k]] for k in concerned}
+        prefix = f"{source.name}/"
+        named_cells = {
+            k: [cell for cell in r.cells if cell.startswith(prefix)] for k, r in source.readings.items()
+        }
+        reading_ids = [
+            k for k in named_cells if named_cells[k] or k in places or k not in source.shared_readings
+        ]
+        return {k: [*places.get(k, ()), *named_cells[k]] for k in reading_ids}
 
-    def _asked(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> dict[str, Reading]:
+    def _recipe_readings(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> dict[str, Reading]:
         """Readings by id that the recipe asks for on any of the cell's datasets; none without a recipe."""
-        asked: dict[str, Reading] = {}
-        for measured, identifier in _datasets(cell):
-            asked |= self._call(measured, identifier, overrides).readings
-        return asked
+        readings: dict[str, Reading] = {}
+        for measured_cell, identifier in _datasets(cell):
+            readings |= self._call(measured_cell, identifier, overrides).readings
+        return readings
 
     def _call(self, cell: Cell | ShownExhibit, identifier: str, overrides: Mapping[str, str]) -> RecipeGraphs:
         path = recipe_path(cell)
         key = canonical([path, cell.paper.name, identifier, cell.options, overrides])
         if key not in self._calls:
-            made, choices = call_recipe(
+            result, choices = call_recipe(
                 cell, identifier, overrides, machine=self.machine, originals_only=True
             )
             self._calls[key] = RecipeGraphs(
-                made.all if isinstance(made, Runs) else (made,), choices, self._rewritten
+                result.all if isinstance(result, Runs) else (result,), choices, self._rewritten
             )
         return self._calls[key]
 
@@ -188,10 +196,10 @@ class CellReadings:
 def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]]:
     """Every row of tables and figures with its cells, then every exhibit by itself."""
     cells = cells_of(source, (*source.manifest.tables, *figure_tables(source)))
-    for row, of_row in groupby(cells, key=lambda c: c.id.rpartition("/")[0]):
-        yield row, list(of_row)
-    for shown in exhibits((source.name,), ()):
-        yield shown.id, [shown]
+    for row, row_cells in groupby(cells, key=lambda c: c.id.rpartition("/")[0]):
+        yield row, list(row_cells)
+    for exhibit in exhibits((source.name,), ()):
+        yield exhibit.id, [exhibit]
 
 
 def _datasets(cell: Cell | ShownExhibit) -> Iterator[tuple[Cell | ShownExhibit, str]]:

@@ -47,27 +47,27 @@ def convert(results: Results, workspace: Workspace) -> Iterator[Conversion]:
         ):
             lines = _read(path)
             older = {n: r for n, r in enumerate(lines) if isinstance(r, Record)}
-            settled = dict(zip(older, _settled(list(older.values()), path, workspace), strict=True))
-            if settled:
-                _write(path, [line_of(settled[n]) if n in settled else line for n, line in enumerate(lines)])
-        proved = [r for r in settled.values() if not r.assumed]
-        yield Conversion(path, len(lines), proved, [r for r in settled.values() if r.assumed])
+            records = dict(zip(older, _converted_records(list(older.values()), path, workspace), strict=True))
+            if records:
+                _write(path, [line_of(records[n]) if n in records else line for n, line in enumerate(lines)])
+        proved_records = [r for r in records.values() if not r.assumed]
+        yield Conversion(path, len(lines), proved_records, [r for r in records.values() if r.assumed])
 
 
 def _read(path: Path) -> list[Record | bytes]:
     """The lines of a file: those that stay, and the records that are to be settled."""
-    read: list[Record | bytes] = []
+    lines: list[Record | bytes] = []
     for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
         try:
             content = content_of(line)
             if DIGEST in content:
-                known = record_of(line)
-                read.append(known if known.assumed else line + b"\n")
+                record = record_of(line)
+                lines.append(record if record.assumed else line + b"\n")
             else:
-                read.append(older_record(content))
+                lines.append(older_record(content))
         except DataError as error:
             raise DataError(f"{path}:{number}: {error}") from None
-    return read
+    return lines
 
 
 def _write(path: Path, lines: Iterable[bytes]) -> None:
@@ -88,7 +88,7 @@ class _Basis:
     stored: list[Record]
 
 
-def _settled(records: list[Record], path: Path, workspace: Workspace) -> list[Record]:
+def _converted_records(records: list[Record], path: Path, workspace: Workspace) -> list[Record]:
     """The records with measure and unit, in their order."""
     cells = (
         {c.id: c for c in select((path.stem,), tables=(), rows=(), cells=())} if path.stem in papers() else {}
@@ -98,61 +98,69 @@ def _settled(records: list[Record], path: Path, workspace: Workspace) -> list[Re
         if r.cell in cells:
             by_variant.setdefault(_variant(r), {})[r.cell] = cells[r.cell]
     bases = {
-        v: _basis(path.parent.name, v, list(chosen.values()), workspace) for v, chosen in by_variant.items()
+        v: _basis(path.parent.name, v, list(variant_cells.values()), workspace)
+        for v, variant_cells in by_variant.items()
     }
-    return [_one(r, cells.get(r.cell), bases.get(_variant(r)), workspace.store) for r in records]
+    return [_convert_record(r, cells.get(r.cell), bases.get(_variant(r)), workspace.store) for r in records]
 
 
 def _variant(record: Record) -> tuple[int | None, tuple[tuple[str, str], ...]]:
-    chosen = {k: v for k, v in record.readings.items() if k not in record.substitutes}
-    return record.seed, tuple(sorted(chosen.items()))
+    choices = {k: v for k, v in record.readings.items() if k not in record.substitutes}
+    return record.seed, tuple(sorted(choices.items()))
 
 
 def _basis(name: str, variant: tuple, cells: list[Cell], workspace: Workspace) -> _Basis | None:
     """The current records of cells; None where the manifests have the scale or a choice no more."""
     seed, readings = variant
-    how = {
+    arguments = {
         "machine": workspace.machine,
         "seeds": () if seed is None else (seed,),
         "overrides": dict(readings),
     }
     try:
-        made = plan(cells, scale=scale(name), **how)
+        current_plan = plan(cells, scale=scale(name), **arguments)
     except UsageError:
         return None
-    made.look(workspace.store)
-    return _Basis(made, identities(made), stored_records(made, workspace.store, sound_only=True))
+    current_plan.look(workspace.store)
+    return _Basis(
+        current_plan, identities(current_plan), stored_records(current_plan, workspace.store, sound_only=True)
+    )
 
 
-def _one(record: Record, cell: Cell | None, basis: _Basis | None, store: Store) -> Record:
+def _convert_record(record: Record, cell: Cell | None, basis: _Basis | None, store: Store) -> Record:
     if cell is None or basis is None:
         return record
     if record.origin:
-        return _imported(record, cell, basis.plan, store) if cell.column.dataset else record
+        return _convert_import(record, cell, basis.plan, store) if cell.column.dataset else record
     identity = basis.identities.get(cell.id, {}).get(record.seed)
     if identity is None or identity[0] != record.fingerprint:
         return replace(record, measure=cell.column.measure or "", unit=cell.unit)
     parts = [m for m in basis.plan.measurements if m.cell.id in (cell.id, *member_cells(cell))]
     readings = {reading: choice for m in parts for reading, choice in m.departures.items()}
-    settled = replace(record, measure=identity[1], unit=identity[2], readings=readings)
-    return _proved(settled, basis.stored)
+    converted_record = replace(record, measure=identity[1], unit=identity[2], readings=readings)
+    return _mark_proved(converted_record, basis.stored)
 
 
-def _imported(record: Record, cell: Cell, made: Plan, store: Store) -> Record:
-    own = next((m for m in made.measurements if m.cell.id == cell.id), None)
-    now = import_of(cell, own, made.machine, {"sha256": record.origin["sha256"]})
-    settled = replace(
-        record, measure=now.measure, unit=cell.unit, origin={**record.origin, **scoring_settings(now)}
+def _convert_import(record: Record, cell: Cell, current_plan: Plan, store: Store) -> Record:
+    recipe_measurement = next((m for m in current_plan.measurements if m.cell.id == cell.id), None)
+    measurement = import_of(
+        cell, recipe_measurement, current_plan.machine, {"sha256": record.origin["sha256"]}
     )
-    alone = replace(made, cells=[], measurements=[now], exhibits={})
-    alone.look(store)
-    return _proved(settled, stored_records(alone, store, sound_only=True))
+    converted_record = replace(
+        record,
+        measure=measurement.measure,
+        unit=cell.unit,
+        origin={**record.origin, **scoring_settings(measurement)},
+    )
+    single_plan = replace(current_plan, cells=[], measurements=[measurement], exhibits={})
+    single_plan.look(store)
+    return _mark_proved(converted_record, stored_records(single_plan, store, sound_only=True))
 
 
-def _proved(settled: Record, stored: list[Record]) -> Record:
+def _mark_proved(record: Record, evidence: list[Record]) -> Record:
     """The record, no more assumed if a stored result is its own."""
-    same = any(
-        s.cell == settled.cell and s.identity == settled.identity and s.result == settled.result
-        for s in stored
+    is_proved = any(
+        s.cell == record.cell and s.identity == record.identity and s.result == record.result
+        for s in evidence
     )
-    return replace(settled, assumed=not same)
+    return replace(record, assumed=not is_proved)

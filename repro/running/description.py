@@ -21,9 +21,9 @@ def work_of(node: Node) -> str:
     objective = node.params.get("objective", {}).get("name")
     kind = node.params.get("kind")
     words = " ".join(word for word in (node.stage, objective, kind) if word)
-    about = " and ".join(collections(node)[:1]) or node.params.get("name", "")
+    subject = " and ".join(collections(node)[:1]) or node.params.get("name", "")
     return ", ".join(
-        filter(None, [f"{words} {'of' if kind else 'on'} {about}" if about else words, *_sizes(node)])
+        filter(None, [f"{words} {'of' if kind else 'on'} {subject}" if subject else words, *_sizes(node)])
     )
 
 
@@ -67,14 +67,14 @@ def places(plan: Plan) -> dict[str, list[Place]]:
         ends.setdefault(Place(f"{m.cell.paper.name}/{m.cell.table.id}", row.id, row.system), []).extend(
             m.parts
         )
-    for shown, node in plan.exhibits.items():
-        name = shown.exhibit.id
-        ends.setdefault(Place(f"{shown.paper.name}/{shown.owner}", name, name), []).append(node)
-    of_nodes: dict[str, list[Place]] = {}
+    for item, node in plan.exhibits.items():
+        name = item.exhibit.id
+        ends.setdefault(Place(f"{item.paper.name}/{item.owner}", name, name), []).append(node)
+    by_fingerprint: dict[str, list[Place]] = {}
     for place, nodes in ends.items():
         for node in walk(nodes):
-            of_nodes.setdefault(node.fingerprint, []).append(place)
-    return of_nodes
+            by_fingerprint.setdefault(node.fingerprint, []).append(place)
+    return by_fingerprint
 
 
 def describe_rows(places: Sequence[Place]) -> str:

@@ -43,9 +43,9 @@ class Consumers:
         stored: Collection[str],
         stages: frozenset[str],
     ):
-        kept = {end.fingerprint for end in ends}
-        kept |= {p.fingerprint for node in nodes if node.stage == SCORING for p in node.parents()}
-        self._nodes = {n.fingerprint: n for n in nodes if n.stage in stages and n.fingerprint not in kept}
+        kept_ids = {end.fingerprint for end in ends}
+        kept_ids |= {p.fingerprint for node in nodes if node.stage == SCORING for p in node.parents()}
+        self._nodes = {n.fingerprint: n for n in nodes if n.stage in stages and n.fingerprint not in kept_ids}
         self._left: dict[str, set[str]] = {fingerprint: set() for fingerprint in self._nodes}
         for node in needed:
             for parent in node.parents():
@@ -61,8 +61,8 @@ class Consumers:
             self._there.add(node.fingerprint)
         for parent in node.parents():
             self._left.get(parent.fingerprint, set()).discard(node.fingerprint)
-        touched = {node.fingerprint, *(parent.fingerprint for parent in node.parents())}
-        self._free |= {one for one in touched & self._there if not self._left[one]}
+        fingerprints = {node.fingerprint, *(parent.fingerprint for parent in node.parents())}
+        self._free |= {one for one in fingerprints & self._there if not self._left[one]}
 
     def free(self) -> list[Node]:
         """The artefacts that may go now, also those which were there before the first node ran."""
@@ -85,20 +85,20 @@ def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
         for parent in node.parents():
             if parent.stage in stages and parent.params.get("kind") != "queries":
                 readers.setdefault(parent.fingerprint, []).append(node)
-    wanted = {node.fingerprint for node in needed}
-    ordered: dict[str, Node] = {}
-    called: list[Node] = []
+    fingerprints = {node.fingerprint for node in needed}
+    order: dict[str, Node] = {}
+    queue: list[Node] = []
 
     def place(node: Node) -> None:
-        if node.fingerprint not in wanted or node.fingerprint in ordered:
+        if node.fingerprint not in fingerprints or node.fingerprint in order:
             return
         for parent in node.parents():
             place(parent)
-        ordered[node.fingerprint] = node
-        called.extend(readers.get(node.fingerprint, ()))
+        order[node.fingerprint] = node
+        queue.extend(readers.get(node.fingerprint, ()))
 
     for node in needed:
         place(node)
-        while called:
-            place(called.pop(0))
-    return list(ordered.values())
+        while queue:
+            place(queue.pop(0))
+    return list(order.values())

@@ -64,37 +64,37 @@ class DiskRoom:
         Args:
             beside: nodes that are being made, whose artefacts need room too.
         """
-        wanted = self._to_come(node)
-        reserved = sum(map(self._to_come, beside))
-        left, place = self._left()
-        if not wanted or wanted + reserved <= left:
+        size = self._remaining_bytes(node)
+        reserved_bytes = sum(map(self._remaining_bytes, beside))
+        free_bytes, place = self._free_space()
+        if not size or size + reserved_bytes <= free_bytes:
             return None
-        took = f"{describe(node)} takes about {size_in_words(wanted)} while it is made"
-        cause = f"{took}, and {place} {size_in_words(left - reserved)}"
+        requirement = f"{describe(node)} takes about {size_in_words(size)} while it is made"
+        cause = f"{requirement}, and {place} {size_in_words(free_bytes - reserved_bytes)}"
         return Obstacle(
-            cause, self._remedy(wanted + reserved - left), of_machine=True, lacks="room on the disk"
+            cause, self._remedy(size + reserved_bytes - free_bytes), of_machine=True, lacks="room on the disk"
         )
 
-    def _to_come(self, node: Node) -> float:
+    def _remaining_bytes(self, node: Node) -> float:
         """Bytes that a node's artefact is still to take at most; what lies there of an attempt is taken."""
-        known = work(node)
-        return max(0.0, (known.stored or 0.0) + known.beside - _size(self._store.partial(node)))
+        cost = work(node)
+        return max(0.0, (cost.stored or 0.0) + cost.beside - _size(self._store.partial(node)))
 
-    def _left(self) -> tuple[float, str]:
+    def _free_space(self) -> tuple[float, str]:
         """Bytes that are left, and by what."""
         free = shutil.disk_usage(self._store.root).free
         if self._most is None:
             return free, f"the file system of {self._store.root} has"
-        left = self._most - _size(self._store.root)
-        if left < free:
-            return left, f"--max-disk {size_in_words(self._most)} leaves"
+        allowance = self._most - _size(self._store.root)
+        if allowance < free:
+            return allowance, f"--max-disk {size_in_words(self._most)} leaves"
         return free, f"the file system of {self._store.root} has"
 
-    def _remedy(self, lacking: float) -> str:
-        more = [",".join([*self._discard, kind]) for kind in self._others[:1]]
-        ways = [f"run with --discard {kinds}" for kinds in more]
+    def _remedy(self, missing_bytes: float) -> str:
+        selections = [",".join([*self._discard, kind]) for kind in self._others[:1]]
+        ways = [f"run with --discard {kinds}" for kinds in selections]
         ways += ["free some (`repro gc --finished` says what could go)", "or name another store"]
-        return f"{size_in_words(lacking)} more are needed: {', '.join(ways)}"
+        return f"{size_in_words(missing_bytes)} more are needed: {', '.join(ways)}"
 
 
 def _size(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""How somebody else's run is scored for a cell: as the cell's own run is, by the rules of its dataset."""
+"""The scoring of somebody else's run for a cell: as the cell's own run is, by the rules of its dataset."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,8 +25,8 @@ def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapp
     else:
         measure = cell.column.measure
         part = machine.resolve(evaluation(run, dataset(cell.column.dataset), measure, {}))
-    scored = Node("evaluate", part.params, {**part.inputs, "run": run})
-    return Measurement(cell, None, ((scored,),), measure, {}, {})
+    evaluation_node = Node("evaluate", part.params, {**part.inputs, "run": run})
+    return Measurement(cell, None, ((evaluation_node,),), measure, {}, {})
 
 
 def scoring_settings(measurement: Measurement) -> dict[str, Any]:

@@ -52,24 +52,24 @@ def kept_artefacts(
     files are not at hand, it is what lies behind their records alone.
     """
     plans: list[Plan] = []
-    recorded, notices = _recorded(papers, undescribed, workspace)
+    recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)
     with progress.task("what the papers need", total=len(papers) * len(scales)) as advance:
         for paper, scale in product(papers, scales):
-            how = {"scale": scale, "machine": workspace.machine}
-            plans.append(plan(list(numeric_cells(paper)), exhibits=exhibits((paper.name,), ()), **how))
+            arguments = {"scale": scale, "machine": workspace.machine}
+            plans.append(plan(list(numeric_cells(paper)), exhibits=exhibits((paper.name,), ()), **arguments))
             records = workspace.results.read(scale.name, paper.name)
-            recorded |= {record.fingerprint for record in records}
+            recorded_ids |= {record.fingerprint for record in records}
             for (seed, readings), cells in _variants(records).items():
                 try:
-                    chosen = select((), tables=(), rows=(), cells=tuple(sorted(cells)))
+                    selection = select((), tables=(), rows=(), cells=tuple(sorted(cells)))
                     seeds = () if seed is None else (seed,)
-                    plans.append(plan(chosen, seeds=seeds, overrides=dict(readings), **how))
+                    plans.append(plan(selection, seeds=seeds, overrides=dict(readings), **arguments))
                 except UsageError as error:  # a cell or choice that the manifest no longer has
                     notices.append(f"records of {paper.name} at {scale.name} are not counted: {error}")
             advance()
     lineage = Lineage(workspace.store.root)
-    needed = {node.fingerprint for each in plans for node in each.nodes} | lineage.below(recorded)
-    unidentified = _unidentified(lineage, plans) - needed
+    needed = {node.fingerprint for each in plans for node in each.nodes} | lineage.below(recorded_ids)
+    unidentified = _unidentified_artefacts(lineage, plans) - needed
     if unidentified:
         notices.append(f"{len(unidentified)} artefacts stay: what they were made from is not at hand")
     needed |= unidentified
@@ -81,31 +81,31 @@ def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -
 
     Asked for is what a run noted within ``keep_days`` and has not stored.
     """
-    lineage, vectors, read = Lineage(store.root), {}, set()
+    lineage, vectors, read_fingerprints = Lineage(store.root), {}, set()
     for each in plans:
         each.look(store)
-        read |= {parent.fingerprint for node in each.needed() for parent in node.parents()}
+        read_fingerprints |= {parent.fingerprint for node in each.needed() for parent in node.parents()}
         vectors |= {
             node.fingerprint: node
             for node in each.nodes
             if node.stage in DISCARDABLE["vectors"] and each.states[node.fingerprint] == "stored"
         }
-        read |= {end.fingerprint for end in each.ends}
-    stored = lineage.stored()
+        read_fingerprints |= {end.fingerprint for end in each.ends}
+    stored_ids = lineage.stored()
     for note in notes.asked_since(store.root, days=keep_days):
-        read.update(() if note in stored else lineage.inputs(note))
-    return [node for fingerprint, node in vectors.items() if fingerprint not in read]
+        read_fingerprints.update(() if note in stored_ids else lineage.inputs(note))
+    return [node for fingerprint, node in vectors.items() if fingerprint not in read_fingerprints]
 
 
-def _recorded(papers, names: Iterable[str], workspace: Workspace) -> tuple[set[str], list[str]]:
+def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -> tuple[set[str], list[str]]:
     """Fingerprints of the records of scales whose files are not at hand, and a sentence about each scale."""
-    recorded, notices = set(), []
+    fingerprints, notices = set(), []
     for name, paper in product(sorted(names), papers):
-        recorded |= {record.fingerprint for record in workspace.results.read(name, paper.name)}
+        fingerprints |= {record.fingerprint for record in workspace.results.read(name, paper.name)}
     for name in sorted(names):
-        what = f"of the scale {name}, whose file was not given, only what lies behind records is kept"
-        notices.append(f"{what}; --scale-file keeps all that it needs")
-    return recorded, notices
+        reason = f"of the scale {name}, whose file was not given, only what lies behind records is kept"
+        notices.append(f"{reason}; --scale-file keeps all that it needs")
+    return fingerprints, notices
 
 
 def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
@@ -118,18 +118,20 @@ def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
     return variants
 
 
-def _unidentified(lineage: Lineage, plans: list[Plan]) -> set[str]:
+def _unidentified_artefacts(lineage: Lineage, plans: list[Plan]) -> set[str]:
     """Stored artefacts made from a source that a plan names and that is not at hand, with all below them."""
-    absent = {_source(node.stage, node.params) for each in plans for node in _absent(each)}
+    absent_sources = {_source(node.stage, node.params) for each in plans for node in _absent_nodes(each)}
     unidentified: set[str] = set()
-    for fingerprint in lineage.stored() if absent else ():
-        known = {one: about for one in lineage.below([fingerprint]) if (about := lineage.describe(one))}
-        if not absent.isdisjoint(_source(about["stage"], about["params"]) for about in known.values()):
-            unidentified.update(known)
+    for fingerprint in lineage.stored() if absent_sources else ():
+        records = {one: record for one in lineage.below([fingerprint]) if (record := lineage.describe(one))}
+        if not absent_sources.isdisjoint(
+            _source(record["stage"], record["params"]) for record in records.values()
+        ):
+            unidentified.update(records)
     return unidentified
 
 
-def _absent(each: Plan) -> Iterator:
+def _absent_nodes(each: Plan) -> Iterator:
     """Nodes whose data or checkpoint is missing, and with it the identity that their fingerprint holds."""
     obstacles = each.machine.obstacles
     return (n for n in each.nodes if n.fingerprint in obstacles and not obstacles[n.fingerprint].of_machine)
@@ -137,5 +139,5 @@ def _absent(each: Plan) -> Iterator:
 
 def _source(stage: str, params: Mapping[str, Any]) -> str:
     """A stage and its parameters without those that follow from the source's bytes or place."""
-    aside = {"identity", *STAGES[stage].ignored}
-    return canonical([stage, {name: value for name, value in params.items() if name not in aside}])
+    ignored_names = {"identity", *STAGES[stage].ignored}
+    return canonical([stage, {name: value for name, value in params.items() if name not in ignored_names}])

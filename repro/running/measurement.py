@@ -1,4 +1,4 @@
-"""How a cell is measured: its recipe called once, its graph finished, its runs scored."""
+"""The measurement of a cell: its recipe called once, its graph finished, its runs scored."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ COMPUTED = ("index-size",)  # kinds of column whose recipe gives the scores them
 
 @dataclass(frozen=True)
 class Measurement:
-    """How one cell is measured with one seed.
+    """The way in which one cell is measured with one seed.
 
     Attributes:
         groups: evaluations; the cell's value is the mean of a group, of the largest mean where there are
@@ -54,8 +54,8 @@ class Measurement:
     @cached_property
     def collections(self) -> tuple[str, ...]:
         """Ids of the data that are searched and judged, at a smaller scale those that stand in."""
-        judged = [part.inputs["qrels"] for part in self.parts if "qrels" in part.inputs]
-        nodes = judged or [node for node in walk(self.parts) if node.stage == "corpus"]
+        qrels = [part.inputs["qrels"] for part in self.parts if "qrels" in part.inputs]
+        nodes = qrels or [node for node in walk(self.parts) if node.stage == "corpus"]
         return tuple(dict.fromkeys(node.params["dataset"] for node in nodes))
 
     @property
@@ -89,13 +89,15 @@ class MeasurementBuilder:
         self._rewrite = self.scale.rewriter()
 
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
-        """How a cell is measured with one seed. Raises ManifestError for what the manifest has wrong."""
-        made = self._measure(cell, seed)
+        """The measurement of a cell with one seed. Raises ManifestError for what the manifest has wrong."""
+        measurement = self._measure(cell, seed)
 
         def identity(builder: MeasurementBuilder) -> tuple[str, str, str]:
             return builder._measure(cell, seed).identity
 
-        return replace(made, departures=self._effective(made.departures, made.substitutes, identity))
+        return replace(
+            measurement, departures=self._effective(measurement.departures, measurement.substitutes, identity)
+        )
 
     def _measure(self, cell: Cell, seed: int | None) -> Measurement:
         """The measurement, with every choice that was asked for and is not the default as a departure."""
@@ -107,12 +109,12 @@ class MeasurementBuilder:
         if cell.column.kind in COMPUTED:
             part = self._finish(calls[0][0])
             return Measurement(cell, seed, ((part,),), measure, *self._readings(choices))
-        runs = [made if isinstance(made, Runs) else Runs(((made,),)) for made, _ in calls]
+        runs = [result if isinstance(result, Runs) else Runs(((result,),)) for result, _ in calls]
         groups = tuple(
             tuple(
                 self._evaluation(run, member, measure, choices.scoring)
-                for of_member, member in zip(runs, members, strict=True)
-                for run in of_member.groups[number]
+                for member_runs, member in zip(runs, members, strict=True)
+                for run in member_runs.groups[number]
             )
             for number in range(len(runs[0].groups))
         )
@@ -132,8 +134,8 @@ class MeasurementBuilder:
         return node, self._effective(departures, substitutes, identity)
 
     def _exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str], dict[str, str]]:
-        made, choices = self._call(shown, shown.exhibit.dataset or "", seed)
-        return self._finish(made), *self._readings(choices)
+        node, choices = self._call(shown, shown.exhibit.dataset or "", seed)
+        return self._finish(node), *self._readings(choices)
 
     def _effective(
         self,
@@ -148,16 +150,16 @@ class MeasurementBuilder:
         Args:
             identity: of what is made, by this builder or by one with fewer of the user's choices.
         """
-        asked, left = identity(self) if departures else None, dict(self.overrides)
+        target, overrides = identity(self) if departures else None, dict(self.overrides)
         for reading in sorted(departures.keys() & self.overrides.keys() - substitutes.keys()):
-            fewer = {key: choice for key, choice in left.items() if key != reading}
+            candidate = {key: choice for key, choice in overrides.items() if key != reading}
             try:
-                same = identity(self._but(fewer)) == asked
+                is_same = identity(self._but(candidate)) == target
             except ReproError:  # at its default, beside the other choices, the recipe refuses it
-                same = False
-            left = fewer if same else left
-        dropped = self.overrides.keys() - left.keys()
-        return {reading: choice for reading, choice in departures.items() if reading not in dropped}
+                is_same = False
+            overrides = candidate if is_same else overrides
+        dropped_ids = self.overrides.keys() - overrides.keys()
+        return {reading: choice for reading, choice in departures.items() if reading not in dropped_ids}
 
     def _but(self, overrides: dict[str, str]) -> "MeasurementBuilder":
         """A builder with other choices of the user."""
@@ -172,13 +174,14 @@ class MeasurementBuilder:
 
     def in_full_precision(self) -> dict[str, str]:
         """The choices, by reading, with which what recipes asked for needs no half precision."""
-        found: dict[str, str] = {}
+        precise_choices: dict[str, str] = {}
         for _, choices in self._calls.values():
-            _, precise = self.machine.once(
-                ("in full precision", id(choices)), lambda kept=choices: (kept, kept.in_full_precision())
+            _, new_choices = self.machine.once(
+                ("in full precision", id(choices)),
+                lambda bound_choices=choices: (bound_choices, bound_choices.in_full_precision()),
             )
-            found |= precise
-        return found
+            precise_choices |= new_choices
+        return precise_choices
 
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
         """A measurement's departures from the defaults, and its substitutes.

@@ -31,19 +31,19 @@ class NodeObstacles:
     @property
     def otherwise(self) -> list[str]:
         """A sentence on each thing that is neither the machine's nor given out by anyone."""
-        told: dict[str, str] = {}
+        remedies: dict[str, str] = {}
         for o in self.obstacles:
-            how = o.otherwise or ("" if o.fetch or o.of_machine else o.remedy)
-            if how:
-                told.setdefault(o.short, how)
-        return [f"{short}: {how}" for short, how in told.items()]
+            remedy = o.otherwise or ("" if o.fetch or o.of_machine else o.remedy)
+            if remedy:
+                remedies.setdefault(o.short, remedy)
+        return [f"{short}: {remedy}" for short, remedy in remedies.items()]
 
     @property
     def names(self) -> list[str]:
         """Everything in a word or two: the machine's first, then checkpoints, then data as it is fetched."""
         ranked = sorted(self.obstacles, key=lambda o: (not o.of_machine, not _is_checkpoint(o)))
-        named = ((o.short,) if o.otherwise or _is_checkpoint(o) else o.fetch or (o.short,) for o in ranked)
-        return list(dict.fromkeys(chain.from_iterable(named)))
+        names = ((o.short,) if o.otherwise or _is_checkpoint(o) else o.fetch or (o.short,) for o in ranked)
+        return list(dict.fromkeys(chain.from_iterable(names)))
 
 
 def _is_checkpoint(obstacle: Obstacle) -> bool:
@@ -57,5 +57,5 @@ def distinct_obstacles(obstacles: Iterable[Obstacle]) -> NodeObstacles:
 
 def obstacles_of(plan: Plan) -> NodeObstacles:
     """The obstacles of the nodes themselves that a plan, once it has looked at a store, has to run."""
-    known = plan.machine.obstacles
-    return distinct_obstacles(known[n.fingerprint] for n in plan.needed() if n.fingerprint in known)
+    obstacles = plan.machine.obstacles
+    return distinct_obstacles(obstacles[n.fingerprint] for n in plan.needed() if n.fingerprint in obstacles)

@@ -43,22 +43,24 @@ class Plan:
 
     def of_table(self, paper: str, table: str) -> Plan:
         """The plan of one table's measurements alone: a study compares what it measures itself."""
-        of_table = [m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == (paper, table)]
-        return replace(self, measurements=of_table)
+        measurements = [
+            m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == (paper, table)
+        ]
+        return replace(self, measurements=measurements)
 
     def parts(self, by: str) -> dict[str, Plan]:
         """The plan of each ``table`` (``paper/table``) or ``row`` (``paper/table/row``) alone, in order."""
-        measured: dict[str, list[Measurement]] = {}
+        measurements: dict[str, list[Measurement]] = {}
         for m in self.measurements:
             place = m.cell.id.rpartition("/")[0]
-            measured.setdefault(place.rpartition("/")[0] if by == "table" else place, []).append(m)
-        shown: dict[str, dict[ShownExhibit, Node]] = {}
+            measurements.setdefault(place.rpartition("/")[0] if by == "table" else place, []).append(m)
+        exhibits: dict[str, dict[ShownExhibit, Node]] = {}
         for item, node in self.exhibits.items():
             place = f"{item.paper.name}/{item.owner}" if by == "table" else item.id
-            shown.setdefault(place, {})[item] = node
+            exhibits.setdefault(place, {})[item] = node
         return {
-            place: replace(self, measurements=measured.get(place, []), exhibits=shown.get(place, {}))
-            for place in dict.fromkeys([*measured, *shown])
+            place: replace(self, measurements=measurements.get(place, []), exhibits=exhibits.get(place, {}))
+            for place in dict.fromkeys([*measurements, *exhibits])
         }
 
     @property
@@ -72,7 +74,7 @@ class Plan:
         rows: dict[tuple, list[Node]] = {}
         for m in self.measurements:
             rows.setdefault((m.cell.paper.name, m.cell.table.id, m.cell.row.id, m.seed), []).extend(m.parts)
-        rows |= {(shown.id,): [node] for shown, node in self.exhibits.items()}
+        rows |= {(item.id,): [node] for item, node in self.exhibits.items()}
         return sum(len(walk(parts)) for parts in rows.values())
 
     def look(self, store: Store) -> None:
@@ -85,7 +87,7 @@ class Plan:
 
     def obstacles(self, node: Node) -> list[Obstacle]:
         """The obstacles between the store as it is and this node; empty when there are none."""
-        found: dict[Obstacle, None] = {}
+        obstacles: dict[Obstacle, None] = {}
         seen: set[str] = set()
 
         def visit(node: Node) -> None:
@@ -93,12 +95,12 @@ class Plan:
                 return
             seen.add(node.fingerprint)  # what rows share is reached by many ways
             if obstacle := self.machine.obstacles.get(node.fingerprint):
-                found.setdefault(obstacle)
+                obstacles.setdefault(obstacle)
             for parent in node.parents():
                 visit(parent)
 
         visit(node)
-        return list(found)
+        return list(obstacles)
 
 
 def plan(
@@ -132,42 +134,42 @@ def plan(
         if cell.recipe and not not_at(cell, scale)
         for seed in seeds or (None,)
     ]
-    made = Plan(scale, cells, measurements, machine)
+    result = Plan(scale, cells, measurements, machine)
     for item in exhibits:
         node, departures = builder.exhibit(item, seeds[0] if seeds else None)
-        made.exhibits[item], made.departures[item] = node, departures
+        result.exhibits[item], result.departures[item] = node, departures
     _check_overrides_matter(overrides, builder.asked_for())
     machine.offer_full_precision(builder.in_full_precision())
-    return made
+    return result
 
 
 def _with_members(cells: list[Cell]) -> list[Cell]:
     """The cells and, for averages among them, the cells that these average."""
-    wanted = {c.id: c for c in cells}
+    by_id = {c.id: c for c in cells}
     for cell in cells:
         if cell.column.mean_of:
             row = cell.id.rpartition("/")[0]
             members = {f"{row}/{column}" for column in cell.column.mean_of}
             for member in cells_of(cell.paper, (cell.table,)):
                 if member.id in members:
-                    wanted.setdefault(member.id, member)
-    return [c for c in wanted.values() if c.column.dataset and c.column.measure]
+                    by_id.setdefault(member.id, member)
+    return [c for c in by_id.values() if c.column.dataset and c.column.measure]
 
 
-def _check_overrides(overrides: Mapping[str, str], shown: Iterable[Cell | ShownExhibit]) -> None:
+def _check_overrides(overrides: Mapping[str, str], items: Iterable[Cell | ShownExhibit]) -> None:
     """Refuse what is no reading of a selected paper, nor of the package that makes one of its rows."""
-    known: dict[str, Reading] = {}
-    for cell in shown if overrides else ():
-        known |= readings_for(cell.paper, recipe_path(cell)) if cell.recipe else cell.paper.readings
-    check_known("reading of the selected papers", *overrides, valid=known)
+    valid_readings: dict[str, Reading] = {}
+    for cell in items if overrides else ():
+        valid_readings |= readings_for(cell.paper, recipe_path(cell)) if cell.recipe else cell.paper.readings
+    check_known("reading of the selected papers", *overrides, valid=valid_readings)
     for identifier, choice in overrides.items():
-        check_known(f"choice of reading {identifier!r}", choice, valid=known[identifier].choices)
+        check_known(f"choice of reading {identifier!r}", choice, valid=valid_readings[identifier].choices)
 
 
-def _check_overrides_matter(overrides: Mapping[str, str], asked_for: set[str]) -> None:
+def _check_overrides_matter(overrides: Mapping[str, str], requested_ids: set[str]) -> None:
     """A switch that changes nothing must not look as if it had."""
     for identifier in overrides:
-        if identifier not in asked_for:
+        if identifier not in requested_ids:
             reason = "no recipe of the selected cells asks for it"
-            known = ", ".join(sorted(asked_for)) or "none"
-            raise UsageError(f"reading {identifier!r} changes nothing here: {reason}; they ask for {known}")
+            names = ", ".join(sorted(requested_ids)) or "none"
+            raise UsageError(f"reading {identifier!r} changes nothing here: {reason}; they ask for {names}")

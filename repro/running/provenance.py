@@ -27,10 +27,10 @@ def made_by(node: Node) -> dict[str, Any]:
     ``code`` is a digest of the suite's and papers' modules that its stage imports, and an objective or view
     that its parameters name; ``modules`` has one of each; ``libraries`` are versions of what these import.
     """
-    used = code(f"repro.stages.{node.stage}", *_modules(node.params))
-    here = {name: _version(name) for name in versions.distributions_behind(used.libraries)}
-    libraries = {name: version for name, version in here.items() if version is not None}
-    return {"code": used.digest, "modules": used.modules, "libraries": libraries}
+    sources = code(f"repro.stages.{node.stage}", *_modules(node.params))
+    by_name = {name: _version(name) for name in versions.distributions_behind(sources.libraries)}
+    libraries = {name: version for name, version in by_name.items() if version is not None}
+    return {"code": sources.digest, "modules": sources.modules, "libraries": libraries}
 
 
 def differences(facts: Mapping[str, Any]) -> list[str] | None:
@@ -42,13 +42,13 @@ def differences(facts: Mapping[str, Any]) -> list[str] | None:
         modules, libraries = dict(facts["modules"]), dict(facts["libraries"])
     except (KeyError, TypeError, ValueError):
         return None
-    others = [name for name, recorded in modules.items() if digest(name) != recorded]
-    return others + [name for name, recorded in libraries.items() if _version(name) != recorded]
+    names = [name for name, recorded in modules.items() if digest(name) != recorded]
+    return names + [name for name, recorded in libraries.items() if _version(name) != recorded]
 
 
 @dataclass
 class Origins:
-    """Which artefacts were made by other code or libraries than those here.
+    """The artefacts that were made by other code or libraries than those here.
 
     Attributes:
         total: artefacts looked at.
@@ -65,27 +65,27 @@ class Origins:
     def add(self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
         """Look at one artefact's facts; ``inputs`` are the contents of its inputs as they are stored."""
         self.total += 1
-        known = facts.get("inputs", inputs)  # older artefacts do not say
-        if any(known.get(one) != content for one, content in inputs.items()):
+        recorded_inputs = facts.get("inputs", inputs)  # older artefacts do not say
+        if any(recorded_inputs.get(one) != content for one, content in inputs.items()):
             self.from_others.add(fingerprint)
-        differing = differences(facts)
-        if differing is None:
+        changes = differences(facts)
+        if changes is None:
             self.unknown.add(fingerprint)
-        elif differing:
-            self.other[fingerprint] = differing
+        elif changes:
+            self.other[fingerprint] = changes
 
     def by_cell(self, plan: Plan) -> dict[str, dict[str, int]]:
         """``other_code`` and ``unknown_code``, by cell: how many artefacts behind it are of which kind."""
-        below: dict[str, set[str]] = {}
+        fingerprints: dict[str, set[str]] = {}
         for m in plan.measurements:
-            below.setdefault(m.cell.id, set()).update(node.fingerprint for node in walk(m.parts))
+            fingerprints.setdefault(m.cell.id, set()).update(node.fingerprint for node in walk(m.parts))
         counts = {}
         for cell in plan.cells:
             row = cell.id.rpartition("/")[0]
             members = [cell.id, *(f"{row}/{column}" for column in cell.column.mean_of)]
-            behind = set().union(*(below.get(member, ()) for member in members))
-            other, unknown = len(behind & self.other.keys()), len(behind & self.unknown)
-            counts[cell.id] = {"other_code": other, "unknown_code": unknown}
+            artefacts = set().union(*(fingerprints.get(member, ()) for member in members))
+            other_count, unknown_count = len(artefacts & self.other.keys()), len(artefacts & self.unknown)
+            counts[cell.id] = {"other_code": other_count, "unknown_code": unknown_count}
         return counts
 
     @property
@@ -101,12 +101,12 @@ class Origins:
 
 def origins(plan: Plan, store: Store) -> Origins:
     """The origins of the plan's artefacts that were stored when it was looked up in the store."""
-    known = Origins()
+    result = Origins()
     for node in plan.nodes:
         if plan.states.get(node.fingerprint) == "stored":
             inputs = (p for p in node.parents() if plan.states.get(p.fingerprint) == "stored")
-            known.add(node.fingerprint, store.record(node).get("facts", {}), store.contents(inputs))
-    return known
+            result.add(node.fingerprint, store.record(node).get("facts", {}), store.contents(inputs))
+    return result
 
 
 def made_otherwise(plan: Plan, store: Store) -> list[Node]:
@@ -118,16 +118,18 @@ def made_otherwise(plan: Plan, store: Store) -> list[Node]:
     Raises:
         BlockedError: one of them cannot be made again on this machine.
     """
-    known, stale = origins(plan, store), set()
+    origin, stale = origins(plan, store), set()
     for node in plan.nodes:
-        itself = any(node.fingerprint in these for these in (known.other, known.unknown, known.from_others))
-        if (itself and node.stage != "imported_run") or any(p.fingerprint in stale for p in node.parents()):
+        is_other = any(
+            node.fingerprint in group for group in (origin.other, origin.unknown, origin.from_others)
+        )
+        if (is_other and node.stage != "imported_run") or any(p.fingerprint in stale for p in node.parents()):
             stale.add(node.fingerprint)
-    stored = [n for n in plan.nodes if n.fingerprint in stale and plan.states[n.fingerprint] == "stored"]
-    for node in stored:
+    stale_nodes = [n for n in plan.nodes if n.fingerprint in stale and plan.states[n.fingerprint] == "stored"]
+    for node in stale_nodes:
         if obstacle := plan.machine.obstacles.get(node.fingerprint):
             raise BlockedError(f"{node} cannot be made again here: {obstacle.cause}", obstacle.remedy)
-    return stored
+    return stale_nodes
 
 
 def discard(nodes: Sequence[Node], store: Store) -> None:
@@ -140,12 +142,12 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
         return
     with one_at_a_time(store.root):
         lineage = Lineage(store.root)
-        queued = slurm_jobs.waiting_fingerprints(store) - lineage.stored()
-        read = awaited_inputs(store.root).union(*map(lineage.inputs, queued))
-        in_use = [node for node in nodes if node.fingerprint in read]
-        if in_use:
-            more = f" and {len(in_use) - 1} more" if in_use[1:] else ""
-            reason = f"nothing is discarded: another run reads, or is to read, {in_use[0]}{more}"
+        queued_fingerprints = slurm_jobs.waiting_fingerprints(store) - lineage.stored()
+        read_fingerprints = awaited_inputs(store.root).union(*map(lineage.inputs, queued_fingerprints))
+        used_nodes = [node for node in nodes if node.fingerprint in read_fingerprints]
+        if used_nodes:
+            suffix = f" and {len(used_nodes) - 1} more" if used_nodes[1:] else ""
+            reason = f"nothing is discarded: another run reads, or is to read, {used_nodes[0]}{suffix}"
             raise StoreError(f"{reason}; wait until it has ended, then give the same command again")
         for node in nodes:
             store.discard(node)
@@ -161,15 +163,19 @@ def _modules(params: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _version(library: str) -> str | None:
-    return _java(*map(os.environ.get, jvm.NAMED_BY)) if library == "java" else _installed(library)
+    return (
+        _java_version(*map(os.environ.get, jvm.NAMED_BY))
+        if library == "java"
+        else _installed_version(library)
+    )
 
 
 @functools.cache
-def _installed(library: str) -> str | None:
+def _installed_version(library: str) -> str | None:
     return versions.version(library)
 
 
 @functools.cache  # by the variables that choose it, which are set and unset within one process
-def _java(*_: str | None) -> str | None:
+def _java_version(*_: str | None) -> str | None:
     java = jvm.runtime()
     return java.version if java else None

@@ -1,4 +1,4 @@
-"""How much hangs on each reading: the cells that another choice changes, how deep, and what it takes to know.
+"""The weight of each reading: the cells that another choice changes, how deep, and what it takes to know.
 
 The weight is an order and no measurement: a plan tells where a choice takes hold, not what it does to a
 number. A choice of a loss, a model or data goes before one of the schedule, of lengths, of scoring, and of
@@ -62,33 +62,36 @@ class Weight:
 
     @property
     def decides(self) -> int:
-        """How many published numbers have a verdict that it can decide; none where nothing is changed."""
+        """The number of published results whose verdict it can decide; none where nothing is changed."""
         published = [c for c in self.cells if isinstance(c, Cell) and c.is_numeric]
         return sum(c.table.kind == "results" for c in published) if self.changes else 0
 
     @property
     def first(self) -> Change | None:
         """The change that weighs most."""
-        return min(self.changes, key=_order, default=None)
+        return min(self.changes, key=_change_order, default=None)
 
     @property
     def cheapest(self) -> Change | None:
         """The change that is cheapest to know."""
-        known = [change for change in self.changes if change.operations is not None]
-        return min(known, key=lambda change: change.operations or 0, default=None)
+        candidates = [change for change in self.changes if change.operations is not None]
+        return min(candidates, key=lambda change: change.operations or 0, default=None)
 
 
 def weights(cells: Iterable[Cell | ShownExhibit], known: CellReadings) -> list[Weight]:
     """The readings that cells rest on, the weightiest first and notes last."""
-    asking: dict[str, tuple[Reading, list[Cell | ShownExhibit]]] = {}
+    by_reading: dict[str, tuple[Reading, list[Cell | ShownExhibit]]] = {}
     for cell in cells:
         for identifier, reading in known.of(cell).items():
-            asking.setdefault(identifier, (reading, []))[1].append(cell)
-    made = [Weight(reading, tuple(own), _changes(reading, own, known)) for reading, own in asking.values()]
-    return sorted(made, key=_heaviest_first)
+            by_reading.setdefault(identifier, (reading, []))[1].append(cell)
+    items = [
+        Weight(reading, tuple(group), _changes(reading, group, known))
+        for reading, group in by_reading.values()
+    ]
+    return sorted(items, key=_weight_order)
 
 
-def _heaviest_first(weight: Weight) -> tuple:
+def _weight_order(weight: Weight) -> tuple:
     first = weight.first
     if first is None:
         return (len(ASPECTS), 0, KINDS.index(weight.reading.kind))
@@ -96,46 +99,52 @@ def _heaviest_first(weight: Weight) -> tuple:
     return (ASPECTS.index(first.aspect), -weight.decides * factor, PARTS.index(first.part))
 
 
-def _order(change: Change) -> tuple:
+def _change_order(change: Change) -> tuple:
     return (ASPECTS.index(change.aspect), PARTS.index(change.part), -change.factor)
 
 
 def _changes(
-    reading: Reading, cells: Iterable[Cell | ShownExhibit], known: CellReadings
+    reading: Reading, cells: Iterable[Cell | ShownExhibit], cell_readings: CellReadings
 ) -> tuple[Change, ...]:
     """The changes by all other choices of the first cell that one of them changes."""
     seen = set()
     for cell in cells:
-        default = known.made(cell, {})
+        default = cell_readings.made(cell, {})
         place = (cell.id.rpartition("/")[0], *_column(cell))
         if default is None or reading.id not in default.readings or place in seen:
             continue
         seen.add(place)
-        others = [c for c in reading.choices if c != default.choices.used[reading.id]]
-        found = tuple(filter(None, (_change(cell, reading, choice, known) for choice in others)))
-        if found:
-            return found
+        other_choices = [c for c in reading.choices if c != default.choices.used[reading.id]]
+        changes = tuple(
+            filter(None, (_change(cell, reading, choice, cell_readings) for choice in other_choices))
+        )
+        if changes:
+            return changes
     return ()
 
 
-def _change(cell: Cell | ShownExhibit, reading: Reading, choice: str, known: CellReadings) -> Change | None:
+def _change(
+    cell: Cell | ShownExhibit, reading: Reading, choice: str, cell_readings: CellReadings
+) -> Change | None:
     """The change by one choice; None where it changes nothing."""
-    default, other = known.made(cell, {}), known.made(cell, {reading.id: choice})
-    new, gone = _beside(other, default), _beside(default, other)
+    default, other = cell_readings.made(cell, {}), cell_readings.made(cell, {reading.id: choice})
+    new_nodes, removed_nodes = _node_difference(other, default), _node_difference(default, other)
     _, measure = _column(cell)
-    scored = other.scored(measure) != default.scored(measure)
-    if not (new or gone or scored):
+    scoring_changed = other.scored(measure) != default.scored(measure)
+    if not (new_nodes or removed_nodes or scoring_changed):
         return None
-    differing = list(_differing(_roots(new), _roots(gone)))
-    aspects = [_aspect(path) for _, path, _, _ in differing] or ["scoring" if scored else ASPECTS[0]]
+    differences = list(_differences(_roots(new_nodes), _roots(removed_nodes)))
+    aspects = [_aspect(path) for _, path, _, _ in differences] or [
+        "scoring" if scoring_changed else ASPECTS[0]
+    ]
     return Change(
         cell=cell,
         choice=choice,
-        part=_part({**new, **gone}.values()),
-        what=tuple(f"{node.stage} {path} {_told(b)} → {_told(a)}" for node, path, b, a in differing),
+        part=_part({**new_nodes, **removed_nodes}.values()),
+        what=tuple(f"{node.stage} {path} {_shorten(b)} → {_shorten(a)}" for node, path, b, a in differences),
         aspect=min(aspects, key=ASPECTS.index),
-        factor=max((_factor(node, before, after) for node, _, before, after in differing), default=1.0),
-        operations=_operations(new.values()),
+        factor=max((_factor(node, before, after) for node, _, before, after in differences), default=1.0),
+        operations=_operations(new_nodes.values()),
     )
 
 
@@ -155,20 +164,26 @@ def _column(item: Cell | ShownExhibit) -> tuple[str | None, str | None]:
     return (item.column.dataset, item.column.measure) if isinstance(item, Cell) else (None, None)
 
 
-def _beside(one: RecipeGraphs, other: RecipeGraphs) -> dict[str, Node]:
+def _node_difference(one: RecipeGraphs, other: RecipeGraphs) -> dict[str, Node]:
     return {fingerprint: node for fingerprint, node in one.nodes.items() if fingerprint not in other.nodes}
 
 
-def _roots(changed: Mapping[str, Node]) -> list[Node]:
+def _roots(changed_nodes: Mapping[str, Node]) -> list[Node]:
     """The nodes that differ by themselves, and not by what they are made from alone."""
-    return [node for node in changed.values() if not any(p.fingerprint in changed for p in node.parents())]
+    return [
+        node
+        for node in changed_nodes.values()
+        if not any(p.fingerprint in changed_nodes for p in node.parents())
+    ]
 
 
-def _differing(new: list[Node], gone: list[Node]) -> Iterator[tuple[Node, str, Any, Any]]:
+def _differences(new_nodes: list[Node], removed_nodes: list[Node]) -> Iterator[tuple[Node, str, Any, Any]]:
     """A node with a path of it, the value before, and the value after; one node of each stage is told."""
-    left, added = ({node.stage: node for node in reversed(nodes)} for nodes in (gone, new))
-    for stage in {**left, **added}:
-        before, after = left.get(stage), added.get(stage)
+    old_by_stage, new_by_stage = (
+        {node.stage: node for node in reversed(nodes)} for nodes in (removed_nodes, new_nodes)
+    )
+    for stage in {**old_by_stage, **new_by_stage}:
+        before, after = old_by_stage.get(stage), new_by_stage.get(stage)
         if before and after:
             yield from ((before, *values) for values in _values(before, after))
         else:
@@ -185,16 +200,16 @@ def _values(before: Node, after: Node) -> Iterator[tuple[str, Any, Any]]:
 
 def _inputs(node: Node) -> dict[str, str]:
     """The stages that feed each input."""
-    feeding = {k: v if isinstance(v, tuple) else (v,) for k, v in node.inputs.items()}
-    return {f"{name} from": " and ".join(n.stage for n in nodes) for name, nodes in feeding.items()}
+    sources = {k: v if isinstance(v, tuple) else (v,) for k, v in node.inputs.items()}
+    return {f"{name} from": " and ".join(n.stage for n in nodes) for name, nodes in sources.items()}
 
 
-def _leaves(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
+def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
         if isinstance(value, Mapping) and value:
-            yield from _leaves(value, f"{before}{name}.")
+            yield from _leaves(value, f"{prefix}{name}.")
         else:
-            yield before + name, value
+            yield prefix + name, value
 
 
 def _aspect(path: str) -> str:
@@ -216,6 +231,6 @@ def _factor(node: Node, before: Any, after: Any) -> float:
     return max(numbers) / min(numbers) if len(numbers) == 2 else 1.0
 
 
-def _told(value: Any) -> str:
-    told = value if isinstance(value, str) else canonical(value)
-    return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
+def _shorten(value: Any) -> str:
+    text = value if isinstance(value, str) else canonical(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

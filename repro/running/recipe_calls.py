@@ -35,25 +35,25 @@ def call_recipe(
     key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])
 
     if (key, originals_only) not in machine.calls:
-        known = machine.once(
+        valid_readings = machine.once(
             ("readings", cell.paper, path.partition(":")[0]), lambda: readings_for(cell.paper, path)
         )
-        choices = Choices(known, overrides, machine.data, originals_only=originals_only)
-        made = recipe_function(cell, path)(Request(identifier, choices, seed), **cell.options), choices
-        same = () if choices.missing or choices.substitutes else ((key, not originals_only),)
-        for calls in ((key, originals_only), *same):
-            machine.calls.setdefault(calls, made)
+        choices = Choices(valid_readings, overrides, machine.data, originals_only=originals_only)
+        result = recipe_function(cell, path)(Request(identifier, choices, seed), **cell.options), choices
+        equal_calls = () if choices.missing or choices.substitutes else ((key, not originals_only),)
+        for call in ((key, originals_only), *equal_calls):
+            machine.calls.setdefault(call, result)
     return machine.calls[key, originals_only]
 
 
 def not_at(cell: Cell, scale: Scale) -> str:
-    """Why the cell's recipe measures nothing at this scale; empty where it does, or where there is none."""
+    """The reason why the cell's recipe measures nothing at this scale; empty where there is none."""
     if not cell.recipe:
         return ""
     function = recipe_function(cell, recipe_path(cell))
-    only = getattr(function, "only_at", None)
-    if only and only not in scale.lineage:
-        return f"this is measured at scale {only} only, or at one that is like it"
+    scale_name = getattr(function, "only_at", None)
+    if scale_name and scale_name not in scale.lineage:
+        return f"this is measured at scale {scale_name} only, or at one that is like it"
     return "" if scale.has_originals else getattr(function, "full_only", "")
 
 
@@ -70,9 +70,9 @@ def recipe_path(cell: Cell | ShownExhibit) -> str:
 
 def readings_for(source: Paper, path: str) -> dict[str, Reading]:
     """The readings a recipe may ask for: its home's, then those of the paper whose row it makes."""
-    own = home(path)
-    if own is not None:
-        return {**source.readings, **own.readings}
+    home_paper = home(path)
+    if home_paper is not None:
+        return {**source.readings, **home_paper.readings}
     module = Path(load(path.partition(":")[0] + ":__file__"))
     return {**source.readings, **readings(module.with_name("readings.yaml"))}
 
@@ -90,7 +90,7 @@ def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node 
 
 @cache
 def _refusal(function: Callable, options: tuple[str, ...]) -> str:
-    """Why a recipe does not take options of these names; empty where it does."""
+    """The reason why a recipe does not take options of these names; empty where it does."""
     try:
         inspect.signature(function).bind(None, **dict.fromkeys(options))
     except TypeError as error:

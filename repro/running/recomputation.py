@@ -75,23 +75,23 @@ def draw(store: Store, *, size: int, seed: int) -> Sample:
 
     The choice among a stage's artefacts depends on the seed and on these alone.
     """
-    nodes, of, left_out, known = [], {}, {}, _nodes(Lineage(store.root))
+    nodes, counts, omissions, find_node = [], {}, {}, _node_lookup(Lineage(store.root))
     for stage in STAGES:
-        stored = sorted(path.name for path in store.root.glob(f"{stage}/*") if len(path.name) == 64)
-        able = [node for name in stored if (node := known(name)) and _can_be_computed(node, store)]
-        if able:
-            of[stage] = len(able)
-            nodes += random.Random(f"{seed} {stage}").sample(able, min(size, len(able)))
-        if len(able) < len(stored):
-            left_out[stage] = len(stored) - len(able)
-    return Sample(nodes, of, left_out)
+        names = sorted(path.name for path in store.root.glob(f"{stage}/*") if len(path.name) == 64)
+        candidates = [node for name in names if (node := find_node(name)) and _can_be_computed(node, store)]
+        if candidates:
+            counts[stage] = len(candidates)
+            nodes += random.Random(f"{seed} {stage}").sample(candidates, min(size, len(candidates)))
+        if len(candidates) < len(names):
+            omissions[stage] = len(names) - len(candidates)
+    return Sample(nodes, counts, omissions)
 
 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
     """Run each node's stage into a scratch folder and compare; nothing of the store is written."""
     with progress.task("computing again", total=len(sample.nodes)) as advance:
         for node in sample.nodes:
-            yield _again(node, store)
+            yield _recompute_node(node, store)
             advance(1)
 
 
@@ -100,43 +100,45 @@ def _can_be_computed(node: Node, store: Store) -> bool:
     spec = STAGES[node.stage]
     if node.stage in TOO_MUCH or not spec.inputs or spec.needs & OUTSIDE:
         return False
-    described = spec.ignored <= node.params.keys()  # by the note of a plan; no record has what is ignored
-    return described and all(store.state(parent) == "stored" for parent in node.parents())
+    is_described = spec.ignored <= node.params.keys()  # by the note of a plan; no record has what is ignored
+    return is_described and all(store.state(parent) == "stored" for parent in node.parents())
 
 
-def _nodes(lineage: Lineage) -> Callable[[str], Node | None]:
+def _node_lookup(lineage: Lineage) -> Callable[[str], Node | None]:
     """Gives the node that notes and records describe under a fingerprint.
 
     None where they do not, or where the version of a stage is another one here.
     """
 
     @functools.cache
-    def node(fingerprint: str) -> Node | None:
-        described = lineage.describe(fingerprint)
+    def find_node(fingerprint: str) -> Node | None:
+        description = lineage.describe(fingerprint)
         inputs = {}
-        for name, value in described.get("inputs", {}).items():
-            several = isinstance(value, list)
-            nodes = tuple(map(node, value if several else [value]))
+        for name, value in description.get("inputs", {}).items():
+            is_list = isinstance(value, list)
+            nodes = tuple(map(find_node, value if is_list else [value]))
             if None in nodes:
                 return None
-            inputs[name] = nodes if several else nodes[0]
-        made = Node(described["stage"], described["params"], inputs) if described else None
-        return made if made and made.fingerprint == fingerprint else None
+            inputs[name] = nodes if is_list else nodes[0]
+        result = Node(description["stage"], description["params"], inputs) if description else None
+        return result if result and result.fingerprint == fingerprint else None
 
-    return node
+    return find_node
 
 
-def _again(node: Node, store: Store) -> Recomputation:
-    half = not {"fp16", "bf16", "float16"}.isdisjoint({node.params.get(n) for n in ("precision", "numbers")})
-    tolerance = HALF_PRECISION if half else TOLERANCES.get(node.stage, 0.0)
+def _recompute_node(node: Node, store: Store) -> Recomputation:
+    is_half = not {"fp16", "bf16", "float16"}.isdisjoint(
+        {node.params.get(n) for n in ("precision", "numbers")}
+    )
+    tolerance = HALF_PRECISION if is_half else TOLERANCES.get(node.stage, 0.0)
     with tempfile.TemporaryDirectory(prefix="repro-verify-") as scratch:
         try:
             run_stage(node, store, Path(scratch), Progress())
-            compared = agreement(store.path(node), Path(scratch), tolerance=tolerance)
+            comparison = agreement(store.path(node), Path(scratch), tolerance=tolerance)
         except BlockedError as error:
-            compared = Agreement("blocked", None, str(error))
+            comparison = Agreement("blocked", None, str(error))
         except Exception as error:
-            compared = Agreement("failed", None, f"{type(error).__name__}: {error}")
-    others = differences(store.record(node).get("facts", {}))
-    difference, why = compared.difference, compared.why
-    return Recomputation(node.stage, node.fingerprint, compared.name, tolerance, difference, why, others)
+            comparison = Agreement("failed", None, f"{type(error).__name__}: {error}")
+    changes = differences(store.record(node).get("facts", {}))
+    difference, why = comparison.difference, comparison.why
+    return Recomputation(node.stage, node.fingerprint, comparison.name, tolerance, difference, why, changes)

@@ -42,8 +42,8 @@ def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> lis
     for m in plan.measurements:
         if all(plan.states[p.fingerprint] == "stored" for p in m.parts):
             with contextlib.suppress(StoreError if sound_only else ()):
-                scored = _scored(m, plan.scale.name, store)
-                records.append(replace(scored, scale_facts=plan.scale.digest))
+                bare_record = _bare_record(m, plan.scale.name, store)
+                records.append(replace(bare_record, scale_facts=plan.scale.digest))
     return records + averages(plan, records)
 
 
@@ -72,20 +72,20 @@ def measured_record(measurement: Measurement, scale: str, store: Store) -> Recor
     Of several groups of runs the largest mean. A set of queries that several runs answer is counted once;
     what is missing, in the run that misses most.
     """
-    return replace(_scored(measurement, scale, store), **_circumstances())
+    return replace(_bare_record(measurement, scale, store), **_circumstances())
 
 
-def _scored(measurement: Measurement, scale: str, store: Store) -> Record:
+def _bare_record(measurement: Measurement, scale: str, store: Store) -> Record:
     means: dict[str, float] = {}
     queries: dict[str, int] = {}
     missing: dict[str, int] = {}
-    every = [_scores_of(part, store) for part in measurement.parts]
-    for part, scores in zip(measurement.parts, every, strict=True):
-        judged = part.inputs.get("qrels", part).fingerprint
+    contents = [_scores_of(part, store) for part in measurement.parts]
+    for part, scores in zip(measurement.parts, contents, strict=True):
+        judgements = part.inputs.get("qrels", part).fingerprint
         values = scores["measures"][measurement.measure]
         means[part.fingerprint] = sum(values) / len(values)
-        queries[judged] = len(values)
-        missing[judged] = max(missing.get(judged, 0), len(scores["missing"]))
+        queries[judgements] = len(values)
+        missing[judgements] = max(missing.get(judgements, 0), len(scores["missing"]))
     value = max(sum(means[p.fingerprint] for p in group) / len(group) for group in measurement.groups)
     return Record(
         cell=measurement.cell.id,
@@ -100,7 +100,7 @@ def _scored(measurement: Measurement, scale: str, store: Store) -> Record:
         readings=dict(measurement.departures),
         substitutes=dict(measurement.substitutes),
         collections=list(measurement.collections),
-        deviation=_deviation(measurement, every),
+        deviation=_deviation(measurement, contents),
     )
 
 
@@ -109,9 +109,9 @@ def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None
 
     None below two queries, over several collections, and for the best of several groups of runs.
     """
-    if len(measurement.groups) > 1 or any(of["queries"] != scores[0]["queries"] for of in scores):
+    if len(measurement.groups) > 1 or any(content["queries"] != scores[0]["queries"] for content in scores):
         return None
-    values = (of["measures"][measurement.measure] for of in scores)
+    values = (content["measures"][measurement.measure] for content in scores)
     by_query = [statistics.fmean(each) for each in zip(*values, strict=True)]
     return statistics.stdev(by_query) * PER_UNIT.get(measurement.cell.unit, 1) if len(by_query) > 1 else None
 
@@ -130,26 +130,26 @@ def _content(path: Path, stamp: tuple[int, ...]) -> dict:
 
 def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
     """Records of columns that average others, where every part was measured with the same seed."""
-    known = {(r.cell, r.seed): r for r in records}
-    made = []
+    by_cell = {(r.cell, r.seed): r for r in records}
+    new_records = []
     for cell in plan.cells:
-        for seed in {seed for _, seed in known} if cell.column.mean_of else ():
-            parts = [known.get((member, seed)) for member in member_cells(cell)]
+        for seed in {seed for _, seed in by_cell} if cell.column.mean_of else ():
+            parts = [by_cell.get((member, seed)) for member in member_cells(cell)]
             if all(parts):
-                made.append(_average(cell, parts))
-    return made
+                new_records.append(_average(cell, parts))
+    return new_records
 
 
 def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
     """Cell -> seed -> fingerprint, measure and unit that a record of it must have, averages among them."""
-    wanted: dict[str, dict[int | None, tuple[str, str, str]]] = {}
+    by_cell: dict[str, dict[int | None, tuple[str, str, str]]] = {}
     for m in plan.measurements:
-        wanted.setdefault(m.cell.id, {})[m.seed] = m.identity
+        by_cell.setdefault(m.cell.id, {})[m.seed] = m.identity
     for cell in plan.cells:
-        parts = [wanted.get(member, {}) for member in member_cells(cell)]
+        parts = [by_cell.get(member, {}) for member in member_cells(cell)]
         for seed in set.intersection(*map(set, parts)) if parts else ():
-            wanted.setdefault(cell.id, {})[seed] = _of_average(cell, [of[seed] for of in parts])
-    return wanted
+            by_cell.setdefault(cell.id, {})[seed] = _average_identity(cell, [part[seed] for part in parts])
+    return by_cell
 
 
 def member_cells(cell: Cell) -> list[str]:
@@ -158,15 +158,15 @@ def member_cells(cell: Cell) -> list[str]:
     return [f"{row}/{column}" for column in cell.column.mean_of]
 
 
-def _of_average(cell: Cell, parts: list[tuple[str, str, str]]) -> tuple[str, str, str]:
+def _average_identity(cell: Cell, parts: list[tuple[str, str, str]]) -> tuple[str, str, str]:
     """The identity of an average of parts with these, each by its own measure."""
     fingerprints, measures, _ = zip(*parts, strict=True)
-    whole = hashlib.sha256(canonical(list(fingerprints)).encode()).hexdigest()
-    return whole, measures[0] if len(set(measures)) == 1 else ", ".join(measures), cell.unit
+    digest = hashlib.sha256(canonical(list(fingerprints)).encode()).hexdigest()
+    return digest, measures[0] if len(set(measures)) == 1 else ", ".join(measures), cell.unit
 
 
 def _average(cell: Cell, parts: list[Record]) -> Record:
-    fingerprint, measure, unit = _of_average(cell, [part.identity for part in parts])
+    fingerprint, measure, unit = _average_identity(cell, [part.identity for part in parts])
     return replace(
         parts[0],
         cell=cell.id,
@@ -176,8 +176,8 @@ def _average(cell: Cell, parts: list[Record]) -> Record:
         unit=unit,
         queries=sum(r.queries for r in parts),
         missing=sum(r.missing for r in parts),
-        readings=_merged(r.readings for r in parts),
-        substitutes=_merged(r.substitutes for r in parts),
+        readings=_merge(r.readings for r in parts),
+        substitutes=_merge(r.substitutes for r in parts),
         collections=list(dict.fromkeys(id for r in parts for id in r.collections)),
         deviation=None,
     )
@@ -192,7 +192,7 @@ def _in_unit(part: Record, unit: str) -> float:
     )
 
 
-def _merged(mappings: Iterable[Mapping[str, str]]) -> dict[str, str]:
+def _merge(mappings: Iterable[Mapping[str, str]]) -> dict[str, str]:
     return {key: value for mapping in mappings for key, value in mapping.items()}
 
 

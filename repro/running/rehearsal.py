@@ -46,8 +46,8 @@ class Rehearsal:
     @property
     def uncounted(self) -> list[Node]:
         """Nodes that ``hours`` lacks: too little was done to tell, nobody counted, or not rehearsed."""
-        unknown = [node.node for node in self.nodes if node.whole_seconds is None]
-        return unknown + [node for node, _ in self.left_out]
+        unknown_nodes = [node.node for node in self.nodes if node.whole_seconds is None]
+        return unknown_nodes + [node for node, _ in self.left_out]
 
     @property
     def disk_bytes(self) -> float:
@@ -59,11 +59,11 @@ class Rehearsal:
 
         Of what was not rehearsed the bytes are estimated.
         """
-        known = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
+        by_fingerprint = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
 
         def sizes(node: Node) -> tuple[float, float]:
-            estimated = work(node)
-            return known.get(node.fingerprint) or estimated.stored or 0.0, estimated.beside
+            estimate = work(node)
+            return by_fingerprint.get(node.fingerprint) or estimate.stored or 0.0, estimate.beside
 
         nodes = self.plan.nodes
         consumers = Consumers(self.plan.ends, nodes, nodes, (), discarded)
@@ -86,13 +86,15 @@ def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehea
         StoreError: as ``repro.running.runner.prepare``.
     """
     if not plan.scale.has_originals:
-        own = f"the scale {plan.scale.name} has data and a backbone of its own"
-        raise UsageError(f"{own}, from which nothing follows for full; name one that is like rehearsal")
+        reason = f"the scale {plan.scale.name} has data and a backbone of its own"
+        raise UsageError(f"{reason}, from which nothing follows for full; name one that is like rehearsal")
     if plan.scale.name == plan.scale.whole:
-        own = f"the scale {plan.scale.name} reads all rows, and would be run as a whole"
-        raise UsageError(f"{own}; leave --scale out, or say in a --scale-file which rows come first")
-    told = {"machine": plan.machine, "places": places(plan)}
-    outcome = ensure(plan.ends, store, progress, run=run_apart, options=Options(may_discard=False), **told)
+        reason = f"the scale {plan.scale.name} reads all rows, and would be run as a whole"
+        raise UsageError(f"{reason}; leave --scale out, or say in a --scale-file which rows come first")
+    arguments = {"machine": plan.machine, "places": places(plan)}
+    outcome = ensure(
+        plan.ends, store, progress, run=run_apart, options=Options(may_discard=False), **arguments
+    )
     return extrapolated(whole, plan, store, outcome)
 
 
@@ -103,11 +105,11 @@ def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: Outcome) -> Reh
         if store.state(small) == "stored":
             nodes.append(rehearsed_cost(large, small, store))
         else:
-            left_out.append((large, _why_not(small, outcome)))
+            left_out.append((large, _failure_reason(small, outcome)))
     return Rehearsal(whole, nodes, left_out, outcome)
 
 
-def _why_not(node: Node, outcome: Outcome) -> str:
+def _failure_reason(node: Node, outcome: Outcome) -> str:
     if error := outcome.failed.get(node.fingerprint):
         return str(error)
     obstacles = outcome.blocked.get(node.fingerprint, [Obstacle("it was not run", "run it")])
@@ -121,8 +123,8 @@ def run_apart(node: Node, store: Store, progress: Progress) -> Path:
 
     Raises StageError or BlockedError as the stage would.
     """
-    if (begun := store.partial(node)).exists():
-        remove_leftover(store, Leftover("partial", begun, node.stage, node.fingerprint, 0))
+    if (partial_folder := store.partial(node)).exists():
+        remove_leftover(store, Leftover("partial", partial_folder, node.stage, node.fingerprint, 0))
     child = Child(node, store, threads=cores(), gpus=None)
     try:
         while not child.ended():

@@ -1,4 +1,4 @@
-"""Which nodes this machine can run, decided before anything runs: data, checkpoints, Java, GPUs."""
+"""The nodes that this machine can run, decided before anything runs: data, checkpoints, Java, GPUs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ PIECES = {
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Why a node cannot run here, and what to do about it.
+    """The reason why a node cannot run here, and what to do about it.
 
     Attributes:
         of_machine: whether the machine lacks it (a GPU, Java), not the user: elsewhere it may be there.
@@ -87,8 +87,8 @@ class Machine:
 
     def without_data(self) -> "Machine":
         """A machine without data; what recipes made for this one without data, it knows."""
-        known = {} if self.data else {"calls": self.calls, "_known": self._known, "_met": self._met}
-        return Machine(**known)
+        caches = {} if self.data else {"calls": self.calls, "_known": self._known, "_met": self._met}
+        return Machine(**caches)
 
     def resolve(self, node: Node) -> Node:
         """The graph below ``node`` with every source named, and obstacles noted for what is missing."""
@@ -102,11 +102,11 @@ class Machine:
         """Name the choices of readings by which that is lifted which half precision stands in the way of."""
         if not choices:
             return
-        asked = " ".join(f"--reading {reading}={choice}" for reading, choice in sorted(choices.items()))
-        offered = replace(NO_GPU, remedy=f"{NO_GPU.remedy}, or in full precision with `{asked}`")
+        options = " ".join(f"--reading {reading}={choice}" for reading, choice in sorted(choices.items()))
+        offer = replace(NO_GPU, remedy=f"{NO_GPU.remedy}, or in full precision with `{options}`")
         for fingerprint, obstacle in self.obstacles.items():
             if obstacle.cause == NO_GPU.cause:
-                self.obstacles[fingerprint] = offered
+                self.obstacles[fingerprint] = offer
 
     def _resolve(self, node: Node) -> Node:
         needs = STAGES[node.stage].needs
@@ -118,11 +118,11 @@ class Machine:
         if "splitter" in needs and "splitter" in node.params:
             node, obstacle = self._splitter(node)
         if "java" in needs:
-            obstacle = self.once("java", _java)
+            obstacle = self.once("java", _java_obstacle)
         if "precision" in needs and node.params.get("precision") in ("fp16", "bf16"):
-            obstacle = self.once("gpu", _gpu)
-        if absent := missing_files(node.params):
-            obstacle = self._no_file(absent[0])
+            obstacle = self.once("gpu", _gpu_obstacle)
+        if absent_files := missing_files(node.params):
+            obstacle = self._no_file(absent_files[0])
         if obstacle:
             self.obstacles[node.fingerprint] = obstacle
         return node
@@ -130,13 +130,13 @@ class Machine:
     def _source(self, node: Node) -> tuple[Node, Obstacle | None]:
         name, piece = node.params["dataset"], PIECES[node.stage]
         if name not in catalog():
-            return node, self.once(("stand-in", name), lambda: _no_stand_in(name))
+            return node, self.once(("stand-in", name), lambda: _stand_in_obstacle(name))
         source = self.once((name, piece), lambda: locate(name, piece, self.data, home=self.home))
         obstacle = None
         if isinstance(source, MissingPiece):
-            obstacle = self._or_stand_in(_no_source(source), name)
-            again = ("library", name, piece)  # to plan with, until it is here
-            source = self.once(again, lambda: locate(name, piece, None, allow_download=True))
+            obstacle = self._or_stand_in(_source_obstacle(source), name)
+            library_key = ("library", name, piece)  # to plan with, until it is here
+            source = self.once(library_key, lambda: locate(name, piece, None, allow_download=True))
         params = {**node.params}
         if isinstance(source, Source):
             key = (name, piece, source.kind)
@@ -150,7 +150,7 @@ class Machine:
             ("checkpoint", name, revision), lambda: checkpoint(name, revision, self.data)
         )
         obstacle = self.once(
-            ("readable", name, revision, node.stage), lambda: _no_checkpoint(name, source, node.stage)
+            ("readable", name, revision, node.stage), lambda: _checkpoint_obstacle(name, source, node.stage)
         )
         if source is None:
             return node, obstacle
@@ -166,7 +166,7 @@ class Machine:
     def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
         """A splitter with a model of its own is known by the model's bytes."""
         name = node.params["splitter"]
-        obstacle = self.once(("splitter", name), lambda: _no_splitter(name, self.data))
+        obstacle = self.once(("splitter", name), lambda: _splitter_obstacle(name, self.data))
         model = None if obstacle else splitter_model(name, self.data)
         if model is None:
             return node, obstacle and self._or_stand_in(obstacle, name)
@@ -176,16 +176,16 @@ class Machine:
 
     def _no_file(self, file: str) -> Obstacle:
         cause = word_lists.fault(self.data, file) or f"{file} is not in {self.data or data_folder()}"
-        how = word_lists.remedy(file)
-        return self._or_stand_in(Obstacle(cause, how, lacks=file, otherwise=how), file)
+        remedy = word_lists.remedy(file)
+        return self._or_stand_in(Obstacle(cause, remedy, lacks=file, otherwise=remedy), file)
 
-    def _or_stand_in(self, obstacle: Obstacle, known_as: str) -> Obstacle:
+    def _or_stand_in(self, obstacle: Obstacle, stand_in_key: str) -> Obstacle:
         """The obstacle, with the reading by which the user may ask for what stands in."""
-        if known_as not in self.stand_ins:
+        if stand_in_key not in self.stand_ins:
             return obstacle
-        chosen = f", or ask for the stand-in with `--reading {self.stand_ins[known_as]}`"
-        otherwise = obstacle.otherwise and obstacle.otherwise + chosen
-        return replace(obstacle, remedy=obstacle.remedy + chosen, otherwise=otherwise)
+        choice = f", or ask for the stand-in with `--reading {self.stand_ins[stand_in_key]}`"
+        otherwise = obstacle.otherwise and obstacle.otherwise + choice
+        return replace(obstacle, remedy=obstacle.remedy + choice, otherwise=otherwise)
 
     def shared(self, node: Node) -> Node:
         """The graph below ``node``, as one object for all equal nodes that this machine was given so."""
@@ -207,8 +207,8 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
     return {"kind": "hub", "commit": cached.name} if cached else None
 
 
-def _no_checkpoint(name: str, source: dict | None, stage: str) -> Obstacle | None:
-    """Why a stage cannot read a checkpoint: nothing of it is here, or its architecture is not known."""
+def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle | None:
+    """The obstacle to reading a checkpoint: nothing of it is here, or its architecture is not known."""
     folder = f"{data_folder()}/models/{name}"
     if source is None:
         entry = known_checkpoints().get(name)
@@ -223,8 +223,8 @@ def _no_checkpoint(name: str, source: dict | None, stage: str) -> Obstacle | Non
     if source is not None:
         return None
     cause = f"the checkpoint {name} is not on this machine"
-    if how := by_hand(name):
-        return Obstacle(cause, how, lacks=name, otherwise=how)
+    if instruction := by_hand(name):
+        return Obstacle(cause, instruction, lacks=name, otherwise=instruction)
     return Obstacle(
         cause,
         f"run `repro data fetch model:{name}`, or put it into {folder}",
@@ -233,25 +233,25 @@ def _no_checkpoint(name: str, source: dict | None, stage: str) -> Obstacle | Non
     )
 
 
-def _no_source(missing: MissingPiece) -> Obstacle:
+def _source_obstacle(missing: MissingPiece) -> Obstacle:
     ways = {"fetch": missing.fetch, "otherwise": missing.otherwise}
     return Obstacle(missing.cause, missing.remedy, lacks=missing.dataset, **ways)
 
 
-def _java() -> Obstacle | None:
+def _java_obstacle() -> Obstacle | None:
     from repro.machine.jvm import missing_requirement as java_missing
 
     missing = java_missing()
     return Obstacle(*missing, of_machine=True, lacks="Java") if missing else None
 
 
-def _gpu() -> Obstacle | None:
+def _gpu_obstacle() -> Obstacle | None:
     from repro.machine.system import gpu
 
     return None if gpu() else NO_GPU
 
 
-def _no_splitter(name: str, data: Path | None) -> Obstacle | None:
+def _splitter_obstacle(name: str, data: Path | None) -> Obstacle | None:
     try:
         check_splitter(name, data)
     except BlockedError as error:
@@ -259,7 +259,7 @@ def _no_splitter(name: str, data: Path | None) -> Obstacle | None:
     return None
 
 
-def _no_stand_in(identifier: str) -> Obstacle:
+def _stand_in_obstacle(identifier: str) -> Obstacle:
     scale, _, original = identifier.partition("/")
     dataset(original)  # an id that no scale knows is the recipe's mistake
     cause = f"scale {scale} has no stand-in for {original}"

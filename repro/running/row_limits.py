@@ -31,16 +31,16 @@ class RowLimits:
     def taken(self, node: Node) -> Node:
         """The node with its limit, if it is a source and there is one."""
         if node.stage == "corpus":
-            return _limited(node, self.first.documents)
+            return _limit_rows(node, self.first.documents)
         if node.stage == "queries":
-            return _limited(node, self.first.queries)
+            return _limit_rows(node, self.first.queries)
         if node.stage == "qrels":
             answers = catalogued(node.params["dataset"]).judgements == "answers"
             return node if answers else self._naming_first(node, node.params["dataset"])
         if node.stage in ("official_negatives", "listed_negatives"):
             rows = self.first.triples if node.stage == "official_negatives" else self.first.negatives
-            asked = catalogued(node.params["dataset"]).queries_of
-            return self._naming_first(_limited(node, rows), asked)
+            topics = catalogued(node.params["dataset"]).queries_of
+            return self._naming_first(_limit_rows(node, rows), topics)
         return node
 
     def _naming_first(self, node: Node, topics: str | None) -> Node:
@@ -54,10 +54,10 @@ class RowLimits:
 
     def _corpus(self, identifier: str) -> Node:
         """The graph's own collection of these ids: that one, or one with other titles or texts."""
-        own = [node for node in self.corpora if node.params["dataset"] == identifier]
-        others = [node for node in self.corpora if node.params["dataset"].startswith(f"{identifier}/")]
-        return next(iter(own + others), Node("corpus", {"dataset": identifier}))
+        exact = [node for node in self.corpora if node.params["dataset"] == identifier]
+        variants = [node for node in self.corpora if node.params["dataset"].startswith(f"{identifier}/")]
+        return next(iter(exact + variants), Node("corpus", {"dataset": identifier}))
 
 
-def _limited(node: Node, rows: int | None) -> Node:
+def _limit_rows(node: Node, rows: int | None) -> Node:
     return node if rows is None else Node(node.stage, {**node.params, "first": rows}, node.inputs)

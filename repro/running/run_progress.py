@@ -37,12 +37,12 @@ class RunProgress:
     ):
         self._store, self._progress, self._places = store, progress, places
         self._beside, self._apart = beside, apart
-        self._left = {node.fingerprint: node for node in _unhindered(nodes, machine)}
+        self._left = {node.fingerprint: node for node in _unhindered_nodes(nodes, machine)}
         self._numbers = {fingerprint: number for number, fingerprint in enumerate(self._left, 1)}
         self._began: dict[str, tuple[float, str]] = {}  # fingerprint -> when, and the line that names it
         self._pace = Pace()
         self._pace.learn_stored((n for n in known if n.fingerprint not in self._left), store)
-        self._whole = self._told()
+        self._whole = self._overall_progress()
 
     def begins(self, node: Node) -> None:
         """A node begins."""
@@ -57,8 +57,8 @@ class RunProgress:
 
     def ends(self, node: Node) -> None:
         """A node is stored."""
-        began, piece = self._began.pop(node.fingerprint)
-        seconds = time.monotonic() - began
+        start, piece = self._began.pop(node.fingerprint)
+        seconds = time.monotonic() - start
         if self._apart:
             self._pace.learn(node, seconds)
         else:  # what was imported for the first of its kind is not said of the next
@@ -78,25 +78,27 @@ class RunProgress:
 
     def _without(self, node: Node) -> OverallProgress:
         self._left.pop(node.fingerprint, None)
-        self._whole = self._told()
+        self._whole = self._overall_progress()
         return self._whole
 
-    def _told(self) -> OverallProgress:
+    def _overall_progress(self) -> OverallProgress:
         total = len(self._numbers)
         seconds = self._pace.left(self._left.values()) if self._left else None
         return OverallProgress(
-            total - len(self._left), total, "" if seconds is None else _left(seconds / self._beside)
+            total - len(self._left), total, "" if seconds is None else _time_left(seconds / self._beside)
         )
 
 
-def _left(seconds: float) -> str:
+def _time_left(seconds: float) -> str:
     return f"about {span(seconds)} left" if seconds >= 10 else "seconds left"
 
 
-def _unhindered(nodes: Sequence[Node], machine: Machine) -> list[Node]:
+def _unhindered_nodes(nodes: Sequence[Node], machine: Machine) -> list[Node]:
     """The nodes in whose way nothing is known to stand."""
-    hindered: set[str] = set()
+    blocked_fingerprints: set[str] = set()
     for node in nodes:
-        if node.fingerprint in machine.obstacles or any(p.fingerprint in hindered for p in node.parents()):
-            hindered.add(node.fingerprint)
-    return [node for node in nodes if node.fingerprint not in hindered]
+        if node.fingerprint in machine.obstacles or any(
+            p.fingerprint in blocked_fingerprints for p in node.parents()
+        ):
+            blocked_fingerprints.add(node.fingerprint)
+    return [node for node in nodes if node.fingerprint not in blocked_fingerprints]

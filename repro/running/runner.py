@@ -115,24 +115,30 @@ def prepared_nodes(
         with underway.one_at_a_time(store.root):
             needed = prepare(ends, store, rebuild=options.rebuild)
             announcement = stack.enter_context(underway.announce(store.root, needed))
-        stored = {n.fingerprint for n in nodes if n.stage in stages and store.state(n) == "stored"}
-        consumers = Consumers(ends, nodes, needed, stored, stages)
-        how = {"announcement": announcement, "most": options.max_disk}
-        how |= {"discard": options.discard, "may_discard": options.may_discard}
-        began = announcement.stat().st_mtime_ns
-        room = DiskRoom(consumers, store, progress, **how, waiting=lambda: _waiting(store, since=began))
+        stored_ids = {n.fingerprint for n in nodes if n.stage in stages and store.state(n) == "stored"}
+        consumers = Consumers(ends, nodes, needed, stored_ids, stages)
+        arguments = {"announcement": announcement, "most": options.max_disk}
+        arguments |= {"discard": options.discard, "may_discard": options.may_discard}
+        start = announcement.stat().st_mtime_ns
+        room = DiskRoom(
+            consumers, store, progress, **arguments, waiting=lambda: _awaited_fingerprints(store, since=start)
+        )
         room.let_go()
         yield readers_first(needed, stages), room
 
 
-def _waiting(store: Store, *, since: int) -> set[str]:
+def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
     """Fingerprints of what jobs in Slurm's queue are to read, and what others noted after a time in ns.
 
     Who notes nodes for others to build, `repro plan --remember` say, tells nobody when these end.
     """
     lineage = Lineage(store.root)
-    noted = notes.asked_after(store.root, since) - lineage.stored()
-    return {read for node in slurm_jobs.waiting_fingerprints(store) | noted for read in lineage.inputs(node)}
+    noted_ids = notes.asked_after(store.root, since) - lineage.stored()
+    return {
+        fingerprint
+        for node in slurm_jobs.waiting_fingerprints(store) | noted_ids
+        for fingerprint in lineage.inputs(node)
+    }
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome) -> bool:
@@ -155,8 +161,8 @@ def _state(node: Node, store: Store, rebuild: bool) -> str:
     if state != "damaged":
         return state
     if not rebuild and node.stage not in MADE_AGAIN:
-        wrong = "; ".join(damage(store.path(node)))
+        faults = "; ".join(damage(store.path(node)))
         remedy = "`repro verify --rebuild` removes it, `repro run --rebuild` builds it again"
-        raise StoreError(f"artefact {node} is damaged: {wrong}; {remedy}")
+        raise StoreError(f"artefact {node} is damaged: {faults}; {remedy}")
     store.discard(node)
     return "missing"

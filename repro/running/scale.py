@@ -67,27 +67,27 @@ class Scale:
         """Sentences on what this machine makes of the scale, for people."""
         if not self.facts.without_gpu or _gpus():
             return ()
-        taken = ", ".join(f"{name} {value}" for name, value in self.facts.without_gpu.items())
-        return (f"this machine has no GPU: everything is done at {taken}",)
+        settings = ", ".join(f"{name} {value}" for name, value in self.facts.without_gpu.items())
+        return (f"this machine has no GPU: everything is done at {settings}",)
 
     def rewriter(self) -> Callable[[Node], Node]:
         """A function on graphs; nodes shared between the graphs given to it stay shared."""
-        done: dict[int, tuple[Node, Node]] = {}
+        cache: dict[int, tuple[Node, Node]] = {}
         if not self.has_originals:
-            return lambda node: rewrite(node, self._stood_for, done)
+            return lambda node: rewrite(node, self._stood_for, cache)
 
-        def rewritten(node: Node) -> Node:
+        def rewrite_node(node: Node) -> Node:
             limits = RowLimits.of(self.facts.first, node)
-            return rewrite(node, lambda each: limits.taken(self._at_own_costs(each)), done)
+            return rewrite(node, lambda each: limits.taken(self._at_own_costs(each)), cache)
 
-        return rewritten
+        return rewrite_node
 
     def dataset(self, identifier: str) -> str:
         """The dataset that stands in for ``identifier`` at this scale."""
         if self.has_originals:
             return identifier
-        at, lineage = catalogued(identifier).at, self.lineage or (self.name,)
-        return next((at[name] for name in lineage if name in at), f"{lineage[-1]}/{identifier}")
+        stand_ins, lineage = catalogued(identifier).at, self.lineage or (self.name,)
+        return next((stand_ins[name] for name in lineage if name in stand_ins), f"{lineage[-1]}/{identifier}")
 
     def _at_own_costs(self, node: Node) -> Node:
         """The node as the recipe made it at the costs of this scale, which full leaves as they are.
@@ -117,7 +117,7 @@ class Scale:
         Options come behind the length, since they shrink as it does.
         """
         params = dict(node.params)
-        for name in params.keys() & self._stated:
+        for name in params.keys() & self._parameter_names:
             params[name] = self._value(name, params[name])
         if "length" in params and params.get("kind") == "passages":  # as many tokens as fine-tuning reads
             params["length"] = self._value("passage_length", node.params["length"])
@@ -132,11 +132,11 @@ class Scale:
         if "objective" in params:
             params["options"] = self._options(node, params)
         if self.facts.backbone:
-            params = _shrunk(params, STAGES[node.stage].widths, self._narrowing)
+            params = _shrink(params, STAGES[node.stage].widths, self._narrowing)
         return params
 
     @functools.cached_property
-    def _stated(self) -> frozenset[str]:
+    def _parameter_names(self) -> frozenset[str]:
         """The parameters that this scale says something of."""
         return frozenset({*self.facts.caps, *self.facts.without_gpu, *self.facts.replace})
 
@@ -147,29 +147,31 @@ class Scale:
 
     def _options(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
         """An objective's options; the sizes that it declares shrink with the backbone and with the text."""
-        declared, options = declaration(node.params["objective"]["path"]), params["options"]
+        declared_sizes, options = declaration(node.params["objective"]["path"]), params["options"]
         if self.facts.backbone:
-            options = _shrunk(options, declared.vector_widths, self._narrowing)
-        shorter = "length" in params and params["length"] != node.params["length"]
-        if shorter and not self.facts.keeps_lengths:
-            options = _shrunk(options, declared.token_lengths, params["length"] / node.params["length"])
+            options = _shrink(options, declared_sizes.vector_widths, self._narrowing)
+        is_shorter = "length" in params and params["length"] != node.params["length"]
+        if is_shorter and not self.facts.keeps_lengths:
+            options = _shrink(options, declared_sizes.token_lengths, params["length"] / node.params["length"])
         return options
 
     def _training(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
         """The settings that an objective is trained with, whatever its paper says."""
-        stated = self.facts.objectives.get(params["objective"]["name"], ObjectiveSettings())
-        of_stages = self.facts.steps
-        if isinstance(of_stages, int):
-            cap = min(stated.steps or of_stages, params["max_steps"] or of_stages)
-            return stated.replace | {"max_steps": cap}
-        steps = stated.steps or of_stages.get(node.stage)
+        settings = self.facts.objectives.get(params["objective"]["name"], ObjectiveSettings())
+        stage_steps = self.facts.steps
+        if isinstance(stage_steps, int):
+            cap = min(settings.steps or stage_steps, params["max_steps"] or stage_steps)
+            return settings.replace | {"max_steps": cap}
+        steps = settings.steps or stage_steps.get(node.stage)
         if isinstance(steps, Proportion):
             steps = steps.of_recipe(node.params["max_steps"])
-        return stated.replace | ({"epochs": None, "max_steps": steps} if steps else {})
+        return settings.replace | ({"epochs": None, "max_steps": steps} if steps else {})
 
     def _rate(self, node: Node) -> RateFactor | None:
-        stated = self.facts.objectives.get(node.params.get("objective", {}).get("name"), ObjectiveSettings())
-        return stated.learning_rate or self.facts.learning_rate.get(node.stage)
+        settings = self.facts.objectives.get(
+            node.params.get("objective", {}).get("name"), ObjectiveSettings()
+        )
+        return settings.learning_rate or self.facts.learning_rate.get(node.stage)
 
     def _value(self, name: str, value: Any) -> Any:
         if name in self.facts.caps and not isinstance(value, list):
@@ -224,17 +226,17 @@ def _corpus(identifier: str) -> str:
     return entry.corpus_id if entry else identifier
 
 
-def _shrunk(values: Mapping[str, Any], names: Collection[str], ratio: float) -> dict[str, Any]:
+def _shrink(values: Mapping[str, Any], names: Collection[str], ratio: float) -> dict[str, Any]:
     """The values with those of some names in proportion."""
-    return {name: _scaled(value, ratio) if name in names else value for name, value in values.items()}
+    return {name: _shrink_value(value, ratio) if name in names else value for name, value in values.items()}
 
 
-def _scaled(value: Any, ratio: float) -> Any:
+def _shrink_value(value: Any, ratio: float) -> Any:
     """Every number of a value in proportion, at least 1; what is no number stays."""
     if isinstance(value, Mapping):
-        return {k: _scaled(v, ratio) for k, v in value.items()}
+        return {k: _shrink_value(v, ratio) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_scaled(v, ratio) for v in value]
+        return [_shrink_value(v, ratio) for v in value]
     return max(1, round(value * ratio)) if isinstance(value, (int, float)) else value
 
 
@@ -247,12 +249,12 @@ def scales() -> dict[str, Scale]:
 
 def user_scale(file: str | Path) -> Scale:
     """The scale that a user's file describes. Raises what ``scale_facts.of_user`` raises."""
-    known = scale_facts.built_in()
-    name, facts = scale_facts.of_user(Path(file), known)
-    return _scale(name, {**known, name: facts}, by_user=True)
+    suite_scales = scale_facts.built_in()
+    name, facts = scale_facts.of_user(Path(file), suite_scales)
+    return _scale(name, {**suite_scales, name: facts}, by_user=True)
 
 
-_of_user: list[Scale] = []
+_user_scales: list[Scale] = []
 
 
 @contextlib.contextmanager
@@ -261,16 +263,16 @@ def with_scale_of(file: Path) -> Iterator[Scale]:
 
     Raises what ``user_scale`` raises.
     """
-    _of_user.append(described := user_scale(file))
+    _user_scales.append(new_scale := user_scale(file))
     try:
-        yield described
+        yield new_scale
     finally:
-        _of_user.remove(described)
+        _user_scales.remove(new_scale)
 
 
 def known_scales() -> dict[str, Scale]:
     """The suite's own scales, and those of users' files at hand."""
-    return scales() | {scale.name: scale for scale in _of_user}
+    return scales() | {scale.name: scale for scale in _user_scales}
 
 
 def scale(name: str) -> Scale:

@@ -77,15 +77,15 @@ class _Additions(StrictMapping):
     objectives: dict[str, ObjectiveSettings] = Field(default_factory=dict)
 
 
-def _in_one_sentence(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+def _validate_steps(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
     try:
-        return read(value)
+        return handler(value)
     except ValidationError:
-        of_stage = "{pretrain: 400} or {pretrain: {steps: 400, of: 60000}}"
-        raise ValueError(f"steps are a number above 0, or by stage as in {of_stage}") from None
+        example = "{pretrain: 400} or {pretrain: {steps: 400, of: 60000}}"
+        raise ValueError(f"steps are a number above 0, or by stage as in {example}") from None
 
 
-Steps = Annotated[dict[str, Count | Proportion] | Count, WrapValidator(_in_one_sentence)]
+Steps = Annotated[dict[str, Count | Proportion] | Count, WrapValidator(_validate_steps)]
 
 
 class ScaleFacts(_Additions):
@@ -104,15 +104,17 @@ class ScaleFacts(_Additions):
 
     @model_validator(mode="after")
     def _no_parameter_is_capped_and_replaced(self):
-        if both := self.caps.keys() & self.replace.keys():
-            raise ValueError(f"{min(both)!r} stands under caps and under replace; leave it in one of them")
+        if duplicates := self.caps.keys() & self.replace.keys():
+            raise ValueError(
+                f"{min(duplicates)!r} stands under caps and under replace; leave it in one of them"
+            )
         return self
 
     @property
     def digest(self) -> str:
         """Twelve hexadecimal digits over all that is said but ``about``."""
-        told = canonical(self.model_dump(exclude={"about"}, exclude_defaults=True))
-        return hashlib.sha256(told.encode()).hexdigest()[:12]
+        content = canonical(self.model_dump(exclude={"about"}, exclude_defaults=True))
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
 class _UsersFacts(ScaleFacts):
@@ -158,23 +160,25 @@ def of_user(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, ScaleFact
                 yield (name, "compares"), f"{reason}; leave this entry out"
             if facts.like is not None and facts.like not in known:
                 yield (name, "like"), f"{facts.like!r} is no scale ({names})"
-            yield from _mixed(name, facts, known)
+            yield from _mixture_faults(name, facts, known)
 
     content = yaml_file.read(path, dict[str, _UsersFacts], faults=faults)
     if len(content) != 1:
-        described = ", ".join(content) or "none"
-        raise UsageError(f"{path} describes {len(content)} scales ({described}); a file describes one")
+        described_names = ", ".join(content) or "none"
+        raise UsageError(f"{path} describes {len(content)} scales ({described_names}); a file describes one")
     return next(iter(content.items()))
 
 
-def _mixed(name: str, facts: ScaleFacts, known: Mapping[str, ScaleFacts]) -> Iterator[yaml_file.Fault]:
+def _mixture_faults(
+    name: str, facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]
+) -> Iterator[yaml_file.Fault]:
     """Entries of a user's scale that go with the papers' own data where it has stand-ins, or the reverse."""
     like = facts.like or "full"
-    stands_in = like in known and inherit_facts(like, known).backbone is not None
-    if facts.backbone and not stands_in:
+    has_stand_ins = like in known_scales and inherit_facts(like, known_scales).backbone is not None
+    if facts.backbone and not has_stand_ins:
         reason = "the papers' own data go with their own checkpoints"
         yield (name, "backbone"), f"{reason}; leave it out, or be like tiny or small"
-    if stands_in and facts.first != RowCounts():
+    if has_stand_ins and facts.first != RowCounts():
         reason = f"rows are taken from the papers' own data, and {like} has collections of its own"
         yield (name, "first"), f"{reason}; leave it out, or be like full"
 
@@ -187,25 +191,25 @@ def lineage(name: str, facts: Mapping[str, ScaleFacts]) -> tuple[str, ...]:
 
 def inherit_facts(name: str, facts: Mapping[str, ScaleFacts]) -> ScaleFacts:
     """A variation: everything of the scale it is like, with its own entries over those."""
-    own = facts[name]
-    if own.like is None:
-        return own
-    like = inherit_facts(own.like, facts)
-    merged: dict[str, Any] = {table: {**getattr(like, table), **getattr(own, table)} for table in TABLES}
-    for table, other in (("caps", own.replace), ("replace", own.caps), ("without_gpu", own.replace)):
-        kept = getattr(own, table)
-        merged[table] = {name: v for name, v in merged[table].items() if name in kept or name not in other}
-    merged["first"] = like.first.model_copy(update=own.first.model_dump(exclude_unset=True))
-    merged["steps"] = _steps(like.steps, own.steps)
-    merged["backbone"] = own.backbone or like.backbone
-    merged["keeps_lengths"] = like.keeps_lengths if own.keeps_lengths is None else own.keeps_lengths
-    return own.model_copy(update=merged)
+    child = facts[name]
+    if child.like is None:
+        return child
+    parent = inherit_facts(child.like, facts)
+    merged: dict[str, Any] = {table: {**getattr(parent, table), **getattr(child, table)} for table in TABLES}
+    for table, other in (("caps", child.replace), ("replace", child.caps), ("without_gpu", child.replace)):
+        entries = getattr(child, table)
+        merged[table] = {name: v for name, v in merged[table].items() if name in entries or name not in other}
+    merged["first"] = parent.first.model_copy(update=child.first.model_dump(exclude_unset=True))
+    merged["steps"] = _merge_steps(parent.steps, child.steps)
+    merged["backbone"] = child.backbone or parent.backbone
+    merged["keeps_lengths"] = parent.keeps_lengths if child.keeps_lengths is None else child.keeps_lengths
+    return child.model_copy(update=merged)
 
 
-def _steps(like: Steps, own: Steps) -> Steps:
-    if isinstance(own, dict) and isinstance(like, dict):
-        return {**like, **own}
-    return own or like
+def _merge_steps(parent: Steps, child: Steps) -> Steps:
+    if isinstance(child, dict) and isinstance(parent, dict):
+        return {**parent, **child}
+    return child or parent
 
 
 def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Additions]:

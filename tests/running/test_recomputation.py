@@ -115,4 +115,4 @@ def test_half_precision_has_a_tolerance_of_its_own(made, monkeypatch):
     for precision, tolerance in (("fp32", 1e-5), ("bf16", 1e-2)):
         node = Node("encode", {"kind": "passages", "precision": precision}, nodes["passages"].inputs)
         store.build(node, lambda out: None, waiting=lambda: None)
-        assert recomputation._again(node, store).tolerance == tolerance
+        assert recomputation._recompute_node(node, store).tolerance == tolerance

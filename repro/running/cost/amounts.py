@@ -50,8 +50,10 @@ class PlannedCounts:
 
     def rows(self, node: Node) -> Number:
         entry, piece = catalog()[node.params["dataset"]], PIECES[node.stage]
-        about = catalog().get(entry.queries_of or "")
-        return node.params.get("first") or entry.counts.get(piece) or (about and about.counts.get("queries"))
+        topics = catalog().get(entry.queries_of or "")
+        return (
+            node.params.get("first") or entry.counts.get(piece) or (topics and topics.counts.get("queries"))
+        )
 
     def trained(self, node: Node) -> Number:
         steps = trained_steps(node)
@@ -76,16 +78,16 @@ class StoredCounts:
 
     def rows(self, node: Node) -> Number:
         tasks = self.store.record(node)["facts"].get("tasks", {}).items()
-        read = max((task["done"] for name, task in tasks if name.startswith("reading ")), default=0)
-        return read or node.params.get("first")
+        rows = max((task["done"] for name, task in tasks if name.startswith("reading ")), default=0)
+        return rows or node.params.get("first")
 
     def trained(self, node: Node) -> Number:
         steps, examples = self._fact(node, "steps"), self._fact(node, "examples")
         if not steps or not examples:
             return None
         batch = node.params[BATCHES[node.stage]]
-        epochs, rest = divmod(steps, math.ceil(examples / batch))  # an epoch's last batch may be smaller
-        return epochs * examples + min(rest * batch, examples)
+        epochs, remainder = divmod(steps, math.ceil(examples / batch))  # an epoch's last batch may be smaller
+        return epochs * examples + min(remainder * batch, examples)
 
     def _fact(self, node: Node | None, name: str) -> Number:
         return self.store.record(node)["facts"].get(name) if node is not None else None
@@ -103,13 +105,13 @@ def amount(name: str, node: Node, counts: Counts) -> Number:
 
 def _pairs(node: Node, counts: Counts) -> Number:
     each = node.params["depth"] if node.stage == "rerank" else (node.params["per_query"] or 0) + 1
-    return _product(counts.queries(_asked(node)), each)
+    return _product(counts.queries(_query_source(node)), each)
 
 
 def _lines(node: Node, counts: Counts) -> Number:
     """Lines of the run that is evaluated, as far as its depth is known."""
     run = node.inputs["run"]
-    return _product(counts.queries(_asked(node)), run.params.get("keep") or run.params.get("depth"))
+    return _product(counts.queries(_query_source(node)), run.params.get("keep") or run.params.get("depth"))
 
 
 def _texts(node: Node, counts: Counts) -> Number:
@@ -118,14 +120,16 @@ def _texts(node: Node, counts: Counts) -> Number:
 
 
 AMOUNTS: dict[str, Callable[[Node, Counts], Number]] = {
-    "documents": lambda node, counts: counts.documents(_read(node)),
-    "words": lambda node, counts: counts.words(_read(node)),
-    "queries": lambda node, counts: counts.queries(_asked(node)),
+    "documents": lambda node, counts: counts.documents(_document_source(node)),
+    "words": lambda node, counts: counts.words(_document_source(node)),
+    "queries": lambda node, counts: counts.queries(_query_source(node)),
     "triples": lambda node, counts: counts.rows(node),
     "listed": lambda node, counts: counts.rows(node),
     "texts": _texts,
     "examples": lambda node, counts: counts.trained(node),
-    "products": lambda node, counts: _product(counts.documents(_read(node)), counts.queries(_asked(node))),
+    "products": lambda node, counts: _product(
+        counts.documents(_document_source(node)), counts.queries(_query_source(node))
+    ),
     "pairs": _pairs,
     "lines": _lines,
 }
@@ -135,14 +139,14 @@ def _product(*factors: Number) -> Number:
     return None if None in factors else math.prod(factors)
 
 
-def _read(node: Node) -> Node:
+def _document_source(node: Node) -> Node:
     """The input whose documents a node works through."""
-    named = (node.inputs.get(name) for name in ("passages", "corpus", "index", "tokens", "texts"))
-    value = next((value for value in named if isinstance(value, Node)), node)
+    inputs = (node.inputs.get(name) for name in ("passages", "corpus", "index", "tokens", "texts"))
+    value = next((value for value in inputs if isinstance(value, Node)), node)
     return value.inputs["texts"] if value.stage in ENCODINGS else value
 
 
-def _asked(node: Node) -> Node:
+def _query_source(node: Node) -> Node:
     """The input that says which queries a node is about."""
     for name in ("training_set", "training_sets", "queries", "qrels"):
         if name in node.inputs:

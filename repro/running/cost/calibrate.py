@@ -33,14 +33,14 @@ def calibrate(seconds: float = SECONDS) -> dict:
     machine = hardware()
     name = torch.cuda.get_device_name() if device == "cuda" else f"{machine['cpu']}, {machine['cores']} cores"
     train, encode = _steps(device, precision, sizes)
-    tokens, each = BATCH[device] * LENGTH[device], forward(sizes, LENGTH[device])
+    tokens, operations = BATCH[device] * LENGTH[device], forward(sizes, LENGTH[device])
     return {
         "device": device,
         "name": name,
         "precision": str(precision).removeprefix("torch."),
         "model": {"layers": sizes.layers, "hidden_size": sizes.hidden, "length": LENGTH[device]},
-        "training": _rates(_timed(train, device, seconds), tokens, 3 * each),
-        "encoding": _rates(_timed(encode, device, seconds), tokens, each),
+        "training": _rates(_time_step(train, device, seconds), tokens, 3 * operations),
+        "encoding": _rates(_time_step(encode, device, seconds), tokens, operations),
         "matrix_product_flops_per_second": _product(device, precision, seconds),
         "single_precision_flops_per_second": _product(device, torch.float32, seconds),
         "cores_flops_per_second": _product("cpu", torch.float32, seconds),
@@ -56,7 +56,7 @@ def _product(device: str, precision, seconds: float) -> float:
 
     side = MATRIX[device]
     left, right = (torch.randn(side, side, device=device, dtype=precision) for _ in range(2))
-    return 2 * side**3 / _timed(lambda: left @ right, device, seconds)
+    return 2 * side**3 / _time_step(lambda: left @ right, device, seconds)
 
 
 def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], Callable[[], object]]:
@@ -74,23 +74,23 @@ def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], 
     model = BertModel(config, add_pooling_layer=False).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
     tokens = torch.randint(sizes.vocabulary, (BATCH[device], LENGTH[device]), device=device)  # (N, S)
-    halved = torch.autocast(device, precision, enabled=device == "cuda")
+    autocast = torch.autocast(device, precision, enabled=device == "cuda")
 
     def train():
-        with halved:
+        with autocast:
             loss = model(tokens).last_hidden_state.float().square().mean()
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
 
     def encode():
-        with torch.inference_mode(), halved:
+        with torch.inference_mode(), autocast:
             model(tokens)
 
     return train, encode
 
 
-def _timed(step: Callable[[], object], device: str, seconds: float) -> float:
+def _time_step(step: Callable[[], object], device: str, seconds: float) -> float:
     """Seconds of a step: the mean after two that warm up."""
     import torch
 
@@ -98,15 +98,15 @@ def _timed(step: Callable[[], object], device: str, seconds: float) -> float:
     for _ in range(2):
         step()
     wait()
-    started, count = time.perf_counter(), 0
-    while time.perf_counter() - started < seconds or count == 0:
+    start, count = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds or count == 0:
         step()
         count += 1
         if count % 10 == 0:
             wait()  # so that what is queued on a GPU does not run far ahead of the clock
     wait()
-    return (time.perf_counter() - started) / count
+    return (time.perf_counter() - start) / count
 
 
-def _rates(seconds: float, tokens: int, each: float) -> dict[str, float]:
-    return {"tokens_per_second": tokens / seconds, "flops_per_second": tokens * each / seconds}
+def _rates(seconds: float, tokens: int, operations: float) -> dict[str, float]:
+    return {"tokens_per_second": tokens / seconds, "flops_per_second": tokens * operations / seconds}

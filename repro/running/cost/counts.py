@@ -14,18 +14,18 @@ PAIR = 19  # the same with its score
 
 def core_seconds(node: Node) -> float | None:
     """Seconds of one core that a node takes besides what a model does; None where a count is missing."""
-    known = facts_of(node).items()
-    parts = [_product(_COUNTS[name](node), fact.seconds) for name, fact in known if fact.seconds]
+    facts = facts_of(node).items()
+    parts = [_product(_COUNTS[name](node), fact.seconds) for name, fact in facts if fact.seconds]
     return None if None in parts else sum(parts, 0.0)
 
 
 def bytes_beside(node: Node, stored: float | None) -> float:
     """Bytes on the disk besides the artefact's own while it is made, as far as they are known."""
-    beside = 0.0
+    total = 0.0
     for name, fact in facts_of(node).items():
-        beside += (fact.copies - 1) * (stored or 0) + min(fact.further, stored or 0)
-        beside += fact.beside * (_COUNTS[name](node) or 0) if fact.beside else 0.0
-    return beside
+        total += (fact.copies - 1) * (stored or 0) + min(fact.further, stored or 0)
+        total += fact.beside * (_COUNTS[name](node) or 0) if fact.beside else 0.0
+    return total
 
 
 def light_bytes(node: Node) -> float | None:
@@ -45,15 +45,15 @@ def _token_bytes(node: Node) -> float | None:
     return _product(shapes.text_words(node), shapes.TOKENS_PER_WORD * 4)  # int32
 
 
-def _ranked_bytes(node: Node) -> float | None:
-    return _product(_ranked(node), LINE)
+def _ranking_bytes(node: Node) -> float | None:
+    return _product(_ranking_lines(node), LINE)
 
 
-def _kept_bytes(node: Node) -> float | None:
+def _negative_bytes(node: Node) -> float | None:
     return _product(_negatives(node), NEGATIVE)
 
 
-def _sum(node: Node) -> float | None:
+def _parent_bytes(node: Node) -> float | None:
     parts = [light_bytes(parent) for parent in node.parents()]
     return None if None in parts else sum(parts)
 
@@ -72,7 +72,7 @@ def _triples(node: Node) -> float | None:
     return node.params.get("first") or (entry.counts.get("triples") if entry else None)
 
 
-def _ranked(node: Node) -> float | None:
+def _ranking_lines(node: Node) -> float | None:
     return _product(shapes.queries(node), node.params.get("depth"))
 
 
@@ -90,11 +90,11 @@ _COUNTS: dict[str, Callable[[Node], float | None]] = {
     "tokenize-spans": text_bytes,
     "lucene_index": text_bytes,
     "bm25": _pairs_with_passages,
-    "bm25-hits": _ranked,
+    "bm25-hits": _ranking_lines,
     "official_negatives": _triples,
     "mine": _negatives,
-    "mine_answers": _ranked,
-    "search_views": _ranked,
+    "mine_answers": _ranking_lines,
+    "search_views": _ranking_lines,
     "pretrain": _weights,
     "finetune": _weights,
 }
@@ -102,7 +102,7 @@ _COUNTS: dict[str, Callable[[Node], float | None]] = {
 _BYTES: dict[str, Callable[[Node], float | None]] = {
     "corpus": text_bytes,
     "tokenize": _token_bytes,
-    "bm25": _ranked_bytes,
-    "official_negatives": _kept_bytes,
-    "union": _sum,
+    "bm25": _ranking_bytes,
+    "official_negatives": _negative_bytes,
+    "union": _parent_bytes,
 }

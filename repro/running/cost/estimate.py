@@ -41,14 +41,14 @@ class Estimate:
         A node that was rehearsed takes as long as that says, with what it does without a model; others, by
         the operations of their models.
         """
-        each = [self.hours_of(n) for n in nodes if n.fingerprint in self.works]
-        return None if self.throughput is None and not any(each) else sum(hours or 0 for hours in each)
+        parts = [self.hours_of(n) for n in nodes if n.fingerprint in self.works]
+        return None if self.throughput is None and not any(parts) else sum(hours or 0 for hours in parts)
 
     def hours_of(self, node: Node) -> float | None:
         """Hours of one node; None where they cannot be told."""
-        rehearsed = self.rehearsed(node)
-        if rehearsed is not None or self.throughput is None:
-            return rehearsed
+        rehearsed_hours = self.rehearsed(node)
+        if rehearsed_hours is not None or self.throughput is None:
+            return rehearsed_hours
         return self.throughput.hours(self.work_of(node))
 
     def rehearsed(self, node: Node) -> float | None:
@@ -72,8 +72,8 @@ class Estimate:
 
     def core_hours(self, nodes: Iterable[Node]) -> float:
         """Hours of one core for what no model does in ``nodes``, as far as known and not in ``hours``."""
-        others = [n for n in nodes if self.rehearsed(n) is None]
-        works = [self.works[n.fingerprint] for n in others if n.fingerprint in self.works]
+        unrehearsed_nodes = [n for n in nodes if self.rehearsed(n) is None]
+        works = [self.works[n.fingerprint] for n in unrehearsed_nodes if n.fingerprint in self.works]
         return sum(work.core_seconds or 0 for work in works) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
@@ -84,11 +84,11 @@ class Estimate:
         """
 
         def sizes(node: Node) -> tuple[float, float]:
-            known = self.work_of(node)
-            return known.stored or 0.0, known.beside
+            cost = self.work_of(node)
+            return cost.stored or 0.0, cost.beside
 
-        stored = {fingerprint for fingerprint, state in self.plan.states.items() if state == "stored"}
-        consumers = Consumers(self.plan.ends, self.plan.nodes, self.nodes, stored, stages)
+        stored_ids = {fingerprint for fingerprint, state in self.plan.states.items() if state == "stored"}
+        consumers = Consumers(self.plan.ends, self.plan.nodes, self.nodes, stored_ids, stages)
         return list(levels(readers_first(self.nodes, stages), consumers, sizes, before=before))
 
     def fullest(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> MemoryLevel | None:
@@ -97,8 +97,8 @@ class Estimate:
 
     def bytes_stored(self, root: Path) -> float:
         """Bytes of those of the plan's artefacts that a store has."""
-        stored = (n for n in self.plan.nodes if self.plan.states.get(n.fingerprint) == "stored")
-        return float(sum(size_on_disk(root / node.stage / node.fingerprint) for node in stored))
+        stored_nodes = (n for n in self.plan.nodes if self.plan.states.get(n.fingerprint) == "stored")
+        return float(sum(size_on_disk(root / node.stage / node.fingerprint) for node in stored_nodes))
 
     def work_of(self, node: Node) -> Work:
         """The work of a node of the plan, whether it is to run or not."""
@@ -110,15 +110,15 @@ class Estimate:
         ends: dict[str, list[Node]] = {}
         for measurement in self.plan.measurements:
             ends.setdefault(measurement.cell.paper.name, []).extend(measurement.parts)
-        for shown, node in self.plan.exhibits.items():
-            ends.setdefault(shown.paper.name, []).append(node)
+        for item, node in self.plan.exhibits.items():
+            ends.setdefault(item.paper.name, []).append(node)
         return {name: [n for n in walk(nodes) if n.fingerprint in self.works] for name, nodes in ends.items()}
 
     @cached_property
     def downloads(self) -> dict[int | str, int | None]:
         """Missing archives -> bytes, None where unknown; one that collections share counts once."""
-        named = (node.params["dataset"] for node in self._missing() if node.stage in PIECES)
-        return archives(id for id in dict.fromkeys(named) if id in catalog())
+        names = (node.params["dataset"] for node in self._missing() if node.stage in PIECES)
+        return archives(id for id in dict.fromkeys(names) if id in catalog())
 
     @cached_property
     def checkpoints(self) -> list[str]:
@@ -154,14 +154,14 @@ def keep_within(
     if throughput is None:
         remedy = "`repro calibrate` measures this machine, --gpu names another"
         raise UsageError(f"a budget needs a throughput: {remedy}")
-    estimated, spent, over = estimate(plan, throughput), 0.0, False
+    plan_estimate, spent, is_over = estimate(plan, throughput), 0.0, False
     cause = f"it lies beyond the budget of {hours:g} {throughput.unit} hours"
-    for node in estimated.nodes:
-        cost = throughput.hours(estimated.works[node.fingerprint])
+    for node in plan_estimate.nodes:
+        cost = throughput.hours(plan_estimate.works[node.fingerprint])
         if cost == 0 or any(not (other_machine and o.of_machine) for o in plan.obstacles(node)):
             continue
-        over = over or cost is None or spent + cost > hours
-        if over:
+        is_over = is_over or cost is None or spent + cost > hours
+        if is_over:
             plan.machine.obstacles[node.fingerprint] = Obstacle(cause, "give more with --max-gpu-hours")
         else:
             spent += cost

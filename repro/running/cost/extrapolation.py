@@ -77,8 +77,8 @@ class RehearsedNode:
         """Units of ``share`` a second, without what is done once."""
         if self.share is None or self.whole_seconds is None or self.share.whole <= self.share.done:
             return self.share and self.share.done / self.seconds if self.seconds else None
-        added = self.whole_seconds - self.seconds
-        return (self.share.whole - self.share.done) / added if added > 0 else None
+        added_seconds = self.whole_seconds - self.seconds
+        return (self.share.whole - self.share.done) / added_seconds if added_seconds > 0 else None
 
 
 @functools.cache
@@ -99,10 +99,10 @@ def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
 
     A node of the rehearsal alone, such as the first queries that judgements name, has no partner.
     """
-    found: dict[str, tuple[Node, Node]] = {}
+    partners: dict[str, tuple[Node, Node]] = {}
 
     def meet(large: Node, small: Node) -> None:
-        if large.fingerprint in found or large.stage != small.stage:
+        if large.fingerprint in partners or large.stage != small.stage:
             return
         for name, value in large.inputs.items():
             other = small.inputs.get(name)
@@ -111,11 +111,11 @@ def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
                     meet(one, another)
             elif isinstance(value, Node) and isinstance(other, Node):
                 meet(value, other)
-        found[large.fingerprint] = large, small
+        partners[large.fingerprint] = large, small
 
     for large, small in zip(whole.ends, rehearsal.ends, strict=True):
         meet(large, small)
-    return found
+    return partners
 
 
 def rehearsed_cost(node: Node, rehearsal: Node, store: Store) -> RehearsedNode:
@@ -125,11 +125,11 @@ def rehearsed_cost(node: Node, rehearsal: Node, store: Store) -> RehearsedNode:
     share, at_most = _share(rule.time, node, rehearsal, store), False
     seconds = whole = float(facts["seconds"])
     if share is not None:
-        repeated, at_most = _repeated(facts)
-        whole = None if at_most and share.times > MOST else seconds + repeated * (share.times - 1)
+        repeated_seconds, at_most = _repeated_seconds(facts)
+        whole = None if at_most and share.times > MOST else seconds + repeated_seconds * (share.times - 1)
     elif rule.time:
         whole = None
-    grown = _share(rule.disk, node, rehearsal, store)
+    disk_share = _share(rule.disk, node, rehearsal, store)
     return RehearsedNode(
         node=node,
         rehearsal=rehearsal,
@@ -140,32 +140,32 @@ def rehearsed_cost(node: Node, rehearsal: Node, store: Store) -> RehearsedNode:
         share=share,
         whole_seconds=whole,
         whole_peak_bytes=_peak(peak, rule, node, rehearsal, store),
-        whole_disk_bytes=disk if rule.disk is None else grown and disk * grown.times,
+        whole_disk_bytes=disk if rule.disk is None else disk_share and disk * disk_share.times,
         at_most=at_most,
     )
 
 
 def _share(name: str | None, node: Node, rehearsal: Node, store: Store) -> Share | None:
-    for of in INSTEAD.get(name, (name,)) if name else ():
-        done, whole = amount(of, rehearsal, StoredCounts(store)), amount(of, node, PlannedCounts())
-        if done and whole:
-            return Share(of, done, whole)
+    for unit in INSTEAD.get(name, (name,)) if name else ():
+        part, total = amount(unit, rehearsal, StoredCounts(store)), amount(unit, node, PlannedCounts())
+        if part and total:
+            return Share(unit, part, total)
     return None
 
 
-def _repeated(facts: Mapping[str, Any]) -> tuple[float, bool]:
+def _repeated_seconds(facts: Mapping[str, Any]) -> tuple[float, bool]:
     """Seconds of what a stage repeats for all that it worked on; whether more may be in it."""
     tasks = [task for task in facts.get("tasks", {}).values() if task["done"]]
     if not tasks:
         return float(facts["seconds"]), True
-    repeated = [task["pace"] * task["done"] if "pace" in task else task["seconds"] for task in tasks]
-    return sum(repeated), any("pace" not in task for task in tasks)
+    seconds = [task["pace"] * task["done"] if "pace" in task else task["seconds"] for task in tasks]
+    return sum(seconds), any("pace" not in task for task in tasks)
 
 
 def _peak(peak: float, rule: Growth, node: Node, rehearsal: Node, store: Store) -> float | None:
-    for name, each in rule.memory.items():
-        share, done = _share(name, node, rehearsal, store), amount(name, rehearsal, StoredCounts(store))
-        if share is None or done is None:
+    for name, factor in rule.memory.items():
+        share, count = _share(name, node, rehearsal, store), amount(name, rehearsal, StoredCounts(store))
+        if share is None or count is None:
             return None
-        peak += each * done * (share.times - 1)
+        peak += factor * count * (share.times - 1)
     return peak

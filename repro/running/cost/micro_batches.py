@@ -21,7 +21,7 @@ class PartedTraining:
 
 
 def in_parts(nodes: Iterable[Node], memory: float) -> dict[PartedTraining, int]:
-    """How many trainings take a step in such parts on a GPU with so many bytes; not those with their own."""
+    """The trainings, counted, that take a step in such parts on a GPU of so many bytes; none with its own."""
     counts: dict[PartedTraining, int] = {}
     for node in nodes:
         if node.stage in TRAININGS and (part := _part(node, memory)):

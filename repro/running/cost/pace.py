@@ -1,4 +1,4 @@
-"""How long nodes will take, from how long nodes like them took: in this run, or when they were stored."""
+"""The time that nodes will take, from that of nodes like them: in this run, or when they were stored."""
 
 import bisect
 import contextlib
@@ -45,8 +45,8 @@ class Pace:
 
     def left(self, nodes: Iterable[Node]) -> float | None:
         """Seconds that all these nodes will take one after another; None where one of them cannot be told."""
-        each = [self.expected(node) for node in nodes]
-        return None if None in each else sum(each)
+        estimates = [self.expected(node) for node in nodes]
+        return None if None in estimates else sum(estimates)
 
     def expected(self, node: Node) -> float | None:
         """Seconds that a node will take; None where nothing done is like it."""
@@ -64,8 +64,8 @@ class Pace:
         return self._operations[node.fingerprint]
 
 
-def _median(ordered: list[float]) -> float:
-    return ordered[(len(ordered) - 1) // 2]
+def _median(values: list[float]) -> float:
+    return values[(len(values) - 1) // 2]
 
 
 def _kinds(node: Node) -> list[Kind]:

@@ -37,23 +37,23 @@ def levels(
         sizes: bytes of a node's artefact, and those beside it while it is made.
         before: bytes that are stored already.
     """
-    taken = before
-    for node in _let_go(consumers):
-        taken -= sizes(node)[0]
+    used_bytes = before
+    for node in _discard_free(consumers):
+        used_bytes -= sizes(node)[0]
     for node in order:
-        stored, beside = sizes(node)
-        during = taken + stored + beside
+        artefact_bytes, extra_bytes = sizes(node)
+        peak = used_bytes + artefact_bytes + extra_bytes
         consumers.stored(node)
-        gone = _let_go(consumers)
-        taken += stored - sum(sizes(other)[0] for other in gone)
-        yield MemoryLevel(node, during, taken, gone)
+        removed_nodes = _discard_free(consumers)
+        used_bytes += artefact_bytes - sum(sizes(other)[0] for other in removed_nodes)
+        yield MemoryLevel(node, peak, used_bytes, removed_nodes)
 
 
-def _let_go(consumers: Consumers) -> tuple[Node, ...]:
-    free = tuple(consumers.free())
-    for node in free:
+def _discard_free(consumers: Consumers) -> tuple[Node, ...]:
+    free_nodes = tuple(consumers.free())
+    for node in free_nodes:
         consumers.gone(node)
-    return free
+    return free_nodes
 
 
 def fullest_level(course: Sequence[MemoryLevel]) -> MemoryLevel | None:

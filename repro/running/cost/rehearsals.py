@@ -60,24 +60,24 @@ def kind_of(node: Node) -> str:
     """
     params = {name: value for name, value in node.params.items() if name not in ALIKE}
     model = node.inputs.get("model")
-    told = [model.params.get("name", ""), *astuple(shape(model))] if isinstance(model, Node) else []
-    about = [node.stage, params, _data(node), told]
-    return hashlib.sha256(canonical(about).encode()).hexdigest()[:16]
+    model_facts = [model.params.get("name", ""), *astuple(shape(model))] if isinstance(model, Node) else []
+    key = [node.stage, params, _data(node), model_facts]
+    return hashlib.sha256(canonical(key).encode()).hexdigest()[:16]
 
 
 def _data(node: Node) -> list[str]:
     """Collections and splits that a node reads through whatever, but not those its models were trained on."""
-    found, seen, waiting = set(), set(), [node]
-    while waiting:
-        one = waiting.pop()
-        if one.fingerprint in seen:
+    names, seen, queue = set(), set(), [node]
+    while queue:
+        current = queue.pop()
+        if current.fingerprint in seen:
             continue
-        seen.add(one.fingerprint)
-        found.add(one.params.get("dataset", ""))
-        for name, value in one.inputs.items():
+        seen.add(current.fingerprint)
+        names.add(current.params.get("dataset", ""))
+        for name, value in current.inputs.items():
             if name != "model":
-                waiting += value if isinstance(value, tuple) else [value]
-    return sorted(map(str, found))
+                queue += value if isinstance(value, tuple) else [value]
+    return sorted(map(str, names))
 
 
 def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
@@ -86,31 +86,31 @@ def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
     Of several nodes of one kind it is the slowest. What an earlier rehearsal told of a kind goes.
     """
     make_writable(store.root)
-    path, kept = _file(store), _read(store)
-    own = kept.setdefault(_machine(), {})
+    path, content = _file(store), _read(store)
+    machine_times = content.setdefault(_machine(), {})
     by_kind: dict[str, list[RehearsedNode]] = {}
     for each in nodes:
         by_kind.setdefault(kind_of(each.node), []).append(each)
-    for kind, alike in by_kind.items():
-        own.pop(kind, None)
-        measured = [_measured(each) for each in alike if each.whole_seconds is not None]
-        if measured:  # else too little was done to tell
-            own[kind] = asdict(max(measured, key=lambda one: one.hours(alike[0].node) or 0.0))
+    for kind, group in by_kind.items():
+        machine_times.pop(kind, None)
+        times = [_measured_time(each) for each in group if each.whole_seconds is not None]
+        if times:  # else too little was done to tell
+            machine_times[kind] = asdict(max(times, key=lambda one: one.hours(group[0].node) or 0.0))
     with translated_errors(store.root):
-        write_whole(path, json.dumps(kept, indent=1, sort_keys=True) + "\n")
+        write_whole(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
     return path
 
 
 def rehearsals(store: Store) -> Rehearsals:
     """Read what a machine like this one measured. Raises UsageError where the file cannot be read."""
-    own = _read(store).get(_machine(), {})
+    times = _read(store).get(_machine(), {})
     try:
-        return Rehearsals({kind: MeasuredTime(**measured) for kind, measured in own.items()})
+        return Rehearsals({kind: MeasuredTime(**fields) for kind, fields in times.items()})
     except TypeError as error:
-        raise _unreadable(store, error) from None
+        raise _read_error(store, error) from None
 
 
-def _measured(each: RehearsedNode) -> MeasuredTime:
+def _measured_time(each: RehearsedNode) -> MeasuredTime:
     if each.share is None or each.whole_seconds is None:
         return MeasuredTime(each.seconds)
     if each.share.whole == each.share.done:
@@ -121,8 +121,8 @@ def _measured(each: RehearsedNode) -> MeasuredTime:
 
 def _machine() -> str:
     """A digest of the hardware that decides times."""
-    told = {name: value for name, value in hardware().items() if name in ("cpu", "cores", "gpu")}
-    return hashlib.sha256(canonical(told).encode()).hexdigest()[:16]
+    components = {name: value for name, value in hardware().items() if name in ("cpu", "cores", "gpu")}
+    return hashlib.sha256(canonical(components).encode()).hexdigest()[:16]
 
 
 def _file(store: Store) -> Path:
@@ -134,13 +134,13 @@ def _read(store: Store) -> dict:
     if not path.exists():
         return {}
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(kept, dict) or not all(isinstance(own, dict) for own in kept.values()):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict) or not all(isinstance(times, dict) for times in content.values()):
             raise ValueError("no object of objects")
     except (OSError, ValueError) as error:
-        raise _unreadable(store, error) from None
-    return kept
+        raise _read_error(store, error) from None
+    return content
 
 
-def _unreadable(store: Store, error: Exception) -> UsageError:
+def _read_error(store: Store, error: Exception) -> UsageError:
     return UsageError(f"{_file(store)} cannot be read ({error}); remove it, `repro rehearse` writes it anew")

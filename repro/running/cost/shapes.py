@@ -44,21 +44,21 @@ def shape(node: Node) -> Shape:
     if node.stage == "initialise":
         sizes = (node.params[name] for name in ("layers", "hidden_size", "intermediate_size"))
         return Shape(*sizes, node.inputs["tokenizer"].params["size"])
-    made = _released_shape(node)
-    return replace(made, layers=node.params["layers"]) if "layers" in node.params else made
+    result = _released_shape(node)
+    return replace(result, layers=node.params["layers"]) if "layers" in node.params else result
 
 
 def _released_shape(node: Node) -> Shape:
     """Sizes of a released model, before another number of layers is asked for, or of what takes its place."""
     source = node.params.get("source")
     if isinstance(source, dict) and source.get("kind") == "folder":
-        return _configured(Path(source["path"]) / "config.json")
+        return _read_config(Path(source["path"]) / "config.json")
     parent = node.inputs.get("model") or node.inputs.get("stand_in")
     return shape(parent) if parent else BASE
 
 
 @functools.lru_cache(maxsize=64)
-def _configured(path: Path) -> Shape:
+def _read_config(path: Path) -> Shape:
     names = ("num_hidden_layers", "hidden_size", "intermediate_size", "vocab_size")
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
@@ -74,7 +74,7 @@ def _lengths() -> dict:
 
 @functools.cache
 def documents(collection: str) -> int | None:
-    """How many documents a collection and its parts have; None where nobody counted them."""
+    """The number of documents of a collection and its parts; None where nobody counted them."""
     entry = catalog().get(collection)
     if entry is None:
         return None
@@ -85,17 +85,17 @@ def documents(collection: str) -> int | None:
 @functools.cache
 def words(collection: str) -> float:
     """Words of a document of the collection, on average."""
-    stated = _lengths()["words"]
-    prefixes = [prefix for prefix in stated if f"{collection}/".startswith(f"{prefix}/")]
-    return stated[max(prefixes, key=len)] if prefixes else _lengths()["other"]
+    by_prefix = _lengths()["words"]
+    prefixes = [prefix for prefix in by_prefix if f"{collection}/".startswith(f"{prefix}/")]
+    return by_prefix[max(prefixes, key=len)] if prefixes else _lengths()["other"]
 
 
 @functools.cache
 def all_words(collection: str) -> float | None:
     """Words of the whole collection; None where neither they nor its documents were counted."""
-    entry, stated = catalog().get(collection), _lengths()["total"].get(collection)
-    if stated or entry is None:
-        return stated
+    entry, total = catalog().get(collection), _lengths()["total"].get(collection)
+    if total or entry is None:
+        return total
     if entry.parts:
         parts = [all_words(part) for part in entry.parts]
         return None if None in parts else sum(parts)
@@ -119,7 +119,7 @@ def _corpus(node: Node) -> Node | None:
 
 
 def texts(node: Node) -> int | None:
-    """How many documents a node's texts come from: of their collection, or as many as are read of it."""
+    """The number of documents of a node's texts: of their collection, or as many as are read of it."""
     corpus = _corpus(node)
     if corpus is None:
         return None
@@ -149,21 +149,21 @@ def rows(node: Node) -> float | None:
 
 
 def queries(node: Node) -> int | None:
-    """How many queries an artefact is about; for a training set that was sampled, those of the sample."""
+    """The number of queries of an artefact; for a training set that was sampled, those of the sample."""
     nodes = walk([node])
     samples = [n.params for n in nodes if n.stage == "sample"]
-    drawn = [params["queries"] for params in samples if params.get("queries")]
+    sample_sizes = [params["queries"] for params in samples if params.get("queries")]
     share = math.prod(params.get("share", 1) for params in samples)
-    count = _queries_of_its_dataset(nodes)
-    read = [n.params["first"] for n in nodes if n.stage == "queries" and "first" in n.params]
-    fewest = min([*drawn[: None if count else 1], *read, *([count] if count else [])], default=None)
-    return fewest if fewest is None or share == 1 else max(1, round(share * fewest))
+    count = _dataset_queries(nodes)
+    limits = [n.params["first"] for n in nodes if n.stage == "queries" and "first" in n.params]
+    size = min([*sample_sizes[: None if count else 1], *limits, *([count] if count else [])], default=None)
+    return size if size is None or share == 1 else max(1, round(share * size))
 
 
-def _queries_of_its_dataset(nodes: Sequence[Node]) -> int | None:
+def _dataset_queries(nodes: Sequence[Node]) -> int | None:
     """The queries of the data set that nodes read last, or as many as have judgements, as catalogued."""
-    named = [n.params["dataset"] for stage in ("queries", "qrels") for n in nodes if n.stage == stage]
-    counts = entry.counts if named and (entry := catalog().get(named[-1])) else {}
+    names = [n.params["dataset"] for stage in ("queries", "qrels") for n in nodes if n.stage == stage]
+    counts = entry.counts if names and (entry := catalog().get(names[-1])) else {}
     return counts.get("queries") or counts.get("qrels")
 
 

@@ -65,7 +65,7 @@ def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
-    return _calibrated(path) if path.exists() else None
+    return _read_calibration(path) if path.exists() else None
 
 
 def assumed_throughput(gpu: str) -> Throughput:
@@ -76,8 +76,8 @@ def assumed_throughput(gpu: str) -> Throughput:
     rate = PEAKS[name] * ASSUMED
     basis = f"{name}, assumed {ASSUMED:.0%} of {PEAKS[name] / 1e12:.0f} TFLOP/s"
     single = SINGLE[name] * ASSUMED
-    by_faiss = search.assumed_rate() if search.leaves_gpu_idle() else single
-    return Throughput("GPU", rate, rate, basis, by_faiss, single, MEMORY[name], LAYER)
+    search_rate = search.assumed_rate() if search.leaves_gpu_idle() else single
+    return Throughput("GPU", rate, rate, basis, search_rate, single, MEMORY[name], LAYER)
 
 
 def calibration_file(store: Store) -> Path:
@@ -85,24 +85,26 @@ def calibration_file(store: Store) -> Path:
     return store.root / "calibration.json"
 
 
-def _calibrated(path: Path) -> Throughput:
+def _read_calibration(path: Path) -> Throughput:
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        training, inference = (float(kept[kind]["flops_per_second"]) for kind in ("training", "encoding"))
-        unit = "GPU" if kept["device"] == "cuda" else "CPU"
-        searching = _searching(kept)
-        device, day = str(kept["name"]), str(kept["recorded"])[:10]
+        calibration = json.loads(path.read_text(encoding="utf-8"))
+        training, inference = (
+            float(calibration[kind]["flops_per_second"]) for kind in ("training", "encoding")
+        )
+        unit = "GPU" if calibration["device"] == "cuda" else "CPU"
+        search_rates = _search_rates(calibration)
+        device, day = str(calibration["name"]), str(calibration["recorded"])[:10]
         if not (training > 0 and inference > 0):
             raise ValueError("a throughput is not positive")
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UsageError(f"{path} cannot be read ({error}); `repro calibrate` writes it anew") from None
     rates = f"{training / 1e12:.3g} TFLOP/s training, {inference / 1e12:.3g} encoding"
     basis = f"{device}, calibrated {day}: {rates}"
-    return Throughput(unit, training, inference, basis, *searching, gpu_memory())
+    return Throughput(unit, training, inference, basis, *search_rates, gpu_memory())
 
 
-def _searching(kept: dict) -> tuple[float | None, float | None]:
+def _search_rates(calibration: dict) -> tuple[float | None, float | None]:
     """The measured rates of faiss, on the device that it takes, and of torch; None where it is not known."""
     names = ("single_precision_flops_per_second", "cores_flops_per_second")
-    single, cores = (float(kept[name]) if name in kept else None for name in names)
+    single, cores = (float(calibration[name]) if name in calibration else None for name in names)
     return (cores or search.assumed_rate()) if search.leaves_gpu_idle() else single, single

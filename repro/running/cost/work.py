@@ -69,8 +69,8 @@ def forward(model: Shape, length: float) -> float:
 def work(node: Node) -> Work:
     """The work of one node; nothing for stages whose cost is small beside that of models."""
     formula = _FORMULAS.get(node.stage)
-    made = formula(node) if formula else Work(stored=light_bytes(node))
-    return replace(made, beside=bytes_beside(node, made.stored), core_seconds=core_seconds(node))
+    result = formula(node) if formula else Work(stored=light_bytes(node))
+    return replace(result, beside=bytes_beside(node, result.stored), core_seconds=core_seconds(node))
 
 
 def trained_steps(node: Node) -> float | None:
@@ -88,11 +88,15 @@ def _pretrain(node: Node) -> Work:
     length = _text_length(node)
     tokens = steps * node.params["texts_per_batch"] * length
     passes = _passes(node)
-    frozen = {name.removeprefix("frozen_"): n for name, n in passes.items() if name.startswith("frozen_")}
+    frozen_passes = {
+        name.removeprefix("frozen_"): n for name, n in passes.items() if name.startswith("frozen_")
+    }
     generator = shapes.shape(node.inputs["generator"]) if "generator" in node.inputs else model
-    each = 3 * _passed(model, length, passes) + _passed(generator, length, frozen)
+    each = 3 * _forward_operations(model, length, passes) + _forward_operations(
+        generator, length, frozen_passes
+    )
     layers = passes["encoders"] * model.layers + passes.get("layers", 0)
-    layers += frozen.get("encoders", 0) * generator.layers / 3  # forward alone
+    layers += frozen_passes.get("encoders", 0) * generator.layers / 3  # forward alone
     return Work(tokens * each, 0.0, stored, launched=steps * layers)
 
 
@@ -102,7 +106,7 @@ def _passes(node: Node) -> dict[str, float]:
     return _PASSES | (declaration(path).passes if path else {})
 
 
-def _passed(model: Shape, length: float, passes: Mapping[str, float]) -> float:
+def _forward_operations(model: Shape, length: float, passes: Mapping[str, float]) -> float:
     """Operations forward of one token in a text of so many."""
     layers = passes.get("encoders", 0) + passes.get("layers", 0) / max(1, model.layers)
     return layers * forward(model, length) + passes.get("heads", 0) * 2 * model.hidden * model.vocabulary
@@ -118,10 +122,10 @@ def _text_length(node: Node) -> float:
 
 def _steps(node: Node, examples: float | None, batch: int) -> float | None:
     """Steps of a training, counted as ``repro.training.optimisation.Optimisation.steps`` does."""
-    wanted = [node.params["max_steps"]] if node.params["max_steps"] is not None else []
+    limits = [node.params["max_steps"]] if node.params["max_steps"] is not None else []
     if node.params["epochs"] is not None and examples is not None:
-        wanted.append(math.ceil(node.params["epochs"] * math.ceil(examples / batch)))
-    return min(wanted) if wanted else None
+        limits.append(math.ceil(node.params["epochs"] * math.ceil(examples / batch)))
+    return min(limits) if limits else None
 
 
 def _finetune(node: Node) -> Work:
@@ -130,12 +134,12 @@ def _finetune(node: Node) -> Work:
     stored = model.all_weights * NUMBER
     if steps is None:
         return Work(None, 0.0, stored)
-    joined = "query_length" not in p  # a cross-encoder's passages begin with the query
-    query, passage = _pair(node, p["passage_length" if joined else "query_length"], p["passage_length"])
-    if joined:
+    is_joined = "query_length" not in p  # a cross-encoder's passages begin with the query
+    query, passage = _pair(node, p["passage_length" if is_joined else "query_length"], p["passage_length"])
+    if is_joined:
         query, passage = 0.0, min(p["passage_length"], query + passage)
     each = query * forward(model, query) + p["passages_per_query"] * passage * forward(model, passage)
-    sides = 1 if joined else 2
+    sides = 1 if is_joined else 2
     return Work(3 * steps * p["queries_per_batch"] * each, 0.0, stored, launched=steps * sides * model.layers)
 
 
@@ -147,7 +151,7 @@ def _pair(node: Node, query_length: int, passage_length: int) -> tuple[float, fl
 
 
 def _texts(node: Node) -> tuple[float | None, float]:
-    """How many texts are encoded, and tokens of each."""
+    """The number of texts that are encoded, and the tokens of each."""
     source, length = node.inputs["texts"], node.params["length"]
     if node.params["kind"] == "queries":
         return shapes.queries(source), shapes.tokens(shapes.query_words(), length)
@@ -165,7 +169,7 @@ def _encode(node: Node) -> Work:
     return Work(0.0, count * length * (forward(model, length) + head), count * numbers * size)
 
 
-def _scored(node: Node) -> Work:
+def _score(node: Node) -> Work:
     """A cross-encoder over so many passages a query."""
     model, count = shapes.shape(node), shapes.queries(node.inputs["queries"])
     each = node.params["depth"] if node.stage == "rerank" else (node.params["per_query"] or 0) + 1
@@ -192,8 +196,8 @@ def _search(node: Node) -> Work:
 def _numbers(node: Node, hidden: int) -> float:
     """Numbers of a passage that a query is multiplied with, sparse ones by the time that they take."""
     views = node.params.get("terms", ["dense"])
-    kept = node.inputs["passages"].params.get("top_k") or hidden
-    return ("dense" in views) * hidden + ("sparse" in views) * SPARSE * kept
+    kept_terms = node.inputs["passages"].params.get("top_k") or hidden
+    return ("dense" in views) * hidden + ("sparse" in views) * SPARSE * kept_terms
 
 
 def _model(node: Node) -> Work:
@@ -205,8 +209,8 @@ _FORMULAS: dict[str, Callable[[Node], Work]] = {
     "finetune": _finetune,
     "encode": _encode,
     "encode_views": _encode,
-    "score_pairs": _scored,
-    "rerank": _scored,
+    "score_pairs": _score,
+    "rerank": _score,
     "search": _search,
     "search_views": _search,
     "backbone": _model,

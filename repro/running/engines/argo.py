@@ -49,13 +49,13 @@ def workflow(
     nodes = [node for node in plan.needed() if not plan.obstacles(node)]
     stages = list(dict.fromkeys((node.stage, of_blocks.count_of(node, shards) > 1) for node in nodes))
     tasks = [_task(node, {n.fingerprint for n in nodes}, of_blocks.count_of(node, shards)) for node in nodes]
-    mounted = {"image": image, "env": [{"name": name, "value": value} for name, value in PLACES.items()]}
-    mounted["volumeMounts"] = [{"name": "work", "mountPath": PLACE}]
-    noting = {"command": ["repro", "plan", *selection, "--remember"], **mounted}
+    settings = {"image": image, "env": [{"name": name, "value": value} for name, value in PLACES.items()]}
+    settings["volumeMounts"] = [{"name": "work", "mountPath": PLACE}]
+    note_container = {"command": ["repro", "plan", *selection, "--remember"], **settings}
     templates = [
-        {"name": "plan", "dag": {"failFast": False, "tasks": [_first(), *tasks]}},
-        {"name": REMEMBER, "retryStrategy": RETRIES, "container": noting},
-        *(_template(stage, parted, site, mounted) for stage, parted in stages),
+        {"name": "plan", "dag": {"failFast": False, "tasks": [_remember_task(), *tasks]}},
+        {"name": REMEMBER, "retryStrategy": RETRIES, "container": note_container},
+        *(_template(stage, has_shards, site, settings) for stage, has_shards in stages),
     ]
     spec = {
         "entrypoint": "plan",
@@ -66,7 +66,7 @@ def workflow(
     return yaml.dump({**kind, "spec": spec}, Dumper=_Plain, sort_keys=False, width=110)
 
 
-def _first() -> dict[str, Any]:
+def _remember_task() -> dict[str, Any]:
     return {"name": REMEMBER, "template": REMEMBER}
 
 
@@ -75,48 +75,50 @@ def _name(node: Node) -> str:
     return f"{node.stage.replace('_', '-')}-{node.fingerprint[:12]}"
 
 
-def _task(node: Node, planned: set[str], shards: int) -> dict[str, Any]:
-    inputs = dict.fromkeys(_name(parent) for parent in node.parents() if parent.fingerprint in planned)
+def _task(node: Node, planned_fingerprints: set[str], shards: int) -> dict[str, Any]:
+    inputs = dict.fromkeys(
+        _name(parent) for parent in node.parents() if parent.fingerprint in planned_fingerprints
+    )
     values = {"fingerprint": node.fingerprint}
     if shards > 1:
         values["shard"] = f"{{{{item}}}}/{shards}"
     task = {
         "name": _name(node),
-        "template": _kind(node.stage, shards > 1),
+        "template": _template_name(node.stage, shards > 1),
         "depends": " && ".join(inputs or [REMEMBER]),
         "arguments": {"parameters": [{"name": name, "value": value} for name, value in values.items()]},
     }
     return task | ({"withSequence": {"start": "1", "end": str(shards)}} if shards > 1 else {})
 
 
-def _kind(stage: str, parted: bool) -> str:
-    return f"{stage.replace('_', '-')}{'-shard' if parted else ''}"
+def _template_name(stage: str, has_shards: bool) -> str:
+    return f"{stage.replace('_', '-')}{'-shard' if has_shards else ''}"
 
 
-def _template(stage: str, parted: bool, site: Site, mounted: dict[str, Any]) -> dict[str, Any]:
+def _template(stage: str, has_shards: bool, site: Site, settings: dict[str, Any]) -> dict[str, Any]:
     """The container of a stage, with what the site file says of it."""
     resources = site.of(stage)
     processes = (resources.gpus or 1) if stage in SHARED else 1
     torchrun = [site.python or "python", "-P", *launcher(processes), "-m"] if processes > 1 else []
-    names = ["fingerprint", *(["shard"] if parted else [])]
+    names = ["fingerprint", *(["shard"] if has_shards else [])]
     command = [*torchrun, "repro", "stage", "{{inputs.parameters.fingerprint}}"]
-    command += ["--shard", "{{inputs.parameters.shard}}"] if parted else []
-    container = {"command": command, **mounted}
-    if asked := _resources(resources):
-        container["resources"] = asked
+    command += ["--shard", "{{inputs.parameters.shard}}"] if has_shards else []
+    container = {"command": command, **settings}
+    if claims := _resources(resources):
+        container["resources"] = claims
     return {
-        "name": _kind(stage, parted),
+        "name": _template_name(stage, has_shards),
         "inputs": {"parameters": [{"name": name} for name in names]},
         "retryStrategy": RETRIES,
         "container": container,
     }
 
 
-def _resources(stated: Resources) -> dict[str, dict[str, str]]:
-    requests = {"cpu": str(stated.cpus)} if stated.cpus else {}
-    if stated.memory:
-        requests["memory"] = _quantity(stated.memory)
-    limits = {"nvidia.com/gpu": str(stated.gpus)} if stated.gpus else {}
+def _resources(resources: Resources) -> dict[str, dict[str, str]]:
+    requests = {"cpu": str(resources.cpus)} if resources.cpus else {}
+    if resources.memory:
+        requests["memory"] = _quantity(resources.memory)
+    limits = {"nvidia.com/gpu": str(resources.gpus)} if resources.gpus else {}
     return {name: values for name, values in (("requests", requests), ("limits", limits)) if values}
 
 

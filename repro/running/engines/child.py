@@ -46,8 +46,8 @@ def import_path() -> str:
     """
     folder = Path(repro.__file__).resolve().parents[1]
     checkout = [str(folder)] if (folder / "pyproject.toml").is_file() else []
-    users = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    return os.pathsep.join(dict.fromkeys([*checkout, *users]))
+    user_paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    return os.pathsep.join(dict.fromkeys([*checkout, *user_paths]))
 
 
 @functools.cache
@@ -64,12 +64,12 @@ def end_with_parent() -> None:
     """
     if os.environ.pop(WATCHES, None) is None:
         return
-    watched, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    watched_pipe, null_device = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null_device, 0)
+    os.close(null_device)
 
     def watch() -> None:
-        while os.read(watched, 1024):
+        while os.read(watched_pipe, 1024):
             pass
         os.killpg(0, signal.SIGKILL)  # what was written lies in the partial directory, as after any end
 
@@ -78,8 +78,8 @@ def end_with_parent() -> None:
 
 def environment(threads: int, more: Mapping[str, str]) -> dict[str, str]:
     """The environment of a process that carries out stages; what the user's says of threads goes first."""
-    stated = {"PYTHONPATH": import_path(), "PYTHONSAFEPATH": "1", **more}
-    return {"OMP_NUM_THREADS": str(threads), **os.environ, **stated}
+    settings = {"PYTHONPATH": import_path(), "PYTHONSAFEPATH": "1", **more}
+    return {"OMP_NUM_THREADS": str(threads), **os.environ, **settings}
 
 
 def new_log(node: Node, store: Store) -> Path:
@@ -102,9 +102,9 @@ def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str 
         log.unlink(missing_ok=True)
         cause, _, remedy = sentences[-1].partition("; ")
         return Obstacle(cause, remedy) if status == 4 else sentences[-1]
-    how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-    often = ", as happens where memory runs out," if status == -signal.SIGKILL else ""
-    return f"stage {node} {how}{often} without a word (log: {log})"
+    ending = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+    hint = ", as happens where memory runs out," if status == -signal.SIGKILL else ""
+    return f"stage {node} {ending}{hint} without a word (log: {log})"
 
 
 class Child:
@@ -121,11 +121,11 @@ class Child:
     ):
         self.node, self.gpus, self.processes = node, gpus, processes
         self.log = new_log(node, store)
-        visible = {} if gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(gpus)}
+        variables = {} if gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(gpus)}
         with translated_errors(store.root), open(self.log, "ab") as errors:
             self.process = subprocess.Popen(
                 command(node, store, processes=processes),
-                env=environment(threads, {WATCHES: "1", **visible}),
+                env=environment(threads, {WATCHES: "1", **variables}),
                 stdin=_lifeline(),
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
@@ -146,7 +146,7 @@ def stop(children: Sequence[Child]) -> None:
         for child in children:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child.process.pid, number)
-        until = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + PATIENCE
         for child in children:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                child.process.wait(max(0, until - time.monotonic()))
+                child.process.wait(max(0, deadline - time.monotonic()))

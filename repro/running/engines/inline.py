@@ -60,14 +60,14 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
     def work(directory: Path) -> dict:
         return run_stage(node, store, directory, progress)
 
-    def waiting() -> None:
+    def note_wait() -> None:
         progress.note(f"  {node}: another process is building it, waiting")
 
     store.progress = progress
     try:
         if not part.whole:
-            return shards.build(node, store, work, part, waiting=waiting)
-        return build(node, store, work, waiting=waiting)
+            return shards.build(node, store, work, part, waiting=note_wait)
+        return build(node, store, work, waiting=note_wait)
     except ReproError:
         raise
     except Exception as error:
@@ -90,22 +90,22 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
     _quieten_libraries()
     bind_papers_package()
     # before the stage imports the rest of its modules, since files may be edited meanwhile
-    made = made_by(node)
-    begun, content = beginnings(directory, made), store.contents(node.parents())
+    code_facts = made_by(node)
+    earlier_code_facts, input_contents = beginnings(directory, code_facts), store.contents(node.parents())
     stage = importlib.import_module(f"repro.stages.{node.stage}")
     inputs = {name: _paths(value, store) for name, value in node.inputs.items()}
-    started, peak, timed = time.monotonic(), peak_memory.PeakMemory(), TimedTasks(progress)
+    start, peak, tasks = time.monotonic(), peak_memory.PeakMemory(), TimedTasks(progress)
     peak_memory.begin_gpu()
     with contextlib.redirect_stdout(sys.stderr):
-        facts = stage.run(dict(node.params), inputs, directory, timed) or {}
-    made = made_by_all(made, begun, facts)
-    seconds = round(time.monotonic() - started, 3)
+        facts = stage.run(dict(node.params), inputs, directory, tasks) or {}
+    code_facts = made_by_all(code_facts, earlier_code_facts, facts)
+    seconds = round(time.monotonic() - start, 3)
     return {
         **facts,
         "seconds": seconds,
-        "tasks": timed.facts,
-        **made,
-        "inputs": content,
+        "tasks": tasks.facts,
+        **code_facts,
+        "inputs": input_contents,
         **_circumstances(peak),
     }
 
@@ -135,15 +135,17 @@ def ensure(
     Raises:
         StoreError: as ``repro.running.runner.prepare``.
     """
-    ends, outcome, shown = list(nodes), Outcome(), Progress() if quiet else progress
-    with prepared_nodes(ends, store, shown, options) as (needed, room):
-        course = RunProgress(needed, walk(ends), store=store, machine=machine, places=places, progress=shown)
+    ends, outcome, display = list(nodes), Outcome(), Progress() if quiet else progress
+    with prepared_nodes(ends, store, display, options) as (needed, room):
+        course = RunProgress(
+            needed, walk(ends), store=store, machine=machine, places=places, progress=display
+        )
         with progress.showing():
             for node in needed:
                 if held_back(node, machine, outcome):
                     continue
-                if lacking := room.lacking(node):
-                    machine.obstacles[node.fingerprint] = lacking
+                if obstacle := room.lacking(node):
+                    machine.obstacles[node.fingerprint] = obstacle
                     held_back(node, machine, outcome)
                     continue
                 if _carry_out(node, course, outcome, lambda node: run(node, store, progress)):
@@ -171,8 +173,8 @@ def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
     """Run what the plan needs, one node after another. Raises StoreError as ``prepare`` does."""
-    how = {"machine": plan.machine, "options": options, "places": rows_of(plan)}
-    return ensure(plan.ends, store, progress, **how)
+    arguments = {"machine": plan.machine, "options": options, "places": rows_of(plan)}
+    return ensure(plan.ends, store, progress, **arguments)
 
 
 def _quieten_libraries() -> None:

@@ -53,19 +53,19 @@ def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
 
 def threads(plan: Plan) -> int:
     """Threads of a stage: OMP_NUM_THREADS, else 1 for a scale's small backbone, else all cores."""
-    stated = os.environ.get("OMP_NUM_THREADS", "")
-    if stated.isdigit() and int(stated):
-        return min(int(stated), cores())
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    if setting.isdigit() and int(setting):
+        return min(int(setting), cores())
     return 1 if plan.scale.facts.backbone else cores()
 
 
 def gpus() -> list[str]:
     """The GPUs by their names in CUDA_VISIBLE_DEVICES: those it lists, else all there are."""
-    present = gpu() or []
+    gpu_names = gpu() or []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if present and visible:
+    if gpu_names and visible:
         return [name.strip() for name in visible.split(",")]
-    return [str(number) for number in range(len(present))]
+    return [str(number) for number in range(len(gpu_names))]
 
 
 class _Run:
@@ -81,8 +81,8 @@ class _Run:
         self.machine, self.store, self.progress, self.room = plan.machine, store, progress, room
         self.gpus_per_stage = options.gpus_per_stage
         self.jobs = options.jobs or default_jobs(plan, options.gpus_per_stage)
-        told = {"progress": progress, "places": places(plan), "beside": self.jobs, "apart": True}
-        self.course = RunProgress(needed, plan.nodes, store=store, machine=plan.machine, **told)
+        arguments = {"progress": progress, "places": places(plan), "beside": self.jobs, "apart": True}
+        self.course = RunProgress(needed, plan.nodes, store=store, machine=plan.machine, **arguments)
         self.waiting, self.running = needed, []
         self.unsettled = {node.fingerprint for node in needed}  # neither stored nor held back nor failed
         self.free, self.has_gpus = gpus(), bool(gpus())
@@ -91,48 +91,48 @@ class _Run:
         self.outcome = Outcome()
 
     def carry_out(self) -> Outcome:
-        with _interruptions() as received, self.progress.showing():
+        with _interruptions() as signals, self.progress.showing():
             try:
                 self._start()
-                while self.running and not received:
+                while self.running and not signals:
                     time.sleep(LOOK)
-                    ended = [child for child in self.running if child.ended()]
-                    for child in ended:
+                    ended_children = [child for child in self.running if child.ended()]
+                    for child in ended_children:
                         self._settle(child)
                     for child in self.running:
                         self.course.goes_on(child.node, child.log)
-                    if ended and not received:
+                    if ended_children and not signals:
                         self._start()
             finally:
                 stop(self.running)
                 self.workers.close()
-        if received:
+        if signals:
             raise KeyboardInterrupt
         return self.outcome
 
     def _start(self) -> None:
         """Start what can be: inputs first, so one look is enough for all that is held back."""
-        left = []
+        waiting_nodes = []
         for node in self.waiting:
             ready = not any(p.fingerprint in self.unsettled for p in node.parents())
             if ready and held_back(node, self.machine, self.outcome):
                 self.unsettled.discard(node.fingerprint)
             elif not ready or not self._begin(node):
-                left.append(node)
-        self.waiting = left
+                waiting_nodes.append(node)
+        self.waiting = waiting_nodes
 
     def _begin(self, node: Node) -> bool:
         """Start a node whose inputs are stored if there is a place for it; returns whether it waits no more.
 
         Where the disk has no room, it waits for stages that run, after which something may go.
         """
-        if len(self.running) >= self.jobs or self._wanted(node) > len(self.free):
+        if len(self.running) >= self.jobs or self._gpu_count(node) > len(self.free):
             return False
-        lacking = self.room.lacking(node, [child.node for child in self.running])
-        if lacking and self.running:
+        obstacle = self.room.lacking(node, [child.node for child in self.running])
+        if obstacle and self.running:
             return False
-        if lacking:
-            self.machine.obstacles[node.fingerprint] = lacking
+        if obstacle:
+            self.machine.obstacles[node.fingerprint] = obstacle
             held_back(node, self.machine, self.outcome)
             self.unsettled.discard(node.fingerprint)
         else:
@@ -144,14 +144,14 @@ class _Run:
         """The node's stage in a process of its own where there are GPUs, whose memory ends with it."""
         if not self.has_gpus and STAY:
             return self.workers.begin(node)
-        wanted = self._wanted(node)
-        gpus = [self.free.pop(0) for _ in range(wanted)] if self.has_gpus else None
-        processes = max(1, wanted)
+        gpu_count = self._gpu_count(node)
+        gpus = [self.free.pop(0) for _ in range(gpu_count)] if self.has_gpus else None
+        processes = max(1, gpu_count)
         threads = max(1, self.share // processes)
         return Child(node, self.store, threads=threads, gpus=gpus, processes=processes)
 
-    def _wanted(self, node: Node) -> int:
-        """How many GPUs the node's stage takes."""
+    def _gpu_count(self, node: Node) -> int:
+        """The number of GPUs that the node's stage takes."""
         if not self.has_gpus or not STAGES[node.stage].heavy:
             return 0
         return self.gpus_per_stage if node.stage in SHARED else 1
@@ -178,13 +178,13 @@ def _interruptions() -> Iterator[list[int]]:
     """A list to which signals are added as they come, and no more: an exception might come between a child
     and its place in the list, or while children are ended. What was ignored, as under nohup, stays ignored.
     """
-    received: list[int] = []
-    before = {number: signal.getsignal(number) for number in INTERRUPTIONS}
-    for number, handler in before.items():
+    signals: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
+    for number, handler in handlers.items():
         if handler is not signal.SIG_IGN:
-            signal.signal(number, lambda number, frame: received.append(number))
+            signal.signal(number, lambda number, frame: signals.append(number))
     try:
-        yield received
+        yield signals
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)

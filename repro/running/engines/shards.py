@@ -40,23 +40,23 @@ def _size(node: Node) -> int | None:
     """Texts that are encoded, queries searched for, pairs scored or lines read; None where nobody says."""
     if node.params.get("kind") == "passages":
         return texts(node)
-    many, below = 1, node
+    per_node, source = 1, node
     if node.stage in ("score_pairs", "rerank"):
-        many = node.params["per_query" if node.stage == "score_pairs" else "depth"]
+        per_node = node.params["per_query" if node.stage == "score_pairs" else "depth"]
     if node.stage == "mine":
-        below = node.inputs["run"]
-        many = below.params.get("depth", 1)
-    count = _queries(below)
-    return None if count is None else count * many
+        source = node.inputs["run"]
+        per_node = source.params.get("depth", 1)
+    count = _queries(source)
+    return None if count is None else count * per_node
 
 
 def _queries(node: Node) -> int | None:
     """The number of queries that a node is about."""
     while node.stage != "queries":
-        below = node.inputs.get("queries", node.inputs.get("texts"))
-        if below is None:
+        source = node.inputs.get("queries", node.inputs.get("texts"))
+        if source is None:
             return None
-        node = below
+        node = source
     return queries(node)
 
 
@@ -77,25 +77,25 @@ def build(node: Node, store: Store, work: Work, part: Shard, *, waiting: Callabl
     if node.stage not in DIVISIBLE:
         raise UsageError(f"{node}: a stage {node.stage} has no shards; {', '.join(DIVISIBLE)} do")
 
-    def beside(node: Node, work: Work, *, waiting: Callable[[], None]) -> None:
-        store.work_beside(node, lambda directory: _filled(directory, work, part), waiting=waiting)
+    def fill_beside(node: Node, work: Work, *, waiting: Callable[[], None]) -> None:
+        store.work_beside(node, lambda directory: _fill_blocks(directory, work, part), waiting=waiting)
 
-    def together(node: Node, work: Work, *, waiting: Callable[[], None]) -> Path | None:
+    def build_whole(node: Node, work: Work, *, waiting: Callable[[], None]) -> Path | None:
         if store.state(node) != "stored" and finished_shards(store, node, part.count) != shard_numbers(
             part.count
         ):
             return None
         return store.build(node, work, waiting=waiting)
 
-    def whole(directory: Path) -> dict:
+    def combine(directory: Path) -> dict:
         parts, facts = _notes(directory), work(directory) or {}
         seconds = facts.get("seconds", 0) + sum(part["seconds"] for part in parts)
         return {**facts, "seconds": round(seconds, 3), "shards": parts}
 
     with torchrun.connected_processes():
         with only_shard(part):
-            torchrun.build(node, store, work, waiting=waiting, way=beside)
-        return torchrun.build(node, store, whole, waiting=waiting, way=together)
+            torchrun.build(node, store, work, waiting=waiting, way=fill_beside)
+        return torchrun.build(node, store, combine, waiting=waiting, way=build_whole)
 
 
 def shard_numbers(count: int) -> set[int]:
@@ -109,13 +109,13 @@ def finished_shards(store: Store, node: Node, count: int) -> set[int]:
     return {int(path.name.partition("-")[0]) for path in notes}
 
 
-def _filled(directory: Path, work: Work, part: Shard) -> None:
+def _fill_blocks(directory: Path, work: Work, part: Shard) -> None:
     """Fill a shard's blocks, and note that in the directory."""
-    started = time.monotonic()
+    start = time.monotonic()
     facts = work(directory) or {}
-    kept = {name: facts[name] for name in ("peak_memory_kib", "finished") if name in facts}
-    seconds = round(time.monotonic() - started, 3)
-    note = {"shard": str(part), "host": socket.gethostname(), "seconds": seconds, **kept}
+    copied_facts = {name: facts[name] for name in ("peak_memory_kib", "finished") if name in facts}
+    seconds = round(time.monotonic() - start, 3)
+    note = {"shard": str(part), "host": socket.gethostname(), "seconds": seconds, **copied_facts}
     folder = _folder(directory)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{part.number}-of-{part.count}.json"

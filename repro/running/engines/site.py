@@ -34,9 +34,9 @@ class Resources(StrictMapping):
     def words(self) -> list[str]:
         """These resources as options of sbatch."""
         gpus = "--gpus-per-node" if (self.nodes or 1) > 1 else "--gpus"
-        named = {"--partition": self.partition, gpus: self.gpus or None, "--cpus-per-task": self.cpus}
-        named |= {"--mem": self.memory, "--time": self.time}
-        return [f"{name}={value}" for name, value in named.items() if value is not None] + list(self.options)
+        pairs = {"--partition": self.partition, gpus: self.gpus or None, "--cpus-per-task": self.cpus}
+        pairs |= {"--mem": self.memory, "--time": self.time}
+        return [f"{name}={value}" for name, value in pairs.items() if value is not None] + list(self.options)
 
 
 class Site(StrictMapping):
@@ -53,8 +53,8 @@ class Site(StrictMapping):
 
     def of(self, stage: str) -> Resources:
         """The resources of a stage: its own, and the default ones for the rest."""
-        stated = self.stages.get(stage, Resources()).model_dump(exclude_unset=True)
-        return self.default.model_copy(update=stated)
+        settings = self.stages.get(stage, Resources()).model_dump(exclude_unset=True)
+        return self.default.model_copy(update=settings)
 
 
 def site(path: str | None = None) -> Site:
@@ -64,10 +64,10 @@ def site(path: str | None = None) -> Site:
         UsageError: it names a stage that does not exist, or is not there.
         ManifestError: it is not YAML of this shape; says file and line.
     """
-    named = path or os.environ.get("REPRO_SITE")
-    if not named:
+    name = path or os.environ.get("REPRO_SITE")
+    if not name:
         return Site()
-    file = Path(named).expanduser()
+    file = Path(name).expanduser()
     if not file.is_file():
         raise UsageError(f"the site file {str(file)!r} is not there; give another with --site or REPRO_SITE")
     content = yaml_file.read(file, Site, as_text=True)

@@ -46,12 +46,14 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
         fault = "--discard and --max-disk are of the engines inline and local"
         raise UsageError(f"{fault}; on Slurm, `repro gc --finished` lets go of the vectors of finished rows")
     with underway.announce(store.root, plan.nodes):  # until the jobs are noted
-        done = submit(plan, store, progress, options)
-    if done.submitted or done.standing:
-        counts = f"{len(done.submitted)} jobs submitted, {len(done.standing)} queued or running before"
+        submission = submit(plan, store, progress, options)
+    if submission.submitted or submission.standing:
+        counts = (
+            f"{len(submission.submitted)} jobs submitted, {len(submission.standing)} queued or running before"
+        )
         hint = "`repro status` tells of them, the same command prints what was measured"
         progress.note(f"{counts}; {hint}; their output lies in {slurm_jobs.logs(store)}")
-    return done.outcome
+    return submission.outcome
 
 
 def submit(plan: Plan, store: Store, progress: Progress, options: Options) -> Submission:
@@ -70,34 +72,34 @@ def submit(plan: Plan, store: Store, progress: Progress, options: Options) -> Su
         raise UsageError("sbatch is not on PATH; run this where Slurm is, or take --engine local")
     plan.machine.leave()
     needed = prepare(plan.ends, store, rebuild=options.rebuild)
-    done, known = Submission(), slurm_jobs.jobs(store, needed)
+    submission, known_jobs = Submission(), slurm_jobs.jobs(store, needed)
     _note_unused_gpus(needed, options.site, progress)
     ids: dict[str, tuple[str, ...]] = {}
     todo: list[Node] = []
     for node in needed:
-        job = known.get(node.fingerprint)
-        if job and job.state in ("queued", "running") and not _waits_in_vain(node, known, done):
+        job = known_jobs.get(node.fingerprint)
+        if job and job.state in ("queued", "running") and not _waits_in_vain(node, known_jobs, submission):
             ids[node.fingerprint] = job.standing
-            done.standing[node.fingerprint] = job
-        elif not held_back(node, plan.machine, done.outcome):
+            submission.standing[node.fingerprint] = job
+        elif not held_back(node, plan.machine, submission.outcome):
             todo.append(node)
             if job:
-                done.again[node.fingerprint] = job
-    teller = _Teller(progress, places(plan), done)
+                submission.again[node.fingerprint] = job
+    teller = _Teller(progress, places(plan), submission)
     while todo:
-        open_ = {node.fingerprint for node in todo}
-        ready = [node for node in todo if not any(p.fingerprint in open_ for p in node.parents())]
-        for batch in _batches(ready, store, options.shards, ids, done):
-            _submit(batch, store, options, ids, done)
+        todo_fingerprints = {node.fingerprint for node in todo}
+        ready = [node for node in todo if not any(p.fingerprint in todo_fingerprints for p in node.parents())]
+        for batch in _batches(ready, store, options.shards, ids, submission):
+            _submit(batch, store, options, ids, submission)
             teller.tell(batch)
         todo = [node for node in todo if node.fingerprint not in ids]
-    return done
+    return submission
 
 
-def _waits_in_vain(node: Node, known: dict[str, slurm_jobs.Job], done: Submission) -> bool:
+def _waits_in_vain(node: Node, known_jobs: dict[str, slurm_jobs.Job], submission: Submission) -> bool:
     """Whether a job waits for one that ended badly: Slurm takes a moment to cancel it."""
-    queued = known[node.fingerprint].state == "queued"
-    return queued and any(p.fingerprint in done.again for p in node.parents())
+    is_queued = known_jobs[node.fingerprint].state == "queued"
+    return is_queued and any(p.fingerprint in submission.again for p in node.parents())
 
 
 def _note_unused_gpus(nodes: list[Node], site: Site, progress: Progress) -> None:
@@ -108,37 +110,39 @@ def _note_unused_gpus(nodes: list[Node], site: Site, progress: Progress) -> None
 
 
 def _batches(
-    nodes: list[Node], store: Store, wanted: int, ids: dict[str, tuple[str, ...]], done: Submission
+    nodes: list[Node], store: Store, shard_count: int, ids: dict[str, tuple[str, ...]], submission: Submission
 ) -> list[Batch]:
     """The submissions of nodes whose inputs are stored or submitted."""
-    counts = {node.fingerprint: shards.count_of(node, wanted) for node in nodes}
+    counts = {node.fingerprint: shards.count_of(node, shard_count) for node in nodes}
     batches = siblings([node for node in nodes if counts[node.fingerprint] == 1], ids)
     for node in nodes:
         if (count := counts[node.fingerprint]) > 1:
             missing = shards.shard_numbers(count) - shards.finished_shards(store, node, count)
-            if job := done.again.get(node.fingerprint):
+            if job := submission.again.get(node.fingerprint):
                 missing -= {int(id.partition("_")[2] or 0) for id in job.standing}
             batches.append(shard_array(node, missing or {count}, count, ids))  # the last puts it together
     return batches
 
 
 def _submit(
-    batch: Batch, store: Store, options: Options, ids: dict[str, tuple[str, ...]], done: Submission
+    batch: Batch, store: Store, options: Options, ids: dict[str, tuple[str, ...]], submission: Submission
 ) -> None:
     """Submit a batch, and note its jobs."""
     log = slurm_jobs.log(store, batch.nodes[0], array=batch.array)
     id = _sbatch(batch, store, options, log)
-    done.calls += 1
+    submission.calls += 1
     if batch.shards > 1:
         [node] = batch.nodes
-        before = done.again[node.fingerprint].standing if node.fingerprint in done.again else ()
-        slurm_jobs.note(store, node, [*before, *(f"{id}_{number}" for number in batch.tasks)], log)
-        ids[node.fingerprint], done.submitted[node.fingerprint] = (*before, id), id
+        standing_ids = (
+            submission.again[node.fingerprint].standing if node.fingerprint in submission.again else ()
+        )
+        slurm_jobs.note(store, node, [*standing_ids, *(f"{id}_{number}" for number in batch.tasks)], log)
+        ids[node.fingerprint], submission.submitted[node.fingerprint] = (*standing_ids, id), id
         return
     for number, node in batch.tasks.items():
         task = f"{id}_{number}" if batch.array else id
         slurm_jobs.note(store, node, [task], log)
-        ids[node.fingerprint], done.submitted[node.fingerprint] = (task,), task
+        ids[node.fingerprint], submission.submitted[node.fingerprint] = (task,), task
 
 
 @dataclass
@@ -150,16 +154,16 @@ class _Teller:
     done: Submission
 
     def tell(self, batch: Batch) -> None:
-        node, *others = batch.nodes
+        node, *other_nodes = batch.nodes
         job = self.done.again.get(node.fingerprint)
         why = f", again: job {job.id} is {job.slurm}" if job else ""
         id = self.done.submitted[node.fingerprint].partition("_")[0]
-        what = [f"job {id}", describe_rows(self.of_rows[node.fingerprint]), describe(node)]
-        if others:
-            what = [f"job {id}", f"{len(batch.nodes)} stages {node.stage}"]
+        parts = [f"job {id}", describe_rows(self.of_rows[node.fingerprint]), describe(node)]
+        if other_nodes:
+            parts = [f"job {id}", f"{len(batch.nodes)} stages {node.stage}"]
         if batch.shards > 1:
-            what.append(f"{len(batch.tasks)} of {batch.shards} shards")
-        self.progress.note(f"{': '.join(filter(None, what))}{why}")
+            parts.append(f"{len(batch.tasks)} of {batch.shards} shards")
+        self.progress.note(f"{': '.join(filter(None, parts))}{why}")
 
 
 def _sbatch(batch: Batch, store: Store, options: Options, log: Path) -> str:
@@ -179,8 +183,8 @@ def _sbatch(batch: Batch, store: Store, options: Options, log: Path) -> str:
     try:
         answer = subprocess.run(words, input=text, capture_output=True, text=True, timeout=120)
     except subprocess.TimeoutExpired:
-        late = f"sbatch did not answer within two minutes for {node}; run the same command again"
-        raise UsageError(late) from None
+        message = f"sbatch did not answer within two minutes for {node}; run the same command again"
+        raise UsageError(message) from None
     id = answer.stdout.strip().split(";")[0]  # id;cluster
     if answer.returncode != 0 or not id:
         reason = (answer.stderr.strip().splitlines() or ["no reason given"])[-1]

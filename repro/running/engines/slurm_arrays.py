@@ -36,12 +36,12 @@ class Batch:
     def dependency(self) -> list[str]:
         """Options of sbatch: a task starts when what it waits for ended well, and goes when that failed."""
         kinds = (("afterok", self.waits), ("aftercorr", self.same))
-        named = [":".join((kind, *ids)) for kind, ids in kinds if ids]
-        return [f"--dependency={','.join(named)}", "--kill-on-invalid-dep=yes"] if named else []
+        conditions = [":".join((kind, *ids)) for kind, ids in kinds if ids]
+        return [f"--dependency={','.join(conditions)}", "--kill-on-invalid-dep=yes"] if conditions else []
 
 
 @dataclass(frozen=True)
-class _Waiting:
+class _Dependency:
     """A way for tasks of one array to wait: all for ``waits``, each for its own number in ``same``."""
 
     stage: str
@@ -59,7 +59,7 @@ def siblings(nodes: Iterable[Node], jobs: Mapping[str, Sequence[str]]) -> list[B
     Args:
         jobs: fingerprint -> ids of the jobs that build it, of what is submitted.
     """
-    possible: dict[_Waiting, dict[Node, int | None]] = {}
+    possible: dict[_Dependency, dict[Node, int | None]] = {}
     for node in nodes:
         for way, number in _ways(node, _ids(node, jobs)):
             possible.setdefault(way, {})[node] = number
@@ -69,20 +69,23 @@ def siblings(nodes: Iterable[Node], jobs: Mapping[str, Sequence[str]]) -> list[B
         members = possible.pop(way)
         batches += _batches(way, members, jobs)
         possible = {
-            w: left
-            for w, them in possible.items()
-            if (left := {n: them[n] for n in them if n not in members})
+            w: remaining
+            for w, numbers in possible.items()
+            if (remaining := {n: numbers[n] for n in numbers if n not in members})
         }
     return batches
 
 
-def _ways(node: Node, ids: tuple[str, ...]) -> Iterator[tuple[_Waiting, int | None]]:
+def _ways(node: Node, ids: tuple[str, ...]) -> Iterator[tuple[_Dependency, int | None]]:
     """The ways in which a node can wait for jobs and tasks, with the number that it then has, if it must."""
-    yield _Waiting(node.stage, ids, ()), None
+    yield _Dependency(node.stage, ids, ()), None
     for number in dict.fromkeys(id.partition("_")[2] for id in ids if "_" in id):
-        same = tuple(id for id in ids if id.endswith(f"_{number}"))
-        waits = tuple(id for id in ids if id not in same)
-        yield _Waiting(node.stage, waits, tuple(id.partition("_")[0] for id in same)), int(number)
+        numbered_ids = tuple(id for id in ids if id.endswith(f"_{number}"))
+        other_ids = tuple(id for id in ids if id not in numbered_ids)
+        yield (
+            _Dependency(node.stage, other_ids, tuple(id.partition("_")[0] for id in numbered_ids)),
+            int(number),
+        )
 
 
 def _ids(node: Node, jobs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -91,20 +94,20 @@ def _ids(node: Node, jobs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 
 def _batches(
-    way: _Waiting, members: Mapping[Node, int | None], jobs: Mapping[str, Sequence[str]]
+    way: _Dependency, members: Mapping[Node, int | None], jobs: Mapping[str, Sequence[str]]
 ) -> Iterator[Batch]:
     """The arrays of nodes that wait in one way: two that must have one number are in two of them."""
     arrays: list[dict[int, Node]] = []
     for node, number in members.items():
-        free = (array for array in arrays if (number not in array if number else len(array) < LONGEST))
-        if (array := next(free, None)) is None:
+        free_arrays = (array for array in arrays if (number not in array if number else len(array) < LONGEST))
+        if (array := next(free_arrays, None)) is None:
             arrays.append(array := {})
         array[number or len(array) + 1] = node
     for array in arrays:
-        [node, *others] = array.values()
+        [node, *other_nodes] = array.values()
         yield (
             Batch(array, waits=way.waits, same=way.same)
-            if others
+            if other_nodes
             else Batch({0: node}, waits=_ids(node, jobs))
         )
 

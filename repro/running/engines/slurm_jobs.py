@@ -78,31 +78,41 @@ def jobs(store: Store, nodes: Iterable[Node]) -> dict[str, Job]:
     Raises:
         UsageError: jobs were submitted, and Slurm cannot be asked.
     """
-    return _states({node.fingerprint: made for node in nodes if (made := _submitted(_path(store, node)))})
+    return _states(
+        {
+            node.fingerprint: submission
+            for node in nodes
+            if (submission := _read_submission(_path(store, node)))
+        }
+    )
 
 
 def waiting_fingerprints(store: Store) -> set[str]:
     """Fingerprints whose jobs are queued or running; where Slurm cannot be asked, all that were submitted."""
-    submitted = {path.stem: made for path in store.root.glob("slurm/*.json") if (made := _submitted(path))}
+    submissions = {
+        path.stem: submission
+        for path in store.root.glob("slurm/*.json")
+        if (submission := _read_submission(path))
+    }
     try:
-        return {one for one, job in _states(submitted).items() if job.standing}
+        return {fingerprint for fingerprint, job in _states(submissions).items() if job.standing}
     except UsageError:
-        return set(submitted)
+        return set(submissions)
 
 
-def _states(submitted: dict[str, _Note]) -> dict[str, Job]:
+def _states(submissions: dict[str, _Note]) -> dict[str, Job]:
     """Fingerprint -> job with its state, for fingerprint -> what was submitted."""
-    if not submitted:
+    if not submissions:
         return {}
     words = _squeue()
-    ids = [id for made in submitted.values() for id in made.ids]
+    ids = [id for submission in submissions.values() for id in submission.ids]
     words |= _sacct([id for id in ids if id not in words])
-    return {fingerprint: _together(made, words) for fingerprint, made in submitted.items()}
+    return {fingerprint: _combined_job(submission, words) for fingerprint, submission in submissions.items()}
 
 
-def _together(made: _Note, words: dict[str, str]) -> Job:
+def _combined_job(submission: _Note, words: dict[str, str]) -> Job:
     """The job of a note; of several tasks the worst stands for all."""
-    tasks = [_job(id, words.get(id, "UNKNOWN"), made.log_of(id)) for id in made.ids]
+    tasks = [_job(id, words.get(id, "UNKNOWN"), submission.log_of(id)) for id in submission.ids]
     worst = min(tasks, key=lambda job: WORST_FIRST.index(job.state))
     return worst if len(tasks) == 1 else replace(worst, tasks=tuple(tasks))
 
@@ -111,12 +121,12 @@ def _path(store: Store, node: Node) -> Path:
     return store.root / "slurm" / f"{node.fingerprint}.json"
 
 
-def _submitted(path: Path) -> _Note | None:
+def _read_submission(path: Path) -> _Note | None:
     """Read the note of what a node was submitted as; None without a readable one."""
     try:
-        noted = json.loads(path.read_text())
-        ids = tuple(map(str, noted["jobs"] if "jobs" in noted else [noted["job"]]))  # a note of one job alone
-        log = Path(noted.get("log", f"{path.stem}.log"))
+        entry = json.loads(path.read_text())
+        ids = tuple(map(str, entry["jobs"] if "jobs" in entry else [entry["job"]]))  # a note of one job alone
+        log = Path(entry.get("log", f"{path.stem}.log"))
         return _Note(ids, path.with_name(log.name)) if ids else None
     except (OSError, ValueError, LookupError, TypeError):
         return None
@@ -141,7 +151,7 @@ def _squeue() -> dict[str, str]:
     if answer.returncode != 0:
         reason = (answer.stderr.strip().splitlines() or ["no reason given"])[0]
         raise UsageError(f"squeue does not answer ({reason}); try again when the cluster does")
-    return _pairs(answer.stdout)
+    return _parse_states(answer.stdout)
 
 
 def _sacct(ids: list[str]) -> dict[str, str]:
@@ -150,10 +160,10 @@ def _sacct(ids: list[str]) -> dict[str, str]:
         return {}
     command = ["sacct", "--noheader", "--allocations", "--parsable2", "--format=JobID,State"]
     answer = _run([*command, f"--jobs={','.join(ids)}"])
-    return _pairs(answer.stdout) if answer.returncode == 0 else {}
+    return _parse_states(answer.stdout) if answer.returncode == 0 else {}
 
 
-def _pairs(text: str) -> dict[str, str]:
+def _parse_states(text: str) -> dict[str, str]:
     return dict(line.split("|", 1) for line in text.splitlines() if "|" in line and line.split("|", 1)[1])
 
 

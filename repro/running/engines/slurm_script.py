@@ -16,15 +16,15 @@ PORTS = 20_000  # first port and number of ports, of which a job takes one by it
 HEAD = 'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
 
 
-class _Open(str):
+class _ShellWord(str):
     """A word that the shell has to fill in, quoted by whoever wrote it."""
 
 
 def resources_of(stage: str, site: Site, nodes: int | None) -> Resources:
     """The resources that the site file states for a stage; a training takes its ``nodes`` machines."""
-    stated = site.of(stage)
-    machines = nodes if nodes and stage in TRAININGS else stated.nodes or 1
-    return stated.model_copy(update={"nodes": machines if stage in SHARED else 1})
+    resources = site.of(stage)
+    machines = nodes if nodes and stage in TRAININGS else resources.nodes or 1
+    return resources.model_copy(update={"nodes": machines if stage in SHARED else 1})
 
 
 def script(batch: Batch, store: Store, site: Site, resources: Resources) -> str:
@@ -48,22 +48,22 @@ def script(batch: Batch, store: Store, site: Site, resources: Resources) -> str:
     stage = _stage(batch, store, site.python or sys.executable, processes, resources.nodes)
     if processes > 1 or resources.nodes > 1:
         cpus = [f"--cpus-per-task={resources.cpus}"] if resources.cpus else []  # srun does not take it over
-        ends = ["--kill-on-bad-exit=1"] if resources.nodes > 1 else []  # all, when one machine's does
-        stage = ["srun", f"--nodes={resources.nodes}", f"--ntasks={resources.nodes}", *ends, *cpus, *stage]
-    quoted = (word if isinstance(word, _Open) else shlex.quote(word) for word in stage)
-    return "\n".join([*lines, f"exec {' '.join(quoted)}", ""])
+        flags = ["--kill-on-bad-exit=1"] if resources.nodes > 1 else []  # all, when one machine's does
+        stage = ["srun", f"--nodes={resources.nodes}", f"--ntasks={resources.nodes}", *flags, *cpus, *stage]
+    words = (word if isinstance(word, _ShellWord) else shlex.quote(word) for word in stage)
+    return "\n".join([*lines, f"exec {' '.join(words)}", ""])
 
 
 def _stage(batch: Batch, store: Store, python: str, processes: int, machines: int) -> Sequence[str]:
     """The command of a task, under torchrun where it has several processes or machines."""
-    launched, shard = [], []
+    launch, shard = [], []
     if machines > 1:
-        named = ["--rdzv-backend=c10d", "--rdzv-id=stage", _Open('--rdzv-endpoint="$head:$port"')]
-        launched = launcher(processes, [f"--nnodes={machines}", *named])
+        rendezvous = ["--rdzv-backend=c10d", "--rdzv-id=stage", _ShellWord('--rdzv-endpoint="$head:$port"')]
+        launch = launcher(processes, [f"--nnodes={machines}", *rendezvous])
     elif processes > 1:
-        launched = launcher(processes)
+        launch = launcher(processes)
     if batch.shards > 1:
-        shard = ["--shard", _Open(f'"$SLURM_ARRAY_TASK_ID/{batch.shards}"')]
-    several = batch.array and batch.shards == 1
-    fingerprint = _Open('"$node"') if several else batch.nodes[0].fingerprint
-    return [*stage_command(fingerprint, store, python, launched), *shard]
+        shard = ["--shard", _ShellWord(f'"$SLURM_ARRAY_TASK_ID/{batch.shards}"')]
+    is_array = batch.array and batch.shards == 1
+    fingerprint = _ShellWord('"$node"') if is_array else batch.nodes[0].fingerprint
+    return [*stage_command(fingerprint, store, python, launch), *shard]

@@ -39,16 +39,16 @@ class TimedTasks(Progress):
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
-        timed = _Task(time.monotonic())
+        timer = _Task(time.monotonic())
         with self._shown.task(name, total, log=log) as advance:
 
-            def counted(n: int = 1) -> None:
-                timed.advance(n)
+            def advance_both(n: int = 1) -> None:
+                timer.advance(n)
                 advance(n)
 
-            yield counted
-        facts, known = timed.facts(), self.facts.get(name)
-        if known is None or facts["seconds"] > known["seconds"]:
+            yield advance_both
+        facts, longest = timer.facts(), self.facts.get(name)
+        if longest is None or facts["seconds"] > longest["seconds"]:
             self.facts[name] = facts
 
     def showing(self) -> contextlib.AbstractContextManager[None]:

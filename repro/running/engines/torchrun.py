@@ -34,7 +34,7 @@ def build(
     if launched_processes() == 1:
         return way(node, work, waiting=waiting)
     with connected_processes() as rank:
-        return _first(node, work, waiting, way) if rank == 0 else _other(node, store, work)
+        return _build_as_first(node, work, waiting, way) if rank == 0 else _work_as_other(node, store, work)
 
 
 @contextlib.contextmanager
@@ -47,37 +47,37 @@ def connected_processes() -> Iterator[int]:
 
     from repro.training.process_group import LONGEST_WAIT
 
-    ours = not distributed.is_initialized()
-    if ours and cuda.is_available():
+    is_ours = not distributed.is_initialized()
+    if is_ours and cuda.is_available():
         cuda.set_device(local_rank())
-    if ours:
+    if is_ours:
         backend = "cpu:gloo,cuda:nccl" if cuda.is_available() else "gloo"
         distributed.init_process_group(backend, timeout=LONGEST_WAIT)
     try:
         yield distributed.get_rank()
     finally:
-        if ours:
+        if is_ours:
             distributed.destroy_process_group()
 
 
-def _first(node: Node, work: Work, waiting: Callable[[], None], way: Callable[..., Built]) -> Built:
-    def announced(directory: Path) -> dict | None:
-        _word_of_first("work")
+def _build_as_first(node: Node, work: Work, waiting: Callable[[], None], way: Callable[..., Built]) -> Built:
+    def announce_work(directory: Path) -> dict | None:
+        _broadcast_word("work")
         return work(directory)
 
-    path = way(node, announced, waiting=waiting)
-    _word_of_first("stored")
+    path = way(node, announce_work, waiting=waiting)
+    _broadcast_word("stored")
     return path
 
 
-def _other(node: Node, store: Store, work: Work) -> Path:
-    while _word_of_first(None) == "work":
+def _work_as_other(node: Node, store: Store, work: Work) -> Path:
+    while _broadcast_word(None) == "work":
         if node.stage in SHARED:
             work(store.partial(node))
     return store.path(node)
 
 
-def _word_of_first(word: str | None) -> str:
+def _broadcast_word(word: str | None) -> str:
     from torch import distributed
 
     message = [word]

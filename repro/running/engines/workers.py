@@ -61,12 +61,12 @@ class WorkerStage:
         return self.status is not None
 
     def result(self) -> str | Obstacle | None:
-        """As ``Child.result``."""
+        """The result of the stage, as ``Child.result`` has it."""
         return result_of(self.node, self.status, self.log)
 
 
 class Workers:
-    """As many processes as there were stages at once; each goes on to the next stage.
+    """The processes of a run, as many as there were stages at once; each goes on to the next stage.
 
     Args:
         threads: of numerical libraries, in each.
@@ -104,9 +104,9 @@ def serve(build: Callable[[str], int]) -> None:
         build: builds the artefact of a fingerprint and returns an exit status; what it says goes to the log.
     """
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    source, answers, nothing = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.dup2(nothing, 1)
+    source, answers, null_device = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
+    os.dup2(null_device, 0)
+    os.dup2(null_device, 1)
     os.environ.pop(WATCHES, None)
 
     def listen() -> None:
@@ -123,5 +123,5 @@ def serve(build: Callable[[str], int]) -> None:
         os.close(messages)
         status = build(fingerprint)
         sys.stderr.flush()
-        os.dup2(nothing, 2)
+        os.dup2(null_device, 2)
         os.write(answers, b"%d\n" % status)
