@@ -66,9 +66,9 @@ def _repeatable_option(flag: str, metavar: str, completer: Callable, description
     return click.option(*names, multiple=True, metavar=metavar, shell_complete=completer, help=description)
 
 
-def _options(scale: str) -> list[Callable]:
-    """The selection options, with the scale that is meant where none is named."""
-    return [
+def _options(scale: str, *, records: bool) -> list[Callable]:
+    """The selection options, with the scale that is meant where none is named, and ``records``' folder."""
+    options = [
         click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names),
         _repeatable_option("table", "N", completion.tables, "Only this table; may be repeated."),
         _repeatable_option("row", "ROW", completion.rows, "Only this row, or a system in every group."),
@@ -91,13 +91,19 @@ def _options(scale: str) -> list[Callable]:
             help="Another choice of a reading.",
         ),
         click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE)."),
-        click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS)."),
     ]
+    told = click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
+    return [*options, told] if records else options
+
+
+def selecting_for_plan(function: Callable) -> Callable:
+    """Give a command the selection options but --results: of a plan there are no records."""
+    return selection_options(function, records=False)
 
 
 def selecting_for_rehearsal(function: Callable) -> Callable:
-    """Give a command the selection options, whose scale is the rehearsal unless another is named."""
-    return selection_options(function, scale="rehearsal")
+    """Give a command the options of a plan, whose scale is the rehearsal unless another is named."""
+    return selection_options(function, scale="rehearsal", records=False)
 
 
 def selecting_everything(function: Callable) -> Callable:
@@ -105,12 +111,25 @@ def selecting_everything(function: Callable) -> Callable:
     return selection_options(function, by_default_all=True)
 
 
-def selection_options(function: Callable, *, by_default_all: bool = False, scale: str = "full") -> Callable:
+def selection_options(
+    function: Callable, *, by_default_all: bool = False, scale: str = "full", records: bool = True
+) -> Callable:
     """Give a command the selection options; it is called with a ``Selection`` first."""
 
     @functools.wraps(function)
     def wrapped(
-        names, tables, rows, cells, figures, everything, scale_name, seeds, readings, store, results, **kwargs
+        names,
+        tables,
+        rows,
+        cells,
+        figures,
+        everything,
+        scale_name,
+        seeds,
+        readings,
+        store,
+        results=None,
+        **kwargs,
     ):
         everything = everything or (by_default_all and not cells)
         if (tables or figures or rows) and not (names or everything):
@@ -132,7 +151,7 @@ def selection_options(function: Callable, *, by_default_all: bool = False, scale
         )
         return function(selection, **kwargs)
 
-    for option in reversed(_options(scale)):
+    for option in reversed(_options(scale, records=records)):
         wrapped = option(wrapped)
     return wrapped
 

@@ -80,6 +80,12 @@ def test_nodes_are_noted_whatever_is_lacking_where_nothing_is_to_run(repro, fold
     assert noted == {node["fingerprint"] for node in planned.json}
 
 
+@pytest.mark.parametrize("verb", ["plan", "rehearse"])
+def test_no_folder_of_records_is_taken_where_none_is_read_or_written(repro, verb):
+    said = repro(verb, "costa", "--table", "1", "--scale", "tiny", "--results", "x")
+    assert said.status == 2 and "--results" in said.err and not said.out
+
+
 def test_a_cell_beside_its_paper_narrows_the_selection(repro):
     assert repro("plan", "costa", *LINE, "--json").json == repro("plan", *LINE, "--json").json
 

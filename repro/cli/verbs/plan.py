@@ -8,8 +8,8 @@ from repro.cli.options import (
     OF_FILE,
     disk_options,
     scale_words,
+    selecting_for_plan,
     selecting_words,
-    selection_options,
     stated_options,
 )
 from repro.errors import UsageError
@@ -22,7 +22,7 @@ from repro.store import make_writable
     "  repro plan --all --gpu h100 --by table\n  repro plan PAPER --discard vectors --by row\n"
     "  repro plan PAPER --table 1 --to argo --image IMAGE --volume CLAIM > workflow.yaml",
 )
-@selection_options
+@selecting_for_plan
 @click.option("--gpu", metavar="NAME", help="Tell hours of this GPU, v100 to rtx4090, not of this machine.")
 @click.option(
     "--by", type=click.Choice(("stage", "table", "row")), help="A line for each instead of a line a node."
