@@ -18,6 +18,7 @@ from repro.running.engines.inline import ensure
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
 from repro.running.runner import Options, Outcome
+from repro.running.scale_facts import RowCounts
 from repro.store import Store
 from repro.store.leftovers import Leftover, remove_leftover
 
@@ -82,15 +83,17 @@ def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehea
     A stage that fails or is blocked holds back only what is below it.
 
     Raises:
-        UsageError: the plan's scale has other data or models than the papers', or is the whole itself.
+        UsageError: the plan's scale has other data or models than the papers', or reads all rows.
         StoreError: as ``repro.running.runner.prepare``.
     """
     if not plan.scale.has_originals:
         reason = f"the scale {plan.scale.name} has data and a backbone of its own"
         raise UsageError(f"{reason}, from which nothing follows for full; name one that is like rehearsal")
-    if plan.scale.name == plan.scale.whole:
+    if plan.scale.facts.first == RowCounts():
         reason = f"the scale {plan.scale.name} reads all rows, and would be run as a whole"
-        raise UsageError(f"{reason}; leave --scale out, or say in a --scale-file which rows come first")
+        raise UsageError(
+            f"{reason}; leave --scale out, or say under first in a --scale-file which rows come first"
+        )
     arguments = {"machine": plan.machine, "places": places(plan)}
     outcome = ensure(
         plan.ends, store, progress, run=run_apart, options=Options(may_discard=False), **arguments

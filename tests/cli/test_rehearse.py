@@ -191,6 +191,15 @@ def test_the_whole_is_no_rehearsal_of_itself(repro, papers_data, folders):
     assert not list((folders / "store").glob("*/*"))
 
 
+def test_a_users_scale_that_says_nothing_of_first_rows_is_no_rehearsal_either(repro, papers_data, folders):
+    all_rows = "".join(line for line in SCALE.splitlines(keepends=True) if "first:" not in line)
+    (folders / "all.yaml").write_text(all_rows.replace("like: rehearsal", "like: full"))
+    said = repro("rehearse", "toy", "--all", "--scale-file", folders / "all.yaml")
+    sentence = "the scale first-rows reads all rows, and would be run as a whole; leave --scale out, or say"
+    assert said.status == 2 and f"{sentence} under first in a --scale-file which rows come first" in said.err
+    assert not list((folders / "store").glob("*/*"))
+
+
 def test_a_stage_of_a_rehearsal_is_a_process_of_its_own_whose_failure_is_told(
     repro, papers_data, monkeypatch
 ):
