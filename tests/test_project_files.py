@@ -40,6 +40,12 @@ def test_the_addresses_of_a_distribution_are_those_of_one_variable():
     assert all("REPOSITORY_URL" in path.read_text(encoding="utf-8") for path in asking)
 
 
+def test_the_start_says_how_to_take_the_build_of_torch_that_the_image_for_cpus_has():
+    index = re.search(r"^ARG TORCH_INDEX=(\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)[1]
+    command = f"python -m pip install -c constraints.txt --extra-index-url {index} torch\n"
+    assert index.endswith("/cpu") and command in (ROOT / "docs/index.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", ["measured-a-cell", "manifest-is-wrong", "reading-is-missing"])
 def test_a_form_asks_for_the_place_and_the_evidence(name):
     form = read(f".github/ISSUE_TEMPLATE/{name}.yml")
