@@ -1,5 +1,6 @@
 """What a visitor of the repository and a package index meet: forms, workflows, versions and addresses."""
 
+import configparser
 import re
 import tomllib
 from pathlib import Path
@@ -44,6 +45,15 @@ def test_the_start_says_how_to_take_the_build_of_torch_that_the_image_for_cpus_h
     index = re.search(r"^ARG TORCH_INDEX=(\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)[1]
     command = f"python -m pip install -c constraints.txt --extra-index-url {index} torch\n"
     assert index.endswith("/cpu") and command in (ROOT / "docs/index.md").read_text(encoding="utf-8")
+
+
+def test_the_page_for_contributors_lists_the_environments_of_tox():
+    tox = configparser.ConfigParser(interpolation=None)
+    tox.read(ROOT / "tox.ini", encoding="utf-8")
+    named = tox["tox"]["env_list"].split(", ")
+    assert set(tox.sections()) == {"tox", "testenv", *(f"testenv:{name}" for name in named)}
+    page = (ROOT / "docs/contributing.md").read_text(encoding="utf-8")
+    assert f"`tox -e {'`, `'.join(named)}`." in page
 
 
 @pytest.mark.parametrize("name", ["measured-a-cell", "manifest-is-wrong", "reading-is-missing"])
