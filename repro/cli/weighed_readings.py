@@ -83,8 +83,8 @@ class PaperReadings:
         table(f"{self.source.name}: {len(lines)} citations from outside of the paper", head, lines)
 
     def group(self, weight: Weight) -> str:
-        """The one of ``GROUPS`` that a reading belongs to."""
-        is_dormant = weight.reading.id in self.elsewhere
+        """The one of ``GROUPS`` that a reading belongs to; with a single choice nothing can be switched."""
+        is_dormant = weight.reading.id in self.elsewhere and len(weight.reading.choices) > 1
         return GROUPS[0 if weight.changes else 1 if is_dormant else 2]
 
     def _show_decisive(self, rates: Throughput) -> None:
@@ -124,14 +124,18 @@ def _weigh(source: Paper, cells: Sequence[Cell | ShownExhibit], *, single: bool)
     places = cell_readings.places(source)
     paper_weights = [w for w in weights(cells, cell_readings) if single or w.reading.id in places]
     places |= {w.reading.id: [c.id for c in w.cells] for w in paper_weights if w.reading.id not in places}
-    return PaperReadings(source, paper_weights, places, cell_readings.asked_anywhere())
+    return _in_groups(PaperReadings(source, paper_weights, places, cell_readings.asked_anywhere()))
 
 
 def _with_unused(readings: PaperReadings) -> PaperReadings:
     """The readings, with those that no cell rests on as long as all choices are the default."""
     ids = {weight.reading.id for weight in readings.weights}
     unused = [Weight(readings.source.readings[name], (), ()) for name in readings.places if name not in ids]
-    ordered = sorted([*readings.weights, *unused], key=lambda weight: GROUPS.index(readings.group(weight)))
+    return _in_groups(replace(readings, weights=[*readings.weights, *unused]))
+
+
+def _in_groups(readings: PaperReadings) -> PaperReadings:
+    ordered = sorted(readings.weights, key=lambda weight: GROUPS.index(readings.group(weight)))
     return replace(readings, weights=ordered)
 
 

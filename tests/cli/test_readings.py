@@ -49,10 +49,14 @@ def test_readings_are_filtered_by_kind_and_table(repro, options, kept):
     assert [row for row in every if row["kind"] in kept] == some
 
 
-def test_switches_stand_before_notes(repro):
-    groups = [row["group"] for row in repro("readings", "cpdae", "--json").json]
+@pytest.mark.parametrize("options", [[], ["--table", "1"]])
+def test_switches_stand_before_notes_and_what_has_a_single_choice_is_none(repro, options):
+    rows = repro("readings", "cpdae", *options, "--json").json
+    groups = [row["group"] for row in rows]
     firsts = list(dict.fromkeys(groups))
     assert groups == sorted(groups, key=firsts.index) and (firsts[0], firsts[-1]) == ("switches", "notes")
+    single = {row["group"] for row in rows if len(row["choices"]) == 1}
+    assert single == {"notes"}
 
 
 def test_a_cell_and_a_paper_together_are_refused(repro):
