@@ -15,6 +15,7 @@ from functools import cached_property, wraps
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from repro.errors import UsageError, unknown
 from repro.stage_table import STAGES
 
 STORE_FORMAT = 1
@@ -36,10 +37,23 @@ class Node:
     params: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Node | tuple[Node, ...]] = field(default_factory=dict)
 
+    def __post_init__(self):
+        if self.stage not in STAGES:
+            raise unknown("stage", self.stage, STAGES)
+
     @cached_property
     def fingerprint(self) -> str:
-        """64 hexadecimal digits; equal exactly when two nodes ask for the same artefact."""
-        return hashlib.sha256(canonical(self.identity()).encode()).hexdigest()
+        """64 hexadecimal digits; equal exactly when two nodes ask for the same artefact.
+
+        Raises UsageError where a parameter is no plain JSON value.
+        """
+        try:
+            identity = canonical(self.identity())
+        except (TypeError, ValueError) as error:
+            raise UsageError(
+                f"stage {self.stage!r} has a parameter that is no JSON value: {error}"
+            ) from error
+        return hashlib.sha256(identity.encode()).hexdigest()
 
     def identity(self) -> dict:
         """The value over which the fingerprint is taken."""
@@ -162,15 +176,18 @@ def check_types(node: Node) -> None:
     """Refuse a node whose inputs are not what its stage declares.
 
     Raises:
-        TypeError: a recipe built a graph that cannot run; names the stage and the input.
+        UsageError: a recipe built a graph that cannot run; names the stage and the input.
     """
     spec = STAGES[node.stage]
     missing, extra = spec.required - node.inputs.keys(), node.inputs.keys() - spec.kinds.keys()
     if missing or extra:
-        raise TypeError(f"{node.stage}: inputs missing {sorted(missing)}, not known {sorted(extra)}")
+        lacks, has = (", ".join(map(repr, sorted(names))) or "none" for names in (missing, extra))
+        takes = ", ".join(map(repr, spec.kinds)) or "none"
+        raise UsageError(f"stage {node.stage!r} takes inputs {takes}; missing: {lacks}; not known: {has}")
     for name, value in node.inputs.items():
         for parent in value if isinstance(value, tuple) else (value,):
             output = STAGES[parent.stage].output
             if output not in spec.kinds[name]:
                 wanted = "|".join(spec.kinds[name])
-                raise TypeError(f"{node.stage}: input {name!r} takes {wanted}, {parent.stage} gives {output}")
+                given = f"stage {parent.stage!r} gives {output}"
+                raise UsageError(f"stage {node.stage!r} takes {wanted} as input {name!r}, and {given}")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from repro.errors import UsageError
 from repro.graph import Node, canonical, check_types, distinct, rewrite, walk
 from repro.stage_table import STAGES
 
@@ -78,10 +79,16 @@ def test_of_equal_nodes_of_several_graphs_one_object_is_made():
 
 
 def test_a_graph_that_cannot_run_is_refused_with_stage_and_input():
-    with pytest.raises(TypeError, match="search: input 'passages' takes embeddings, corpus gives corpus"):
+    with pytest.raises(
+        UsageError, match="'search' takes embeddings as input 'passages', and stage 'corpus' gives"
+    ):
         check_types(Node("search", {}, {"passages": _corpus(), "queries": _corpus()}))
-    with pytest.raises(TypeError, match="missing"):
+    with pytest.raises(UsageError, match="inputs 'passages', 'queries'; missing: 'passages', 'queries'; not"):
         check_types(Node("search", {}, {}))
+    with pytest.raises(UsageError, match=r"no stage 'serach' .did you mean 'search'"):
+        Node("serach")
+    with pytest.raises(UsageError, match=r"stage 'corpus' has a parameter that is no JSON value: .* set"):
+        _ = Node("corpus", {"dataset": {1}}).fingerprint
 
 
 def test_what_a_rewriting_leaves_as_it_is_stays_the_same_object():

@@ -2,14 +2,15 @@
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from repro.datasets.folds import FOLDS
-from repro.errors import check_known, unknown
+from repro.errors import UsageError, check_known, unknown
 from repro.machine.package_data import read_facts
 
 PIECES = ("documents", "queries", "qrels", "triples", "negatives")
+MADE = ("id", "corpus_id", "pieces", "counts")  # of a Dataset, from its place in the file and its numbers
 # What splits take over from their corpus.
 INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers", "how")
 FILE = Path(__file__).with_name("catalog.yaml")
@@ -82,15 +83,24 @@ class Dataset:
         return " and ".join(filter(None, ["corpus" if "documents" in self.pieces else "", topics]))
 
 
+# The keys that an entry may have.
+STATED = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.name not in MADE))
+
+
 @functools.cache
 def catalog() -> dict[str, Dataset]:
     """All collections in the order of catalog.yaml: a corpus, then its splits or members.
 
     Raises:
-        UsageError: an entry names a fold that there is not.
+        UsageError: an entry has an id that an earlier one has, a key that is not known, or names a fold or a
+            stand-in that there is not.
     """
-    entries = read_facts(FILE)["collections"]
-    datasets = {dataset.id: dataset for entry in entries for dataset in _collections(entry)}
+    datasets: dict[str, Dataset] = {}
+    for entry in read_facts(FILE)["collections"]:
+        for dataset in _collections(entry):
+            if dataset.id in datasets:
+                raise UsageError(f"{FILE}: {dataset.id!r} occurs twice; give one of the two another id")
+            datasets[dataset.id] = dataset
     for collection in list(datasets.values()):
         datasets.update(_with_substitutes(collection, datasets))
     return datasets
@@ -119,8 +129,9 @@ def _collections(entry: Mapping) -> Iterator[Dataset]:
 
 
 def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
-    """A Dataset from what the file states; a key that is no field of it is a TypeError."""
+    """A Dataset from what the file states."""
     facts = dict(entry)
+    check_known(f"key of {id} in {FILE}", *facts, valid=STATED)
     if "fold" in facts:
         check_known("fold", facts["fold"], valid=FOLDS)
     counts = {piece: facts.pop(piece) for piece in PIECES if piece in facts}
@@ -156,6 +167,7 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
     """The members of ``collection``, each with a member of the collection's substitute as its own."""
+    check_known(f"stand-in of {collection.id} in {FILE}", *collection.at.values(), valid=datasets)
     substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {
         id: replace(datasets[id], at={scale: ids[i % len(ids)] for scale, ids in substitutes.items()})

@@ -1,10 +1,11 @@
 """The entry that those of all YAML files of a paper begin from: one with an id."""
 
 import re
+from collections.abc import Iterator
 
 from pydantic import model_validator
 
-from repro.manifest.yaml_file import StrictMapping
+from repro.manifest.yaml_file import Fault, StrictMapping
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -19,3 +20,12 @@ class Identified(StrictMapping):
         if not _ID.fullmatch(self.id):
             raise ValueError(f"id {self.id!r} may hold only letters, digits, '.', '_' and '-'")
         return self
+
+
+def repetitions(name: str, items: tuple[Identified, ...], location: tuple[str | int, ...]) -> Iterator[Fault]:
+    """The entries of a list whose id an earlier one has, each with its place in the document."""
+    seen: set[str] = set()
+    for number, item in enumerate(items):
+        if item.id in seen:
+            yield (*location, number), f"{name} {item.id!r} occurs twice"
+        seen.add(item.id)

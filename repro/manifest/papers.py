@@ -15,7 +15,7 @@ from repro.locations import PAPERS
 from repro.manifest import yaml_file
 from repro.manifest.analysis_schema import Analysis, read_analysis
 from repro.manifest.claims_schema import Claim, claims
-from repro.manifest.reading_schema import Reading
+from repro.manifest.reading_schema import Reading, reading_faults
 from repro.manifest.schema import Manifest, faults
 from repro.manifest.settings import FILE, FolderSteps, Settings, Step, completed_step, read_settings
 
@@ -101,7 +101,7 @@ def readings(path: Path) -> dict[str, Reading]:
     """The switches of one readings.yaml by id; empty without the file."""
     if not path.exists():
         return {}
-    return {reading.id: reading for reading in yaml_file.read_shared(path, tuple[Reading, ...])}
+    return {r.id: r for r in yaml_file.read_shared(path, tuple[Reading, ...], faults=reading_faults)}
 
 
 @functools.cache

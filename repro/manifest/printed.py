@@ -43,6 +43,11 @@ class PublishedCell:
         return self.text.strip() in DASHES
 
     @property
+    def is_garbled(self) -> bool:
+        """True of what is neither a number nor a dash and yet has a digit or a star, which words lack."""
+        return self.value is None and re.search(r"[\d*]", self.text) is not None
+
+    @property
     def plain(self) -> str:
         """The number as printed, without bold, marks and delta: what a reader would copy."""
         if self.value is None:

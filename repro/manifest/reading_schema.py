@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 from pydantic import model_validator
 
-from repro.manifest.identified import Identified
+from repro.manifest.identified import Identified, repetitions
 from repro.manifest.places import Citation
 from repro.manifest.study_pointers import PointerText
+from repro.manifest.yaml_file import Fault
 
 Against = Literal["paper", "code", "another paper", "third party"]
 
@@ -64,3 +66,8 @@ class Reading(Identified):
         if advice and self.default not in advice and not self.note:
             raise ValueError(f"authors speak for {min(advice)!r}: let the default follow, or note why not")
         return self
+
+
+def reading_faults(content: tuple[Reading, ...]) -> Iterator[Fault]:
+    """The faults of a readings.yaml that no single reading can tell: an id twice."""
+    yield from repetitions("reading", content, ())

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from repro.manifest.identified import Identified
+from repro.manifest.identified import Identified, repetitions
 from repro.manifest.printed import parse
 from repro.manifest.size_trend import SizeTrend
 from repro.manifest.yaml_file import StrictMapping
@@ -253,13 +253,13 @@ class Manifest(StrictMapping):
 def faults(manifest: Manifest) -> Iterator[tuple[tuple, str]]:
     """Faults that no single field can tell: pairs of a location in the document and what is wrong there."""
     for name, items in (("table", manifest.tables), ("figure", manifest.figures)):
-        yield from _repetitions(name, items, (f"{name}s",))
+        yield from repetitions(name, items, (f"{name}s",))
     for number, table in enumerate(manifest.tables):
         location = ("tables", number)
         if table.delta_from is not None and table.delta_from not in {row.id for row in table.rows}:
             yield (*location, "delta_from"), f"the table has no row {table.delta_from!r}"
-        yield from _repetitions("column", table.columns, (*location, "columns"))
-        yield from _repetitions("row", table.rows, (*location, "rows"))
+        yield from repetitions("column", table.columns, (*location, "columns"))
+        yield from repetitions("row", table.rows, (*location, "rows"))
         for place, column in enumerate(table.columns):
             for part in set(column.mean_of) - {c.id for c in table.columns}:
                 reason = f"averages {part!r}, which the table does not have"
@@ -267,14 +267,6 @@ def faults(manifest: Manifest) -> Iterator[tuple[tuple, str]]:
         for place, row in enumerate(table.rows):
             for reason in _row_faults(table, row):
                 yield (*location, "rows", place), f"row {row.id!r} {reason}"
-
-
-def _repetitions(name: str, items: tuple[Identified, ...], location: tuple) -> Iterator[tuple[tuple, str]]:
-    seen: set[str] = set()
-    for number, item in enumerate(items):
-        if item.id in seen:
-            yield (*location, number), f"{name} {item.id!r} occurs twice"
-        seen.add(item.id)
 
 
 def _row_faults(table: Table, row: Row) -> Iterator[str]:
@@ -286,13 +278,15 @@ def _row_faults(table: Table, row: Row) -> Iterator[str]:
         yield f"is compared with {row.delta_from!r}, which is no other row of the table"
     if row.recipe and row.not_measurable:
         yield "has a recipe and says why it cannot be measured; keep one of the two"
-    yield from _unknown_marks(table, row)
+    yield from _cell_faults(table, row)
     for column in sorted({*row.roles, *row.grades, *row.measures} - {c.id for c in table.columns}):
         yield f"names column {column!r}, which the table does not have"
 
 
-def _unknown_marks(table: Table, row: Row) -> Iterator[str]:
+def _cell_faults(table: Table, row: Row) -> Iterator[str]:
     for text in row.cells:
+        if table.kind == "results" and parse(text).is_garbled:
+            yield f"has {text!r}, which is neither a number, with marks and bold, nor a dash, nor words"
         for mark in dict.fromkeys(parse(text).marks):
             if mark not in table.marks:
                 yield f"marks {text!r} with {mark!r}, whose meaning the table's marks do not state"

@@ -2,14 +2,15 @@
 
 import copy
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from repro.errors import ManifestError
+from repro.errors import ManifestError, unknown
 
 _TEXT, _MAPPING, _SEQUENCE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
 _OPEN = object()  # in place of the value of a node that is still being read
@@ -120,10 +121,7 @@ def read(
     except ValidationError as error:
         # a key that is not known is usually the misspelling of one that is then missing: say that first
         fault = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        mapping = fault["type"] in ("model_type", "dataclass_type", "dict_type")  # whose words name classes
-        reason = "a mapping of names to values is wanted here" if mapping else fault["msg"]
-        reason = reason.removeprefix("Value error, ")
-        raise _error_at(path, text, fault["loc"], reason) from None
+        raise _error_at(path, text, fault["loc"], _reason(fault, shape)) from None
     for location, reason in faults(content):
         raise _error_at(path, text, location, reason)
     return content
@@ -171,6 +169,36 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise ManifestError(f"{path}:{line}: not UTF-8 text") from None
+
+
+def _reason(error: Mapping[str, Any], shape: type | Any) -> str:
+    """What one of pydantic's errors says, in words that name no class and say what would be right."""
+    kind, value = error["type"], error["input"]
+    if kind in ("model_type", "dataclass_type", "dict_type"):
+        return "a mapping of names to values is wanted here"
+    if kind == "extra_forbidden":
+        *place, key = error["loc"]
+        known = _keys(shape, place)
+        return str(unknown("key", key, known)) if known else "there is no such key here"
+    if kind == "string_type" and isinstance(value, int | float | date):
+        return f"{value!r} is no text; write it in quotes"
+    if kind == "missing":
+        return "this key is missing"
+    return error["msg"].removeprefix("Value error, ")
+
+
+def _keys(shape: type | Any, place: Sequence[str | int]) -> list[str]:
+    """The keys that a mapping at a place of the document may have; none where the shape does not tell."""
+    if isinstance(shape, type) and issubclass(shape, BaseModel):
+        fields = {field.alias or name: field for name, field in shape.model_fields.items()}
+        if not place:
+            return list(fields)
+        return _keys(fields[place[0]].annotation, place[1:]) if place[0] in fields else []
+    arguments = [argument for argument in get_args(shape) if argument is not ...]
+    origin = get_origin(shape)
+    if isinstance(origin, type) and issubclass(origin, Mapping | Sequence):
+        return _keys(arguments[-1], place[1:]) if place else []
+    return next(filter(None, (_keys(argument, place) for argument in arguments)), [])
 
 
 def _error_at(path: Path, text: str, location: tuple[str | int, ...], reason: str) -> ManifestError:

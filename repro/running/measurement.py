@@ -1,7 +1,8 @@
 """The measurement of a cell: its recipe called once, its graph finished, its runs scored."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -90,7 +91,8 @@ class MeasurementBuilder:
 
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
         """The measurement of a cell with one seed. Raises ManifestError for what the manifest has wrong."""
-        measurement = self._measure(cell, seed)
+        with self._about(cell):
+            measurement = self._measure(cell, seed)
 
         def identity(builder: MeasurementBuilder) -> tuple[str, str, str]:
             return builder._measure(cell, seed).identity
@@ -126,7 +128,8 @@ class MeasurementBuilder:
 
     def exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str]]:
         """The finished node of something shown, and the choices it used that are not the default."""
-        node, departures, substitutes = self._exhibit(shown, seed)
+        with self._about(shown):
+            node, departures, substitutes = self._exhibit(shown, seed)
 
         def identity(builder: MeasurementBuilder) -> str:
             return builder._exhibit(shown, seed)[0].fingerprint
@@ -136,6 +139,16 @@ class MeasurementBuilder:
     def _exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str], dict[str, str]]:
         node, choices = self._call(shown, shown.exhibit.dataset or "", seed)
         return self._finish(node), *self._readings(choices)
+
+    @contextmanager
+    def _about(self, cell: Cell | ShownExhibit) -> Iterator[None]:
+        """Say of which cell a refusal is; where choices of the user are in force, it may be of these."""
+        try:
+            yield
+        except UsageError as error:
+            if self.overrides:
+                raise
+            raise fault(cell, "recipe", f"recipe {recipe_path(cell)!r}: {error}") from error
 
     def _effective(
         self,

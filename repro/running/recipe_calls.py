@@ -1,13 +1,15 @@
 """The recipe of a cell: where it is, which readings it may ask for, and what it makes, once a machine."""
 
 import inspect
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-from repro.errors import ManifestError
+from repro.errors import ManifestError, ReproError, UsageError, check_known
 from repro.graph import Node, canonical
+from repro.locations import PAPERS
 from repro.manifest.cells import Cell, ShownExhibit
 from repro.manifest.papers import Paper, home, load, readings
 from repro.manifest.reading_schema import Reading
@@ -30,16 +32,20 @@ def call_recipe(
 
     For one machine the same call is made once, and no recipe knows of the scale: ``originals_only`` makes a
     difference only where it noticed that a file is missing.
+
+    Raises:
+        ManifestError: there is no such recipe, it fails, or it returns something else.
     """
     path = recipe_path(cell)
     key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])
 
     if (key, originals_only) not in machine.calls:
+        function = recipe_function(cell, path)
         valid_readings = machine.once(
             ("readings", cell.paper, path.partition(":")[0]), lambda: readings_for(cell.paper, path)
         )
         choices = Choices(valid_readings, overrides, machine.data, originals_only=originals_only)
-        result = recipe_function(cell, path)(Request(identifier, choices, seed), **cell.options), choices
+        result = _call(cell, function, Request(identifier, choices, seed)), choices
         equal_calls = () if choices.missing or choices.substitutes else ((key, not originals_only),)
         for call in ((key, originals_only), *equal_calls):
             machine.calls.setdefault(call, result)
@@ -81,8 +87,12 @@ def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node 
     """The function that makes the cell. Raises ManifestError when there is none that takes its options."""
     try:
         function = load(path)
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise fault(cell, "recipe", f"recipe {path!r} does not exist: {error}") from None
+    except (ReproError, OSError):  # of files, whose error names them
+        raise
+    except Exception as error:
+        place = _place(error, cell)
+        reason = f"cannot be loaded: {place}: {_in_one_line(error)}" if place else f"does not exist: {error}"
+        raise fault(cell, "recipe", f"recipe {path!r} {reason}") from error
     if refusal := _refusal(function, tuple(cell.options)):
         raise fault(cell, "recipe", f"recipe {path!r}: {refusal}")
     return function
@@ -91,11 +101,49 @@ def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node 
 @cache
 def _refusal(function: Callable, options: tuple[str, ...]) -> str:
     """The reason why a recipe does not take options of these names; empty where it does."""
+    signature = inspect.signature(function)
+    if not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+        try:
+            check_known("option", *options, valid=list(signature.parameters)[1:])
+        except UsageError as error:
+            return str(error)
     try:
-        inspect.signature(function).bind(None, **dict.fromkeys(options))
+        signature.bind(None, **dict.fromkeys(options))
     except TypeError as error:
         return str(error)
     return ""
+
+
+def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], request: Request) -> Node | Runs:
+    """Call a recipe. Raises ManifestError where it fails in its own code, or returns neither node nor runs."""
+    path = recipe_path(cell)
+    try:
+        result = function(request, **cell.options)
+    except (ReproError, OSError):  # of files, whose error names them
+        raise
+    except Exception as error:
+        reason = f"fails at {_place(error, cell) or path}: {_in_one_line(error)}"
+        raise fault(cell, "recipe", f"recipe {path!r} {reason}") from error
+    if not isinstance(result, Node | Runs):
+        reason = f"returns {result!r}; it has to return the node that is measured, or Runs"
+        raise fault(cell, "recipe", f"recipe {path!r} {reason}")
+    return result
+
+
+def _place(error: Exception, cell: Cell | ShownExhibit) -> str:
+    """The last line of a paper's own code that an error came through; empty where it came through none."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    folders = PAPERS, cell.paper.folder
+    frames = traceback.extract_tb(error.__traceback__)
+    within = [f for f in frames if any(Path(f.filename).is_relative_to(folder) for folder in folders)]
+    return f"{within[-1].filename}:{within[-1].lineno}" if within else ""
+
+
+def _in_one_line(error: Exception) -> str:
+    """The error in one line: its kind, and what it says."""
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {' '.join(message.split())}"
 
 
 def fault(cell: Cell | ShownExhibit, key: str, reason: str) -> ManifestError:

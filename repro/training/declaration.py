@@ -21,6 +21,7 @@ class Declaration:
         token_lengths, vector_widths: of ``repro.training.objective.ScaledOptions``.
         own_parts: whether its losses may be means over parts of a size of its own (``MeansOfParts``).
         passes: of ``repro.training.objective.PretrainingPasses``, where it says so.
+        stated: its ``name`` and ``version``, where they are literals.
     """
 
     parameters: dict[str, bool]
@@ -28,6 +29,7 @@ class Declaration:
     vector_widths: tuple[str, ...]
     own_parts: bool = False
     passes: dict[str, float] = field(default_factory=dict)
+    stated: dict[str, str | int] = field(default_factory=dict)
 
 
 @functools.cache
@@ -48,7 +50,10 @@ def declaration(path: str) -> Declaration:
         for key in ("token_lengths", "vector_widths", "passes")
     )
     parameters = _keywords(methods["__init__"].args) if "__init__" in methods else {}
-    return Declaration(parameters, lengths, widths, own_parts="part_size" in methods, passes=dict(passes))
+    literals = {key: constants.get(key) for key in ("name", "version")}
+    stated = {key: value.value for key, value in literals.items() if isinstance(value, ast.Constant)}
+    own_parts = "part_size" in methods
+    return Declaration(parameters, lengths, widths, own_parts=own_parts, passes=dict(passes), stated=stated)
 
 
 def _constants(definition: ast.ClassDef) -> dict[str, ast.expr]:
@@ -61,13 +66,19 @@ def check_options(node: Node) -> None:
     """Refuse a training whose objective would not take its options.
 
     Raises:
-        UsageError: there is no such objective, an option of it is unknown, or one is missing.
+        UsageError: there is no such objective, it has another name or version, an option of it is unknown, or
+            one is missing.
     """
     if "objective" not in node.params:
         return
     optional = {name.rstrip("?") for name in STAGES[node.stage].inputs if name.endswith("?")}
     objective, options = node.params["objective"], {*node.params["options"], *optional & set(node.inputs)}
-    parameters = declaration(objective["path"]).parameters
+    declared = declaration(objective["path"])
+    for key, value in declared.stated.items():
+        if value != objective[key]:
+            told = f"{objective['path']} has {key} {value!r}, the recipe says {objective[key]!r}"
+            raise UsageError(f"{told}; give both the same")
+    parameters = declared.parameters
     if unknown := options - set(parameters):
         raise UsageError(
             f"objective {objective['name']!r} takes no {_quote(unknown)}; it takes {_quote(parameters)}"
@@ -94,7 +105,10 @@ def _lineage(module: str, name: str) -> Iterator[ast.ClassDef]:
 def _parse(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
     """A module's syntax tree, and where the names come from that it imports."""
     try:
-        tree = ast.parse(Path(importlib.util.find_spec(module).origin).read_text(encoding="utf-8"))
+        origin = importlib.util.find_spec(module).origin
+        tree = ast.parse(Path(origin).read_text(encoding="utf-8"), origin)
+    except SyntaxError as error:
+        raise UsageError(f"{error.filename}:{error.lineno}: not valid Python: {error.msg}") from None
     except (ModuleNotFoundError, AttributeError, ValueError, TypeError):
         raise UsageError(f"there is no module {module!r} to find an objective in") from None
     imports = [item for item in tree.body if isinstance(item, ast.ImportFrom)]

@@ -3,12 +3,20 @@
 import pytest
 
 PLAN = ("plan", "toy", "--scale", "tiny", "--json")
+READING = "- {id: a, kind: silence, where: x, paper: y, choices: {one: 1}, default: one}\n"
 # name: (what is replaced, by what, the line at fault, words of the sentence)
 BROKEN = {
-    "a missing key": ("title: A toy\n", "", 1, "title: Field required"),
-    "a misspelt key": ("label: Other", "lable: Other", 12, "rows.1.lable: Extra inputs are not permitted"),
+    "a missing key": ("title: A toy\n", "", 1, "title: this key is missing"),
+    "a misspelt key": (
+        "label: Other",
+        "lable: Other",
+        12,
+        "rows.1.lable: there is no key 'lable' (did you mean 'label'?)",
+    ),
     "a cell too few": ('"-"]', "]", 12, "row 'other' has 1 cells, the table has 2 columns"),
-    "a number for a printed string": ('["0.1", "-"]', '[0.1, "-"]', 12, "should be a valid string"),
+    "a number for a printed string": ('["0.1", "-"]', '[0.1, "-"]', 12, "0.1 is no text; write it in quotes"),
+    "a number with a slip": ('"0.2*"', '"0.2x"', 11, "row 'bm25' has '0.2x', which is neither a number"),
+    "bold without an end": ('"0.2*"', '"**0.2*"', 11, "row 'bm25' has '**0.2*', which is neither a number"),
     "a key twice": ("title: A toy", "title: A toy\ntitle: B", 3, "key 'title' occurs twice"),
     "a key that is no word": ("title: A toy", "title: A toy\n[1]: x", 3, "a key is not a word"),
     "a row twice": ("{id: other", "{id: bm25", 12, "row 'bm25' occurs twice"),
@@ -46,7 +54,7 @@ BROKEN = {
         "{depth: 10}",
         "{depth: 10, dept: 1}",
         11,
-        "unexpected keyword argument 'dept'",
+        "there is no option 'dept' (did you mean 'depth'?); known: depth",
     ),
     "an option left out": ("with: {depth: 10}, ", "", 11, "missing a required argument: 'depth'"),
     "an unknown dataset": (
@@ -112,13 +120,11 @@ def test_an_empty_manifest_is_told(repro, toy):
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        (
-            "- {id: a, kind: silence, where: x, paper: y, choices: {one: 1}, default: two}\n",
-            1,
-            "default 'two'",
-        ),
+        (READING.replace("default: one", "default: two"), 1, "default 'two'"),
         ("- id: a\n  kind: whim\n", 2, "should be 'silence'"),
         ("- [\n", 2, "not valid YAML"),
+        (READING * 2, 2, "reading 'a' occurs twice"),
+        (READING.replace("where", "were"), 1, "there is no key 'were' (did you mean 'where'?); known: id, "),
     ],
 )
 def test_broken_readings_name_file_and_line(repro, toy, text, line, words):
@@ -127,3 +133,34 @@ def test_broken_readings_name_file_and_line(repro, toy, text, line, words):
     said = repro("readings", "toy")
     assert said.status == 2
     assert said.sentence.startswith(f"{path}:{line}: ") and words in said.sentence
+
+
+# name: (what is replaced in recipes.py, by what, words of the sentence behind the recipe's name)
+FAULTY = {
+    "nothing returned": ("    return recipe", "    recipe", " returns None; it has to return the node"),
+    "no such verb": ("recipe.bm25", "recipe.bm52", " fails at {file}:{line}: AttributeError: module"),
+    "a slip of syntax": ("return", "retrun", " cannot be loaded: {file}:{line}: SyntaxError: "),
+    "a reading that there is not": (
+        "    return recipe",
+        "    request.reading('k')\n    return recipe",
+        ": there is no reading 'k'",
+    ),
+    "a stage's artefact of another kind": (
+        "    return recipe",
+        "    return recipe.corpus('msmarco-passage')\n    return recipe",
+        ": stage 'evaluate' takes run as input 'run', and stage 'corpus' gives corpus",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_faulty_recipe_names_its_row_and_its_own_line(repro, toy, name):
+    old, new, words = FAULTY[name]
+    file = toy.with_name("recipes.py")
+    before, _, _ = (text := file.read_text()).partition(old)
+    file.write_text(text.replace(old, new))
+    said = repro(*PLAN)
+    assert (said.status, said.err.count("\n")) == (2, 1)
+    assert said.sentence.startswith(f"{toy}:11: tables.0.rows.0.recipe: cell toy/1/bm25/dev: ")
+    expected = words.format(file=file, line=before.count("\n") + 1)
+    assert f"recipe 'papers.toy.recipes:words'{expected}" in said.sentence

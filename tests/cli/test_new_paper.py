@@ -127,3 +127,6 @@ def test_the_worked_diff_of_the_documentation_applies_and_is_planned(repro, chec
     )
     assert trained["options"]["temperature"] == 0.05
     assert (trained["warmup_ratio"], changed["warmup_ratio"]) == (0.1, 0.0)
+    settings = repro("settings", "fifth", "--json")
+    assert "fifth/1/cold" in {item["row"] for item in settings.json}
+    assert [item for item in settings.json if item["state"] == "failure"] == []

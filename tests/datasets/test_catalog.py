@@ -51,12 +51,33 @@ def test_a_split_inherits_from_its_corpus_what_it_does_not_state():
     assert dataset("msmarco-passage/trec-dl-2019/judged").licence.endswith("judgements by NIST")
 
 
-def test_a_fold_that_there_is_not_is_refused_when_the_catalogue_is_read(monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("fold: validation", "fold: validaton", r"no fold 'validaton' .*known: fitting, validation$"),
+        (
+            "  documents: 8841823",
+            "  docments: 8841823",
+            r"no key of msmarco-passage in .*did you mean 'documents'",
+        ),
+        (
+            "at: {tiny: tiny/passage,",
+            "at: {tiny: tiny/pasage,",
+            r"no stand-in of msmarco-passage in .*'tiny/pasage'",
+        ),
+        (
+            "- id: msmarco-document\n",
+            "- id: msmarco-passage\n",
+            r"catalog.yaml: 'msmarco-passage' occurs twice",
+        ),
+    ],
+)
+def test_what_an_entry_has_wrong_is_refused_when_the_catalogue_is_read(monkeypatch, tmp_path, old, new, told):
     text = FILE.read_text(encoding="utf-8")
     misspelt = tmp_path / "catalog.yaml"
-    misspelt.write_text(text.replace("fold: validation", "fold: validaton"), encoding="utf-8")
+    misspelt.write_text(text.replace(old, new, 1), encoding="utf-8")
     monkeypatch.setattr("repro.datasets.catalog.FILE", misspelt)
-    with pytest.raises(UsageError, match=r"no fold 'validaton' .*known: fitting, validation$"):
+    with pytest.raises(UsageError, match=told):
         catalog.__wrapped__()
 
 

@@ -69,7 +69,7 @@ def test_a_report_is_read_with_its_place(tmp_path):
             "one value is of one measure, and these cells are of R@1000 and RR@10",
         ),
         ({"how": {"start": "cited"}}, "Input should be"),
-        ({"who": "me"}, "Extra inputs are not permitted"),
+        ({"who": "me"}, "there is no key 'who'"),
         ({"how": {"start": "run", "differs": ["fp16", "fp16"]}}, "the same difference is told twice"),
     ],
 )

@@ -156,11 +156,11 @@ def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
             1,
             "mine: 'a' stands under caps and under replace",
         ),
-        ("mine:\n  about: x\n  frist: 3", 3, "mine.frist: Extra inputs are not permitted"),
+        ("mine:\n  about: x\n  frist: 3", 3, "mine.frist: there is no key 'frist' (did you mean 'first'?)"),
         ("mine:\n  about: x\n  like: huge", 3, "mine.like: 'huge' is no scale (full, rehearsal, "),
         ("mine:\n  about: x\n  like: tiny\n  first: {queries: 3}", 4, "and tiny has collections of its own"),
         ("my scale: {about: x}", 1, "'my scale' is no name of a scale; take small letters"),
-        ("mine: {}", 1, "mine.about: Field required"),
+        ("mine: {}", 1, "mine.about: this key is missing"),
     ],
 )
 def test_a_fault_of_a_file_is_one_sentence_with_line_and_field(described, text, line, reason):

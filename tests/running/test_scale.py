@@ -223,7 +223,7 @@ def test_a_paper_says_what_a_scale_changes_of_its_own_objective(of_a_paper):
     ("text", "reason"),
     [
         ("minute: {objectives: {}}", "'minute' is no scale (full, rehearsal"),
-        ("tiny: {caps: {length: 7}}", "tiny.caps: Extra inputs are not permitted"),
+        ("tiny: {caps: {length: 7}}", "tiny.caps: there is no key 'caps'; known: objectives"),
         ("tiny: {objectives: {cross-encoder: {steps: 7}}}", "'cross-encoder' is stated elsewhere at tiny"),
     ],
 )

@@ -37,6 +37,7 @@ def test_the_declaration_of_every_objective_is_that_of_its_class():
         kind, declared = load(path), declaration(path)
         taken = [p for p in inspect.signature(kind).parameters.values() if p.kind is p.KEYWORD_ONLY]
         assert declared.parameters == {p.name: p.default is p.empty for p in taken}, path
+        assert declared.stated == {"name": kind.name, "version": kind.version}, path
         for key in ("token_lengths", "vector_widths"):
             assert getattr(declared, key) == getattr(kind, key, ()), path
         assert not {*declared.token_lengths, *declared.vector_widths} - set(declared.parameters), path
@@ -66,6 +67,11 @@ def test_a_class_has_the_parameters_of_the_one_it_inherits_from():
         ),
         ({"options": {"regulariser": "none"}}, "needs 'trained_passages'; the recipe gives none"),
         ({"objective": CROSS | {"path": "repro.nn.cross_encoder:Other"}, "options": {}}, "no objective at"),
+        ({"objective": CROSS | {"version": 1}, "options": {}}, "has version 2, the recipe says 1; give both"),
+        (
+            {"objective": CROSS | {"name": "cross"}, "options": {}},
+            "has name 'cross-encoder', the recipe says",
+        ),
         (
             {"objective": CROSS | {"path": "repro.nn.other:Other"}, "options": {}},
             "no module 'repro.nn.other'",
