@@ -157,6 +157,8 @@ def _name(source: Source, content: Reports) -> str:
     """The short name under which the source is there, or a new one of its letters and digits."""
     names = {known_source.unnamed: name for name, known_source in content.sources.items()}
     base = re.sub(r"[^a-z0-9]+", "-", source.name.lower()).strip("-") or "source"
+    if not isinstance(yaml.safe_load(base), str):  # a number, a date, yes: YAML would not read a name
+        base = f"source-{base}"
     numbered_names = (f"{base}-{number}" for number in itertools.count(2))
     free_names = (name for name in itertools.chain([base], numbered_names) if name not in content.sources)
     return names.get(source.unnamed) or next(free_names)

@@ -115,7 +115,7 @@ def _refusal(function: Callable, options: tuple[str, ...]) -> str:
 
 
 def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], request: Request) -> Node | Runs:
-    """Call a recipe. Raises ManifestError where it fails in its own code, or returns neither node nor runs."""
+    """Call a recipe. Raises ManifestError where it fails in its own code, or returns no node."""
     path = recipe_path(cell)
     try:
         result = function(request, **cell.options)

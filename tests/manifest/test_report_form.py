@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -248,6 +248,8 @@ def test_what_is_not_the_form_is_refused(body, says):
 
 @settings(max_examples=40)
 @given(changed=st.dictionaries(st.sampled_from(sorted(ANSWERS)), st.text(max_size=30), min_size=1))
+@example(changed={"name": "0"})
+@example(changed={"name": "Yes"})
 def test_any_answers_give_an_entry_or_a_sentence(changed):
     try:
         entry = entry_of(filled(**changed), **ISSUE)
