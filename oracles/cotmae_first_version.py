@@ -164,8 +164,8 @@ ORACLE = Declared(
         ),
         Mutation(
             "repro.nn.bottleneck_decoder:BottleneckDecoder.visible",
-            "seen & attention_mask",
-            "seen | attention_mask",
+            "mask & attention_mask",
+            "mask | attention_mask",
         ),
         Mutation(
             "repro.nn.token_cross_entropy:token_cross_entropy", "reduction=reduction", "reduction='sum'"

@@ -219,14 +219,16 @@ ORACLE = Declared(
     mutations=(
         Mutation(
             "repro.nn.bottleneck_decoder:BottleneckDecoder.visible",
-            "back < self.window",
-            "back <= self.window",
+            "offsets < self.window",
+            "offsets <= self.window",
         ),
         Mutation(
-            "repro.nn.bottleneck_decoder:BottleneckDecoder.visible", "seen[:, 0] = True", "seen[:, 0] = False"
+            "repro.nn.bottleneck_decoder:BottleneckDecoder.visible", "mask[:, 0] = True", "mask[:, 0] = False"
         ),
         Mutation(
-            "repro.nn.bottleneck_decoder:BottleneckDecoder.visible", "seen = back >= 0", "seen = back <= 0"
+            "repro.nn.bottleneck_decoder:BottleneckDecoder.visible",
+            "mask = offsets >= 0",
+            "mask = offsets <= 0",
         ),
         Mutation(
             "papers.cotmae_v2.decoders:PreNormDecoder.forward", "self.norm(hidden)", "-self.norm(hidden)"

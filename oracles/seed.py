@@ -200,7 +200,9 @@ ORACLE = Declared(
     },
     mutations=(
         Mutation(
-            "repro.nn.bottleneck_decoder:BottleneckDecoder.visible", "seen = back >= 0", "seen = back <= 0"
+            "repro.nn.bottleneck_decoder:BottleneckDecoder.visible",
+            "mask = offsets >= 0",
+            "mask = offsets <= 0",
         ),
         Mutation(
             "papers.baselines.cross_attention_decoder:CrossAttentionDecoder.forward",

@@ -127,9 +127,7 @@ ORACLE = Declared(
         ),
     },
     mutations=(
-        Mutation(
-            "repro.nn.projector:Projector.forward", "torch.tanh(projected)", "-torch.tanh(projected).abs()"
-        ),
+        Mutation("repro.nn.projector:Projector.forward", "torch.tanh(output)", "-torch.tanh(output).abs()"),
         Mutation(
             "repro.nn.contrastive:in_batch_contrastive",
             "/ temperature  # (Q, Q*P)",

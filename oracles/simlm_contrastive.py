@@ -45,7 +45,7 @@ ORACLE = Declared(
         "warmed": _compared("temperature after its warm-up", step=20, temperature=1 / 64),
     },
     mutations=(
-        Mutation(CONTRAST, "masked_fill(same, -torch.inf)", "masked_fill(same, 0.0)"),
+        Mutation(CONTRAST, "masked_fill(diagonal, -torch.inf)", "masked_fill(diagonal, 0.0)"),
         Mutation(CONTRAST, "(positives, queries), ", "(positives, -queries), "),
         Mutation(CONTRAST, 'similarity="cosine") / temperature', 'similarity="cosine") / -temperature'),
         Mutation(

@@ -82,7 +82,7 @@ ORACLE = Declared(
     },
     mutations=(
         Mutation("repro.nn.negatives:next_slice", "epoch + seed", "epoch - seed"),
-        Mutation("repro.nn.negatives:next_slice", "turn * wanted + place", "turn * wanted - place"),
+        Mutation("repro.nn.negatives:next_slice", "turn * count + place", "turn * count - place"),
         Mutation("repro.nn.negatives:confident", "score > best", "score >= best"),
     ),
     shims=simlm_texts.SHIMS,

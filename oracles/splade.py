@@ -101,7 +101,7 @@ ORACLE = Declared(
     mutations=(
         Mutation("repro.nn.sparse_view:sum_log_saturated", "logits.relu()", "(-logits).relu()"),
         Mutation("repro.nn.sparse_view:max_log_saturated", ".relu().log1p()", ".neg().relu().log1p()"),
-        Mutation("repro.nn.sparse_view:max_log_saturated", "~kept.unsqueeze(-1)", "kept.unsqueeze(-1)"),
+        Mutation("repro.nn.sparse_view:max_log_saturated", "~mask.unsqueeze(-1)", "mask.unsqueeze(-1)"),
     ),
     shims=("an empty omegaconf", "fp16 off"),
     departures=(

@@ -82,8 +82,8 @@ ORACLE = Declared(
         ),
         Mutation(
             "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder.ranking_losses",
-            "places * own.shape[1]",
-            "places * own.shape[1] + 1",
+            "places * rows.shape[1]",
+            "places * rows.shape[1] + 1",
         ),
     ),
     shims=("an empty tevatron.preprocessor",),

@@ -171,7 +171,8 @@ class CellPage:
         number = sum(map(len, parts.values()))
         if number:
             choices = "choices (readings)" if number > 1 else "choice (reading)"
-            print(f"\nthe number rests on {number} unspecified {choices}{self._lent}, the weightiest first")
+            lender = self._lender_words
+            print(f"\nthe number rests on {number} unspecified {choices}{lender}, the weightiest first")
         for part, readings in parts.items():
             _print_readings(f"\nfor {part}, and all that follows on it", readings, most)
         if self.more:

@@ -61,7 +61,7 @@ def test_java_says_which_and_where(tmp_path):
 
 def test_no_java_is_told_with_its_remedy(monkeypatch):
     monkeypatch.setattr(components.jvm, "runtime", lambda: None)
-    monkeypatch.setattr(components.jvm, "missing", lambda: ("no Java", "get one"))
+    monkeypatch.setattr(components.jvm, "missing_requirement", lambda: ("no Java", "get one"))
     assert components.java() == Component("java", "missing", "no Java", "get one")
 
 

@@ -49,7 +49,7 @@ CHANGED = [  # a case that notices, and a change
     ("defaults", Mutation("repro.nn.encoder:span_means", "(end - first)", "(end + first)")),
     (
         "defaults",
-        Mutation("repro.nn.projector:Projector.forward", "torch.tanh(projected)", "-torch.tanh(projected)"),
+        Mutation("repro.nn.projector:Projector.forward", "torch.tanh(output)", "-torch.tanh(output)"),
     ),
     (
         "defaults",

@@ -44,7 +44,7 @@ CHANGED = [  # a case that notices, and a change
     ("defaults", Mutation("repro.nn.similarity:view_similarities", "sum(by_view", "-sum(by_view")),
     ("hybrid-similarity", Mutation("repro.nn.similarity:view_similarities", "in terms)", "in set(terms))")),
     ("temperature", Mutation(OBJECTIVE + ".losses", "score / self", "score * self")),
-    ("defaults", Mutation(OBJECTIVE + ".ranking_losses", "places * own.shape[1]", "places")),
+    ("defaults", Mutation(OBJECTIVE + ".ranking_losses", "places * rows.shape[1]", "places")),
     (
         "distillation-weight",
         Mutation(OBJECTIVE + ".ranking_losses", "weight * self.con", "-weight * self.con"),

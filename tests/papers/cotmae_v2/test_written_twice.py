@@ -45,7 +45,7 @@ CHANGED = [  # a case that notices, and a change
     ("defaults", Mutation(SPARSE + "max_log_saturated", "logits = head(states)", "logits = -head(states)")),
     ("defaults", Mutation(SPARSE + "max_log_saturated", "-torch.inf", "torch.inf")),
     ("defaults", Mutation(SPARSE + "max_log_saturated", ".relu().log1p()", ".relu()")),
-    ("defaults", Mutation(SPARSE + "kept_positions", "if not kept:", "if kept:")),
+    ("defaults", Mutation(SPARSE + "kept_positions", "if not is_kept:", "if is_kept:")),
     ("defaults", Mutation(OBJECTIVE + ".bottlenecks", "hidden[:, 0]", "-hidden[:, 0]")),
     ("defaults", Mutation(OBJECTIVE + ".bottlenecks", "@ embeddings", "@ -embeddings")),
     ("defaults", Mutation(OBJECTIVE + ".bottlenecks", "weight.detach()", "weight")),

@@ -68,7 +68,7 @@ def test_statements_are_judged_by_printed_numbers_once_for_the_page_and_once_for
 
 
 def test_settings_expected_of_many_rows_are_worked_out_once(counted):
-    calls = counted(values, "_not_offered", lambda stated, wanted, offered: "all")
+    calls = counted(values, "_numbers_without_choice", lambda values, planned_value, choices: "all")
     of_rows = [item for item in checked_parameters(paper("cotmae_v2")) if item.step]
     assert 0 < calls["all"] < len(of_rows) / 2
 
