@@ -89,12 +89,14 @@ class Study:
 
     @cached_property
     def preliminary(self) -> str:
-        """How many of the planned seeds all measured rows have; empty where it is all of them."""
+        """How many of the planned seeds all measured rows have, and whether some have more; empty for all."""
         planned_seeds, seeds = self.plan.seeds, [set(e.seeds) - {None} for e in self.entries.values()]
         common_seeds = set(planned_seeds).intersection(*filter(None, seeds)) if any(seeds) else set()
         if len(common_seeds) == len(planned_seeds) or not self.entries:
             return ""
-        return f"preliminary: {len(common_seeds)} of {len(planned_seeds)} planned seeds"
+        more = any(len(row_seeds & set(planned_seeds)) > len(common_seeds) for row_seeds in seeds)
+        some = ", more of some rows" if more else ""
+        return f"preliminary: {len(common_seeds)} of {len(planned_seeds)} planned seeds{some}"
 
     @cached_property
     def seeds_of_rows(self) -> dict[str, int]:

@@ -160,7 +160,8 @@ def test_many_pairs_that_are_not_told_apart_are_counted_and_the_rest_is_named():
 def test_every_text_on_verdicts_says_first_that_planned_seeds_are_missing():
     plan = Analysis.model_validate({"seeds": [1, 2, 3]})
     seeds = {("base", "c"): Entry({1: 0.2, 2: 0.2}), ("x", "c"): Entry({1: 0.2})}
-    study, said = replace(STUDY, plan=plan, entries=seeds), "Preliminary: 1 of 3 planned seeds. "
+    study = replace(STUDY, plan=plan, entries=seeds)
+    said = "Preliminary: 1 of 3 planned seeds, more of some rows. "
     assert caption(study).startswith(said) and verdicts_note(study).startswith(said)
     assert markdown(study, title="T", command="").count(said.strip()) == 3  # caption, verdicts, comparisons
     assert "Seeds where there are fewer than 2: X 1." in caption(study)
