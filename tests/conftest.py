@@ -12,6 +12,7 @@ settings.register_profile("untimed", deadline=None)  # a busy machine is no fail
 settings.load_profile("untimed")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+OF_TESTS = ("REPRO_TEST_", "REPRO_SLOW_TESTS", "REPRO_JAVA_HOME")  # how the variables begin that tests heed
 
 
 def pytest_addoption(parser):
@@ -55,9 +56,9 @@ def _signals_are_heard():
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_settings_of_the_user(tmp_path_factory):
-    """Tests see no store, results or data of whoever runs them, nor the width that pytest-xdist states."""
-    names = ("REPRO_STORE", "REPRO_RESULTS", "REPRO_DATA", "COLUMNS", "IR_DATASETS_HOME")
-    kept = {name: os.environ.pop(name, None) for name in names}
+    """Tests see no settings of whoever runs them, nor the width that pytest-xdist states."""
+    settings = [n for n in os.environ if n.startswith("REPRO_") and not n.startswith(OF_TESTS)]
+    kept = {name: os.environ.pop(name, None) for name in (*settings, "COLUMNS", "IR_DATASETS_HOME")}
     os.environ["IR_DATASETS_HOME"] = str(tmp_path_factory.getbasetemp() / "no-home-of-ir-datasets")
     yield
     os.environ.update({name: value for name, value in kept.items() if value is not None})

@@ -10,7 +10,7 @@ from repro.errors import UsageError, check_known, unknown
 from repro.machine.package_data import read_facts
 
 PIECES = ("documents", "queries", "qrels", "triples", "negatives")
-MADE = ("id", "corpus_id", "pieces", "counts")  # of a Dataset, from its place in the file and its numbers
+DERIVED_FIELDS = ("id", "corpus_id", "pieces", "counts")  # from an entry's place in the file and its numbers
 # What splits take over from their corpus.
 INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers", "how")
 FILE = Path(__file__).with_name("catalog.yaml")
@@ -83,8 +83,7 @@ class Dataset:
         return " and ".join(filter(None, ["corpus" if "documents" in self.pieces else "", topics]))
 
 
-# The keys that an entry may have.
-STATED = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.name not in MADE))
+ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.name not in DERIVED_FIELDS))
 
 
 @functools.cache
@@ -131,7 +130,7 @@ def _collections(entry: Mapping) -> Iterator[Dataset]:
 def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
     """A Dataset from what the file states."""
     facts = dict(entry)
-    check_known(f"key of {id} in {FILE}", *facts, valid=STATED)
+    check_known(f"key of {id} in {FILE}", *facts, valid=ENTRY_KEYS)
     if "fold" in facts:
         check_known("fold", facts["fold"], valid=FOLDS)
     counts = {piece: facts.pop(piece) for piece in PIECES if piece in facts}

@@ -1,6 +1,6 @@
 """The shape of analysis.yaml: what a study compares, by which test, and what counts as a difference."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Literal
@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from repro.manifest import yaml_file
-from repro.manifest.identified import Identified
+from repro.manifest.identified import Identified, repetitions
 from repro.manifest.schema import Manifest, Table
 from repro.manifest.yaml_file import StrictMapping
 
@@ -177,12 +177,4 @@ def _table_faults(item: TableAnalysis, table: Table, place: tuple) -> Iterator[t
             yield (*place, "matters", column), f"{points:g} is no difference that matters; it must be above 0"
     for row in sorted(item.rows - set(rows)):
         yield place, f"the table has no row {row!r}; it has {', '.join(rows)}"
-    yield from _families_faults(item.families, (*place, "families"))
-
-
-def _families_faults(families: Sequence[Family], place: tuple) -> Iterator[tuple[tuple, str]]:
-    seen: set[str] = set()
-    for number, family in enumerate(families):
-        if family.id in seen:
-            yield (*place, number), f"family {family.id!r} occurs twice"
-        seen.add(family.id)
+    yield from repetitions("family", item.families, (*place, "families"))

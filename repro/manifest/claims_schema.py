@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from repro.manifest import yaml_file
 from repro.manifest.claim_expressions import fault
-from repro.manifest.identified import Identified
+from repro.manifest.identified import Identified, repetitions
 from repro.manifest.study_pointers import PointerText
 from repro.manifest.yaml_file import StrictMapping
 
@@ -62,10 +62,7 @@ def claims(path: Path) -> dict[str, Claim]:
 
 
 def _faults(content: _Claims) -> Iterator[tuple[tuple, str]]:
-    seen: set[str] = set()
+    yield from repetitions("claim", content.claims, ("claims",))
     for number, claim in enumerate(content.claims):
-        if claim.id in seen:
-            yield ("claims", number, "id"), f"claim {claim.id!r} occurs twice"
-        seen.add(claim.id)
         if claim.expect and (reason := fault(claim.expect)):
             yield ("claims", number, "expect"), reason

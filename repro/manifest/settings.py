@@ -10,7 +10,7 @@ from pydantic import Field
 
 from repro.errors import check_known
 from repro.manifest import yaml_file
-from repro.manifest.identified import Identified
+from repro.manifest.identified import Identified, repetitions
 from repro.manifest.yaml_file import Fault, StrictMapping
 from repro.stage_table import STAGES
 
@@ -168,11 +168,9 @@ def completed_step(steps: Mapping[str, Mapping[str, Step]], home: str, step: Ste
 
 
 def _faults(content: Settings) -> Iterator[Fault]:
+    yield from repetitions("step", content.steps, ("steps",))
     for number, step in enumerate(content.steps):
-        location, earlier_ids = ("steps", number), [other.id for other in content.steps[:number]]
-        if step.id in earlier_ids:
-            yield location, f"step {step.id!r} occurs twice"
-        yield from (((*location, *place), fault) for place, fault in _step_faults(content, step))
+        yield from ((("steps", number, *place), fault) for place, fault in _step_faults(content, step))
     for number, item in enumerate(content.elsewhere):
         yield from ((("elsewhere", number), fault) for fault in _value_faults(content, item))
 

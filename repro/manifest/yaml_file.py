@@ -172,7 +172,7 @@ def _text(path: Path) -> str:
 
 
 def _reason(error: Mapping[str, Any], shape: type | Any) -> str:
-    """What one of pydantic's errors says, in words that name no class and say what would be right."""
+    """Tell one of pydantic's errors in words that name no class and say what would be right."""
     kind, value = error["type"], error["input"]
     if kind in ("model_type", "dataclass_type", "dict_type"):
         return "a mapping of names to values is wanted here"
