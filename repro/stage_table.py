@@ -1,11 +1,15 @@
-"""The stages: what each takes and gives, declared without importing it.
+"""The stages: what each takes, with which choices, and gives, declared without importing it.
 
 A stage's ``run(params, inputs, out, progress)`` lives in the module of its name and is imported only to run.
 ``version`` is raised by hand when a stage's result changes for equal inputs; only that discards artefacts.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
+
+from repro.errors import check_known
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,7 @@ class StageSpec:
             sentences), ``precision`` (a GPU for half precision).
         heavy: whether it is worth a progress line and a place of its own in an estimate.
         widths: parameters that count numbers of a vector; a scale shrinks them as it does the backbone.
+        choices: the valid values of parameters that name one of a few.
     """
 
     inputs: dict[str, str]
@@ -30,6 +35,7 @@ class StageSpec:
     needs: frozenset[str] = frozenset()
     heavy: bool = False
     widths: tuple[str, ...] = ()
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def required(self) -> frozenset[str]:
@@ -42,13 +48,24 @@ class StageSpec:
         return {name.rstrip("?"): tuple(kinds.split("|")) for name, kinds in self.inputs.items()}
 
 
-def _spec(output, inputs=None, *, version=1, ignored=(), needs=(), heavy=False, widths=()) -> StageSpec:
-    return StageSpec(inputs or {}, output, version, frozenset(ignored), frozenset(needs), heavy, widths)
+def _spec(output, inputs=None, *, version=1, ignored=(), needs=(), **others) -> StageSpec:
+    return StageSpec(inputs or {}, output, version, frozenset(ignored), frozenset(needs), **others)
 
 
+PRECISIONS = ("fp32", "fp16", "bf16")
+KINDS_OF_TEXTS = ("passages", "queries")
+# Courses of the learning rate: transformers' that need no more than steps and warm-up, then the suite's own.
+SCHEDULES = (
+    *("linear", "cosine", "cosine_with_restarts", "polynomial", "inverse_sqrt"),
+    *("constant", "constant_with_warmup", "logarithmic", "deepspeed-0.6.0"),
+)
 LOCATED = {"ignored": ("source",), "needs": ("source",)}
 FIRST_ROWS = {"queries?": "queries", "corpus?": "corpus"}  # where sources give their first rows only
 HEAVY = {"needs": ("precision",), "heavy": True}
+READ = {"precision": PRECISIONS}
+ENCODE = READ | {"kind": KINDS_OF_TEXTS}
+TRAIN = READ | {"schedule": SCHEDULES}
+CHOSEN = {"negative_choice": ("window", "slice"), "positive_choice": ("all", "confident")}
 ENCODED = {"model": "model", "texts": "corpus|queries"}
 PAIRS = {"model": "model", "corpus": "corpus", "queries": "queries"}
 EXAMPLES = PAIRS | {"training_set": "training_set"}
@@ -59,24 +76,38 @@ STAGES: dict[str, StageSpec] = {
     "qrels": _spec("qrels", FIRST_ROWS, **LOCATED),
     "official_negatives": _spec("training_set", {"qrels?": "qrels"} | FIRST_ROWS, version=2, **LOCATED),
     "listed_negatives": _spec("training_set", FIRST_ROWS, **LOCATED),
-    "sample": _spec("training_set", {"training_set": "training_set"}),
+    "sample": _spec(
+        "training_set", {"training_set": "training_set"}, choices={"method": ("random", "block")}
+    ),
     "vocabulary": _spec("tokenizer", {"corpus": "corpus"}),
     "initialise": _spec("model", {"tokenizer": "tokenizer"}),
     "backbone": _spec("model", {"stand_in?": "model"}, ignored=("source",), needs=("checkpoint",)),
     "released": _spec("model", {"stand_in?": "model"}, ignored=("source",), needs=("checkpoint",)),
-    "tokenize": _spec("tokens", {"corpus": "corpus", "model": "model"}, needs=("splitter",)),
+    "tokenize": _spec(
+        "tokens",
+        {"corpus": "corpus", "model": "model"},
+        needs=("splitter",),
+        choices={"policy": ("chunk", "whole-chunks", "truncate", "truncate-pair", "spans")},
+    ),
     "term_statistics": _spec("term_statistics", {"tokens": "tokens", "model": "model"}),
     "pretrain": _spec(
         "model",
         {"model": "model", "tokens": "tokens", "statistics?": "term_statistics", "generator?": "model"},
         **HEAVY,
+        choices=TRAIN | {"examples": ("rows", "spans")},
     ),
-    "finetune": _spec("model", EXAMPLES, **HEAVY),
-    "encode": _spec("embeddings", ENCODED, **HEAVY),
-    "encode_views": _spec("views", ENCODED, **HEAVY, widths=("top_k",)),
-    "weigh_terms": _spec("corpus", {"model": "model", "corpus": "corpus"}, **HEAVY),
+    "finetune": _spec("model", EXAMPLES, **HEAVY, choices=TRAIN | CHOSEN),
+    "encode": _spec("embeddings", ENCODED, **HEAVY, choices=ENCODE | {"numbers": ("float32", "float16")}),
+    "encode_views": _spec("views", ENCODED, **HEAVY, widths=("top_k",), choices=ENCODE),
+    "weigh_terms": _spec("corpus", {"model": "model", "corpus": "corpus"}, **HEAVY, choices=READ),
     "search": _spec("run", {"passages": "embeddings", "queries": "embeddings"}, version=2),
-    "search_views": _spec("run", {"passages": "views", "queries": "views"}, version=2, heavy=True),
+    "search_views": _spec(
+        "run",
+        {"passages": "views", "queries": "views"},
+        version=2,
+        heavy=True,
+        choices={"mode": ("exact", "union")},
+    ),
     "lucene_index": _spec("lucene_index", {"corpus": "corpus"}, needs=("java",)),
     "imported_run": _spec("run", ignored=("source", "name")),
     "bm25": _spec("run", {"index": "lucene_index", "queries": "queries"}, needs=("java",)),
@@ -86,12 +117,14 @@ STAGES: dict[str, StageSpec] = {
     "mine_answers": _spec(
         "training_set", {"run": "run", "qrels": "qrels", "queries": "queries", "corpus": "corpus"}
     ),
-    "score_pairs": _spec("training_set", EXAMPLES, **HEAVY),
-    "rerank": _spec("run", PAIRS | {"run": "run"}, **HEAVY),
+    "score_pairs": _spec("training_set", EXAMPLES, **HEAVY, choices=READ),
+    "rerank": _spec("run", PAIRS | {"run": "run"}, **HEAVY, choices=READ),
     "evaluate": _spec("scores", {"run": "run", "qrels": "qrels", "queries?": "queries", "corpus?": "corpus"}),
     "index_size": _spec("scores", {"passages": "embeddings|views"}),
     "project": _spec(
-        "exhibit", {"passages": "embeddings", "queries": "embeddings", "run": "run", "qrels": "qrels"}
+        "exhibit",
+        {"passages": "embeddings", "queries": "embeddings", "run": "run", "qrels": "qrels"},
+        choices={"method": ("t-sne",)},
     ),
     "inspect_text": _spec("exhibit", {"model": "model", "corpus": "corpus"}),
     "top_passages": _spec(
@@ -99,3 +132,13 @@ STAGES: dict[str, StageSpec] = {
     ),
     "compare": _spec("significance", {"runs?": "run", "qrels?": "qrels", "scores?": "scores"}, version=3),
 }
+
+TRAININGS = ("pretrain", "finetune")  # the stages in which something is trained
+ENCODINGS = ("encode", "encode_views")  # the stages that make vectors of texts
+
+
+def check_choices(stage: str, params: Mapping[str, Any]) -> None:
+    """Refuse a parameter that names none of the stage's choices. Raises UsageError."""
+    for name, valid in STAGES[stage].choices.items():
+        if name in params:
+            check_known(f"value of {name}", params[name], valid=valid)

@@ -5,11 +5,11 @@ import os
 from repro.api.comparisons import ComparedCells, compare_selection
 from repro.api.selection import Selection
 from repro.progress import Progress
-from repro.recipe.training import TRAININGS
 from repro.running.engines.table import ENGINES
 from repro.running.plan import Plan
 from repro.running.records import record
 from repro.running.runner import Options
+from repro.stage_table import TRAININGS
 from repro.store import make_writable
 from repro.training.optimisation import VARIABLES, Execution
 

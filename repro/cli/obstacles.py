@@ -9,14 +9,13 @@ from pathlib import Path
 
 from repro.cli.plan_summary import GB
 from repro.judging.compared import ComparedCell, Comparison
-from repro.recipe.training import TRAININGS
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.cost.throughput import throughput
 from repro.running.node_obstacles import distinct_obstacles, obstacles_of
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
 from repro.running.runner import Outcome
-from repro.stage_table import STAGES
+from repro.stage_table import STAGES, TRAININGS
 from repro.store import Store
 
 DEVICE = "h100"  # whose hours are told where nothing was calibrated

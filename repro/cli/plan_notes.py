@@ -1,9 +1,9 @@
 """Lines of a plan on the device: steps that it takes in parts, searches that leave it idle."""
 
 from repro.machine import search, system
-from repro.recipe.training import TRAININGS
 from repro.running.cost.estimate import Estimate
 from repro.running.cost.micro_batches import in_parts, step_bytes
+from repro.stage_table import TRAININGS
 
 GB = 1e9
 FEW = 4  # kinds of training that are named

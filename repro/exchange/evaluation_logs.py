@@ -12,7 +12,7 @@ from repro.exchange.history import Account, Artefact, History
 from repro.graph import canonical
 from repro.judging.tolerance import UNITS
 from repro.manifest.cells import Cell
-from repro.recipe.training import TRAININGS
+from repro.stage_table import TRAININGS
 
 SCHEMA_VERSION = "0.3.0"
 OURS = "repro-bench"

@@ -14,8 +14,8 @@ from typing import Any
 
 from repro.errors import DataError
 from repro.graph import Node, walk
-from repro.recipe.training import TRAININGS
 from repro.running.plan import Plan
+from repro.stage_table import TRAININGS
 from repro.store import Store, read_json, translated_errors
 from repro.store.disk import write_bytes_whole
 from repro.store.results import Results

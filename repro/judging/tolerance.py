@@ -9,7 +9,7 @@ from pathlib import Path
 from repro.errors import check_known
 from repro.graph import Node, walk
 from repro.machine.package_data import read_facts
-from repro.recipe.training import TRAININGS
+from repro.stage_table import TRAININGS
 
 UNITS = {"fraction": Decimal(1), "percent": Decimal(100)}
 DEFAULT = "retrained"  # how this suite makes a row unless the manifest says otherwise

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from repro.graph import Node, walk
-from repro.recipe.training import TRAININGS
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
+from repro.stage_table import TRAININGS
 
 
 class TrainingStore(Protocol):

@@ -22,12 +22,12 @@ from repro.manifest.decimals import decimals_of, half_unit, shift_point
 from repro.manifest.identified import Identified
 from repro.manifest.papers import Paper
 from repro.manifest.places import DAY, Place, Who
+from repro.manifest.schema import SHARES
 from repro.manifest.yaml_file import Fault, StrictMapping
 
 FILE = "reports.yaml"
 DECIMAL = r"^\d+(\.\d+)?$"
 FAR = 20  # the lowest report that there is, of another checkpoint, is half of the published number
-MOST = {"percent": 100, "fraction": 1}  # of a share of one
 
 
 class Source(Place):
@@ -228,7 +228,7 @@ def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fau
 
 def _value_fault(entry: CellReport) -> str:
     """The reason why a value is no report of the cell; empty where it may be one."""
-    end = MOST.get(entry.cell.unit)
+    end = SHARES.get(entry.cell.unit)
     if end and not 0 < entry.value <= end:
         return f"is {entry.value:f} by the cell's unit, {entry.cell.unit}, which ends at {end}; mind the unit"
     if end and entry.value * FAR < entry.cell.printed.value:

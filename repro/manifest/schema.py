@@ -15,6 +15,7 @@ from repro.manifest.yaml_file import StrictMapping
 
 Role = Literal["ours", "rerun", "cited", "reference"]
 Grade = Literal["A", "B", "C", "P"]
+SHARES = {"fraction": 1, "percent": 100}  # the greatest number of each unit that is a share
 ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
 
 
@@ -264,9 +265,24 @@ def faults(manifest: Manifest) -> Iterator[tuple[tuple, str]]:
             for part in set(column.mean_of) - {c.id for c in table.columns}:
                 reason = f"averages {part!r}, which the table does not have"
                 yield (*location, "columns", place), f"column {column.id!r} {reason}"
+            for reason in _unit_faults(table, place):
+                yield (*location, "columns", place), f"column {column.id!r} {reason}"
         for place, row in enumerate(table.rows):
             for reason in _row_faults(table, row):
                 yield (*location, "rows", place), f"row {row.id!r} {reason}"
+
+
+def _unit_faults(table: Table, place: int) -> Iterator[str]:
+    """Numbers of a column that its unit cannot have, or that are all fractions where it is percent."""
+    unit = table.columns[place].unit or table.unit
+    if table.kind != "results" or unit not in SHARES:
+        return
+    values = [parse(row.cells[place]).value for row in table.rows if len(row.cells) > place]
+    magnitudes = [abs(value) for value in values if value is not None]
+    if magnitudes and max(magnitudes) > SHARES[unit]:
+        yield f"has the number {max(magnitudes)}, and its unit is {unit}, which ends at {SHARES[unit]}"
+    if unit == "percent" and len(magnitudes) > 1 and 0 < max(magnitudes) <= 1:
+        yield "has no number above 1, and its unit is percent; give `unit: fraction`"
 
 
 def _row_faults(table: Table, row: Row) -> Iterator[str]:

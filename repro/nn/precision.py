@@ -8,8 +8,7 @@ from torch import nn
 
 from repro.errors import BlockedError, check_known
 from repro.machine.system import local_rank
-
-PRECISIONS = ("fp32", "fp16", "bf16")
+from repro.stage_table import PRECISIONS
 
 
 def device() -> torch.device:

@@ -5,9 +5,7 @@ from typing import Any
 
 from repro.graph import Node
 from repro.recipe.data import Texts
-
-KINDS = ("passages", "queries")
-ENCODINGS = ("encode", "encode_views")  # the stages that make vectors of texts
+from repro.stage_table import KINDS_OF_TEXTS
 
 
 def encode(
@@ -22,9 +20,9 @@ def encode(
 
     Vectors of passages are kept as ``numbers``, float32 or float16; those of queries are few, and float32.
     """
-    precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS, precision)
+    precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS_OF_TEXTS, precision)
     pooling = {"pooling": texts.pooling, "normalize": normalize}
-    params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS}
+    params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS_OF_TEXTS}
     if numbers != "float32":
         params["passages"]["numbers"] = numbers
     return _encode_sides("encode", model, texts, params)
@@ -51,7 +49,7 @@ def encode_views(
     ``top_k`` says how many values of a sparse vector are kept for either kind of text, None for all.
     """
     options = {"positions": dict(positions), "head": head, "precision": precision}
-    params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS}
+    params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS_OF_TEXTS}
     return _encode_sides("encode_views", model, texts, params, views=list(views))
 
 

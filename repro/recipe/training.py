@@ -8,8 +8,6 @@ from repro.graph import Node
 from repro.recipe.data import Texts
 from repro.training.optimisation import Optimisation
 
-TRAININGS = ("pretrain", "finetune")  # the stages in which something is trained
-
 
 @dataclass(frozen=True)
 class Objective:

@@ -18,7 +18,7 @@ OBJECTIVES = {  # with what else each asks for
 def random_backbone(facts: Backbone) -> Node:
     """A BERT with random weights, over the vocabulary of the scale's text."""
     vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": recipe.corpus(facts.corpus)})
-    return Node("initialise", dict(facts.initialise), {"tokenizer": vocabulary})
+    return Node("initialise", facts.initialise.model_dump(), {"tokenizer": vocabulary})
 
 
 def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
@@ -29,19 +29,19 @@ def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
 
 def trained_backbone(facts: Backbone, blank: Node) -> Node:
     """``blank``, trained on the scale's text."""
-    length = int(facts.pretrain["length"])
+    length = facts.pretrain.length
     params = {"length": length, "policy": "chunk", "titles": True, "separator": " "}
     tokens = Node("tokenize", params, {"corpus": recipe.corpus(facts.corpus), "model": blank})
     optimisation = Optimisation(
-        batch_size=int(facts.pretrain["texts_per_batch"]),
-        max_steps=int(facts.pretrain["max_steps"]),
-        learning_rate=facts.pretrain["learning_rate"],
+        batch_size=facts.pretrain.texts_per_batch,
+        max_steps=facts.pretrain.max_steps,
+        learning_rate=facts.pretrain.learning_rate,
         warmup_ratio=0.1,
         schedule="linear",
         weight_decay=0.01,
         max_grad_norm=1.0,
         precision="fp32",
-        seed=facts.initialise["seed"],
+        seed=facts.initialise.seed,
     )
     objective, options = OBJECTIVES[facts.objective]
     options = {"masking": MASKING} | options

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from repro.errors import check_known
 from repro.graph import Node
-from repro.recipe.ranking import ENCODINGS
+from repro.stage_table import ENCODINGS
 
 # What `--discard` takes, and the stages whose artefacts go. Rankings that are scored stay in any case, as
 # tests between rows read them again.

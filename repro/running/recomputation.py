@@ -12,12 +12,10 @@ from pathlib import Path
 from repro.errors import BlockedError
 from repro.graph import Node
 from repro.progress import Progress
-from repro.recipe.ranking import ENCODINGS
-from repro.recipe.training import TRAININGS
 from repro.running.agreement import Agreement, agreement
 from repro.running.engines.inline import run_stage
 from repro.running.provenance import differences
-from repro.stage_table import STAGES
+from repro.stage_table import ENCODINGS, STAGES, TRAININGS
 from repro.store import Store
 from repro.store.lineage import Lineage
 

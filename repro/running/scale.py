@@ -17,6 +17,7 @@ from repro.running import scale_facts
 from repro.running.backbones import drawn_anew, random_backbone, trained_backbone
 from repro.running.row_limits import RowLimits
 from repro.running.scale_facts import ObjectiveSettings, Proportion, RateFactor, ScaleFacts
+from repro.running.user_scale import read_user_scale
 from repro.stage_table import STAGES
 from repro.training.declaration import declaration
 
@@ -143,7 +144,7 @@ class Scale:
     @property
     def _narrowing(self) -> float:
         """The width of this scale's backbone, over that of the papers'."""
-        return self.facts.backbone.initialise["hidden_size"] / HIDDEN_SIZE
+        return self.facts.backbone.initialise.hidden_size / HIDDEN_SIZE
 
     def _options(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
         """An objective's options; the sizes that it declares shrink with the backbone and with the text."""
@@ -248,9 +249,9 @@ def scales() -> dict[str, Scale]:
 
 
 def user_scale(file: str | Path) -> Scale:
-    """The scale that a user's file describes. Raises what ``scale_facts.of_user`` raises."""
+    """The scale that a user's file describes. Raises what ``read_user_scale`` raises."""
     suite_scales = scale_facts.built_in()
-    name, facts = scale_facts.of_user(Path(file), suite_scales)
+    name, facts = read_user_scale(Path(file), suite_scales)
     return _scale(name, {**suite_scales, name: facts}, by_user=True)
 
 

@@ -1,21 +1,41 @@
-"""The facts of scales as YAML states them: the suite's own, what papers add to them, and a user's file."""
+"""The facts of scales as YAML states them: the suite's own, and what papers add to them."""
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
-from repro.errors import UsageError
 from repro.graph import canonical
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper, papers
 from repro.manifest.yaml_file import StrictMapping
+from repro.training.declaration import names_in
 
 Count = Annotated[int, Field(gt=0)]
-NAME = re.compile(r"[a-z][a-z0-9-]*")  # records of a scale lie in a folder of its name
+
+
+class Architecture(StrictMapping):
+    """A BERT of a size of its own; the parameters of ``repro.recipe.initialise``."""
+
+    hidden_size: Count
+    layers: Count
+    heads: Count
+    intermediate_size: Count
+    max_positions: Count
+    dropout: int | float
+    deviation: int | float
+    seed: int
+
+
+class BackboneTraining(StrictMapping):
+    """The training of a backbone on texts of so many tokens."""
+
+    max_steps: Count
+    texts_per_batch: Count
+    learning_rate: float
+    length: Count
 
 
 class Backbone(StrictMapping):
@@ -23,9 +43,9 @@ class Backbone(StrictMapping):
 
     objective: Literal["mlm", "neighbours"] = "mlm"
     corpus: str
-    vocabulary: int
-    initialise: dict[str, int | float]
-    pretrain: dict[str, float]
+    vocabulary: Count
+    initialise: Architecture
+    pretrain: BackboneTraining
 
 
 class RateFactor(StrictMapping):
@@ -117,10 +137,6 @@ class ScaleFacts(_Additions):
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
-class _UsersFacts(ScaleFacts):
-    compares: Any = None  # for a sentence that says more than that the key is not known
-
-
 TABLES = ("caps", "replace", "without_gpu", "learning_rate", "objectives")
 
 
@@ -135,52 +151,6 @@ def built_in() -> dict[str, ScaleFacts]:
             objectives = facts[name].objectives | additions.objectives
             facts[name] = facts[name].model_copy(update={"objectives": objectives})
     return facts
-
-
-def of_user(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, ScaleFacts]:
-    """Name and facts of the one scale that a user's file describes.
-
-    Args:
-        known: the facts of the suite's own scales.
-
-    Raises:
-        ManifestError: the file is no such description; begins with file and line.
-        UsageError: it describes none or several scales.
-    """
-    names = ", ".join(known)
-
-    def faults(content: dict[str, _UsersFacts]) -> Iterator[yaml_file.Fault]:
-        for name, facts in content.items():
-            if not NAME.fullmatch(name):
-                yield (name,), f"{name!r} is no name of a scale; take small letters, digits and hyphens"
-            if name in known:
-                yield (name,), f"{name!r} is a scale of the suite's own; give yours another name"
-            if facts.compares is not None:
-                reason = "only the suite's own scale full is compared with the published numbers"
-                yield (name, "compares"), f"{reason}; leave this entry out"
-            if facts.like is not None and facts.like not in known:
-                yield (name, "like"), f"{facts.like!r} is no scale ({names})"
-            yield from _mixture_faults(name, facts, known)
-
-    content = yaml_file.read(path, dict[str, _UsersFacts], faults=faults)
-    if len(content) != 1:
-        described_names = ", ".join(content) or "none"
-        raise UsageError(f"{path} describes {len(content)} scales ({described_names}); a file describes one")
-    return next(iter(content.items()))
-
-
-def _mixture_faults(
-    name: str, facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]
-) -> Iterator[yaml_file.Fault]:
-    """Entries of a user's scale that go with the papers' own data where it has stand-ins, or the reverse."""
-    like = facts.like or "full"
-    has_stand_ins = like in known_scales and inherit_facts(like, known_scales).backbone is not None
-    if facts.backbone and not has_stand_ins:
-        reason = "the papers' own data go with their own checkpoints"
-        yield (name, "backbone"), f"{reason}; leave it out, or be like tiny or small"
-    if has_stand_ins and facts.first != RowCounts():
-        reason = f"rows are taken from the papers' own data, and {like} has collections of its own"
-        yield (name, "first"), f"{reason}; leave it out, or be like full"
 
 
 def lineage(name: str, facts: Mapping[str, ScaleFacts]) -> tuple[str, ...]:
@@ -223,7 +193,10 @@ def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Add
             if name not in facts:
                 yield (name,), f"{name!r} is no scale ({', '.join(facts)})"
             for objective in additions.objectives:
+                location = (name, "objectives", objective)
                 if name in facts and objective in facts[name].objectives:
-                    yield (name, "objectives", objective), f"{objective!r} is stated elsewhere at {name}"
+                    yield location, f"{objective!r} is stated elsewhere at {name}"
+                elif objective not in names_in((source.folder,)):
+                    yield location, f"this paper's folder has no objective {objective!r}"
 
     return yaml_file.read(path, dict[str, _Additions], faults=faults)

@@ -10,16 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from repro.datasets.arrow import IdColumn, read_rows
-from repro.errors import DataError, StageError, check_known
+from repro.errors import DataError, StageError
 from repro.machine.shard import blocks, shard, share
 from repro.nn.encoder_conventions import MODULES
 from repro.progress import Progress
+from repro.stage_table import check_choices
 from repro.stages.vectors.vector_blocks import is_there, note, open_vectors, rows_of
 from repro.stages.vectors.vector_files import write_ids
 from repro.training.process_group import launched_together
 
-KINDS = ("passages", "queries")
-NUMBERS = ("float32", "float16")
 BLOCK = 20_000  # texts sorted by length together, and lost at most when interrupted
 Titled = tuple[str, str]
 Vectors = Callable[[], tuple[list[int], np.ndarray]]  # texts' places, (N,), and their vectors, (N, H)
@@ -58,9 +57,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.nn.precision import check_precision, device, threads_for
     from repro.stages.vectors.token_groups import prepared_batches
 
+    check_choices("encode", params)
     check_precision(params["precision"])
     numbers = params.get("numbers", "float32")
-    check_known("type of numbers", numbers, valid=NUMBERS)
     ids, texts = read_texts(inputs["texts"], params)
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(device())
@@ -88,9 +87,8 @@ def read_texts(folder: Path, params: dict) -> tuple[list[str] | IdColumn, Callab
     """Return the ids, and a function from a range of rows to their titles, empty for queries, and texts.
 
     A ``prefix`` of the parameters stands before the title, or the text where there is none; a ``separator``
-    of None leaves titles out. Raises UsageError for an unknown kind, DataError where there is no text.
+    of None leaves titles out. Raises DataError where there is no text.
     """
-    check_known("kind of texts", params["kind"], valid=KINDS)
     ids, texts = (_queries if params["kind"] == "queries" else _passages)(folder, params)
     if not ids:
         raise DataError(f"{folder}: there is no text to encode")

@@ -10,6 +10,7 @@ import numpy as np
 from repro.errors import StageError
 from repro.machine.shard import blocks, shard, share
 from repro.progress import Progress
+from repro.stage_table import check_choices
 from repro.stages.encode import outputs, read_texts
 from repro.stages.vectors.vector_files import write_ids
 from repro.stages.vectors.view_blocks import (
@@ -59,6 +60,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.stages.vectors.token_groups import prepared_batches
     from repro.training.process_group import everybody_waits
 
+    check_choices("encode_views", params)
     check_precision(params["precision"])
     ids, texts = read_texts(inputs["texts"], params)
     encoder = _encoder(inputs["model"] / "model", params)

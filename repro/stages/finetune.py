@@ -6,11 +6,10 @@ from pathlib import Path
 
 from repro.datasets.arrow import read_rows
 from repro.datasets.lookup import ColumnTexts, Lists, document_rows, list_offsets, query_texts
-from repro.errors import DataError, UsageError, check_known
+from repro.errors import DataError, UsageError
 from repro.progress import Progress
+from repro.stage_table import check_choices
 
-NEGATIVE_CHOICES = ("window", "slice")
-POSITIVE_CHOICES = ("all", "confident")
 SCORES = ("positive_scores", "negative_scores")
 
 
@@ -37,8 +36,6 @@ class Groups:
         negative_choice: str = "window",
         positive_choice: str = "all",
     ):
-        check_known("choice of negatives", negative_choice, valid=NEGATIVE_CHOICES)
-        check_known("choice of positives", positive_choice, valid=POSITIVE_CHOICES)
         rows = read_rows(training_set).data
         texts = read_rows(corpus).data
         self.titles, self.texts = (ColumnTexts(texts.column(name)) for name in ("title", "text"))
@@ -137,6 +134,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.training.objective import build, import_declared
     from repro.training.optimisation import Execution, Optimisation
 
+    check_choices("finetune", params)
     optimisation = Optimisation.of(params, batch_size=params["queries_per_batch"])
     groups = Groups(
         inputs["training_set"],

@@ -7,8 +7,9 @@ import numpy as np
 
 from repro.datasets.arrow import read_rows
 from repro.datasets.lookup import ColumnLists
-from repro.errors import UsageError, check_known
+from repro.errors import UsageError
 from repro.progress import Progress
+from repro.stage_table import check_choices
 
 TOKEN_COLUMNS = ("input_ids", "sentences", "spans")
 
@@ -95,10 +96,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.training.objective import build, import_declared
     from repro.training.optimisation import Execution, Optimisation
 
+    check_choices("pretrain", params)
     optimisation = Optimisation.of(params, batch_size=params["texts_per_batch"])
-    examples = params.get("examples", "rows")
-    check_known("kind of example", examples, valid=EXAMPLES)
-    rows = EXAMPLES[examples](inputs["tokens"])
+    rows = EXAMPLES[params.get("examples", "rows")](inputs["tokens"])
     if len(rows) == 0:
         raise DataError(f"{inputs['tokens']}: no texts to train on")
     set_seed(params["seed"])

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import DataError, check_known
+from repro.errors import DataError
 from repro.evaluation.qrels import read_qrels
 from repro.evaluation.runs import read_run
 from repro.progress import Progress
+from repro.stage_table import check_choices
 
-METHODS = ("t-sne",)
 FEWEST = 4  # candidates; t-SNE's perplexity must stay below a third of the points
 
 
@@ -29,7 +29,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: the query or a candidate has no vector, the query no ranking or too few candidates, or a
             vector is not finite.
     """
-    check_known("projection", params["method"], valid=METHODS)
+    check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
     query_vector = _vectors(inputs["queries"], [query])  # (1, H)
     vectors = _vectors(inputs["passages"], candidates)  # (C, H)

@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from repro.datasets.arrow import read_rows
-from repro.errors import UsageError, check_known
+from repro.errors import UsageError
 from repro.progress import Progress
-
-METHODS = ("random", "block")
+from repro.stage_table import check_choices
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -24,7 +23,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Raises:
         UsageError: an unknown method, no query is asked for, or a share that is none.
     """
-    check_known("method of sampling", params["method"], valid=METHODS)
+    check_choices("sample", params)
     if "share" in params and not 0 < params["share"] <= 1:
         raise UsageError(f"a share of {params['share']} is none; ask for more than 0 and at most 1")
     if params.get("queries", 1) < 1:

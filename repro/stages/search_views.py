@@ -9,12 +9,12 @@ from repro.errors import DataError, UsageError, check_known
 from repro.evaluation.run_writer import write_run
 from repro.machine.shard import shard, share
 from repro.progress import Progress
+from repro.stage_table import check_choices
 from repro.stages.vectors.run_blocks import RunBlocks
 from repro.stages.vectors.search_memory import search_memory
 from repro.stages.vectors.view_files import Views
 
 BLOCK = 32_768  # queries searched together, and lost at most when interrupted
-MODES = ("exact", "union")
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -53,7 +53,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from repro.nn.precision import true_float32
 
-    check_known("mode of search", params["mode"], valid=MODES)
+    check_choices("search_views", params)
     passages, queries = Views.read(inputs["passages"]), Views.read(inputs["queries"])
     terms = params["terms"]
     _check(terms, passages, queries)

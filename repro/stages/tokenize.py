@@ -14,9 +14,9 @@ from repro.datasets.span_packing import packed
 from repro.errors import DataError, UsageError, check_known
 from repro.locations import data_folder
 from repro.progress import Progress
+from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
 
-POLICIES = ("chunk", "whole-chunks", "truncate", "truncate-pair", "spans")
 FIELDS = {"url": "url", "title": "title", "body": "text"}  # to columns of a corpus
 SPAN_LISTS = ("input_ids", "sentences", "spans")  # columns of policy ``spans``
 
@@ -49,7 +49,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from repro.nn.checkpoint import load_tokenizer
 
-    check_known("policy", params["policy"], valid=POLICIES)
+    check_choices("tokenize", params)
     if params["length"] < 3:
         raise UsageError(f"a length of {params['length']} tokens has no room between [CLS] and [SEP]")
     splitter = _splitter(params) if params["policy"] == "spans" else None

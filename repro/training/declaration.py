@@ -22,6 +22,7 @@ class Declaration:
         own_parts: whether its losses may be means over parts of a size of its own (``MeansOfParts``).
         passes: of ``repro.training.objective.PretrainingPasses``, where it says so.
         stated: its ``name`` and ``version``, where they are literals.
+        methods: the names of its methods and of other attributes of the class.
     """
 
     parameters: dict[str, bool]
@@ -30,6 +31,7 @@ class Declaration:
     own_parts: bool = False
     passes: dict[str, float] = field(default_factory=dict)
     stated: dict[str, str | int] = field(default_factory=dict)
+    methods: frozenset[str] = frozenset()
 
 
 @functools.cache
@@ -52,8 +54,8 @@ def declaration(path: str) -> Declaration:
     parameters = _keywords(methods["__init__"].args) if "__init__" in methods else {}
     literals = {key: constants.get(key) for key in ("name", "version")}
     stated = {key: value.value for key, value in literals.items() if isinstance(value, ast.Constant)}
-    own_parts = "part_size" in methods
-    return Declaration(parameters, lengths, widths, own_parts=own_parts, passes=dict(passes), stated=stated)
+    others = {"own_parts": "part_size" in methods, "passes": dict(passes), "stated": stated}
+    return Declaration(parameters, lengths, widths, **others, methods=frozenset({*methods, *constants}))
 
 
 def _constants(definition: ast.ClassDef) -> dict[str, ast.expr]:
@@ -62,12 +64,21 @@ def _constants(definition: ast.ClassDef) -> dict[str, ast.expr]:
     return {s.targets[0].id: s.value for s in assignments if isinstance(s.targets[0], ast.Name)}
 
 
+def names_in(folders: Iterable[Path]) -> frozenset[str]:
+    """The names of the objectives whose classes are below these folders, where a class states its own."""
+    files = (path for folder in folders for path in folder.rglob("*.py"))
+    texts = (text for path in files if " version = " in (text := path.read_text(encoding="utf-8")))
+    classes = (item for text in texts for item in ast.parse(text).body if isinstance(item, ast.ClassDef))
+    constants = (found for item in classes if {"name", "version"} <= (found := _constants(item)).keys())
+    return frozenset(c["name"].value for c in constants if isinstance(c["name"], ast.Constant))
+
+
 def check_options(node: Node) -> None:
     """Refuse a training whose objective would not take its options.
 
     Raises:
-        UsageError: there is no such objective, it has another name or version, an option of it is unknown, or
-            one is missing.
+        UsageError: there is no such objective, it has another name or version or lacks a method, an option of
+            it is unknown, or one is missing.
     """
     if "objective" not in node.params:
         return
@@ -78,6 +89,8 @@ def check_options(node: Node) -> None:
         if value != objective[key]:
             told = f"{objective['path']} has {key} {value!r}, the recipe says {objective[key]!r}"
             raise UsageError(f"{told}; give both the same")
+    if missing := _missing_methods(node.stage, declared.methods):
+        raise UsageError(f"{objective['path']} has no method {missing!r}, which the stage {node.stage} calls")
     parameters = declared.parameters
     if unknown := options - set(parameters):
         raise UsageError(
@@ -86,6 +99,13 @@ def check_options(node: Node) -> None:
     available = options | set(node.params) | {"start"}
     if missing := {name for name, required in parameters.items() if required} - available:
         raise UsageError(f"objective {objective['name']!r} needs {_quote(missing)}; the recipe gives none")
+
+
+def _missing_methods(stage: str, methods: frozenset[str]) -> str:
+    """The first method of the contract of ``repro.training.objective`` that an objective lacks, or ''."""
+    needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]
+    needed += ["represent", "losses"] if methods & {"represent", "losses"} else ["forward", "denominators"]
+    return next((name for name in needed if name not in methods), "")
 
 
 def _lineage(module: str, name: str) -> Iterator[ast.ClassDef]:

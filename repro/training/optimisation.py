@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from repro.errors import UsageError, check_known
+from repro.errors import UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +19,8 @@ class Optimisation:
             An example is a text, or a query with its passages.
         epochs, max_steps: the training ends at whichever comes first; either may be None, not both.
         warmup_ratio, warmup_steps: linear warm-up over that share or number of steps; one is 0 or None.
-        schedule: HF's name of the learning rate's course after warm-up; ``linear`` falls to 0 at the last
-            step. ``logarithmic`` does too, after a warm-up that rises with the logarithm of the step;
+        schedule: the learning rate's course after warm-up, HF's name where HF has it; ``linear`` falls to 0
+            at the last step. ``logarithmic`` does too, after a warm-up that rises with the step's logarithm;
             ``deepspeed-0.6.0`` likewise, one step later, its first step at the peak.
         weight_decay: AdamW's, applied to neither biases nor LayerNorm; 0 makes it Adam.
         max_grad_norm: gradients are clipped to it; 0 for no clipping.
@@ -45,20 +45,14 @@ class Optimisation:
         """The optimisation among a training node's parameters.
 
         Raises:
-            UsageError: neither or both of two exclusive parameters are given, or a schedule or precision is
-                unknown.
+            UsageError: neither or both of two exclusive parameters are given, or the precision is unknown.
             BlockedError: half precision without a GPU.
         """
-        from transformers.trainer_utils import SchedulerType
-
         from repro.nn.precision import check_precision
-        from repro.training.schedules import SCHEDULES
 
         names = [field.name for field in fields(cls) if field.name != "batch_size"]
         optimisation = cls(batch_size=batch_size, **{name: params[name] for name in names})
         check_precision(optimisation.precision)
-        schedules = [*(kind.value for kind in SchedulerType), *SCHEDULES]
-        check_known("schedule", optimisation.schedule, valid=schedules)
         if optimisation.epochs is None and optimisation.max_steps is None:
             raise UsageError("a training needs epochs or max_steps; both are null")
         if optimisation.warmup_ratio and optimisation.warmup_steps:

@@ -6,12 +6,12 @@ import math
 
 import torch
 from torch import nn
-from torch.optim.lr_scheduler import LambdaLR, LRScheduler
+from torch.optim.lr_scheduler import LRScheduler
 from transformers import get_scheduler
 from transformers.trainer_pt_utils import get_parameter_names
 
 from repro.training.optimisation import Optimisation
-from repro.training.schedules import SCHEDULES
+from repro.training.schedules import OWN_SCHEDULES
 
 UNDECAYED = ["bias", "layernorm", "rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)"]  # in names
 AUTOCAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
@@ -59,7 +59,7 @@ class Optimizer:
         if self.scaler is not None:
             self.scaler.unscale_(self.adamw)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.limit)
-        if self._move() and isinstance(self.schedule, LambdaLR):  # others wait for measures of an evaluation
+        if self._move():
             self.schedule.step()
         self.forget()
         return norm
@@ -77,7 +77,7 @@ class Optimizer:
 
     def skipped(self, steps: int) -> int:
         """The number of those steps that were skipped."""
-        return steps - self.schedule.last_epoch if self.scaler and isinstance(self.schedule, LambdaLR) else 0
+        return steps - self.schedule.last_epoch if self.scaler else 0
 
     def forget(self) -> None:
         """Drop all gradients."""
@@ -88,8 +88,8 @@ class Optimizer:
 def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:
     """The schedule of the learning rate over so many steps: ours where transformers has none of that name."""
     warmup = optimisation.warmup(steps)
-    if optimisation.schedule in SCHEDULES:
-        return SCHEDULES[optimisation.schedule](adamw, warmup=warmup, total=steps)
+    if optimisation.schedule in OWN_SCHEDULES:
+        return OWN_SCHEDULES[optimisation.schedule](adamw, warmup=warmup, total=steps)
     return get_scheduler(optimisation.schedule, adamw, num_warmup_steps=warmup, num_training_steps=steps)
 
 

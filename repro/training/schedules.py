@@ -37,7 +37,7 @@ def share_schedule(share: Callable[..., float], optimizer: Optimizer, *, warmup:
     return LambdaLR(optimizer, functools.partial(share, warmup=warmup, total=total))
 
 
-SCHEDULES = {
+OWN_SCHEDULES = {
     "logarithmic": functools.partial(share_schedule, logarithmic_warmup_share),
     "deepspeed-0.6.0": functools.partial(share_schedule, deepspeed_share),
 }

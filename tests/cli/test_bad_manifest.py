@@ -20,6 +20,18 @@ BROKEN = {
     "a key twice": ("title: A toy", "title: A toy\ntitle: B", 3, "key 'title' occurs twice"),
     "a key that is no word": ("title: A toy", "title: A toy\n[1]: x", 3, "a key is not a word"),
     "a row twice": ("{id: other", "{id: bm25", 12, "row 'bm25' occurs twice"),
+    "a percentage where fractions are": (
+        '"0.1", "-"',
+        '"33.1", "-"',
+        8,
+        "column 'dev' has the number 33.1, and its unit is fraction, which ends at 1",
+    ),
+    "fractions where percentages are": (
+        "  about: one system",
+        "  unit: percent\n  about: one system",
+        9,
+        "column 'dev' has no number above 1, and its unit is percent; give `unit: fraction`",
+    ),
     "a column twice": ("{id: dl,", "{id: dev,", 9, "column 'dev' occurs twice"),
     "no YAML": (
         "title: A toy",
@@ -144,6 +156,11 @@ FAULTY = {
         "    return recipe",
         "    request.reading('k')\n    return recipe",
         ": there is no reading 'k'",
+    ),
+    "a value that the stage does not know": (
+        "    return recipe",
+        "    from repro.graph import Node\n    return Node('search_views', {'mode': 'fast'})\n    recipe",
+        ": there is no value of mode 'fast'",
     ),
     "a stage's artefact of another kind": (
         "    return recipe",

@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from repro.errors import ManifestError, UsageError
 from repro.graph import Node, walk
 from repro.running import scale as module
+from repro.running import scale_facts
 from repro.running.scale import known_scales, scale, user_scale, with_scale_of
 from tests.running.test_scale import TRAINED
 
@@ -152,9 +154,9 @@ def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
         ),
         ("mine: {about: x, steps: {pretrain: 0}}", 1, "mine.steps: steps are a number above 0, or by stage"),
         (
-            "mine: {about: x, caps: {a: 1}, replace: {a: 2}}",
+            "mine: {about: x, caps: {depth: 1}, replace: {depth: 2}}",
             1,
-            "mine: 'a' stands under caps and under replace",
+            "mine: 'depth' stands under caps and under replace",
         ),
         ("mine:\n  about: x\n  frist: 3", 3, "mine.frist: there is no key 'frist' (did you mean 'first'?)"),
         ("mine:\n  about: x\n  like: huge", 3, "mine.like: 'huge' is no scale (full, rehearsal, "),
@@ -170,10 +172,55 @@ def test_a_fault_of_a_file_is_one_sentence_with_line_and_field(described, text, 
 
 
 def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
-    backbone = "{corpus: tiny/text, vocabulary: 9, initialise: {}, pretrain: {}}"
+    width = "hidden_size: 8, layers: 1, heads: 1, intermediate_size: 8, max_positions: 8"
+    initialise = f"{{{width}, dropout: 0, deviation: 0.2, seed: 1}}"
+    training = "{max_steps: 1, texts_per_batch: 1, learning_rate: 0.1, length: 8}"
+    parts = f"vocabulary: 9, initialise: {initialise}, pretrain: {training}"
+    backbone = f"{{corpus: tiny/text, {parts}}}"
     with pytest.raises(ManifestError, match="the papers' own data go with their own checkpoints"):
         described(f"mine: {{about: x, backbone: {backbone}}}")
     assert described(f"mine: {{about: x, like: tiny, backbone: {backbone}}}").facts.backbone.vocabulary == 9
+    with pytest.raises(ManifestError, match="there is no dataset 'tiny/texts'"):
+        described(f"mine: {{about: x, like: tiny, backbone: {{corpus: tiny/texts, {parts}}}}}")
+    with pytest.raises(ManifestError, match=r"backbone\.initialise\.hidden_size: this key is missing"):
+        described(f"mine: {{about: x, like: tiny, backbone: {backbone.replace('hidden_size: 8, ', '')}}}")
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        (
+            "steps: {pretrian: 400}",
+            "steps.pretrian: there is no training 'pretrian' (did you mean 'pretrain'?)",
+        ),
+        (
+            "learning_rate: {tune: {factor: 2, most: 1}}",
+            "tune: there is no training 'tune' (did you",
+        ),
+        ("caps: {lenght: 7}", "caps.lenght: there is no parameter 'lenght' (did you mean 'length'?)"),
+        ("caps: {batch_size: 7}", "caps.batch_size: there is no parameter 'batch_size'"),
+        ("replace: {precison: fp32}", "replace.precison: there is no parameter 'precison' (did you mean"),
+        ("without_gpu: {precison: fp32}", "without_gpu.precison: there is no parameter 'precison'"),
+        (
+            "objectives: {costs: {steps: 3}}",
+            "objectives.costs: there is no objective 'costs' (did you mean 'costa'?)",
+        ),
+        ("objectives: {costa: {replace: {depht: 3}}}", "costa.replace.depht: there is no parameter 'depht'"),
+    ],
+)
+def test_an_entry_that_would_change_nothing_is_refused(described, entry, reason):
+    with pytest.raises(ManifestError) as error:
+        described(f"mine: {{about: x, {entry}}}")
+    assert f"mine.yaml:1: mine.{entry.partition(':')[0]}." in str(error.value) and reason in str(error.value)
+
+
+@pytest.mark.parametrize("name", [name for name in scale_facts.built_in() if name != "full"])
+def test_every_name_of_the_suites_own_scales_is_one_that_a_user_may_say(described, name):
+    facts = scale_facts.built_in()[name].model_dump(exclude_unset=True)
+    if "backbone" in facts:
+        facts["like"] = "tiny"  # the papers' own data go with their own checkpoints
+    mine = described(yaml.safe_dump({"mine": facts})).facts
+    assert mine.objectives.keys() >= facts.get("objectives", {}).keys()
 
 
 def test_a_file_describes_one_scale(described):

@@ -69,7 +69,7 @@ def test_random_weights_of_another_seed_are_another_draw():
 def test_a_layer_of_a_backbone_from_scratch_adds_as_much_as_one_of_bert(name):
     """A projection's gain is the deviation of its weights times the root of its width."""
     first = scale(name).facts.backbone.initialise
-    assert first["deviation"] * first["hidden_size"] ** 0.5 == pytest.approx(0.02 * 768**0.5, rel=0.02)
+    assert first.deviation * first.hidden_size**0.5 == pytest.approx(0.02 * 768**0.5, rel=0.02)
 
 
 def test_a_variation_takes_over_what_it_does_not_say_itself():
@@ -126,7 +126,7 @@ def test_sizes_of_vectors_shrink_with_the_width_of_the_backbone():
     options = {"top_k": 384, "dense_reduction": {"to": 384, "by": "linear"}, "temperature": 1.0}
     views = {"name": "o", "path": "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder"}
     node = Node("finetune", {"objective": views, "options": options}, TRAINED.inputs)
-    half = scale("tiny").facts.backbone.initialise["hidden_size"] // 2
+    half = scale("tiny").facts.backbone.initialise.hidden_size // 2
     small = scale("tiny").rewriter()(node).params["options"]
     assert small == {"top_k": half, "dense_reduction": {"to": half, "by": "linear"}, "temperature": 1.0}
     encoded = scale("tiny").rewriter()(Node("encode_views", {"top_k": None}, TRAINED.inputs))
@@ -206,6 +206,7 @@ def of_a_paper(tmp_path, monkeypatch):
     monkeypatch.setattr("repro.running.scale_facts.papers", lambda: {"made": Paper("made", tmp_path, "made")})
 
     def call(text):
+        (tmp_path / "objective.py").write_text("class Own:\n    name = 'o'\n    version = 1\n")
         (tmp_path / "scales.yaml").write_text(text)
         return scales.__wrapped__()
 
@@ -225,6 +226,7 @@ def test_a_paper_says_what_a_scale_changes_of_its_own_objective(of_a_paper):
         ("minute: {objectives: {}}", "'minute' is no scale (full, rehearsal"),
         ("tiny: {caps: {length: 7}}", "tiny.caps: there is no key 'caps'; known: objectives"),
         ("tiny: {objectives: {cross-encoder: {steps: 7}}}", "'cross-encoder' is stated elsewhere at tiny"),
+        ("tiny: {objectives: {oo: {steps: 7}}}", "this paper's folder has no objective 'oo'"),
     ],
 )
 def test_a_paper_changes_nothing_else_of_a_scale(of_a_paper, text, reason):

@@ -74,9 +74,9 @@ def test_vectors_may_be_rounded_to_half_the_disk_and_are_searched_as_others(
     for folder in folders.values():
         folder.mkdir()
     encode.run(params(kind="queries"), {"model": model, "texts": queries}, folders["queries"], progress)
-    for numbers in encode.NUMBERS:
+    for numbers in ("float32", "float16"):
         encode.run(params(numbers=numbers), {"model": model, "texts": corpus}, folders[numbers], progress)
-    whole, half = (np.load(folders[numbers] / "vectors.npy") for numbers in encode.NUMBERS)
+    whole, half = (np.load(folders[numbers] / "vectors.npy") for numbers in ("float32", "float16"))
     assert half.dtype == np.float16 and half.nbytes == whole.nbytes / 2
     np.testing.assert_array_equal(half, whole.astype(np.float16))
     inputs = {"passages": folders["float16"], "queries": folders["queries"]}
@@ -86,7 +86,7 @@ def test_vectors_may_be_rounded_to_half_the_disk_and_are_searched_as_others(
     scores = [float(line.split()[4]) for line in (folders["run"] / "run.trec").read_text().splitlines()]
     np.testing.assert_allclose(np.reshape(scores, best.shape), best, rtol=1e-6)
     assert not np.isfinite(encode.rounded(np.full((1, 2), 1e6, np.float32), "float16")).any()
-    with pytest.raises(UsageError, match="there is no type of numbers 'int8'"):
+    with pytest.raises(UsageError, match="there is no value of numbers 'int8'"):
         encode.run(params(numbers="int8"), {"model": model, "texts": corpus}, tmp_path, progress)
 
 
@@ -268,7 +268,7 @@ def test_the_bar_of_one_process_ends_where_its_texts_do(model, corpus, tmp_path,
 
 def test_wrong_parameters_and_empty_inputs_are_refused(model, corpus, tmp_path, progress):
     inputs = {"model": model, "texts": corpus}
-    with pytest.raises(UsageError, match="no kind of texts 'documents'"):
+    with pytest.raises(UsageError, match="no value of kind 'documents'"):
         encode.run(params(kind="documents"), inputs, tmp_path, progress)
     with pytest.raises(UsageError, match="no pooling 'max'"):
         encode.run(params(pooling="max"), inputs, tmp_path, progress)

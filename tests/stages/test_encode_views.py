@@ -180,7 +180,7 @@ def test_an_interrupted_encoding_takes_over_the_blocks_that_are_whole(
 def test_what_cannot_be_encoded_is_refused(model, corpus, queries, tmp_path, progress):
     inputs = {"model": model, "texts": corpus}
     for changes, said in [
-        ({"kind": "documents"}, "no kind of texts 'documents'"),
+        ({"kind": "documents"}, "no value of kind 'documents'"),
         ({"views": ["colour"]}, "no view 'colour'"),
         ({"views": []}, "no view at all"),
         ({"head": "none"}, "no vocabulary head 'none'"),

@@ -142,8 +142,8 @@ def test_confident_positives_take_turns_without_the_others(inputs, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"negative_choice": "random"}, "no choice of negatives 'random'"),
-        ({"positive_choice": "best"}, "no choice of positives 'best'"),
+        ({"negative_choice": "random"}, "no value of negative_choice 'random'"),
+        ({"positive_choice": "best"}, "no value of positive_choice 'best'"),
         ({"positive_choice": "confident"}, "no scores to choose confident positives by"),
     ],
 )

@@ -150,7 +150,7 @@ def test_a_view_that_only_one_side_lacks_or_of_another_width_is_refused(tmp_path
 
 def test_what_is_not_known_or_not_finite_is_refused(tmp_path, progress):
     made = sides(np.random.default_rng(5), whole=True)
-    with pytest.raises(UsageError, match="no mode of search 'fast'"):
+    with pytest.raises(UsageError, match="no value of mode 'fast'"):
         found(tmp_path / "a", progress, made, mode="fast")
     with pytest.raises(UsageError, match="no view 'colour'"):
         found(tmp_path / "b", progress, made, terms=["colour"])

@@ -107,7 +107,7 @@ def test_an_interrupted_attempt_is_overwritten(corpus, model, tmp_path, progress
 
 
 def test_wrong_parameters_and_empty_corpora_are_refused(corpus, model, tmp_path, progress):
-    with pytest.raises(UsageError, match="no policy 'slice'"):
+    with pytest.raises(UsageError, match="no value of policy 'slice'"):
         tokenised(corpus, model, tmp_path, progress, policy="slice")
     with pytest.raises(UsageError, match="length of 2 tokens"):
         tokenised(corpus, model, tmp_path, progress, length=2)

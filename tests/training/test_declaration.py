@@ -83,6 +83,42 @@ def test_options_that_an_objective_does_not_take_are_refused_before_it_is_made(p
         check_options(Node("finetune", {"objective": CROSS, **OFFERED, **params}))
 
 
+OBJECTIVE = """
+class Made:
+    name = "made"
+    version = 1
+
+    def __init__(self, model, tokenizer): ...
+    def collate(self, examples): ...
+    def save(self, folder): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("stage", "methods", "missing"),
+    [
+        ("pretrain", (), "forward"),
+        ("pretrain", ("forward",), "denominators"),
+        ("pretrain", ("represent",), "losses"),
+        ("pretrain", ("losses",), "represent"),
+        ("pretrain", ("represent", "losses"), None),
+        ("finetune", ("represent", "losses"), "load"),
+        ("finetune", ("forward", "denominators", "load"), None),
+    ],
+)
+def test_an_objective_has_the_methods_that_its_stage_calls(tmp_path, monkeypatch, stage, methods, missing):
+    text = OBJECTIVE + "".join(f"    def {name}(self, batch): ...\n" for name in methods)
+    module = f"of_{stage}_{'_'.join(methods)}"
+    (tmp_path / f"{module}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    node = Node(stage, {"objective": {"name": "made", "version": 1, "path": f"{module}:Made"}, "options": {}})
+    if missing is None:
+        check_options(node)
+    else:
+        with pytest.raises(UsageError, match=f"has no method '{missing}', which the stage {stage} calls"):
+            check_options(node)
+
+
 def test_an_input_that_an_objective_does_not_take_is_refused():
     options = {name: 0 for name in declaration(COSTA["path"]).parameters if name not in ("length", "seed")}
     params = {"objective": COSTA, "options": options, "length": 64, "seed": 1}

@@ -5,11 +5,26 @@ import math
 import pytest
 import torch
 
-from repro.training.schedules import SCHEDULES, deepspeed_share, logarithmic_warmup_share
+from repro.stage_table import SCHEDULES
+from repro.training.optimizer import rate_schedule
+from repro.training.schedules import OWN_SCHEDULES, deepspeed_share, logarithmic_warmup_share
+from tests.training.settings import settings
 
 
 def shares(warmup, total):
     return [logarithmic_warmup_share(step, warmup=warmup, total=total) for step in range(total + 1)]
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_a_schedule_that_a_recipe_may_name_warms_up_and_comes_down_unless_it_is_constant(name):
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
+    schedule, rates = rate_schedule(optimizer, settings(schedule=name, warmup_ratio=0.2), steps=20), []
+    for _ in range(20):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    assert (max(rates[:3]) < 0.5) == (name not in ("constant", "deepspeed-0.6.0"))
+    assert max(rates) == pytest.approx(0.5) and (rates[-1] < 0.4) == ("constant" not in name)
 
 
 def test_the_warm_up_is_a_logarithm_and_the_rest_a_line_down_to_zero():
@@ -46,7 +61,7 @@ def test_deepspeed_takes_its_first_step_at_the_peak_and_each_later_one_a_step_la
 def test_a_scheduler_is_resumed_where_it_was():
     def made():
         optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
-        return optimizer, SCHEDULES["logarithmic"](optimizer, warmup=4, total=12)
+        return optimizer, OWN_SCHEDULES["logarithmic"](optimizer, warmup=4, total=12)
 
     straight, rates = made(), []
     for _ in range(12):

@@ -108,7 +108,7 @@ def _remove(store, items) -> set:
 
 def _tell_of_trainings(items) -> None:
     """Say on standard error how many trainings go, which may be of a scale that nobody described."""
-    from repro.recipe.training import TRAININGS
+    from repro.stage_table import TRAININGS
 
     number = sum(item.kind == "artefact" and item.stage in TRAININGS for item in items)
     if number:

@@ -7,10 +7,10 @@ from typing import Protocol
 
 from repro.datasets.catalog import catalog
 from repro.graph import Node, walk
-from repro.recipe.ranking import ENCODINGS
 from repro.running.cost import shapes
 from repro.running.cost.work import trained_steps
 from repro.running.requirements import PIECES
+from repro.stage_table import ENCODINGS
 from repro.store import Store
 
 Number = float | None  # None where nobody counted

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from repro.graph import Node
-from repro.recipe.training import TRAININGS
 from repro.running.cost.shapes import shape
+from repro.stage_table import TRAININGS
 from repro.training.declaration import declaration
 from repro.training.memory import StepMemory, example_tokens, predicts_words
 

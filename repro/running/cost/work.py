@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from repro.graph import Node
-from repro.recipe.ranking import ENCODINGS
 from repro.running.cost import shapes
 from repro.running.cost.counts import LINE, PAIR, bytes_beside, core_seconds, light_bytes
 from repro.running.cost.shapes import Shape
+from repro.stage_table import ENCODINGS
 from repro.training.declaration import declaration
 
 _PASSES = {"encoders": 1.0, "heads": 0.15}  # BERT's rate

@@ -5,11 +5,11 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from repro.recipe.training import TRAININGS
 from repro.running.engines.child import import_path, launcher, stage_command
 from repro.running.engines.site import Resources, Site
 from repro.running.engines.slurm_arrays import Batch
 from repro.running.engines.torchrun import SHARED
+from repro.stage_table import TRAININGS
 from repro.store import Store
 
 PORTS = 20_000  # first port and number of ports, of which a job takes one by its number

@@ -3,10 +3,10 @@
 from repro.graph import walk
 from repro.machine.system import cores
 from repro.progress import Progress
-from repro.recipe.training import TRAININGS
 from repro.running.engines import inline, local, slurm
 from repro.running.plan import Plan
 from repro.running.runner import Engine, Options, Outcome
+from repro.stage_table import TRAININGS
 from repro.store import Store
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from repro.graph import Node
 from repro.machine.system import launched_processes, local_rank
-from repro.recipe.ranking import ENCODINGS
-from repro.recipe.training import TRAININGS
+from repro.stage_table import ENCODINGS, TRAININGS
 from repro.store import Store
 
 # stages that share their work among processes; of any other the first process does all

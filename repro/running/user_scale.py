@@ -1,0 +1,93 @@
+"""The facts of a scale that a user's file describes."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from repro.datasets.catalog import catalog
+from repro.errors import UsageError, unknown
+from repro.manifest import yaml_file
+from repro.manifest.yaml_file import Fault
+from repro.running.scale_facts import RowCounts, ScaleFacts, inherit_facts
+from repro.running.scale_names import objective_names, parameter_names
+from repro.stage_table import TRAININGS
+
+NAME = re.compile(r"[a-z][a-z0-9-]*")  # records of a scale lie in a folder of its name
+OF_PARAMETERS, OF_STAGES = ("caps", "replace", "without_gpu"), ("steps", "learning_rate")
+
+
+class _UserFacts(ScaleFacts):
+    compares: Any = None  # for a sentence that says more than that the key is not known
+
+
+def read_user_scale(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, ScaleFacts]:
+    """Name and facts of the one scale that a user's file describes.
+
+    Args:
+        known: the facts of the suite's own scales.
+
+    Raises:
+        ManifestError: the file is no such description, or an entry names nothing that there is and would
+            change nothing; begins with file and line.
+        UsageError: it describes none or several scales.
+    """
+
+    def faults(content: dict[str, _UserFacts]) -> Iterator[Fault]:
+        for name, facts in content.items():
+            others = (*_mixture_faults(facts, known), *_name_faults(facts, known))
+            for place, reason in (*_own_faults(name, facts, known), *others):
+                yield (name, *place), reason
+
+    content = yaml_file.read(path, dict[str, _UserFacts], faults=faults)
+    if len(content) != 1:
+        described_names = ", ".join(content) or "none"
+        raise UsageError(f"{path} describes {len(content)} scales ({described_names}); a file describes one")
+    return next(iter(content.items()))
+
+
+def _own_faults(name: str, facts: _UserFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
+    """What is wrong with a scale's name, or with what it is like."""
+    if not NAME.fullmatch(name):
+        yield (), f"{name!r} is no name of a scale; take small letters, digits and hyphens"
+    if name in known_scales:
+        yield (), f"{name!r} is a scale of the suite's own; give yours another name"
+    if facts.compares is not None:
+        reason = "only the suite's own scale full is compared with the published numbers"
+        yield ("compares",), f"{reason}; leave this entry out"
+    if facts.like is not None and facts.like not in known_scales:
+        yield ("like",), f"{facts.like!r} is no scale ({', '.join(known_scales)})"
+
+
+def _mixture_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
+    """Entries that go with the papers' own data where the scale has stand-ins, or the reverse."""
+    like = facts.like or "full"
+    has_stand_ins = like in known_scales and inherit_facts(like, known_scales).backbone is not None
+    if facts.backbone and not has_stand_ins:
+        reason = "the papers' own data go with their own checkpoints"
+        yield ("backbone",), f"{reason}; leave it out, or be like tiny or small"
+    if has_stand_ins and facts.first != RowCounts():
+        reason = f"rows are taken from the papers' own data, and {like} has collections of its own"
+        yield ("first",), f"{reason}; leave it out, or be like full"
+
+
+def _name_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
+    """Entries that would change nothing: no stage, parameter, objective or collection has their name."""
+    scale_tables = [getattr(scale, table) for scale in known_scales.values() for table in OF_PARAMETERS]
+    parameters = sorted(parameter_names().union(*scale_tables))
+    for table in OF_STAGES:
+        if isinstance(getattr(facts, table), dict):
+            yield from _unknown_keys((table,), getattr(facts, table), "training", TRAININGS)
+    for table in OF_PARAMETERS:
+        yield from _unknown_keys((table,), getattr(facts, table), "parameter", parameters)
+    if facts.objectives:
+        yield from _unknown_keys(("objectives",), facts.objectives, "objective", sorted(objective_names()))
+    for objective, settings in facts.objectives.items():
+        location = ("objectives", objective, "replace")
+        yield from _unknown_keys(location, settings.replace, "parameter", parameters)
+    if facts.backbone and facts.backbone.corpus not in catalog():
+        yield ("backbone", "corpus"), str(unknown("dataset", facts.backbone.corpus, catalog()))
+
+
+def _unknown_keys(location: tuple, keys: Iterable[str], kind: str, valid: Iterable[str]) -> Iterator[Fault]:
+    yield from (((*location, key), str(unknown(kind, key, valid))) for key in keys if key not in valid)
