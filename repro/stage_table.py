@@ -62,10 +62,10 @@ SCHEDULES = (
 LOCATED = {"ignored": ("source",), "needs": ("source",)}
 FIRST_ROWS = {"queries?": "queries", "corpus?": "corpus"}  # where sources give their first rows only
 HEAVY = {"needs": ("precision",), "heavy": True}
-READ = {"precision": PRECISIONS}
-ENCODE = READ | {"kind": KINDS_OF_TEXTS}
-TRAIN = READ | {"schedule": SCHEDULES}
-CHOSEN = {"negative_choice": ("window", "slice"), "positive_choice": ("all", "confident")}
+PRECISION_CHOICES = {"precision": PRECISIONS}
+ENCODING_CHOICES = PRECISION_CHOICES | {"kind": KINDS_OF_TEXTS}
+TRAINING_CHOICES = PRECISION_CHOICES | {"schedule": SCHEDULES}
+PASSAGE_CHOICES = {"negative_choice": ("window", "slice"), "positive_choice": ("all", "confident")}
 ENCODED = {"model": "model", "texts": "corpus|queries"}
 PAIRS = {"model": "model", "corpus": "corpus", "queries": "queries"}
 EXAMPLES = PAIRS | {"training_set": "training_set"}
@@ -94,12 +94,16 @@ STAGES: dict[str, StageSpec] = {
         "model",
         {"model": "model", "tokens": "tokens", "statistics?": "term_statistics", "generator?": "model"},
         **HEAVY,
-        choices=TRAIN | {"examples": ("rows", "spans")},
+        choices=TRAINING_CHOICES | {"examples": ("rows", "spans")},
     ),
-    "finetune": _spec("model", EXAMPLES, **HEAVY, choices=TRAIN | CHOSEN),
-    "encode": _spec("embeddings", ENCODED, **HEAVY, choices=ENCODE | {"numbers": ("float32", "float16")}),
-    "encode_views": _spec("views", ENCODED, **HEAVY, widths=("top_k",), choices=ENCODE),
-    "weigh_terms": _spec("corpus", {"model": "model", "corpus": "corpus"}, **HEAVY, choices=READ),
+    "finetune": _spec("model", EXAMPLES, **HEAVY, choices=TRAINING_CHOICES | PASSAGE_CHOICES),
+    "encode": _spec(
+        "embeddings", ENCODED, **HEAVY, choices=ENCODING_CHOICES | {"numbers": ("float32", "float16")}
+    ),
+    "encode_views": _spec("views", ENCODED, **HEAVY, widths=("top_k",), choices=ENCODING_CHOICES),
+    "weigh_terms": _spec(
+        "corpus", {"model": "model", "corpus": "corpus"}, **HEAVY, choices=PRECISION_CHOICES
+    ),
     "search": _spec("run", {"passages": "embeddings", "queries": "embeddings"}, version=2),
     "search_views": _spec(
         "run",
@@ -117,8 +121,8 @@ STAGES: dict[str, StageSpec] = {
     "mine_answers": _spec(
         "training_set", {"run": "run", "qrels": "qrels", "queries": "queries", "corpus": "corpus"}
     ),
-    "score_pairs": _spec("training_set", EXAMPLES, **HEAVY, choices=READ),
-    "rerank": _spec("run", PAIRS | {"run": "run"}, **HEAVY, choices=READ),
+    "score_pairs": _spec("training_set", EXAMPLES, **HEAVY, choices=PRECISION_CHOICES),
+    "rerank": _spec("run", PAIRS | {"run": "run"}, **HEAVY, choices=PRECISION_CHOICES),
     "evaluate": _spec("scores", {"run": "run", "qrels": "qrels", "queries?": "queries", "corpus?": "corpus"}),
     "index_size": _spec("scores", {"passages": "embeddings|views"}),
     "project": _spec(
