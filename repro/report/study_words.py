@@ -88,7 +88,8 @@ def _verdict_explanation(study: Study) -> str:
     if floor is None:
         return text
     condition = f"the better row of the pair is not above {label(study, floor)} by the same test, uncorrected"
-    return f"{text} At the floor: {condition}, so that nothing is concluded."
+    exception = "pairs with that row itself are judged like any other"
+    return f"{text} At the floor: {condition}, so that nothing is concluded; {exception}."
 
 
 def _claim(study: Study) -> str:
@@ -104,8 +105,7 @@ def _claim(study: Study) -> str:
 def order(study: Study, column: Column) -> str:
     """Sentences on the rows that can be told apart in a column, and those that cannot, after its name."""
     primary = ", which decides" if column.id == study.analysis.primary else ""
-    first, *clauses = _findings(study, column)
-    return " ".join([f"{column.label}{primary}: {first}.", *(f"{capitalised(part)}." for part in clauses)])
+    return " ".join(f"{capitalised(part)}." for part in [column.label + primary, *_findings(study, column)])
 
 
 def order_of_primary(study: Study) -> str:
@@ -138,8 +138,8 @@ def _findings(study: Study, column: Column, limit: int = MANY) -> list[str]:
     }
     mode = _frequent_verdict(contrasts, limit)
     parts = [
-        *_rows_above(study, column.id, contrasts),
-        *_rows_above(study, column.id, contrasts, "slightly "),
+        *_rows_above(study, column.id, contrasts, "above"),
+        *_rows_above(study, column.id, contrasts, "slightly above"),
         *(_pairs(study, contrasts, verdict, words) for verdict, words in phrases.items() if verdict != mode),
         *([_pair_count(contrasts, mode, phrases[mode])] if mode else []),
         *_standing(study, column),
@@ -147,16 +147,19 @@ def _findings(study: Study, column: Column, limit: int = MANY) -> list[str]:
     return list(filter(None, parts)) or ["nothing is compared"]
 
 
-def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], degree: str = "") -> list[str]:
-    """Each row that is above others, or slightly so, the best one first."""
+def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], verdict: str) -> list[str]:
+    """For each row with others above it, or slightly so, which these are, the best one first.
+
+    Without a verb: labels are singular and plural, and "no further pre-training is above" reads as "none is".
+    """
     rows: dict[str, list[str]] = {}
     for c in contrasts:
-        if c.verdict in (f"{degree}above", f"{degree}below"):
-            high, low = (c.row, c.against) if c.verdict == f"{degree}above" else (c.against, c.row)
-            rows.setdefault(high, []).append(low)
+        if c.verdict in (verdict, verdict.replace("above", "below")):
+            high, low = (c.row, c.against) if c.verdict == verdict else (c.against, c.row)
+            rows.setdefault(low, []).append(high)
     means = {row: entry.mean for (row, place), entry in study.entries.items() if place == column}
-    names = {high: _join([label(study, low) for low in _rank(rows[high], means)]) for high in rows}
-    return [f"{label(study, high)} is {degree}above {names[high]}" for high in _rank(rows, means)]
+    names = {low: _join([label(study, high) for high in _rank(rows[low], means)]) for low in rows}
+    return [f"{verdict} {label(study, low)}: {names[low]}" for low in _rank(rows, means)]
 
 
 def _rank(rows: Iterable[str], means: dict[str, float]) -> list[str]:
@@ -201,8 +204,8 @@ def _few_seeds(study: Study) -> list[str]:
     """A sentence on the trained rows that have fewer seeds than another one."""
     counts = {row: count for row, count in study.seeds_of_rows.items() if row not in study.untrained}
     maximum = max(counts.values(), default=0)
-    labels = [f"{label(study, row)} {count}" for row, count in counts.items() if count < maximum]
-    return [f"Seeds where there are fewer than {maximum}: {', '.join(labels)}."] if labels else []
+    numbers = [f"{label(study, row)}: {count}" for row, count in counts.items() if count < maximum]
+    return [f"Seeds of rows with fewer than {maximum} – {'; '.join(numbers)}."] if numbers else []
 
 
 def _untrained_rows(study: Study) -> list[str]:

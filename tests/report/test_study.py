@@ -131,24 +131,24 @@ def test_one_sentence_says_which_rows_can_be_told_apart_each_pair_once():
     )
     study = replace(STUDY, entries=entries, contrasts=compared)
     assert order(study, TABLE.columns[0]) == (
-        "Set MRR@10, which decides: Y is above X and Base_1. X is above Base_1. Zero is slightly above Y. "
+        "Set MRR@10, which decides. Above X: Y. Above Base_1: Y and X. Slightly above Y: Zero. "
         "Equivalent (within 2 points): Base_1 and Zero. Not told apart: X and Zero."
     )
     floored = replace(
         study, contrasts=(_contrast("x", 0.0, "at the floor"),), standing={"c": {"x": "not above"}}
     )
-    said = "at the floor, so that nothing is concluded: X and Base_1. Not above Zero: X."
-    assert order(floored, TABLE.columns[0]) == f"Set MRR@10, which decides: {said}"
-    assert order_of_primary(floored) == f"A{said[1:]}"
+    said = "At the floor, so that nothing is concluded: X and Base_1. Not above Zero: X."
+    assert order(floored, TABLE.columns[0]) == f"Set MRR@10, which decides. {said}"
+    assert order_of_primary(floored) == said
 
 
 def test_many_pairs_that_are_not_told_apart_are_counted_and_the_rest_is_named():
     many = [_contrast(f"a{n}", 0.0, "not told apart", against=f"b{n}") for n in range(MANY + 1)]
     study = replace(STUDY, contrasts=(*many, _contrast("x", 0.0, "at the floor")), standing={"c": {}})
-    floored = "at the floor, so that nothing is concluded: X and Base_1."
+    floored = "At the floor, so that nothing is concluded: X and Base_1."
     assert f"{floored} Not told apart: the other 7 pairs" in order(study, TABLE.columns[0])
     only = order(replace(study, contrasts=tuple(many)), TABLE.columns[0])
-    assert only == "Set MRR@10, which decides: not told apart: all 7 pairs that are compared."
+    assert only == "Set MRR@10, which decides. Not told apart: all 7 pairs that are compared."
     pairs = combinations((row.id for row in TABLE.rows), 2)
     few = [_contrast(row, 0.0, "not told apart", against=other) for row, other in pairs]
     named = order(replace(study, contrasts=tuple(few)), TABLE.columns[0])
@@ -164,9 +164,9 @@ def test_every_text_on_verdicts_says_first_that_planned_seeds_are_missing():
     said = "Preliminary: 1 of 3 planned seeds, more of some rows. "
     assert caption(study).startswith(said) and verdicts_note(study).startswith(said)
     assert markdown(study, title="T", command="").count(said.strip()) == 3  # caption, verdicts, comparisons
-    assert "Seeds where there are fewer than 2: X 1." in caption(study)
+    assert "Seeds of rows with fewer than 2 – X: 1." in caption(study)
     whole = replace(study, entries=seeds | {("zero", "c"): Entry({1: 0.1, 2: 0.1, 3: 0.1})})  # is not trained
-    assert "fewer than 2: X 1." in caption(whole) and whole.seeds == [1, 2]
+    assert "fewer than 2 – X: 1." in caption(whole) and whole.seeds == [1, 2]
     assert said not in "\n".join(_lines())
 
 
