@@ -15,8 +15,9 @@ from repro.locations import PAPERS
 from repro.manifest import yaml_file
 from repro.manifest.analysis_schema import Analysis, read_analysis
 from repro.manifest.claims_schema import Claim, claims
+from repro.manifest.manifest_faults import faults
 from repro.manifest.reading_schema import Reading, reading_faults
-from repro.manifest.schema import Manifest, faults
+from repro.manifest.schema import Manifest
 from repro.manifest.settings import FILE, FolderSteps, Settings, Step, completed_step, read_settings
 
 ROOT = PAPERS
@@ -63,8 +64,13 @@ class Paper:
     def shared_readings(self) -> dict[str, Reading]:
         """The readings, by id, of the packages that the manifest names under ``readings_of``."""
         by_id: dict[str, Reading] = {}
-        for package in self.manifest.readings_of:
-            by_id |= readings(Path(load(f"{package}:__file__")).with_name("readings.yaml"))
+        for place, package in enumerate(self.manifest.readings_of):
+            try:
+                file = Path(load(f"{package}:__file__")).with_name("readings.yaml")
+            except ImportError as error:
+                location = ("readings_of", place)
+                raise yaml_file.fault_at(self.folder / "cells.yaml", location, str(error)) from None
+            by_id |= readings(file)
         return by_id
 
     @functools.cached_property

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from repro.manifest.identified import Identified, repetitions
-from repro.manifest.printed import parse
+from repro.manifest.identified import Identified
 from repro.manifest.size_trend import SizeTrend
 from repro.manifest.yaml_file import StrictMapping
 
 Role = Literal["ours", "rerun", "cited", "reference"]
 Grade = Literal["A", "B", "C", "P"]
+ToleranceClass = Literal["deterministic", "re-encoded", "retrained"]
 SHARES = {"fraction": 1, "percent": 100}  # the greatest number of each unit that is a share
 ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
 
@@ -24,7 +23,7 @@ class Significance(StrictMapping):
 
     kind: str
     sides: Literal[1, 2] | None = None
-    level: float | None = None
+    level: float | None = Field(default=None, gt=0, lt=1)
     paired: str | bool | None = None
     note: str = ""
 
@@ -84,7 +83,7 @@ class Row(Identified):
     measures: dict[str, str] = Field(
         default_factory=dict
     )  # of columns in which its numbers count another thing
-    tolerance: str | None = None
+    tolerance: ToleranceClass | None = None
     delta_from: str | None = None  # the row of its table that it is compared with, if not the table's own
     not_measurable: str = ""  # why no recipe makes it: what was looked for, or what the suite lacks
     note: str = ""
@@ -249,60 +248,3 @@ class Manifest(StrictMapping):
     readings_of: tuple[str, ...] = ()
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...] = ()
-
-
-def faults(manifest: Manifest) -> Iterator[tuple[tuple, str]]:
-    """Faults that no single field can tell: pairs of a location in the document and what is wrong there."""
-    for name, items in (("table", manifest.tables), ("figure", manifest.figures)):
-        yield from repetitions(name, items, (f"{name}s",))
-    for number, table in enumerate(manifest.tables):
-        location = ("tables", number)
-        if table.delta_from is not None and table.delta_from not in {row.id for row in table.rows}:
-            yield (*location, "delta_from"), f"the table has no row {table.delta_from!r}"
-        yield from repetitions("column", table.columns, (*location, "columns"))
-        yield from repetitions("row", table.rows, (*location, "rows"))
-        for place, column in enumerate(table.columns):
-            for part in set(column.mean_of) - {c.id for c in table.columns}:
-                reason = f"averages {part!r}, which the table does not have"
-                yield (*location, "columns", place), f"column {column.id!r} {reason}"
-            for reason in _unit_faults(table, place):
-                yield (*location, "columns", place), f"column {column.id!r} {reason}"
-        for place, row in enumerate(table.rows):
-            for reason in _row_faults(table, row):
-                yield (*location, "rows", place), f"row {row.id!r} {reason}"
-
-
-def _unit_faults(table: Table, place: int) -> Iterator[str]:
-    """Numbers of a column that its unit cannot have, or that are all fractions where it is percent."""
-    unit = table.columns[place].unit or table.unit
-    if table.kind != "results" or unit not in SHARES:
-        return
-    values = [parse(row.cells[place]).value for row in table.rows if len(row.cells) > place]
-    magnitudes = [abs(value) for value in values if value is not None]
-    if magnitudes and max(magnitudes) > SHARES[unit]:
-        yield f"has the number {max(magnitudes)}, and its unit is {unit}, which ends at {SHARES[unit]}"
-    if unit == "percent" and len(magnitudes) > 1 and 0 < max(magnitudes) <= 1:
-        yield "has no number above 1, and its unit is percent; give `unit: fraction`"
-
-
-def _row_faults(table: Table, row: Row) -> Iterator[str]:
-    if len(row.printed(table)) != len(table.columns):
-        yield f"has {len(row.cells)} cells, the table has {len(table.columns)} columns"
-    if row.group is not None and row.group not in {g.id for g in table.groups}:
-        yield f"names group {row.group!r}, which the table does not have"
-    if row.delta_from is not None and row.delta_from not in {other.id for other in table.rows} - {row.id}:
-        yield f"is compared with {row.delta_from!r}, which is no other row of the table"
-    if row.recipe and row.not_measurable:
-        yield "has a recipe and says why it cannot be measured; keep one of the two"
-    yield from _cell_faults(table, row)
-    for column in sorted({*row.roles, *row.grades, *row.measures} - {c.id for c in table.columns}):
-        yield f"names column {column!r}, which the table does not have"
-
-
-def _cell_faults(table: Table, row: Row) -> Iterator[str]:
-    for text in row.cells:
-        if table.kind == "results" and parse(text).is_garbled:
-            yield f"has {text!r}, which is neither a number, with marks and bold, nor a dash, nor words"
-        for mark in dict.fromkeys(parse(text).marks):
-            if mark not in table.marks:
-                yield f"marks {text!r} with {mark!r}, whose meaning the table's marks do not state"

@@ -1,10 +1,12 @@
 from decimal import Decimal
+from typing import get_args
 
 import pytest
 
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.judging.tolerance import implied_class, tolerance
+from repro.manifest.schema import ToleranceClass
 
 
 @pytest.mark.parametrize(
@@ -22,7 +24,7 @@ def test_classes_are_stated_as_fractions_and_given_in_the_unit_of_print(name, me
     assert tolerance(name, measure, "percent").half_width == 100 * Decimal(half_width)
 
 
-@pytest.mark.parametrize("name", ["deterministic", "re-encoded", "retrained"])
+@pytest.mark.parametrize("name", get_args(ToleranceClass))  # those that a manifest may name
 @pytest.mark.parametrize("measure", ["RR@10", "nDCG@10", "R@1000", "R(rel=2)@1000", "Success@20"])
 def test_every_class_covers_every_kind_of_measure_and_names_its_source(name, measure):
     found = tolerance(name, measure, "fraction")
