@@ -4,12 +4,13 @@ A stage's ``run(params, inputs, out, progress)`` lives in the module of its name
 ``version`` is raised by hand when a stage's result changes for equal inputs; only that discards artefacts.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from repro.errors import check_known
+from repro.errors import UsageError, check_known
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ def _spec(output, inputs=None, *, version=1, ignored=(), needs=(), **others) -> 
 
 PRECISIONS = ("fp32", "fp16", "bf16")
 KINDS_OF_TEXTS = ("passages", "queries")
+POOLINGS = ("cls", "mean")
 # Courses of the learning rate: transformers' that need no more than steps and warm-up, then the suite's own.
 SCHEDULES = (
     *("linear", "cosine", "cosine_with_restarts", "polynomial", "inverse_sqrt"),
@@ -64,6 +66,11 @@ FIRST_ROWS = {"queries?": "queries", "corpus?": "corpus"}  # where sources give 
 HEAVY = {"needs": ("precision",), "heavy": True}
 PRECISION_CHOICES = {"precision": PRECISIONS}
 ENCODING_CHOICES = PRECISION_CHOICES | {"kind": KINDS_OF_TEXTS}
+VECTOR_CHOICES = ENCODING_CHOICES | {
+    "numbers": ("float32", "float16"),
+    "pooling": (*POOLINGS, "pooler", "sentence-transformers"),
+}
+VIEW_CHOICES = ENCODING_CHOICES | {"head": ("transform", "plain", "splade", "splade-sum")}
 TRAINING_CHOICES = PRECISION_CHOICES | {"schedule": SCHEDULES}
 PASSAGE_CHOICES = {"negative_choice": ("window", "slice"), "positive_choice": ("all", "confident")}
 ENCODED = {"model": "model", "texts": "corpus|queries"}
@@ -96,11 +103,11 @@ STAGES: dict[str, StageSpec] = {
         **HEAVY,
         choices=TRAINING_CHOICES | {"examples": ("rows", "spans")},
     ),
-    "finetune": _spec("model", EXAMPLES, **HEAVY, choices=TRAINING_CHOICES | PASSAGE_CHOICES),
-    "encode": _spec(
-        "embeddings", ENCODED, **HEAVY, choices=ENCODING_CHOICES | {"numbers": ("float32", "float16")}
+    "finetune": _spec(
+        "model", EXAMPLES, **HEAVY, choices=TRAINING_CHOICES | PASSAGE_CHOICES | {"pooling": POOLINGS}
     ),
-    "encode_views": _spec("views", ENCODED, **HEAVY, widths=("top_k",), choices=ENCODING_CHOICES),
+    "encode": _spec("embeddings", ENCODED, **HEAVY, choices=VECTOR_CHOICES),
+    "encode_views": _spec("views", ENCODED, **HEAVY, widths=("top_k",), choices=VIEW_CHOICES),
     "weigh_terms": _spec(
         "corpus", {"model": "model", "corpus": "corpus"}, **HEAVY, choices=PRECISION_CHOICES
     ),
@@ -139,6 +146,44 @@ STAGES: dict[str, StageSpec] = {
 
 TRAININGS = ("pretrain", "finetune")  # the stages in which something is trained
 ENCODINGS = ("encode", "encode_views")  # the stages that make vectors of texts
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers that a parameter may be: from ``least``, or above it, to ``most``, all or whole ones."""
+
+    least: float
+    most: float = math.inf
+    is_above: bool = False
+    is_whole: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int if self.is_whole else int | float):
+            return False
+        return self.least <= value <= self.most and not (self.is_above and value == self.least)
+
+    def __str__(self) -> str:
+        begin = f"a {'whole ' * self.is_whole}number {'above' if self.is_above else 'from'} {self.least:g}"
+        return begin if self.most == math.inf else f"{begin} to {self.most:g}"
+
+
+COUNT, COUNT_FROM_0 = Range(1, is_whole=True), Range(0, is_whole=True)
+POSITIVE, NOT_NEGATIVE, SHARE = Range(0, is_above=True), Range(0), Range(0, 1)
+NUMBERS: dict[str, Range] = {  # of parameters, which mean the same in every stage; null stays null
+    **dict.fromkeys(("length", "query_length", "passage_length", "passages_per_query", "max_steps"), COUNT),
+    **dict.fromkeys(("texts_per_batch", "queries_per_batch", "depth", "per_query", "keep"), COUNT),
+    **dict.fromkeys(("warmup_steps", "random_added", "seed"), COUNT_FROM_0),
+    **dict.fromkeys(("epochs", "learning_rate"), POSITIVE),
+    **dict.fromkeys(("weight_decay", "max_grad_norm", "k1"), NOT_NEGATIVE),
+    **dict.fromkeys(("warmup_ratio", "b"), SHARE),
+}
+
+
+def check_numbers(params: Mapping[str, Any], ranges: Mapping[str, Range] = NUMBERS) -> None:
+    """Refuse a parameter that is no number of its range. Raises UsageError."""
+    for name, value in params.items():
+        if name in ranges and value is not None and value not in ranges[name]:
+            raise UsageError(f"{name} is {value!r}, and has to be {ranges[name]}")
 
 
 def check_choices(stage: str, params: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from repro.errors import check_known
 from repro.nn.checkpoint import load_encoder, save_model
 from repro.nn.contrastive import check_negatives, contrastive
 from repro.nn.encoder import Encoder
-from repro.nn.projector import Projector, saved_projector
+from repro.nn.projector import PROJECTORS, Projector, saved_projector
 from repro.nn.ranked_texts import RankedTextsLoss
 from repro.nn.similarity import check_similarity
 
@@ -58,6 +58,7 @@ class BiEncoderContrastive(RankedTextsLoss):
     ):
         super().__init__()
         check_known("projector start", projector_start, valid=PROJECTOR_STARTS)
+        check_known("projector", projector, valid=PROJECTORS)  # here for a plan to read it
         head = Projector.of(model.config, projector)
         saved, encodes = saved_projector(start) or (None, False)
         may_continue = encodes or projector_start == "pre-trained"

@@ -8,6 +8,7 @@ from torch import nn
 from repro.errors import check_known
 from repro.nn.checkpoint import load_encoder
 from repro.nn.projector import Projector, saved_projector
+from repro.stage_table import POOLINGS
 
 
 class Encoder(nn.Module):
@@ -43,9 +44,6 @@ def load_text_encoder(folder: Path, *, pooling: str) -> Encoder:
     """
     projector, encodes = saved_projector(folder) or (None, False)
     return Encoder(load_encoder(folder), pooling=pooling, projector=projector if encodes else None)
-
-
-POOLINGS = ("cls", "mean")
 
 
 def check_pooling(pooling: str) -> str:

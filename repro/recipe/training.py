@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from repro.errors import UsageError
 from repro.graph import Node
 from repro.recipe.data import Texts
 from repro.training.optimisation import Optimisation
@@ -97,7 +98,7 @@ def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> 
     """
     params = {"texts_per_batch": optimisation.batch_size, "length": tokens.params["length"]}
     inputs = {"model": tokens.inputs["model"], "tokens": tokens}
-    return Node("pretrain", made.params | optimisation.as_params() | params, made.inputs | inputs)
+    return Node("pretrain", made.params | _of(optimisation) | params, made.inputs | inputs)
 
 
 def finetune(
@@ -137,6 +138,17 @@ def _params(
     texts: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The parameters of a training, in the order in which plans list them."""
-    params = optimisation.as_params()
+    params = _of(optimisation)
     seed = {"seed": params.pop("seed")}
     return {"objective": asdict(objective), "options": dict(options), **batch, **params, **texts, **seed}
+
+
+def _of(optimisation: Optimisation) -> dict[str, Any]:
+    """The parameters of an optimisation. Raises UsageError for a warm-up that never ends.
+
+    A scale may cut a training short within its warm-up; a recipe that states one has made a mistake.
+    """
+    if optimisation.is_all_warm_up:
+        steps = f"{optimisation.warmup_steps} steps of warm-up, and ends after {optimisation.max_steps}"
+        raise UsageError(f"the training has {steps}; give fewer warmup_steps, or more max_steps")
+    return optimisation.as_params()

@@ -17,7 +17,7 @@ from repro.recipe.request import Choices, Runs
 from repro.running.recipe_calls import call_recipe, fault, recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
-from repro.stage_table import check_choices
+from repro.stage_table import check_choices, check_numbers
 from repro.training.declaration import check_options
 
 UNITS = ("fraction", "percent")  # of scores
@@ -215,6 +215,7 @@ class MeasurementBuilder:
         node = self.machine.resolve(self._rewrite(self.machine.shared(node)))
         for part in walk([node], until=lambda node: node.fingerprint in self._checked):
             check_choices(part.stage, part.params)
+            check_numbers(part.params)
             check_types(part)
             check_options(part)
             self._checked.add(part.fingerprint)

@@ -18,7 +18,7 @@ from repro.running.backbones import drawn_anew, random_backbone, trained_backbon
 from repro.running.row_limits import RowLimits
 from repro.running.scale_facts import ObjectiveSettings, Proportion, RateFactor, ScaleFacts
 from repro.running.user_scale import read_user_scale
-from repro.stage_table import STAGES
+from repro.stage_table import STAGES, check_numbers
 from repro.training.declaration import declaration
 
 HIDDEN_SIZE = 768  # of the papers' backbones
@@ -93,13 +93,16 @@ class Scale:
     def _at_own_costs(self, node: Node) -> Node:
         """The node as the recipe made it at the costs of this scale, which full leaves as they are.
 
-        What would stand in for a released checkpoint is taken away.
+        What would stand in for a released checkpoint is taken away. Raises UsageError for a recipe's number
+        that makes no sense, which this scale might replace.
         """
+        check_numbers(node.params)
         inputs = {name: value for name, value in node.inputs.items() if name != "stand_in"}
         params = self._params(node)
         return node if (params, inputs) == (node.params, node.inputs) else Node(node.stage, params, inputs)
 
     def _stood_for(self, node: Node) -> Node:
+        check_numbers(node.params)
         if node.stage == "backbone":
             if node.params.get("weights") == "random":
                 return drawn_anew(self._blank, node.params["seed"], node.params.get("layers"))

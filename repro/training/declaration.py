@@ -2,14 +2,20 @@
 
 import ast
 import functools
-import importlib.util
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from repro.errors import UsageError
+from repro.errors import UsageError, check_known
 from repro.graph import Node
-from repro.stage_table import STAGES
+from repro.stage_table import POSITIVE, SHARE, STAGES, check_numbers
+from repro.training.class_source import checked_choices, constants_of, lineage
+
+OPTION_NUMBERS = {  # of options, and of what lies within one, which mean the same in every objective
+    **dict.fromkeys(("temperature", "student_temperature", "teacher_temperature"), POSITIVE),
+    **dict.fromkeys(("rate", "encoder_rate", "decoder_rate", "mask", "random"), SHARE),
+}
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,7 @@ class Declaration:
         passes: of ``repro.training.objective.PretrainingPasses``, where it says so.
         stated: its ``name`` and ``version``, where they are literals.
         methods: the names of its methods and of other attributes of the class.
+        choices: the valid values of parameters that it checks, where the source tells them.
     """
 
     parameters: dict[str, bool]
@@ -32,6 +39,7 @@ class Declaration:
     passes: dict[str, float] = field(default_factory=dict)
     stated: dict[str, str | int] = field(default_factory=dict)
     methods: frozenset[str] = frozenset()
+    choices: dict[str, tuple] = field(default_factory=dict)
 
 
 @functools.cache
@@ -44,9 +52,10 @@ def declaration(path: str) -> Declaration:
     module, _, name = path.partition(":")
     methods: dict[str, ast.FunctionDef] = {}
     constants: dict[str, ast.expr] = {}
-    for definition in reversed(list(_lineage(module, name))):
+    definitions = list(lineage(module, name))
+    for _, definition in reversed(definitions):
         methods |= {s.name: s for s in definition.body if isinstance(s, ast.FunctionDef)}
-        constants |= _constants(definition)
+        constants |= constants_of(definition.body)
     lengths, widths, passes = (
         tuple(ast.literal_eval(constants[key])) if key in constants else ()
         for key in ("token_lengths", "vector_widths", "passes")
@@ -55,13 +64,11 @@ def declaration(path: str) -> Declaration:
     literals = {key: constants.get(key) for key in ("name", "version")}
     stated = {key: value.value for key, value in literals.items() if isinstance(value, ast.Constant)}
     others = {"own_parts": "part_size" in methods, "passes": dict(passes), "stated": stated}
-    return Declaration(parameters, lengths, widths, **others, methods=frozenset({*methods, *constants}))
-
-
-def _constants(definition: ast.ClassDef) -> dict[str, ast.expr]:
-    """The names that a class gives values to."""
-    assignments = [statement for statement in definition.body if isinstance(statement, ast.Assign)]
-    return {s.targets[0].id: s.value for s in assignments if isinstance(s.targets[0], ast.Name)}
+    others |= {
+        "methods": frozenset({*methods, *constants}),
+        "choices": checked_choices(definitions, constants),
+    }
+    return Declaration(parameters, lengths, widths, **others)
 
 
 def names_in(folders: Iterable[Path]) -> frozenset[str]:
@@ -69,7 +76,9 @@ def names_in(folders: Iterable[Path]) -> frozenset[str]:
     files = (path for folder in folders for path in folder.rglob("*.py"))
     texts = (text for path in files if " version = " in (text := path.read_text(encoding="utf-8")))
     classes = (item for text in texts for item in ast.parse(text).body if isinstance(item, ast.ClassDef))
-    constants = (found for item in classes if {"name", "version"} <= (found := _constants(item)).keys())
+    constants = (
+        found for item in classes if {"name", "version"} <= (found := constants_of(item.body)).keys()
+    )
     return frozenset(c["name"].value for c in constants if isinstance(c["name"], ast.Constant))
 
 
@@ -96,9 +105,22 @@ def check_options(node: Node) -> None:
         raise UsageError(
             f"objective {objective['name']!r} takes no {_quote(unknown)}; it takes {_quote(parameters)}"
         )
+    _check_values(objective, node.params["options"])
     available = options | set(node.params) | {"start"}
     if missing := {name for name, required in parameters.items() if required} - available:
         raise UsageError(f"objective {objective['name']!r} needs {_quote(missing)}; the recipe gives none")
+
+
+def _check_values(objective: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Refuse options that name none of what the objective checks, or are no such numbers."""
+    for name, valid in declaration(objective["path"]).choices.items():
+        if isinstance(options.get(name), str):
+            check_known(f"{name} of objective {objective['name']!r}", options[name], valid=valid)
+    for values in (options, *(value for value in options.values() if isinstance(value, Mapping))):
+        check_numbers({k: v for k, v in values.items() if not isinstance(v, Mapping)}, OPTION_NUMBERS)
+        if values.keys() >= {"mask", "random"} and values["mask"] + values["random"] > 1:
+            shares = f"mask is {values['mask']!r} and random is {values['random']!r}"
+            raise UsageError(f"{shares}, shares of the masked tokens; together they have to be 1 at most")
 
 
 def _missing_methods(stage: str, methods: frozenset[str]) -> str:
@@ -106,33 +128,6 @@ def _missing_methods(stage: str, methods: frozenset[str]) -> str:
     needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]
     needed += ["represent", "losses"] if methods & {"represent", "losses"} else ["forward", "denominators"]
     return next((name for name in needed if name not in methods), "")
-
-
-def _lineage(module: str, name: str) -> Iterator[ast.ClassDef]:
-    """A class and those of its bases that are named in its module or imported into it by name."""
-    tree, origins = _parse(module)
-    for statement in tree.body:
-        if isinstance(statement, ast.ClassDef) and statement.name == name:
-            yield statement
-            for base in statement.bases:
-                if isinstance(base, ast.Name):
-                    yield from _lineage(*origins.get(base.id, (module, base.id)))
-            return
-    raise UsageError(f"there is no objective at {f'{module}:{name}'!r}")
-
-
-@functools.cache
-def _parse(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
-    """A module's syntax tree, and where the names come from that it imports."""
-    try:
-        origin = importlib.util.find_spec(module).origin
-        tree = ast.parse(Path(origin).read_text(encoding="utf-8"), origin)
-    except SyntaxError as error:
-        raise UsageError(f"{error.filename}:{error.lineno}: not valid Python: {error.msg}") from None
-    except (ModuleNotFoundError, AttributeError, ValueError, TypeError):
-        raise UsageError(f"there is no module {module!r} to find an objective in") from None
-    imports = [item for item in tree.body if isinstance(item, ast.ImportFrom)]
-    return tree, {a.asname or a.name: (item.module, a.name) for item in imports for a in item.names}
 
 
 def _keywords(arguments: ast.arguments) -> dict[str, bool]:

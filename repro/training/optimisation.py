@@ -26,6 +26,8 @@ class Optimisation:
         max_grad_norm: gradients are clipped to it; 0 for no clipping.
         precision: ``fp32``, ``fp16`` or ``bf16``.
         seed: of dropout and of the order of the examples.
+
+    Raises UsageError where neither or both of two exclusive arguments are given.
     """
 
     batch_size: int
@@ -40,12 +42,18 @@ class Optimisation:
     precision: str
     seed: int
 
+    def __post_init__(self):
+        if self.epochs is None and self.max_steps is None:
+            raise UsageError("a training needs epochs or max_steps; both are null")
+        if self.warmup_ratio and self.warmup_steps:
+            raise UsageError("a training takes warmup_ratio or warmup_steps, not both; set one to 0")
+
     @classmethod
     def of(cls, params: Mapping[str, Any], *, batch_size: int) -> Optimisation:
         """The optimisation among a training node's parameters.
 
         Raises:
-            UsageError: neither or both of two exclusive parameters are given, or the precision is unknown.
+            UsageError: the precision is unknown, or as of the class.
             BlockedError: half precision without a GPU.
         """
         from repro.nn.precision import check_precision
@@ -53,10 +61,6 @@ class Optimisation:
         names = [field.name for field in fields(cls) if field.name != "batch_size"]
         optimisation = cls(batch_size=batch_size, **{name: params[name] for name in names})
         check_precision(optimisation.precision)
-        if optimisation.epochs is None and optimisation.max_steps is None:
-            raise UsageError("a training needs epochs or max_steps; both are null")
-        if optimisation.warmup_ratio and optimisation.warmup_steps:
-            raise UsageError("a training takes warmup_ratio or warmup_steps, not both; set one to 0")
         return optimisation
 
     def as_params(self) -> dict[str, Any]:
@@ -70,6 +74,11 @@ class Optimisation:
         if self.epochs is not None:
             limits.append(math.ceil(self.epochs * math.ceil(examples / self.batch_size)))
         return min(limits)
+
+    @property
+    def is_all_warm_up(self) -> bool:
+        """Whether a warm-up of so many steps goes on beyond the end of the training, where that is known."""
+        return self.epochs is None and (self.warmup_steps or 0) > self.max_steps
 
     def warmup(self, steps: int) -> int:
         """Steps of warm-up in a training of so many steps."""

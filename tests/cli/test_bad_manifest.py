@@ -3,6 +3,11 @@
 import pytest
 
 PLAN = ("plan", "toy", "--scale", "tiny", "--json")
+FIGURE = """\
+- {id: "1", about: a figure, panels: [{id: dev, dataset: msmarco-passage/dev/small, measure: RR@10}], %s,
+   lines: [%s]}
+"""
+LINE = "{id: l, label: L, recipe: words, over: depth}"
 READING = "- {id: a, kind: silence, where: x, paper: y, choices: {one: 1}, default: one}\n"
 # name: (what is replaced, by what, the line at fault, words of the sentence)
 BROKEN = {
@@ -31,6 +36,78 @@ BROKEN = {
         "  unit: percent\n  about: one system",
         9,
         "column 'dev' has no number above 1, and its unit is percent; give `unit: fraction`",
+    ),
+    "a mark over no row": (
+        "over: [other]",
+        "over: [othr]",
+        6,
+        "tables.0.marks.*.over: there is no row or system of the table 'othr' (did you mean 'other'?)",
+    ),
+    "a tolerance that there is not": (
+        "{id: other,",
+        "{id: other, tolerance: retraned,",
+        12,
+        "Input should be 'deterministic', 're-encoded' or 'retrained'",
+    ),
+    "options without a recipe": (
+        "{id: other,",
+        "{id: other, with: {depth: 3},",
+        12,
+        "row 'other' has options and no recipe that takes them",
+    ),
+    "an average of itself": (
+        "{id: dl, dataset: msmarco-passage/trec-dl-2019/judged, measure: nDCG@10}",
+        "{id: dl, mean_of: [dev, dl]}",
+        9,
+        "column 'dl' averages itself",
+    ),
+    "an average of one twice": (
+        "{id: dl, dataset: msmarco-passage/trec-dl-2019/judged, measure: nDCG@10}",
+        "{id: dl, mean_of: [dev, dev]}",
+        9,
+        "column 'dl' averages a column twice: dev, dev",
+    ),
+    "an average with a dataset of its own": (
+        "{id: dl, ",
+        "{id: dl, mean_of: [dev], ",
+        9,
+        "column 'dl' has a dataset and averages others",
+    ),
+    "a dataset without a measure": (
+        ", measure: RR@10}",
+        "}",
+        8,
+        "column 'dev' has a dataset and no measure, so that nothing would be measured",
+    ),
+    "a group twice": (
+        "  columns:",
+        "  groups: [{id: g}, {id: g}]\n  columns:",
+        7,
+        "group 'g' occurs twice",
+    ),
+    "a line twice": (
+        "tables:",
+        "figures:\n" + FIGURE % ("points: [5, 10]", f"{LINE}, {LINE}") + "tables:",
+        5,
+        "figures.0.lines.1: line 'l' occurs twice",
+    ),
+    "a point twice": (
+        "tables:",
+        "figures:\n" + FIGURE % ("points: [1000001, 1000002]", LINE) + "tables:",
+        4,
+        "point 1e+06 occurs twice, to six digits",
+    ),
+    "a line over no points": (
+        "tables:",
+        "figures:\n" + FIGURE % ("points: []", LINE) + "tables:",
+        5,
+        "line 'l' varies 'depth', and the figure has no `points`",
+    ),
+    "readings of no package": (
+        "title: A toy",
+        "title: A toy\nreadings_of: [papers.none]",
+        3,
+        "readings_of.0: No module named 'papers.none'",
     ),
     "a column twice": ("{id: dl,", "{id: dev,", 9, "column 'dev' occurs twice"),
     "no YAML": (
@@ -161,6 +238,21 @@ FAULTY = {
         "    return recipe",
         "    from repro.graph import Node\n    return Node('search_views', {'mode': 'fast'})\n    recipe",
         ": there is no value of mode 'fast'",
+    ),
+    "a number that makes no sense": (
+        "depth=depth",
+        "depth=0",
+        ": depth is 0, and has to be a whole number from 1",
+    ),
+    "a number that YAML takes for text": (
+        "depth=depth",
+        "depth='1e3'",
+        ": depth is '1e3', and has to be a whole number from 1",
+    ),
+    "a training without an end": (
+        "    return recipe",
+        "    recipe.Optimisation(**dict.fromkeys(recipe.Optimisation.__annotations__))\n    return recipe",
+        ": a training needs epochs or max_steps; both are null",
     ),
     "a stage's artefact of another kind": (
         "    return recipe",

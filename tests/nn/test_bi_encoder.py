@@ -7,9 +7,10 @@ from repro.errors import UsageError
 from repro.nn.bi_encoder import BiEncoderContrastive
 from repro.nn.checkpoint import load_encoder, save_model
 from repro.nn.contrastive import NEGATIVES, contrastive
-from repro.nn.encoder import POOLINGS, load_text_encoder
+from repro.nn.encoder import load_text_encoder
 from repro.nn.length_buckets import side_inputs as side
 from repro.nn.projector import Projector, saved_projector
+from repro.stage_table import POOLINGS
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {

@@ -2,7 +2,10 @@
 
 import dataclasses
 
+import pytest
+
 from repro import recipe
+from repro.errors import UsageError
 from repro.recipe import Objective, Optimisation, Texts
 
 OBJECTIVE = Objective("toy", 1, "toy:Toy")
@@ -48,6 +51,14 @@ def test_every_field_of_an_optimisation_is_a_parameter_and_the_batch_has_its_sta
     size = fields.pop("batch_size")
     assert pretrained.params.items() >= {**fields, "texts_per_batch": size}.items()
     assert tuned(PAIRS).params.items() >= {**fields, "queries_per_batch": size}.items()
+
+
+def test_a_warm_up_that_never_ends_is_refused_and_one_within_a_training_is_not():
+    costs = dataclasses.replace(OPTIMISATION, epochs=None, max_steps=100, warmup_steps=100)
+    made = recipe.pretrain(tokens(512), objective=OBJECTIVE, options={}, optimisation=costs)
+    endless = dataclasses.replace(costs, warmup_steps=101)
+    with pytest.raises(UsageError, match="101 steps of warm-up, and ends after 100; give fewer warmup_steps"):
+        recipe.pretrained_like(made, tokens=tokens(128), optimisation=endless)
 
 
 def test_only_an_encoder_has_a_query_length_and_a_pooling():

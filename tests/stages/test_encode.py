@@ -270,7 +270,7 @@ def test_wrong_parameters_and_empty_inputs_are_refused(model, corpus, tmp_path, 
     inputs = {"model": model, "texts": corpus}
     with pytest.raises(UsageError, match="no value of kind 'documents'"):
         encode.run(params(kind="documents"), inputs, tmp_path, progress)
-    with pytest.raises(UsageError, match="no pooling 'max'"):
+    with pytest.raises(UsageError, match="no value of pooling 'max'"):
         encode.run(params(pooling="max"), inputs, tmp_path, progress)
     with pytest.raises(UsageError, match="65 tokens is more than the model's 64 positions"):
         encode.run(params(length=65), inputs, tmp_path, progress)

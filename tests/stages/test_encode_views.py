@@ -183,7 +183,7 @@ def test_what_cannot_be_encoded_is_refused(model, corpus, queries, tmp_path, pro
         ({"kind": "documents"}, "no value of kind 'documents'"),
         ({"views": ["colour"]}, "no view 'colour'"),
         ({"views": []}, "no view at all"),
-        ({"head": "none"}, "no vocabulary head 'none'"),
+        ({"head": "none"}, "no value of head 'none'"),
         ({"length": 65}, "65 tokens is more than the model's 64 positions"),
     ]:
         with pytest.raises(UsageError, match=said):

@@ -83,6 +83,60 @@ def test_options_that_an_objective_does_not_take_are_refused_before_it_is_made(p
         check_options(Node("finetune", {"objective": CROSS, **OFFERED, **params}))
 
 
+@pytest.mark.parametrize(
+    ("path", "options", "message"),
+    [
+        (
+            "repro.nn.cross_encoder:CrossEncoder",
+            {"regulariser": "rdrop"},
+            "no regulariser of objective 'o' 'rdr",
+        ),
+        ("repro.nn.bi_encoder:BiEncoderContrastive", {"similarity": "dat"}, r"did you mean 'dot'\?"),
+        ("repro.nn.bi_encoder:BiEncoderContrastive", {"projector": "lineal"}, r"did you mean 'linear'\?"),
+        (
+            "repro.nn.distilled_bi_encoder:DistilledBiEncoder",
+            {"terms": "blocks"},
+            "known: four-blocks, query",
+        ),
+        (COSTA["path"], {"reduction": "men"}, "no reduction of objective 'o' 'men'"),
+        (COSTA["path"], {"temperature": 0}, "temperature is 0, and has to be a number above 0"),
+        (COSTA["path"], {"masking": {"rate": 1.5}}, "rate is 1.5, and has to be a number from 0 to 1"),
+        (COSTA["path"], {"masking": {"mask": 0.8, "random": 0.3}}, "together they have to be 1 at most"),
+    ],
+)
+def test_options_whose_value_makes_no_sense_are_refused_before_the_objective_is_made(path, options, message):
+    declared = declaration(path)
+    available = dict.fromkeys(declared.parameters) | options
+    objective = {"path": path, **declared.stated}
+    stage = "finetune" if "load" in declared.methods else "pretrain"
+    with pytest.raises(UsageError, match=message.replace("'o'", repr(declared.stated["name"]))):
+        check_options(Node(stage, {"objective": objective, "options": available}))
+
+
+CHECKED = """
+from .beside import WAYS, check_last
+from repro.errors import check_known
+KINDS = {"a": 1, "b": 2}
+class Base:
+    def __init__(self, *, kind, other): check_known("kind", kind, other, valid=KINDS)
+class Made(Base):
+    ways = ("c",)
+    def __init__(self, *, kind, other, way, number, last):
+        super().__init__(kind=kind, other="a" if other == "x" else other)
+        check_known("way", way, valid=self.ways)
+        check_known("number", number, valid=WAYS)
+        check_last(last)
+        if way == "c":
+            check_known("last", last, valid=("d",))
+"""
+
+
+def test_only_what_a_class_checks_of_an_option_as_it_is_given_is_read(tmp_path, monkeypatch):
+    (tmp_path / "checked_class.py").write_text(CHECKED)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert declaration("checked_class:Made").choices == {"kind": ("a", "b"), "way": ("c",)}
+
+
 OBJECTIVE = """
 class Made:
     name = "made"
@@ -120,7 +174,7 @@ def test_an_objective_has_the_methods_that_its_stage_calls(tmp_path, monkeypatch
 
 
 def test_an_input_that_an_objective_does_not_take_is_refused():
-    options = {name: 0 for name in declaration(COSTA["path"]).parameters if name not in ("length", "seed")}
+    options = {name: None for name in declaration(COSTA["path"]).parameters if name not in ("length", "seed")}
     params = {"objective": COSTA, "options": options, "length": 64, "seed": 1}
     check_options(Node("pretrain", params))
     with pytest.raises(UsageError, match="'costa' takes no 'statistics'"):
