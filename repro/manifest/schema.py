@@ -101,7 +101,8 @@ class Row(Identified):
     @property
     def system(self) -> str:
         """The id without its group: what marks and ``--row`` may name."""
-        return self.id.rpartition(".")[2]
+        prefix = f"{self.group}."
+        return self.id.removeprefix(prefix) if self.id.startswith(prefix) else self.id.rpartition(".")[2]
 
 
 class ExampleRank(StrictMapping):

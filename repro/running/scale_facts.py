@@ -14,6 +14,7 @@ from repro.manifest.yaml_file import StrictMapping
 from repro.training.declaration import names_in
 
 Count = Annotated[int, Field(gt=0)]
+Rate = Annotated[float, Field(gt=0)]
 
 
 class Architecture(StrictMapping):
@@ -34,7 +35,7 @@ class BackboneTraining(StrictMapping):
 
     max_steps: Count
     texts_per_batch: Count
-    learning_rate: float
+    learning_rate: Rate
     length: Count
 
 
@@ -51,8 +52,8 @@ class Backbone(StrictMapping):
 class RateFactor(StrictMapping):
     """A learning rate's factor, and the most that may come of it."""
 
-    factor: float
-    most: float
+    factor: Rate
+    most: Rate
 
 
 class Proportion(StrictMapping):
@@ -72,7 +73,7 @@ class Proportion(StrictMapping):
 class ObjectiveSettings(StrictMapping):
     """The settings of one objective at a scale, in place of those of the objective's stage."""
 
-    steps: int | None = None
+    steps: Count | None = None
     replace: dict[str, int] = Field(default_factory=dict)
     learning_rate: RateFactor | None = None
 

@@ -19,6 +19,15 @@ def test_a_row_may_be_named_whole_or_by_its_system_in_every_group():
     assert {c.row.id for c in _select("costa", tables=("1",), rows=("hardneg.bert",))} == {"hardneg.bert"}
 
 
+def test_a_point_of_a_figure_is_named_by_its_whole_number():
+    figure = ("figure-temperature",)
+    chosen = _select("head_to_head", tables=figure, rows=("0.1",))
+    assert {c.row.id for c in chosen} >= {"cls.0.1", "words.0.1"} and {c.row.label for c in chosen} == {"0.1"}
+    assert {c.row.label for c in _select("head_to_head", tables=figure, rows=("1",))} == {"1"}
+    with pytest.raises(UsageError, match=r"no row in the selection '03' \(did you mean"):
+        _select("head_to_head", tables=figure, rows=("03",))
+
+
 def test_dashes_are_not_selected():
     chosen = _select("costa", tables=("1",))
     assert all(c.is_numeric for c in chosen if c.role != "reference")

@@ -205,6 +205,11 @@ def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
             "objectives: {costs: {steps: 3}}",
             "objectives.costs: there is no objective 'costs' (did you mean 'costa'?)",
         ),
+        ("objectives: {costa: {steps: 0}}", "costa.steps: Input should be greater than 0"),
+        (
+            "learning_rate: {finetune: {factor: -1, most: 1}}",
+            "finetune.factor: Input should be greater than 0",
+        ),
         ("objectives: {costa: {replace: {depht: 3}}}", "costa.replace.depht: there is no parameter 'depht'"),
     ],
 )
