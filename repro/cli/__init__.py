@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import click
 
 from repro import __version__
+from repro.cli.variables import misspelt
 from repro.errors import ReproError
 
 # verb -> one line for --help; the module of that name holds the command. Grouped as they are printed.
@@ -137,6 +138,8 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     if BRIEF.intersection(sys.argv[1:2]):
         gc.disable()
+    for sentence in misspelt(os.environ):
+        _say(sentence)
     atexit.register(gc.freeze)  # what ends with the process need not be looked through for garbage
     with _interruptible():
         status = _status()

@@ -161,7 +161,9 @@ class Scale:
 
     def _training(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
         """The settings that an objective is trained with, whatever its paper says."""
-        settings = self.facts.objectives.get(params["objective"]["name"], ObjectiveSettings())
+        name = params["objective"]["name"]
+        settings = self.facts.objectives.get(name, ObjectiveSettings())
+        check_known(f"parameter of {name} for scale {self.name} to replace", *settings.replace, valid=params)
         stage_steps = self.facts.steps
         if isinstance(stage_steps, int):
             cap = min(settings.steps or stage_steps, params["max_steps"] or stage_steps)

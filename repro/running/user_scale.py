@@ -11,7 +11,7 @@ from repro.manifest import yaml_file
 from repro.manifest.yaml_file import Fault
 from repro.running.scale_facts import RowCounts, ScaleFacts, inherit_facts
 from repro.running.scale_names import objective_names, parameter_names
-from repro.stage_table import TRAININGS
+from repro.stage_table import NUMBERS, TRAININGS
 
 NAME = re.compile(r"[a-z][a-z0-9-]*")  # records of a scale lie in a folder of its name
 OF_PARAMETERS, OF_STAGES = ("caps", "replace", "without_gpu"), ("steps", "learning_rate")
@@ -78,8 +78,14 @@ def _name_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> I
     for table in OF_STAGES:
         if isinstance(getattr(facts, table), dict):
             yield from _unknown_keys((table,), getattr(facts, table), "training", TRAININGS)
-    for table in OF_PARAMETERS:
-        yield from _unknown_keys((table,), getattr(facts, table), "parameter", parameters)
+    suite_caps = (scale.caps for scale in known_scales.values())
+    counts = sorted({name for name, numbers in NUMBERS.items() if numbers.is_whole}.union(*suite_caps))
+    for table, kind, valid in (
+        ("caps", "number to cap", counts),
+        ("replace", "parameter", parameters),
+        ("without_gpu", "parameter", parameters),
+    ):
+        yield from _unknown_keys((table,), getattr(facts, table), kind, valid)
     if facts.objectives:
         yield from _unknown_keys(("objectives",), facts.objectives, "objective", sorted(objective_names()))
     for objective, settings in facts.objectives.items():

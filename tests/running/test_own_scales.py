@@ -197,8 +197,9 @@ def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
             "learning_rate: {tune: {factor: 2, most: 1}}",
             "tune: there is no training 'tune' (did you",
         ),
-        ("caps: {lenght: 7}", "caps.lenght: there is no parameter 'lenght' (did you mean 'length'?)"),
-        ("caps: {batch_size: 7}", "caps.batch_size: there is no parameter 'batch_size'"),
+        ("caps: {lenght: 7}", "caps.lenght: there is no number to cap 'lenght' (did you mean 'length'?)"),
+        ("caps: {policy: 7}", "caps.policy: there is no number to cap 'policy'"),
+        ("caps: {batch_size: 7}", "caps.batch_size: there is no number to cap 'batch_size'"),
         ("replace: {precison: fp32}", "replace.precison: there is no parameter 'precison' (did you mean"),
         ("without_gpu: {precison: fp32}", "without_gpu.precison: there is no parameter 'precison'"),
         (
@@ -226,6 +227,15 @@ def test_every_name_of_the_suites_own_scales_is_one_that_a_user_may_say(describe
         facts["like"] = "tiny"  # the papers' own data go with their own checkpoints
     mine = described(yaml.safe_dump({"mine": facts})).facts
     assert mine.objectives.keys() >= facts.get("objectives", {}).keys()
+
+
+def test_an_objective_has_the_parameter_that_a_scale_replaces(described):
+    mine = described("mine: {about: x, objectives: {costa: {replace: {queries_per_batch: 4}}}}")
+    trained = Node("pretrain", TRAINED.params | {"objective": {"name": "costa"}}, TRAINED.inputs)
+    with pytest.raises(
+        UsageError, match="no parameter of costa for scale mine to replace 'queries_per_batch'"
+    ):
+        mine.rewriter()(trained)
 
 
 def test_a_file_describes_one_scale(described):
