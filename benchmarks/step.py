@@ -261,7 +261,7 @@ def bare(objective, examples, optimisation) -> dict[str, object]:
 
     from repro.nn.precision import threads_for
     from repro.training.batch_order import BatchOrder
-    from repro.training.schedules import SCHEDULES
+    from repro.training.schedules import OWN_SCHEDULES
 
     steps = optimisation.steps(len(examples))
     how = {"batch_size": optimisation.batch_size, "steps": steps, "seed": optimisation.seed}
@@ -273,8 +273,8 @@ def bare(objective, examples, optimisation) -> dict[str, object]:
         groups(objective, optimisation.weight_decay), lr=optimisation.learning_rate, fused=True
     )
     warmup = optimisation.warmup(steps)
-    if optimisation.schedule in SCHEDULES:
-        schedule = SCHEDULES[optimisation.schedule](optimiser, warmup=warmup, total=steps)
+    if optimisation.schedule in OWN_SCHEDULES:
+        schedule = OWN_SCHEDULES[optimisation.schedule](optimiser, warmup=warmup, total=steps)
     else:
         how = {"num_warmup_steps": warmup, "num_training_steps": steps}
         schedule = get_scheduler(optimisation.schedule, optimiser, **how)

@@ -12,7 +12,7 @@ from oracles import shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side
 from repro.manifest.oracles import ConcernedNodes, ReleasedCode
-from repro.training.schedules import SCHEDULES
+from repro.training.schedules import OWN_SCHEDULES
 
 NAME = "deepspeed-0.6.0"  # of a node's schedule
 
@@ -20,7 +20,7 @@ NAME = "deepspeed-0.6.0"  # of a node's schedule
 def ours(inputs: Mapping[str, Any]) -> Side:
     """The rate of every step, by a scheduler of ours."""
     optimizer = _optimizer(inputs)
-    scheduler = SCHEDULES[NAME](optimizer, warmup=inputs["warmup"], total=inputs["total"])
+    scheduler = OWN_SCHEDULES[NAME](optimizer, warmup=inputs["warmup"], total=inputs["total"])
     return _course(optimizer, scheduler, inputs)
 
 

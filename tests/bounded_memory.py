@@ -6,6 +6,8 @@ import ctypes
 import gc
 import os
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 STATUS = Path("/proc/self/status")
@@ -42,6 +44,12 @@ def peak_growth(work: Callable[[], object], *, warm_up: Callable[[], object] | N
     os.waitpid(child, 0)
     assert grown, "the work failed in its process"
     return int(grown) * 1024
+
+
+def in_fresh_process(function: Callable, *arguments: object):
+    """The result of a module's function in a new interpreter, whose memory has no history."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
 
 
 def _kibibytes(name: str) -> int:

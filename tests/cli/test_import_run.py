@@ -308,15 +308,17 @@ def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, fi
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
-    [("nDCG@10", "RR@10"), ("  columns:", "  unit: percent\n  columns:")],
+    "changes",
+    [
+        {"nDCG@10": "RR@10"},
+        {"  columns:": "  unit: percent\n  columns:", "1.000": "100.0", '"0.2"': '"20.0"'},
+    ],
     ids=["another measure", "another unit"],
 )
-def test_a_run_that_was_scored_otherwise_than_the_cell_is_not_its_measurement(
-    repro, file, toy, before, after
-):
+def test_a_run_that_was_scored_otherwise_than_the_cell_is_not_its_measurement(repro, file, toy, changes):
     repro("import-run", file, "--cell", NEAR)
-    toy.write_text(toy.read_text().replace(before, after, 1))
+    for before, after in changes.items():
+        toy.write_text(toy.read_text().replace(before, after, 1))
     papers.cache_clear()
     [cell] = repro("compare", "--cell", NEAR, "--json").json
     assert (cell["measured"], cell["verdict"]) == (None, "not run")

@@ -9,12 +9,13 @@ import torch
 
 from repro.errors import DataError, StageError, UsageError
 from repro.evaluation.runs import read_run
+from repro.progress import Progress
 from repro.stages import search_views
 from repro.stages.vectors import view_products, view_search, view_sizes
 from repro.stages.vectors.view_files import Views
 from repro.stages.vectors.view_products import Tile
 from repro.stages.vectors.view_scores import ViewScorer
-from tests.bounded_memory import peak_growth
+from tests.bounded_memory import in_fresh_process, peak_growth
 from tests.stages.views_made_up import save_views
 
 BOTH = ["dense", "sparse"]
@@ -461,24 +462,29 @@ def test_an_interrupted_search_takes_over_the_queries_that_are_done(tmp_path, pr
     assert run_bytes(out) == run_bytes(tmp_path / "straight")
 
 
-def test_a_search_holds_no_more_than_its_memory(tmp_path, progress, monkeypatch):
-    def saved(name, passages, queries):
-        width = {"h": 64, "v": 800, "density": 0.1}
-        made = sides(np.random.default_rng(0), whole=False, passages=passages, queries=queries, **width)
-        return {side: save_views(tmp_path / name / side, side[0], **made[side]) for side in made}
-
-    inputs, small = saved("views", 4000, 1500), saved("small", 40, 15)
-    how = {"depth": 20, "terms": BOTH, "mode": "exact", "list_depth": None}
+def search_growth(folder, memory):
+    """What a search of the views in a folder adds to a process, which has searched a few before."""
 
     def search(inputs, out):
-        out.mkdir(exist_ok=True)
+        out.mkdir()
         torch.set_num_threads(1)  # the threads of a process are not those of its fork
-        search_views.run(how, inputs, out, progress)
+        how = {"depth": 20, "terms": BOTH, "mode": "exact", "list_depth": None}
+        folders = {side: folder / inputs / side for side in ("passages", "queries")}
+        search_views.run(how, folders, out, Progress())
 
+    warm_up = functools.partial(search, "few", folder / f"few-{memory}")
+    return peak_growth(functools.partial(search, "many", folder / memory), warm_up=warm_up)
+
+
+def test_a_search_holds_no_more_than_its_memory(tmp_path, monkeypatch):
+    for name, passages, queries in (("many", 4000, 1500), ("few", 40, 15)):
+        width = {"h": 64, "v": 800, "density": 0.1}
+        made = sides(np.random.default_rng(0), whole=False, passages=passages, queries=queries, **width)
+        for side in made:
+            save_views(tmp_path / name / side, side[0], **made[side])
     grown = {}
     for memory in ("20MB", "2GB"):
         monkeypatch.setenv("REPRO_SEARCH_MEMORY", memory)
-        warm_up = functools.partial(search, small, tmp_path / f"small-{memory}")
-        grown[memory] = peak_growth(functools.partial(search, inputs, tmp_path / memory), warm_up=warm_up)
+        grown[memory] = in_fresh_process(search_growth, tmp_path, memory)
     assert grown["20MB"] < 20e6 + 30e6 < 80e6 < grown["2GB"]  # 30 MB are the buffers of libraries
     assert run_bytes(tmp_path / "20MB") == run_bytes(tmp_path / "2GB")

@@ -81,14 +81,14 @@ def test_bold_in_one_paper_only_is_noted(made):
 
 
 def test_a_mark_that_means_another_thing_is_a_doubt(made):
-    sources = [made("one"), made("two", over="a, c")]
+    sources = [made("one"), made("two", over="a, b")]
     [finding] = conventions(sources, SAME)
     assert (finding.id, finding.severity) == ("conventions/one/two/mark", "doubt")
-    assert finding.says.endswith("* over a beside * over a, c")
+    assert finding.says.endswith("* over a beside * over a, b")
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"authors": "[P, S, T]", "over": "c"}, {"bold": "unknown", "a": "**0.30**"}]
+    "changes", [{}, {"authors": "[P, S, T]", "over": "b"}, {"bold": "unknown", "a": "**0.30**"}]
 )
 def test_equal_conventions_other_authors_and_lost_bold_are_not(made, changes):
     assert _told(conventions, made("one"), made("two", **changes), notes=SAME) == []

@@ -22,6 +22,8 @@ tables:
   - {id: x, dataset: msmarco-passage/dev/small, measure: RR@10}
   - {id: y, dataset: msmarco-passage/dev/small, measure: R@1000}
   - {id: mean, mean_of: [x, y]}
+  groups:
+  - {id: g}
   rows:
   - {id: a, label: A, role: rerun, cells: ["30.0", "90.0", "60.0"]}
   - {id: b, label: B, role: rerun, cells: ["**32.0*** (+2.0)", "**92.0***", "**62.0**"]}
@@ -65,7 +67,7 @@ def test_a_table_without_fault_has_no_finding(made):
         ("label: A, role: rerun", "label: A", "doubt", "mark", "A is cited, so that there are no scores"),
         ("label: B, role: rerun", "label: B", "doubt", "mark", "the row is cited"),
         ('"30.0", "90.0", "60.0"', '"30.0", "-", "-"', "doubt", "mark", "A has no number there"),
-        ("over: [a]", "over: [z]", "doubt", "mark", "none of the rows it is over"),
+        ("{id: a,", "{id: a, group: g,", "doubt", "mark", "none of the rows it is over"),
     ],
 )
 def test_a_fault_is_found_and_named(made, old, new, severity, kind, reason):

@@ -184,7 +184,7 @@ def test_a_claim_id_occurs_once(made):
     source = made("1 < 2", "1 < 3")
     path = source.folder / "claims.yaml"
     path.write_text(path.read_text().replace("c-1", "c-0"))
-    with pytest.raises(ManifestError, match=r"claims.yaml:3: claims.1.id: claim 'c-0' occurs twice"):
+    with pytest.raises(ManifestError, match=r"claims.yaml:3: claims.1: claim 'c-0' occurs twice"):
         statements(source)
 
 
