@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from repro.cli.obstacles import blocked_cell_lines, row_of
 from repro.judging.compared import ComparedCell, Comparison, PairedTest
-from repro.judging.summary import Summary, stand_ins, summarise
+from repro.judging.summary import Summary, conditions, summarise
 from repro.judging.verdict import FAILS
 from repro.manifest.cells import ShownExhibit
 from repro.running.plan import Plan
@@ -168,8 +168,8 @@ def summary(comparison: Comparison) -> list[str]:
     if counts.imported:
         scores = _count(counts.imported_runs, "distinct score")
         lines.append(f"runs by others of {_count(counts.imported, 'cell')} ({scores}) count in none of these")
-    if collections := stand_ins(comparison.cells):
-        lines.append(f"measured on {collections}")
+    if how := conditions(comparison.cells):
+        lines.append(how)
     if counts.intervals:
         lines.append(INTERVALS.format(**asdict(counts)))
     if comparison.tests:

@@ -31,6 +31,7 @@ class ComparedCell:
         contradicted: which record the stored scores, shown in its place, contradict; empty where none.
         imported: runs that others made of the cell's system, each with a verdict of its own; no measurements.
         collections: ids of the data that the cell is measured on at this scale.
+        cut_at: documents a query of the runs at this scale, where the measure looks deeper; else None.
         reported: what others measured of the cell, which no verdict rests on; None where nobody is known to.
     """
 
@@ -43,6 +44,7 @@ class ComparedCell:
     contradicted: str = ""
     imported: tuple[ImportedRun, ...] = ()
     collections: tuple[str, ...] = ()
+    cut_at: int | None = None
     reported: ReportedValues | None = None
 
     @property

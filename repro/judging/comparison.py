@@ -73,9 +73,8 @@ def _judge(case: Evidence) -> ComparedCell:
 
 
 def _compared_cell(case: Evidence, verdict: Verdict, records: Iterable[Record] = ()) -> ComparedCell:
-    return ComparedCell(
-        case.cell, case.plan.scale.name, tuple(records), verdict, collections=case.collections
-    )
+    conditions = {"collections": case.collections, "cut_at": case.cut_at}
+    return ComparedCell(case.cell, case.plan.scale.name, tuple(records), verdict, **conditions)
 
 
 def _judge_failure(case: Evidence) -> ComparedCell | None:

@@ -113,6 +113,11 @@ class Evidence:
         """Ids of the data that the cell is measured on at the plan's scale."""
         return tuple(dict.fromkeys(identifier for m in self.parts for identifier in m.collections))
 
+    @property
+    def cut_at(self) -> int | None:
+        """Documents a query of the cell's runs at the plan's scale, where the measure looks deeper."""
+        return min((m.cut_at for m in self.parts if m.cut_at), default=None)
+
     def _scored_alike(self, record: Record) -> bool:
         """Whether an imported run was scored as the cell is; by the same judgements, if they are here."""
         if not self.cell.column.dataset or (record.measure, record.unit) != self.definition:

@@ -40,6 +40,7 @@ def cell_as_json(c: ComparedCell) -> dict:
         "why": c.verdict.why,
         "scale": c.scale,
         "collections": list(c.measured_on),
+        "cut_at": c.cut_at,
         "seeds": [r.seed for r in c.records],
         **facts,
         "fingerprints": [r.fingerprint for r in c.records],

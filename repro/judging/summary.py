@@ -71,6 +71,24 @@ def distinct(cells: Sequence[ComparedCell]) -> int:
     return len({measurement for cell, measurement in measurements.items() if cell not in averages})
 
 
+def conditions(cells: Sequence[ComparedCell]) -> str:
+    """The data and the depth of the runs, where a scale changes them, in words; empty where it does not."""
+    data = stand_ins(cells)
+    return "; ".join(filter(None, (f"measured on {data}" if data else "", cut_measures(cells))))
+
+
+def cut_measures(cells: Sequence[ComparedCell]) -> str:
+    """The measures that look deeper than this scale searches, in words; empty where there are none."""
+    depths: dict[int, dict[str, None]] = {}
+    for c in cells:
+        if c.cut_at and c.measured is not None:
+            depths.setdefault(c.cut_at, {})[c.records[0].measure] = None
+    return "; ".join(
+        f"{' and '.join(names)}: the first {depth} documents only, as this scale searches no deeper"
+        for depth, names in depths.items()
+    )
+
+
 def stand_ins(cells: Sequence[ComparedCell]) -> str:
     """The data in place of those that the published numbers are of, in words; empty where there are none."""
     originals: dict[str, dict[str, None]] = {}

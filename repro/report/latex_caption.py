@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from repro.judging.compared import ComparedCell
 from repro.judging.reported import HOW, STARTS
+from repro.judging.summary import cut_measures
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
 from repro.report.latex_entries import MAKINGS
@@ -75,6 +76,8 @@ def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
         data = ", ".join(sorted({name for c in cells for name in c.stand_ins})) or "other data"
         scale = f"Ours are of scale {cells[0].scale}, on {data}"
         yield escape(f"{scale}, and not comparable with the published.")
+        if cuts := cut_measures(cells):
+            yield escape(f"{cuts}.")
 
 
 def _bold_meanings(cells: Sequence[ComparedCell], *, best: bool) -> Iterator[str]:

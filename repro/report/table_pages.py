@@ -6,7 +6,7 @@ from itertools import groupby
 from repro import __version__
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.reported import HOW
-from repro.judging.summary import summarise
+from repro.judging.summary import cut_measures, summarise
 from repro.manifest.schema import Row
 from repro.report.grid import Grid, compared_grid, rounded, rounded_measurement
 from repro.report.latex_caption import UNITS, cited_paper
@@ -18,7 +18,7 @@ HOW_TO = """\
 A row leads to the command that measures it at full scale, and to what was measured. `repro plan {place}`
 says what the whole table takes, and `repro data fetch --for {cells}` fetches data and checkpoints. A row's
 second command runs in minutes on any computer: scale `{scale}`, on {data}. Its numbers stand beside the
-others, to be compared with yours, and not with the published.
+others, to be compared with yours, and not with the published.{cuts}
 """
 INDEX = """\
 # Tables, row by row
@@ -68,9 +68,8 @@ def _index(tables: Sequence[Sequence[ComparedCell]], rehearsals: dict[str, Compa
 def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
     grid, first = compared_grid(cells), cells[0].cell
     place = f"{first.paper.name} --table {first.table.id}"
-    data = sorted(
-        {name for c in cells if c.cell.id in rehearsals for name in rehearsals[c.cell.id].stand_ins}
-    )
+    rehearsed = [rehearsals[c.cell.id] for c in cells if c.cell.id in rehearsals]
+    data, cuts = sorted({name for c in rehearsed for name in c.stand_ins}), cut_measures(rehearsed)
     yield f"# {first.paper.name}, table {first.table.id}\n"
     unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
     source = f"Table {first.table.id} of *{first.paper.manifest.title}*, {cited_paper(first.paper.manifest)}"
@@ -80,6 +79,7 @@ def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) ->
         cells=f"{first.paper.name}/{first.table.id}",
         scale=_scale(rehearsals),
         data=", ".join(f"`{name}`" for name in data) or "data that stand in for the paper's",
+        cuts=f" {cuts}." if cuts else "",
     )
     yield from _overview(grid)
     for label, rows in _blocks(grid):

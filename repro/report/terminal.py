@@ -8,7 +8,7 @@ from rich.text import Text
 
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.effects import Effect, effects, orders
-from repro.judging.summary import stand_ins
+from repro.judging.summary import conditions
 from repro.judging.verdict import PASSES
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Table
@@ -67,7 +67,7 @@ def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Gro
     stacked = writer.published and not grid.table.transposed
     facts = [grid.table.unit, f"scale {cells[0].scale}", *([BENEATH] if stacked else [])]
     subtitle = f"{grid.table.about} ({'; '.join(facts)})"
-    table = _add_title(f"{first.paper.name} table {grid.table.id}: {subtitle}", sheet, data=stand_ins(cells))
+    table = _add_title(f"{first.paper.name} table {grid.table.id}: {subtitle}", sheet, note=conditions(cells))
     agreement = against_paper(cells, grid)
     return Group(table, agreement) if agreement else table
 
@@ -247,7 +247,7 @@ def _gain(effect: Effect) -> Text:
     return Text(ratio + ("" if effect.delta_ri is None else f", {effect.delta_ri:+.3f}"))
 
 
-def _add_title(title: str, sheet: Sheet, *, data: str = "") -> Group:
-    """A table below its title and, in a line of its own, the data that stand in for the published ones."""
-    notes = [Text(f"measured on {data}", style="dim")] if data else []
+def _add_title(title: str, sheet: Sheet, *, note: str = "") -> Group:
+    """A table below its title and, in a line of its own, what a smaller scale measures otherwise."""
+    notes = [Text(note, style="dim")] if note else []
     return Group(Text(title, style="bold"), *notes, sheet, Text())

@@ -16,6 +16,7 @@ from repro.manifest.measures_per_dataset import measures
 from repro.recipe.request import Choices, Runs
 from repro.running.recipe_calls import call_recipe, fault, recipe_path
 from repro.running.requirements import Machine
+from repro.running.run_depths import check_depths, cut_at
 from repro.running.scale import Scale
 from repro.stage_table import check_choices, check_numbers
 from repro.training.declaration import check_options
@@ -52,6 +53,14 @@ class Measurement:
     def runs(self) -> tuple[Node, ...]:
         """The runs these evaluations score, in the order of ``parts``; none where nothing is searched."""
         return tuple(part.inputs["run"] for part in self.parts if "run" in part.inputs)
+
+    @property
+    def cut_at(self) -> int | None:
+        """The documents a query that the runs have, where the measure looks deeper; else None.
+
+        No recipe's runs end before the measure does: a scale cuts them.
+        """
+        return None if self.cell.column.kind in COMPUTED else cut_at(self.runs, self.measure)
 
     @cached_property
     def collections(self) -> tuple[str, ...]:
@@ -121,6 +130,7 @@ class MeasurementBuilder:
             )
             for number in range(len(runs[0].groups))
         )
+        check_depths([run for member_runs in runs for run in member_runs.all], measure)
         return Measurement(cell, seed, groups, measure, *self._readings(choices))
 
     def _evaluation(self, run: Node, member: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:

@@ -249,6 +249,11 @@ FAULTY = {
         "depth='1e3'",
         ": depth is '1e3', and has to be a whole number from 1",
     ),
+    "a run that ends before the measure does": (
+        "depth=depth",
+        "depth=9",
+        ": its run has 9 documents a query, RR@10 looks at 10; search deeper",
+    ),
     "a training without an end": (
         "    return recipe",
         "    recipe.Optimisation(**dict.fromkeys(recipe.Optimisation.__annotations__))\n    return recipe",

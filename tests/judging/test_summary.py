@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from repro.judging.compared import ComparedCell
 from repro.judging.imported import ImportedRun
-from repro.judging.summary import stand_ins, summarise
+from repro.judging.summary import conditions, cut_measures, stand_ins, summarise
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import cell
 from repro.store.results import Record
@@ -49,3 +49,15 @@ def test_stand_ins_are_named_beside_what_they_replace():
     assert stand_ins(tiny[:1]) == "tiny/zeroshot in place of beir/nfcorpus/test"
     assert stand_ins(tiny) == "tiny/zeroshot in place of 2 collections"
     assert stand_ins([_compared("nfcorpus", "a", collections=("beir/nfcorpus/test",))]) == ""
+
+
+def test_a_measure_that_looks_deeper_than_the_scale_searches_is_told():
+    column, deep = (
+        _compared("nfcorpus", "a"),
+        "nDCG@10: the first 5 documents only, as this scale searches no deeper",
+    )
+    assert cut_measures([column]) == conditions([column]) == ""
+    assert cut_measures([replace(column, cut_at=5), _compared("scifact", "", cut_at=5)]) == deep
+    assert cut_measures([_compared("scifact", "", cut_at=5)]) == ""  # not measured
+    tiny = replace(column, cut_at=5, scale="tiny", collections=("tiny/zeroshot",))
+    assert conditions([tiny]) == f"measured on tiny/zeroshot in place of beir/nfcorpus/test; {deep}"

@@ -15,7 +15,7 @@ def command(selection, as_json):
     from repro.api.comparisons import compare_selection
     from repro.cli.printing import emit_json, table
     from repro.judging.plain_values import cell_as_json
-    from repro.judging.summary import stand_ins, summarise
+    from repro.judging.summary import conditions, summarise
     from repro.running.provenance import origins
 
     compared_cells, store = compare_selection(selection, new_tests=False), selection.workspace.store
@@ -32,8 +32,8 @@ def command(selection, as_json):
         rows.append([*names, progress, str(counts.measurements), str(counts.imported or "–"), verdicts])
     head = ["paper", "table", "measured", "distinct", "by others", "verdicts"]
     table(f"scale {selection.scale}", head, rows, right=(3, 4))
-    if collections := stand_ins(comparison.cells):
-        print(f"measured on {collections}")
+    if how := conditions(comparison.cells):
+        print(how)
     stored_count = sum(state == "stored" for state in plan.states.values())
     print(f"{stored_count} of {len(plan.nodes)} nodes are stored in {store.root}")
     if provenance.sentence:

@@ -112,6 +112,8 @@ def _measurement(c: ComparedCell) -> Iterator[Markup]:
         yield _fact(
             "measured on", el("code", " ".join(c.stand_ins)), ", which stands in for the paper's data"
         )
+    if c.cut_at:
+        yield _fact("cut", f"only the first {c.cut_at} documents count: this scale searches no deeper")
     if c.records and not c.current:
         yield _fact("outdated", c.outdated)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from repro import __version__
 from repro.judging.compared import ComparedCell
 from repro.judging.coverage import WAYS, Tally, total, usual_first
-from repro.judging.summary import summarise
+from repro.judging.summary import cut_measures, summarise
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier, plain_table, section
 from repro.report.html.listing import to_list
 from repro.report.html.sections import Part, Report
@@ -81,7 +81,9 @@ def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
     """The data that these numbers are of, where they are not the papers'."""
     names = sorted({name for c in cells if c.measured is not None for name in c.stand_ins})
     codes = [(", " if number else "", el("code", name)) for number, name in enumerate(names)]
-    return el("p", "Measured on ", codes, ", which stand in for the papers' data.") if names else None
+    cuts = cut_measures(cells)
+    note = f" {cuts}." if cuts else ""
+    return el("p", "Measured on ", codes, f", which stand in for the papers' data.{note}") if names else None
 
 
 def _card(part: Part) -> Markup:
