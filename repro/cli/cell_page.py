@@ -204,6 +204,7 @@ def _standing(stand: ComparedCell) -> str:
     first = stand.records[0]
     seeds = f"mean of {len(stand.records)} seeds, " if len(stand.records) > 1 else ""
     basis = f"{seeds}{first.queries} queries of {', '.join(stand.measured_on)}, {first.recorded[:10]}"
+    basis += f", the first {stand.cut_at} documents of each only" if stand.cut_at else ""
     return f"{rounded_measurement(stand)} ({basis}); {stand.verdict.name}: {stand.verdict.why}"
 
 

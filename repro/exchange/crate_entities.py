@@ -122,6 +122,7 @@ def _circumstances(account: Account) -> dict[str, Any]:
         "seed": "the paper's own" if record.seed is None else record.seed,
         "fingerprint": record.fingerprint,
         "outdated": account.compared.outdated or None,
+        "documents of a query": account.compared.cut_at,
         "assumed": "measure and unit, which a conversion took from the manifest" if record.assumed else None,
         "queries": record.queries,
         "queries missing": record.missing,

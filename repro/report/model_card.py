@@ -1,6 +1,6 @@
 """The README.md of an exported encoder: what it is, what it was made from, what it reached."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 import yaml
 
@@ -8,7 +8,9 @@ from repro import __version__
 from repro.datasets.catalog import catalog
 from repro.exchange.measured_encoder import Export
 from repro.graph import Node, walk
+from repro.judging.compared import ComparedCell
 from repro.judging.comparison import compare
+from repro.judging.summary import cut_measures
 from repro.locations import CHECKOUT
 from repro.machine.versions import commit
 from repro.manifest.cells import cells_of, is_measured
@@ -18,7 +20,6 @@ from repro.running.plan import plan
 from repro.running.recipe_calls import recipe_path
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
-from repro.store.results import Record
 
 USE = """\
 ```python
@@ -35,7 +36,7 @@ passages = model.encode(["a title and a text, joined as stated above"], prompt_n
 def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
     """The card of an encoder that is exported, with the scores recorded at a scale."""
     measurement, model = encoder.measurement, encoder.source.model
-    records = _records(measurement, workspace, scale) if measurement else []
+    cells = _compared_cells(measurement, workspace, scale) if measurement else []
     readings = measurement.departures if measurement else {}
     parts = [
         f"---\n{_header(model)}---",
@@ -49,7 +50,7 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
     if measurement and measurement.substitutes:
         stand_ins = _items(measurement.substitutes)
         parts += ["Data that was not at hand, so that another choice was taken:", stand_ins]
-    parts += ["## Scores", _scores(records) or "None were recorded.", "## Data and licences", _data(model)]
+    parts += ["## Scores", _scores(cells) or "None were recorded.", "## Data and licences", _data(model)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -89,14 +90,13 @@ def _facts(encoder: Export, scale: str) -> dict[str, object]:
     }
 
 
-def _records(measurement: Measurement, workspace: Workspace, scale: Scale) -> list[Record]:
-    """The current records of the row's cells with the same seed."""
+def _compared_cells(measurement: Measurement, workspace: Workspace, scale: Scale) -> list[ComparedCell]:
+    """The row's cells, with what was measured of them with the same seed."""
     cell, seed = measurement.cell, measurement.seed
     row = [c for c in cells_of(cell.paper, (cell.table,)) if c.row == cell.row and is_measured(c)]
     row_plan = plan(row, scale=scale, machine=workspace.machine, seeds=() if seed is None else (seed,))
     row_plan.look(workspace.store)
-    cells = compare(row_plan, workspace.results, store=workspace.store).cells
-    return [r for c in cells if c.current for r in c.records if not r.origin]
+    return compare(row_plan, workspace.results, store=workspace.store).cells
 
 
 def _items(facts: Mapping[str, object]) -> str:
@@ -117,14 +117,17 @@ def _text_conventions(conventions: Conventions) -> dict[str, object]:
     }
 
 
-def _scores(records: Iterable[Record]) -> str:
+def _scores(cells: Sequence[ComparedCell]) -> str:
+    """The current records of our own as a table, and which measures look deeper than the runs go."""
+    records = [r for c in cells if c.current for r in c.records if not r.origin]
     rows = [
         f"| {r.cell} | {r.scale} | {r.measure} | {r.measured:.4f} ({r.unit}) "
         f"| {r.queries} | `{r.fingerprint[:12]}` |"
         for r in records
     ]
     head = "| cell | scale | measure | measured | queries | fingerprint |\n|---|---|---|---|---|---|"
-    return "\n".join([head, *rows]) if rows else ""
+    cuts = cut_measures(cells)
+    return "\n".join([head, *rows, *([f"\n{cuts}."] if cuts else [])]) if rows else ""
 
 
 def _data(model: Node) -> str:

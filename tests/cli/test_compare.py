@@ -209,3 +209,20 @@ def test_what_others_report_is_in_every_form_and_changes_nothing_else(repro, toy
     }
     line = next(line for line in repro("compare").out.splitlines() if line.startswith(NEAR))
     assert line.split("\t")[-4:] == ["0.19", "2", "0.19 to 0.20", "checkpoint"]
+
+
+def test_a_measure_that_looks_deeper_than_the_scale_searches_says_so(repro, measured, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    note = "measured on tiny/passage/dev in place of msmarco-passage/dev/small"
+    assert repro("run", "--cell", DEEP, "--scale", "tiny").status == 0
+    deep = f"{note}; R@1000: the first 100 documents only, as this scale searches no deeper"
+    for verb in ("compare", "status"):
+        said = repro(verb, "--cell", DEEP, "--scale", "tiny")
+        assert deep in f"{said.out}{said.err}"
+        said = repro(verb, "--cell", CELL, "--scale", "tiny")
+        assert note in f"{said.out}{said.err}" and "R@1000" not in f"{said.out}{said.err}"
+    [found] = repro("compare", "--cell", DEEP, "--scale", "tiny", "--json").json
+    assert (found["measure"], found["cut_at"]) == ("R@1000", 100)
+    text = repro("tables", "costa", "--table", "1", "--scale", "tiny", "--out", measured / "here")
+    assert text.status == 0
+    assert "R@1000: the first 100 documents only" in (measured / "here/costa-table1.tex").read_text()

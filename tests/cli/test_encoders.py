@@ -39,7 +39,7 @@ def random(request, *, pooling):
         documents=documents, topics=topics, query_length=12, passage_length=40, separator="[SEP]",
         pooling=pooling,
     )
-    return recipe.search(*recipe.encode(model, texts, normalize=True, precision="fp32"), depth=100)
+    return recipe.search(*recipe.encode(model, texts, normalize=True, precision="fp32"), depth=1000)
 
 
 def words(request):
@@ -69,6 +69,7 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert done.status == 0, done.err
     measured = {cell["id"].rpartition("/")[2]: cell for cell in done.json if cell["measured"] is not None}
     assert set(measured) == {"dev", "recall", "average"} and measured["recall"]["measured"] > 1
+    assert [measured[column]["cut_at"] for column in ("dev", "recall", "average")] == [None, 100, 100]
     to = folders / "exported"
     said = repro("export-encoder", "toy/1/random/dev", "--scale", "tiny", "-o", to)
     assert (said.status, said.out) == (0, f"{to}\n"), said.err
@@ -87,6 +88,7 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert (header.language, header.library_name, header.license) == ("en", "sentence-transformers", "other")
     assert header.base_model is None and "dense-retrieval" in header.tags
     assert measured["dev"]["fingerprint"] in card and "pooling 'mean'" in card and "0." in card
+    assert "\n\nR@1000: the first 100 documents only, as this scale searches no deeper.\n" in card
     assert "invented passages (`tiny/passage`)" in card and "| toy/1/random/recall | tiny |" in card
 
     by_number = repro("export-encoder", measured["dev"]["fingerprint"], "-o", folders / "again")

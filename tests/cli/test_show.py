@@ -104,7 +104,7 @@ def test_only_what_is_asked_for_is_shown(repro):
     assert repro("show", "costa", "--figure", "4").out.startswith("costa figure 4: ")
 
 
-COSTA = "costa/1/hardneg.costa/dev.rr10"
+COSTA, DEEP = "costa/1/hardneg.costa/dev.rr10", "costa/1/sparse.bm25/dev.r1000"
 
 
 def test_a_cell_says_what_was_measured_of_it_at_each_scale_and_how_to_measure_it(repro, measured):
@@ -116,6 +116,12 @@ def test_a_cell_says_what_was_measured_of_it_at_each_scale_and_how_to_measure_it
     assert f" {facts['tiny']['measured']:.3f} (150 queries of tiny/passage/dev, 20" in tiny
     assert tiny.endswith("; scaled: measured at scale tiny; only full is compared with the published numbers")
     assert f"measure it:    repro run --cell {CELL}" in lines
+    assert repro("run", "--cell", DEEP, "--scale", "tiny").status == 0
+    [tiny] = [line for line in repro("show", DEEP).out.splitlines() if line.startswith("tiny: ")]
+    assert (
+        "(150 queries of tiny/passage/dev, 20" in tiny
+        and ", the first 100 documents of each only); sc" in tiny
+    )
     assert f"rehearse it:   repro run --cell {CELL} --scale tiny" in lines
 
 
