@@ -12,6 +12,7 @@ from math import sqrt
 from statistics import fmean
 
 from repro.judging.student import quantile
+from repro.judging.tolerance import UNITS
 from repro.manifest.printed import PublishedCell
 from repro.store.results import Record
 
@@ -21,6 +22,8 @@ CONFIDENCE = 0.95
 @dataclass(frozen=True)
 class QueryInterval:
     """The 95 % interval of a mean over queries by Student's t, in the unit of the published number.
+
+    It ends where the measure does.
 
     Attributes:
         queries: how many the mean is taken over.
@@ -42,11 +45,13 @@ def query_interval(records: Sequence[Record]) -> QueryInterval | None:
     """The interval of the mean of one cell's records, one per seed; None where they say too little.
 
     Of several seeds the deviation is the mean of theirs, which no mean over seeds can exceed: the interval is
-    then a little too wide. None for an average of several collections.
+    then a little too wide. None for an average of several collections, and where no query differs from
+    another (all found, or none): t then has no width, whatever other queries would give.
     """
     deviations = [r.deviation for r in records]
-    if not records or None in deviations or records[0].queries < 2:
+    if not records or None in deviations or not any(deviations) or records[0].queries < 2:
         return None
     queries, mean = records[0].queries, fmean(r.measured for r in records)
     half_width = quantile(queries - 1, (1 + CONFIDENCE) / 2) * fmean(deviations) / sqrt(queries)
-    return QueryInterval(mean - half_width, mean + half_width, queries)
+    greatest = float(UNITS[records[0].unit])
+    return QueryInterval(max(0.0, mean - half_width), min(greatest, mean + half_width), queries)

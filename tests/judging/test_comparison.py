@@ -37,13 +37,13 @@ def results(tmp_path) -> Results:
 
 @pytest.fixture
 def measure(tmp_path, results):
-    """``measure(plan, value)``: in a new store every query scores that by every measure; it is recorded."""
+    """``measure(plan, value)``: queries of a new store score that, or ``spread`` off; it is recorded."""
 
-    def call(made: Plan, value: float, recorded: bool = True) -> tuple[Store, list]:
+    def call(made: Plan, value: float, recorded: bool = True, spread: float = 0.0) -> tuple[Store, list]:
         shutil.rmtree(tmp_path / "store", ignore_errors=True)
         store = Store(tmp_path / "store")
         for node in made.nodes:
-            build(node, store, value)
+            build(node, store, value, spread)
         made.look(store)
         return store, record(made, store, results) if recorded else []
 
@@ -71,11 +71,13 @@ def test_a_result_that_differs_is_recorded_shown_and_told(measure, results):
 
 def test_a_record_names_its_collection_and_an_older_one_takes_its_spread_from_the_store(measure, results):
     made = planned(RR)
-    store, [added] = measure(made, 0.5)
-    assert (added.record.collections, added.record.deviation) == (["tiny/passage/dev"], 0.0)
+    store, [added] = measure(made, 0.5, spread=0.01)
+    assert added.record.collections == ["tiny/passage/dev"]
+    assert added.record.deviation == pytest.approx(0.02 / 2**0.5)
     older = Results(results.root.with_name("older"))
     older.append([replace(added.record, collections=[], deviation=None)])
-    assert only(made, older, store=store).interval.high == only(made, results).interval.high == 0.5
+    assert only(made, older, store=store).interval == only(made, results).interval
+    assert only(made, results).interval.high == pytest.approx(0.5 + 12.706 * 0.01, abs=1e-5)
     alone = only(made, older)
     assert (alone.interval, alone.measured_on, alone.stand_ins) == (None, *[("tiny/passage/dev",)] * 2)
 

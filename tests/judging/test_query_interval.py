@@ -1,5 +1,7 @@
 """The interval over queries of a measured mean, and what it says of a published one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import t, ttest_1samp
@@ -38,7 +40,19 @@ def test_the_deviation_of_several_seeds_is_the_mean_of_theirs():
     assert (found.low, found.high) == pytest.approx((mean - half, mean + half), rel=1e-9)
 
 
-@pytest.mark.parametrize("changes", [{"deviation": None}, {"queries": 1}], ids=["an average", "one query"])
+@pytest.mark.parametrize(("mean", "expected"), [(99.5, (99.5 - 3.078, 100)), (1.5, (0, 1.5 + 3.078))])
+def test_it_ends_where_the_measure_does(mean, expected):
+    found = query_interval([replace(_record(SCORES), measured=mean, deviation=10.0)])
+    assert (found.low, found.high) == pytest.approx(expected, abs=0.001)
+    found = query_interval([replace(_record(SCORES), measured=0.995, deviation=0.1, unit="fraction")])
+    assert (found.low, found.high) == pytest.approx((0.995 - 0.03078, 1), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"deviation": None}, {"queries": 1}, {"deviation": 0.0}],
+    ids=["an average", "one query", "all found"],
+)
 def test_what_says_nothing_about_its_queries_has_none(changes):
     assert query_interval([_record(SCORES, **changes)]) is None and query_interval([]) is None
 
