@@ -154,7 +154,7 @@ def sentence(trend: MethodTrend, how: SizeTrend) -> str:
     return (
         f"{trend.method}: above {how.reference} at {count_above} of {len(trend.means)} sizes,"
         f" {_add_sign(trend.means[largest])} at {size_name(largest)};"
-        f" a doubling of x adds {_format_interval(by_x)}, of {how.across} {_format_interval(by_across)};"
+        f" twice the x makes {_format_interval(by_x)}, twice the {how.across} {_format_interval(by_across)};"
         f" at {size_name((how.to.x, how.to.across))}"
         f" {_format_interval(extrapolation)}: {_conclusion(extrapolation, how.reference)}."
     )
@@ -174,12 +174,17 @@ def _order_sentences(size_orders: Sequence[Order]) -> Iterator[str]:
         seeds = f"{order.seeds} seed{'' if order.seeds == 1 else 's'}"
         interval = f"no interval over {seeds}"
         if order.bounds:
-            interval = f"95 % over {seeds}, {order.bounds[0]:.2f} to {order.bounds[1]:.2f}"
-        yield (f"Order of {order.methods} methods at {sizes}: Kendall's tau {order.tau:.2f} ({interval}).")
+            interval = f"95 % over {seeds}, {_format_tau(order.bounds[0])} to {_format_tau(order.bounds[1])}"
+        tau = _format_tau(order.tau)
+        yield (f"Order of {order.methods} methods at {sizes}: Kendall's tau {tau} ({interval}).")
 
 
 def _add_sign(value: float) -> str:
     return f"{value:+z.1f}".replace("-", "−")
+
+
+def _format_tau(tau: float) -> str:
+    return f"{tau:z.2f}".replace("-", "−")
 
 
 def _format_interval(interval: Interval) -> str:

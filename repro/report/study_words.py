@@ -83,7 +83,7 @@ def _verdict_explanation(study: Study) -> str:
         f"above or below: it is at most {study.level:g}, which leaves open whether the difference matters; "
         f"slightly: and the {percentage} interval lies within plus and minus the difference that matters. "
         "Equivalent: it lies there, and p is larger; this is two one-sided tests, not corrected for their "
-        "number."
+        "number. Not tested: a single seed, or scores that do not vary."
     )
     if floor is None:
         return text
@@ -205,7 +205,10 @@ def _few_seeds(study: Study) -> list[str]:
     counts = {row: count for row, count in study.seeds_of_rows.items() if row not in study.untrained}
     maximum = max(counts.values(), default=0)
     numbers = [f"{label(study, row)}: {count}" for row, count in counts.items() if count < maximum]
-    return [f"Seeds of rows with fewer than {maximum} – {'; '.join(numbers)}."] if numbers else []
+    if not numbers:
+        return []
+    own = "Means are over a row's own seeds, differences over those of both rows: their signs may differ."
+    return [f"Seeds of rows with fewer than {maximum} – {'; '.join(numbers)}. {own}"]
 
 
 def _untrained_rows(study: Study) -> list[str]:

@@ -101,23 +101,27 @@ def test_the_error_is_that_of_the_pigeonhole_bootstrap():
 
 
 @pytest.mark.parametrize(
-    ("of_seeds", "level", "least", "most"),
+    ("seeds", "of_seeds", "level", "least", "most"),
     [
-        (0.0, 0.05, 0.02, 0.04),
-        (1.99, 0.05, 0.05, 0.065),
-        (0.0, 0.0125, 0.002, 0.009),
-        (1.99, 0.0125, 0.0125, 0.025),
+        (5, 0.0, 0.05, 0.02, 0.04),
+        (5, 1.99, 0.05, 0.05, 0.065),
+        (5, 0.0, 0.0125, 0.002, 0.009),
+        (5, 1.99, 0.0125, 0.0125, 0.025),
+        (2, 1.0, 0.0167, 0.025, 0.04),
+        (2, 2.0, 0.0167, 0.06, 0.075),
+        (2, 1.0, 0.001, 0.003, 0.01),
+        (2, 2.0, 0.001, 0.02, 0.035),
     ],
 )
-def test_the_level_is_kept_about_as_the_docstring_says(of_seeds, level, least, most):
-    """20,000 studies of 1,000 queries and 5 seeds: a share of .0125 has an error of .0008."""
+def test_the_level_is_kept_about_as_docstring_and_study_say(seeds, of_seeds, level, least, most):
+    """20,000 studies of 1,000 queries: a share of .0125 has an error of .0008."""
     rng, known = np.random.default_rng(19), Variances(8.75**2, of_seeds**2, 25.7**2)
-    each = np.array([999, 4, 999 * 4])
-    expected = np.array([5 * known.queries, 1000 * known.seeds, 0]) + known.residual
+    each = np.array([999, seeds - 1, 999 * (seeds - 1)])
+    expected = np.array([seeds * known.queries, 1000 * known.seeds, 0]) + known.residual
     squares = expected * rng.chisquare(each, (20_000, 3)) / each
-    means = rng.normal(0, known.of_mean(1000, 5) ** 0.5, 20_000)
+    means = rng.normal(0, known.of_mean(1000, seeds) ** 0.5, 20_000)
     found = (
-        of_mean_squares(m, s, queries=1000, seeds=5) for m, s in zip(means, squares.tolist(), strict=True)
+        of_mean_squares(m, s, queries=1000, seeds=seeds) for m, s in zip(means, squares.tolist(), strict=True)
     )
     assert least <= sum(each.p <= level for each in found) / 20_000 <= most
 

@@ -17,7 +17,8 @@ from repro.report.study_words import capitalised, label
 HEADS = ("what the paper says", "two rows of this study", "measured here")
 HOW = (
     "A difference is that of the first row less the second, in points of {columns}, with its 95 % interval "
-    "over queries and seeds; the verdict is that of the table's comparisons."
+    "over queries and seeds, each by itself; the verdict is that of the table's comparisons, which are "
+    "corrected for their number, so that an interval without 0 may stand beside *not told apart*."
 )
 AS_STATED = {True: ", as in the paper", False: ", contrary to the paper", None: ""}
 

@@ -26,7 +26,7 @@ def blocks(results: StudyResults) -> dict[str, Callable[..., str]]:
     """The directives by name."""
     return {
         "table": lambda identifier: _table(results, identifier),
-        "records": lambda: _records(results),
+        "records": lambda scale="": _records(results, scale),
         "bibtex": lambda: bibtex(results.source),
     }
 
@@ -76,10 +76,10 @@ def _fold(summary: str, text: str) -> str:
     return f'<details markdown="1"><summary>{summary}</summary>\n\n{text.strip()}\n\n</details>'
 
 
-def _records(results: StudyResults) -> str:
-    """A line for every commit and machine by which records were made."""
+def _records(results: StudyResults, scale: str) -> str:
+    """A line for every commit and machine that made records: of the tables, or of figures at a scale."""
     by_maker: dict[tuple, list[Record]] = {}
-    for c in results.cells.values():
+    for c in results.figures(scale) if scale else results.cells.values():
         for record in c.records:
             by_maker.setdefault(_maker(record), []).append(record)
     if not by_maker:

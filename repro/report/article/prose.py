@@ -12,6 +12,7 @@ from repro.errors import ManifestError, ReproError, UsageError, unknown
 
 FILE = "article.md"
 NOT_MEASURED = "*not measured yet*"
+NOT_TESTED = "*not tested*"  # measured, and by too few seeds for an interval
 DIRECTIVE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
 

@@ -8,7 +8,7 @@ from repro.errors import unknown
 from repro.judging.contrasts import Contrast
 from repro.machine.history import contains, last_change
 from repro.manifest.analysis_schema import FILE, Analysis, TableAnalysis
-from repro.report.article.prose import NOT_MEASURED
+from repro.report.article.prose import NOT_MEASURED, NOT_TESTED
 from repro.report.article.results import StudyResults
 from repro.report.study_words import (
     capitalised,
@@ -136,7 +136,7 @@ def _difference(results: StudyResults, table: str, row: str, against: str, colum
     """The difference of two rows in points, with its interval."""
     contrast = _contrast(results, table, row, against, column)
     if contrast is None or contrast.difference is None:
-        return NOT_MEASURED
+        return NOT_MEASURED if contrast is None else NOT_TESTED
     sign = 1 if contrast.row == row else -1
     low, high = sorted(100 * sign * bound for bound in contrast.difference.interval())
     return f"{100 * sign * contrast.difference.mean:+.1f} (95 % interval {low:+.1f} to {high:+.1f})"
@@ -146,7 +146,7 @@ def _sensitivity(results: StudyResults, table: str, row: str, against: str, colu
     """The smallest true difference, in points, that the design sees between two rows."""
     contrast = _contrast(results, table, row, against, column)
     if contrast is None or contrast.smallest_seen is None:
-        return NOT_MEASURED
+        return NOT_MEASURED if contrast is None else NOT_TESTED
     return f"{100 * contrast.smallest_seen:.1f}"
 
 

@@ -27,11 +27,18 @@ def words(results: StudyResults) -> dict[str, Callable[..., str]]:
 
 
 def value(results: StudyResults, cell: str, scale: str = "") -> str:
-    """The mean over seeds, with a decimal, of fractions with three; of a figure's point at another scale."""
+    """The mean over seeds, with a decimal, of fractions with three; of a figure's point at another scale.
+
+    Of a table's cell the mean that its table shows: over the planned seeds, where some have been measured.
+    """
     c = results.point(cell, scale) if scale else results.cell(cell)
     if c.measured is None:
         return NOT_MEASURED
-    return f"{c.measured:.{1 if c.cell.unit == 'percent' else 3}f}"
+    is_percent, entry = c.cell.unit == "percent", None
+    if not scale:
+        entry = results.study(c.cell.table.id).entries.get((c.cell.row.id, c.cell.column.id))
+    mean = c.measured if entry is None else entry.mean * (100 if is_percent else 1)
+    return f"{mean:.{1 if is_percent else 3}f}"
 
 
 def _count(results: StudyResults, name: str) -> str:
@@ -69,7 +76,7 @@ def _planned_parameter(stages: Sequence[Node], stage: str, parameter: str) -> st
 
 def _format(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}" if value >= 10_000 else str(value)
+        return f"{value:,}"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

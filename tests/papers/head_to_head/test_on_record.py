@@ -1,0 +1,111 @@
+"""The study as it is on record: its pages are made of the records, and its typed words hold for them."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from repro.manifest.papers import paper
+from repro.store.results import Results
+
+ROOT = Path(__file__).resolve().parents[3]
+SEEDS = ",".join(map(str, paper("head_to_head").analysis.seeds))
+OF_HISTORY = re.compile(r"^The plan (was last changed|of analysis is not committed).*$", re.MULTILINE)
+
+
+@pytest.fixture
+def remade(tmp_path, real_data):
+    """``remade(verb, kinds)``: what the verb writes of the study from the committed records, by its file."""
+
+    def run(verb: str, kinds: tuple[str, ...]) -> dict[str, str]:
+        folder, selection = tmp_path / verb, ("--scale", "small-cpu", "--seeds", SEEDS)
+        places = ("--store", tmp_path / "store", "--results", ROOT / "results")
+        command = (sys.executable, "-m", "repro", verb, "head_to_head", *selection, *places, "--out", folder)
+        environment = os.environ | {"REPRO_DATA": str(real_data), "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return _texts(folder, kinds)
+
+    return run
+
+
+def _texts(folder: Path, kinds: tuple[str, ...]) -> dict[str, str]:
+    paths = [path for path in sorted(folder.iterdir()) if path.suffix in kinds]
+    return {path.name: OF_HISTORY.sub("", path.read_text(encoding="utf-8")) for path in paths}
+
+
+@pytest.mark.parametrize(
+    ("verb", "folder", "kinds"),
+    [
+        ("tables", "results/tables/small-cpu", (".md", ".tex")),
+        ("article", "docs/explained/head-to-head", (".md", ".csv")),
+    ],
+)
+def test_pages_and_tables_are_what_recipes_analysis_and_records_make_now(remade, verb, folder, kinds):
+    """Another setting of a recipe or a scale has no record to show; another of the analysis, other words."""
+    expected, found = _texts(ROOT / folder, kinds), remade(verb, kinds)
+    assert found.keys() == expected.keys()
+    changed = [name for name in found if found[name] != expected[name]]
+    assert not changed, f"write them anew: repro {verb} head_to_head --scale small-cpu --seeds {SEEDS}"
+
+
+def _means(scale: str, column: str) -> dict[str, float]:
+    """``table/row`` -> the mean over seeds of its newest records in a column."""
+    values: dict[str, dict[int | None, float]] = {}
+    for record in Results(ROOT / "results").read(scale, "head_to_head"):
+        _, table, row, name = record.cell.split("/")
+        if name == column:
+            values.setdefault(f"{table.removeprefix('figure-')}/{row}", {})[record.seed] = record.measured
+    return {place: fmean(seeds.values()) for place, seeds in values.items()}
+
+
+@pytest.fixture(scope="module")
+def curves():
+    """MRR@10 of a point, ``figure/line.x``, as a mean over seeds."""
+    return _means("curves", "pool.rr10")
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """MRR@10 of a row, ``table/row``, as a mean over seeds."""
+    return _means("small-cpu", "dev.rr10")
+
+
+def _line(points, start):
+    return {name.removeprefix(start): value for name, value in points.items() if name.startswith(start)}
+
+
+def test_what_the_prose_says_of_rates_and_temperatures_holds(curves):
+    random, backbone = _line(curves, "rate/cls."), _line(curves, "rate/backbone.")
+    assert (max(random, key=random.get), max(backbone, key=backbone.get)) == ("0.001", "0.003")
+    assert len(random) == 5
+    assert 0 < random["0.001"] - backbone["0.003"] < random["0.001"] - backbone["0.001"]
+    plain, cosine = (_line(curves, f"temperature/{line}.") for line in ("backbone", "backbone-cosine"))
+    assert max([*plain.values(), *cosine.values()]) == plain["1"] == backbone["0.001"]
+
+
+def test_what_the_prose_says_of_random_weights_and_queries_holds(curves, tables):
+    for share, wins in (("100", False), ("1000", False), ("9935", True)):
+        points = {line: curves[f"few-queries/{line}.{share}"] for line in ("random", "backbone", "simlm")}
+        assert (max(points, key=points.get) == "random") == wins
+    random = _line(curves, "steps/cls.")
+    assert all(random[x] > y for x, y in _line(curves, "steps/backbone.").items())
+    short = [value for x, value in _line(curves, "backbone/mlm-cls.").items() if x != "0"]
+    assert curves["steps/backbone.500"] < min(short) and max(short) < curves["backbone/mlm-cls.0"] + 1
+    rows = ("start", "bert", "costa", "cpdae", "cotmae_v2", "simlm")
+    best = {table: max(rows, key=lambda row: tables[f"{table}/{row}"]) for table in "14"}
+    assert best["1"] != best["4"] and all(tables["4/random-weights"] > tables[f"4/{row}"] for row in rows)
+    assert tables["4/random-weights"] > 2 * tables["1/random-weights"]
+
+
+def test_what_the_prose_says_of_the_objectives_on_other_queries_holds(curves, tables):
+    methods = ("bert", "costa", "cpdae", "cotmae_v2", "simlm")
+    there, here = ({m: f"objectives/{m}.400" for m in methods}, {m: f"5/{m}" for m in methods})
+    assert max(methods, key=lambda m: curves[there[m]]) == "simlm"
+    assert max(methods, key=lambda m: tables[here[m]]) == "cpdae"
+    assert curves[there["cpdae"]] > curves[there["bert"]]
+    assert curves["scaling/none-64"] > curves["scaling/none-128"]
