@@ -108,4 +108,16 @@ def test_what_the_prose_says_of_the_objectives_on_other_queries_holds(curves, ta
     assert max(methods, key=lambda m: curves[there[m]]) == "simlm"
     assert max(methods, key=lambda m: tables[here[m]]) == "cpdae"
     assert curves[there["cpdae"]] > curves[there["bert"]]
+
+
+def test_what_is_said_of_growth_holds(curves):
+    methods, sizes = (
+        ("bert", "costa", "cpdae", "cotmae_v2", "simlm"),
+        ("64.100", "64.400", "128.100", "128.400"),
+    )
+    ranked = [sorted(methods, key=lambda m, size=size: -curves[f"scaling/{m}-{size}"]) for size in sizes]
+    assert len({tuple(order) for order in ranked}) == 4
+    assert [order[0] for order in ranked].count("simlm") == 3
     assert curves["scaling/none-64"] > curves["scaling/none-128"]
+    trends = (ROOT / "results/figures/curves/head_to_head-figurescaling-trend.md").read_text(encoding="utf-8")
+    assert trends.count("its sign cannot be told") == 11 and trends.count(": above BERT.") == 1
