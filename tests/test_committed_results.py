@@ -3,6 +3,7 @@
 import hashlib
 import json
 import statistics
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,22 @@ def test_a_committed_backbone_is_whole_and_one_that_a_scale_trains(path):
     assert folder.name == hashlib.sha256(canonical(own).encode()).hexdigest()
     for name, file in artefact["files"].items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == file["sha256"], name
+
+
+def _git(*arguments):
+    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "results/records").glob("*/*.jsonl")), ids=lambda p: p.parent.name
+)
+def test_what_is_shown_was_measured_at_a_commit_of_the_history(path):
+    if _git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        pytest.skip("there is no whole history to look in")
+    newest = {}
+    for record in RESULTS.read(path.parent.name, path.stem):
+        newest[record.cell, record.seed, record.measure, record.origin.get("sha256")] = record
+    digits = {(record.environment.get("commit") or "none").partition("-")[0] for record in newest.values()}
+    assert not [
+        commit for commit in sorted(digits) if _git("merge-base", "--is-ancestor", commit, "HEAD").returncode
+    ]
