@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from repro.judging.audit.agreement import disagreements
 from repro.judging.audit.findings import Finding, sort_findings, told_once
 from repro.judging.audit.namesakes import conventions, namesakes
-from repro.judging.audit.notes import Notes, notes, notes_of
+from repro.judging.audit.notes import Notes, check_use, notes, notes_of
 from repro.judging.audit.reference_findings import of_references, other_numbers
 from repro.judging.audit.tables import findings
 from repro.manifest.papers import Paper, papers
@@ -24,6 +24,9 @@ def audit(sources: list[Paper]) -> list[Finding]:
     all_findings = [
         f.explained(all_notes.explanation(f.places)) for f in each(list(by_name.values()), all_notes)
     ]
+    places = {finding.id: finding.places for finding in all_findings}
+    for source in sources:
+        check_use(source, places)
     names = {source.name for source in sources}
     return sort_findings([f for f in told_once(all_findings, all_notes.facts) if names & _paper_names(f)])
 

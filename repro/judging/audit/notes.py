@@ -1,10 +1,11 @@
 """The audit.yaml of each paper: what is one configuration or one fact, and what is known of findings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from pydantic import Field
 
+from repro.errors import unknown
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.identified import Identified
@@ -12,12 +13,18 @@ from repro.manifest.papers import Paper, papers
 from repro.manifest.reading_schema import Against
 from repro.manifest.yaml_file import StrictMapping
 
+FILE = "audit.yaml"
+
 
 class Explanation(StrictMapping):
     """An explanation of a finding; each of ``at`` must begin one of its places (a row, a cell, a claim)."""
 
     at: tuple[str, ...]
     why: str
+
+    def is_of(self, places: tuple[str, ...]) -> bool:
+        """Whether it explains a finding at these places."""
+        return all(any(_lies_within(place, beginning) for place in places) for beginning in self.at)
 
 
 class Wording(Identified):
@@ -56,12 +63,7 @@ class Notes(StrictMapping):
 
     def explanation(self, places: tuple[str, ...]) -> str:
         """The explanations of a finding at these places, joined."""
-        reasons = [
-            e.why
-            for e in self.explanations
-            if all(any(_lies_within(place, beginning) for place in places) for beginning in e.at)
-        ]
-        return "; ".join(reasons)
+        return "; ".join(e.why for e in self.explanations if e.is_of(places))
 
 
 def notes() -> Notes:
@@ -81,9 +83,32 @@ def notes() -> Notes:
     return Notes(configurations=configurations, explanations=tuple(explanations), facts=tuple(facts))
 
 
+def check_use(source: Paper, places: Mapping[str, tuple[str, ...]]) -> None:
+    """Refuse what a paper's audit.yaml says of its findings where there is none such.
+
+    What names another paper is left alone, as that one may not be here.
+
+    Args:
+        places: id -> places of every finding.
+
+    Raises ManifestError with file and line.
+    """
+    content, path, own = notes_of(source), source.folder / FILE, f"{source.name}/"
+    for number, fact in enumerate(content.facts):
+        for place, identifier in enumerate(fact):
+            if identifier.startswith(own) and identifier not in places:
+                reason = str(unknown("finding", identifier, places))
+                raise yaml_file.fault_at(path, ("facts", number, place), reason)
+    for number, explanation in enumerate(content.explanations):
+        is_own = all(f"{place}/".startswith(own) for place in explanation.at)
+        if is_own and not any(explanation.is_of(found) for found in places.values()):
+            reason = f"there is no finding at {' and '.join(explanation.at)} to explain"
+            raise yaml_file.fault_at(path, ("explanations", number), reason)
+
+
 def notes_of(source: Paper) -> Notes:
     """The notes of one paper, empty where it has no audit.yaml. Raises ManifestError with file and line."""
-    path = source.folder / "audit.yaml"
+    path = source.folder / FILE
     if not path.exists():
         return Notes()
     cells = {c.id for c in cells_of(source)}

@@ -116,9 +116,16 @@ def test_numbers_of_unequal_precision_differ_only_beyond_their_rounding(made):
         ("configurations: {one: [made/1/a], two: [made/1/a]}", "named twice"),
         ("explanations: [{at: [made/1/a]}]", "why"),
         ("configuration: {}", "configuration"),
+        ("facts: [[made/1/bold/b/x, made/1/mark/b/x]]", "facts.0.0: there is no finding 'made/1/bold/b/x'"),
+        ("explanations: [{at: [made/1/b], why: so}]", "there is no finding at made/1/b to explain"),
     ],
 )
 def test_a_broken_audit_yaml_is_refused_with_its_line(made, notes, reason):
     with pytest.raises(ManifestError) as error:
         made(notes=notes)
     assert "audit.yaml:1" in str(error.value) and reason in str(error.value)
+
+
+def test_what_is_said_of_another_papers_findings_is_left_alone(made):
+    notes = "facts: [[other/1/bold/b/x]]\nexplanations: [{at: [made/1/b, other/1/a], why: so}]\n"
+    assert made(notes=notes) == []
