@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from repro.errors import unknown
@@ -30,18 +31,36 @@ def curves(results: StudyResults, put: Put, scale: str, figures: Sequence[str]) 
     chosen_figures = _choose_figures(results, figures)
     figure_points = [(figure, _points(results, figure, scale)) for figure in chosen_figures]
     measured_figures, alone = _measured_figures(figure_points), len(chosen_figures) == 1
-    panels = [_panel(*pair, alone=alone) for pair in measured_figures]
+    panels, far = [_panel(*pair, alone=alone) for pair in measured_figures], ""
+    if alone and panels:
+        panels[0], far = _without_far_levels(panels[0])
     cells = [c for pair in measured_figures for c in _curve_points(*pair)]
     look = {"across": min(4, max(1, -(-len(panels) // 2))), "at_ends": alone, "share_y": not alone}
     picture = put(
         partial(line_panels, panels, **look),
         name="-".join(("curves", *figures[:1])),
         title=f"{chosen_figures[0].panels[0].label} by {chosen_figures[0].x}" if alone else SETTINGS,
-        small=f"{_description(chosen_figures)}{data_of(cells)} {seeds_of(cells)} Scale {scale}.",
+        small=f"{_description(chosen_figures)}{far}{data_of(cells)} {seeds_of(cells)} Scale {scale}.",
         head=("figure", "line", "x", "mean", "lowest", "highest"),
         rows=[row for pair in measured_figures for row in _rows(*pair)],
     )
     return "\n\n".join([picture, *_missing_sentences(figure_points)])
+
+
+def _without_far_levels(panel: Lines) -> tuple[Lines, str]:
+    """The panel without level lines that would press its lines together, and a sentence on these.
+
+    Far is a level more than three times as far beyond the lines as they reach from lowest to highest.
+    """
+    scores = [place.y for _, places in panel.of for place in places]
+    reach = 3 * (max(scores) - min(scores))
+    far = [(n, s) for n, s in panel.levels if not min(scores) - reach <= s <= max(scores) + reach]
+    if not far or not reach:
+        return panel, ""
+    names = " and ".join(f"{name} at {score:.1f}" for name, score in far)
+    return replace(
+        panel, levels=[level for level in panel.levels if level not in far]
+    ), f"Not drawn: {names}. "
 
 
 def _choose_figures(results: StudyResults, figures: Sequence[str]) -> list[Figure]:

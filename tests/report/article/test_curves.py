@@ -6,8 +6,9 @@ import pytest
 
 from repro.manifest.cells import figure_of
 from repro.manifest.papers import paper
-from repro.report.article.curves import _missing_sentences, _panel
+from repro.report.article.curves import _missing_sentences, _panel, _without_far_levels
 from repro.report.article.picture import seed_count, seeds_of
+from repro.report.figures.line_panels import Lines, Place
 
 SOURCE = paper("head_to_head")
 
@@ -33,6 +34,26 @@ def test_a_panel_is_named_by_its_axis_above_it_among_others_and_below_it_alone(f
     assert (among.title, among.below) == ("Queries of fine-tuning", "")
     assert (alone.title, alone.below) == ("", figure.x)
     assert [name for name, _ in alone.levels] == ["BM25"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "kept", "told"),
+    [
+        ([("near", 26.0), ("BM25", 26.01)], ["near"], "Not drawn: BM25 at 26.0. "),
+        (
+            [("near", 12.0), ("low", 11.9), ("BM25", 75.53)],
+            ["near"],
+            "Not drawn: low at 11.9 and BM25 at 75.5. ",
+        ),
+        ([("near", 21.0)], ["near"], ""),
+    ],
+)
+def test_a_level_line_far_beyond_the_others_is_told_and_not_drawn(levels, kept, told):
+    line = [Place(0, 18.0, 17, 19), Place(100, 20.0, 19, 21)]
+    panel, sentence = _without_far_levels(Lines("", "steps", [("a", line)], levels))
+    assert ([name for name, _ in panel.levels], sentence) == (kept, told)
+    flat = Lines("", "steps", [("a", line[:1])], levels)
+    assert _without_far_levels(flat) == (flat, "")
 
 
 def test_what_is_measured_whole_is_not_said_to_be_missing(figure, whole):
