@@ -158,7 +158,7 @@ def _study() -> str:
 def _totals(cost) -> str:
     downloads = [size or 0 for size in cost.downloads.values()]
     rows = [
-        ["cells measured", f"{len({m.cell.id for m in cost.plan.measurements}):,}"],
+        ["cells to measure", f"{len({m.cell.id for m in cost.plan.measurements}):,}"],
         ["stages to run", f"{len(cost.nodes):,}"],
         ["GPU hours", f"{cost.hours(cost.nodes):,.0f}, or {cost.hours(cost.nodes) / DAY:,.0f} days"],
         ["hours of one core beside them", f"{cost.core_hours(cost.nodes):,.0f}"],

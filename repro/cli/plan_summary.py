@@ -74,7 +74,8 @@ def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: in
     """Lines on the bytes to come, the most at once, and whether they fit."""
     bytes_before = cost.bytes_stored(root)
     level = cost.fullest(discarded_stages(discard), before=bytes_before)
-    free, current = _free_bytes(root), f", {size_in_words(bytes_before)} there now" if bytes_before else ""
+    free = _free_bytes(root)
+    current = f", {size_in_words(bytes_before)} of its artefacts there now" if bytes_before else ""
     option = f"with --discard {','.join(discard)}, " if discard else ""
     lines = [
         f"disk: about {size_in_words(cost.stored)} of artefacts to come{current}; {option}peak"

@@ -42,7 +42,7 @@ INTERVALS = (
 )
 FEW_OBSTACLES = 4  # sentences
 LETTERS = (
-    "letters are rows beaten: ranx's two-sided paired t-test, p <= 0.05 "
+    "letters are rows beaten by the runs of one seed: ranx's two-sided paired t-test, p <= 0.05 "
     "after Holm's correction over the tests of each row"
 )
 
@@ -108,7 +108,7 @@ def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
     rows = [_paired_line(c.cell.id, test) for c in cells for test in comparison.paired.get(c.cell.id, ())]
     head = ["cell", "run by others", "difference [95 %]", "t p (ranx)", "p (Holm)", "permutation p", "d_z"]
     if rows:
-        title = "measured less the same system's run by others, over queries"
+        title = "our run of one seed less the same system's run by others, over queries (fractions)"
         table(title, [*head, "won/tied/lost"], rows, right=range(2, len(head) + 1))
 
 

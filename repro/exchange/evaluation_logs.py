@@ -194,7 +194,7 @@ def _details(accounts: Sequence[Account]) -> dict[str, str]:
         "why": compared.verdict.why,
         "scale": record.scale,
         "outdated": compared.outdated or None,
-        "documents of a query": compared.cut_at,
+        "documents of a query, fewer than the measure looks at": compared.cut_at,
         "seeds": [account.record.seed for account in accounts],
         "values": [account.record.measured for account in accounts],
         "fingerprints": [account.record.fingerprint for account in accounts],

@@ -94,8 +94,10 @@ def _name(accounts: Sequence[Account]) -> str:
 
 def _description(accounts: Sequence[Account], artefacts: Sequence[Artefact]) -> str:
     """A text for readers of the crate: its content, and what was left out of it."""
-    cells = len({account.compared.cell.id for account in accounts})
-    sentences = [f"{len(accounts)} records of {cells} published numbers, with what they were measured from."]
+    cells = {account.compared.cell.id: account.compared.published for account in accounts}
+    published = sum(value is not None for value in cells.values())
+    subject = f"{len(accounts)} records of {len(cells)} cells, {published} of them with a published number"
+    sentences = [f"{subject}, with what they were measured from."]
     if accounts[0].record.scale != "full":
         scale = f"Scale {accounts[0].record.scale} is not the paper's"
         sentences.append(

@@ -64,6 +64,7 @@ def cell_as_row(c: ComparedCell) -> dict:
         "system": c.cell.row.label,
         "scale": c.scale,
         "collections": " ".join(c.measured_on) or None,
+        "cut_at": c.cut_at,
         "unit": c.cell.unit,
         "published": c.published,
         "measured": c.measured,

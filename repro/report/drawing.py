@@ -6,6 +6,7 @@ from pathlib import Path
 
 from repro.evaluation import means
 from repro.judging.compared import ComparedCell
+from repro.judging.summary import conditions
 from repro.manifest.cells import figure_of
 from repro.manifest.schema import Column, Figure, Line
 from repro.report import figures
@@ -31,11 +32,22 @@ def draw_curves(
             panels = _panels(figure, points, hours)
             readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
             sizes = f"in brackets: {figure.trend.across}" if figure.trend else ""
-            notes = [_note(points[0].scale, readings), sizes, _outdated_note(points), *_tests(figure, panels)]
+            how = conditions(points)
+            notes = [_note(points[0].scale, readings), how, _shared_note(points) if how else "", sizes]
+            notes += [_outdated_note(points), *_tests(figure, panels)]
             note = "; ".join(filter(None, notes))
             figures.curves(panels, path, note=note)
             yield path
             yield from draw_trend(figure, points, path, note=note)
+
+
+def _shared_note(points: Sequence[ComparedCell]) -> str:
+    """Tell where places on the x-axis share a measurement, as a scale caps what they stand for."""
+    measured = [c for c in points if c.measured is not None and c.cell.row.with_]
+    number = len({(c.cell.column.id, c.measurement) for c in measured})
+    return (
+        "" if number == len(measured) else f"{len(measured)} points are {number} measurements at this scale"
+    )
 
 
 def _outdated_note(points: Sequence[ComparedCell]) -> str:

@@ -11,7 +11,8 @@ from repro.report.latex_entries import MAKINGS
 from repro.report.latex_text import SYMBOLS, escape
 
 LETTERED = (
-    r"Raised letters: rows that ours beats (paired two-sided $t$-test, Holm over a row's tests, $p\le 0.05$)."
+    r"Raised letters: rows that ours beats by the runs of one seed (paired two-sided $t$-test over queries, "
+    r"Holm over a row's tests, $p\le 0.05$)."
 )
 UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in percent"}
 

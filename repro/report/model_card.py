@@ -6,7 +6,8 @@ import yaml
 
 from repro import __version__
 from repro.datasets.catalog import catalog
-from repro.exchange.measured_encoder import Export
+from repro.errors import UsageError
+from repro.exchange.measured_encoder import Export, MeasuredEncoder
 from repro.graph import Node, walk
 from repro.judging.compared import ComparedCell
 from repro.judging.comparison import compare
@@ -18,9 +19,11 @@ from repro.nn.encoder_conventions import Conventions
 from repro.running.measurement import Measurement
 from repro.running.plan import plan
 from repro.running.recipe_calls import recipe_path
+from repro.running.records import member_cells
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
 
+HEAD = ("cell", "scale", "measured on", "measure", "measured", "queries", "fingerprint")
 USE = """\
 ```python
 from sentence_transformers import SentenceTransformer
@@ -36,7 +39,7 @@ passages = model.encode(["a title and a text, joined as stated above"], prompt_n
 def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
     """The card of an encoder that is exported, with the scores recorded at a scale."""
     measurement, model = encoder.measurement, encoder.source.model
-    cells = _compared_cells(measurement, workspace, scale) if measurement else []
+    cells = _compared_cells(measurement, model, workspace, scale) if measurement else []
     readings = measurement.departures if measurement else {}
     parts = [
         f"---\n{_header(model)}---",
@@ -90,13 +93,25 @@ def _facts(encoder: Export, scale: str) -> dict[str, object]:
     }
 
 
-def _compared_cells(measurement: Measurement, workspace: Workspace, scale: Scale) -> list[ComparedCell]:
-    """The row's cells, with what was measured of them with the same seed."""
+def _compared_cells(
+    measurement: Measurement, model: Node, workspace: Workspace, scale: Scale
+) -> list[ComparedCell]:
+    """The row's cells of this very model, with what was measured of them with the same seed."""
     cell, seed = measurement.cell, measurement.seed
     row = [c for c in cells_of(cell.paper, (cell.table,)) if c.row == cell.row and is_measured(c)]
     row_plan = plan(row, scale=scale, machine=workspace.machine, seeds=() if seed is None else (seed,))
     row_plan.look(workspace.store)
-    return compare(row_plan, workspace.results, store=workspace.store).cells
+    own = {m.cell.id for m in row_plan.measurements if _models(m) == {model.fingerprint}}
+    cells = compare(row_plan, workspace.results, store=workspace.store).cells
+    return [c for c in cells if own.issuperset(member_cells(c.cell) or {c.cell.id})]
+
+
+def _models(measurement: Measurement) -> set[str]:
+    """The fingerprints of the encoders behind a measurement's runs, empty where one has no single encoder."""
+    try:
+        return {MeasuredEncoder.of(run).model.fingerprint for run in measurement.runs}
+    except UsageError:
+        return set()
 
 
 def _items(facts: Mapping[str, object]) -> str:
@@ -121,11 +136,11 @@ def _scores(cells: Sequence[ComparedCell]) -> str:
     """The current records of our own as a table, and which measures look deeper than the runs go."""
     records = [r for c in cells if c.current for r in c.records if not r.origin]
     rows = [
-        f"| {r.cell} | {r.scale} | {r.measure} | {r.measured:.4f} ({r.unit}) "
+        f"| {r.cell} | {r.scale} | {' '.join(r.collections)} | {r.measure} | {r.measured:.4f} ({r.unit}) "
         f"| {r.queries} | `{r.fingerprint[:12]}` |"
         for r in records
     ]
-    head = "| cell | scale | measure | measured | queries | fingerprint |\n|---|---|---|---|---|---|"
+    head = f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}"
     cuts = cut_measures(cells)
     return "\n".join([head, *rows, *([f"\n{cuts}."] if cuts else [])]) if rows else ""
 

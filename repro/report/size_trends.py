@@ -86,7 +86,7 @@ def _trend_rows(panel: PanelTrends, design: SizeTrend) -> Iterator[tuple]:
     for trend in panel.methods:
         names = (*panel.names, trend.method, design.reference)
         for size, mean in trend.means.items():
-            yield *names, *size, "difference", mean, "", "", trend.runs
+            yield *names, *size, "difference", mean, "", "", ""
         for name, slope in zip(("x", design.across), trend.doublings, strict=True):
             yield *names, "", "", f"doubling of {name}", slope.value, slope.low, slope.high, trend.runs
         interval = trend.extrapolated
@@ -152,8 +152,8 @@ def sentence(trend: MethodTrend, how: SizeTrend) -> str:
     count_above = sum(mean > 0 for mean in trend.means.values())
     extrapolation, (by_x, by_across) = trend.extrapolated, trend.doublings
     return (
-        f"{trend.method}: above {how.reference} at {count_above} of {len(trend.means)} sizes,"
-        f" {_add_sign(trend.means[largest])} at {size_name(largest)};"
+        f"{trend.method}: a higher mean than {how.reference}, untested, at {count_above} of"
+        f" {len(trend.means)} sizes, {_add_sign(trend.means[largest])} at {size_name(largest)};"
         f" twice the x makes {_format_interval(by_x)}, twice the {how.across} {_format_interval(by_across)};"
         f" at {size_name((how.to.x, how.to.across))}"
         f" {_format_interval(extrapolation)}: {_conclusion(extrapolation, how.reference)}."
@@ -161,7 +161,7 @@ def sentence(trend: MethodTrend, how: SizeTrend) -> str:
 
 
 def _conclusion(interval: Interval, reference: str) -> str:
-    places = {1: f"above {reference}", -1: f"below {reference}", 0: "its sign cannot be told"}
+    places = {1: f"all above {reference}", -1: f"all below {reference}", 0: "its sign cannot be told"}
     return places[interval.sign]
 
 

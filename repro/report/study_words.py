@@ -23,10 +23,11 @@ METHOD = (
     "Satterthwaite's degrees of freedom)."
 )
 COST = (
-    "FLOPs and seconds are those of the row's own pre-training, as measured; hours are those of every "
-    "training behind the row, one that rows share counted in each: means over seeds. Seconds and hours "
-    "depend on what else the machine did; those of an interrupted training are in proportion to the steps "
-    "of its last attempt."
+    "FLOPs and seconds are those of the row's own pre-training: seconds as measured, FLOPs of matrix "
+    "products and attention, forward and backward, counted in its first steps and taken times all; hours are "
+    "those of every training behind the row, one that rows share counted in each: means over seeds. Seconds "
+    "and hours depend on what else the machine did; those of an interrupted training are in proportion to "
+    "the steps of its last attempt."
 )
 
 

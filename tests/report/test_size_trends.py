@@ -67,13 +67,16 @@ def test_a_level_line_is_ranked_at_every_place_of_the_axis_and_not_fitted():
 def test_a_sentence_says_where_it_stands_what_growth_adds_and_what_follows():
     [panel] = panel_trends(FIGURE, points(score))
     [ours] = (sentence(trend, FIGURE.trend) for trend in panel.methods)
-    assert ours.startswith("Ours: above Base at 4 of 4 sizes, +5.0 at 4 / 4; twice the x makes +1.0 (")
-    assert ours.endswith(": above Base.")
+    assert ours.startswith(
+        "Ours: a higher mean than Base, untested, at 4 of 4 sizes, +5.0 at 4 / 4; twice the x makes +1.0 ("
+    )
+    assert ours.endswith(": all above Base.")
     lower = points(lambda m, x, w, s: score(m, x, w, s) - (m == "Ours") * (score(m, x, w, s) - s - 5))
     [panel] = panel_trends(FIGURE, lower)
     assert sentence(panel.methods[0], FIGURE.trend) == (
-        "Ours: above Base at 0 of 4 sizes, −5.0 at 4 / 4; twice the x makes +0.0 (+0.0 to +0.0),"
-        " twice the width +0.0 (+0.0 to +0.0); at 16 / 8 −5.0 (−5.0 to −5.0): below Base."
+        "Ours: a higher mean than Base, untested, at 0 of 4 sizes, −5.0 at 4 / 4; twice the x makes"
+        " +0.0 (+0.0 to +0.0), twice the width +0.0 (+0.0 to +0.0);"
+        " at 16 / 8 −5.0 (−5.0 to −5.0): all below Base."
     )
 
 

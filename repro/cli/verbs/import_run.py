@@ -81,7 +81,7 @@ def _check_file(file: str | None) -> None:
         raise UsageError(f"{file}: no such file; give a run, plain or gzipped")
 
 
-HEAD = ["cell", "run", "published", "measured", "difference", "verdict"]
+HEAD = ["cell", "run", "published", "scored here", "difference", "verdict"]
 
 
 def _rows(imports: list) -> list[tuple[str, ...]]:

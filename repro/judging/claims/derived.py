@@ -53,5 +53,5 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
     if None in language.tests:
         raise MissingNumber(language.values.why_untested(cell))
     weak = [p for p in language.tests if p > level]
-    language.against.extend(f"p {p:.3g} is above {level}" for p in weak)
+    language.against.extend(f"p {p:.3g}, not corrected, is above {level}" for p in weak)
     return not weak

@@ -145,7 +145,7 @@ def _test(language: Language, values: Values) -> str:
     text = "means only"
     if p_values:
         low, high = min(p_values), max(p_values)
-        text = f"p {low:.3g}" if low == high else f"p {low:.3g} to {high:.3g}"
+        text = (f"p {low:.3g}" if low == high else f"p {low:.3g} to {high:.3g}") + ", not corrected"
         if len(p_values) < len(language.tests):
             text += f" ({len(p_values)} of {len(language.tests)} pairs)"
     if isinstance(values, MeasuredValues) and any(values.is_modified(c) for c in language.outcomes.used):

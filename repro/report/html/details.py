@@ -185,16 +185,21 @@ def _tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
         return
     labels = {row.id: label_in_full(c.cell.table, row) for row in c.cell.table.rows}
     rows = [
-        (labels[p["over"]], f"{p['difference']:+.4f}", *map(probability, (p["p"], p["holm_student_p"])))
+        (labels[p["over"]], _points(c, p["difference"]), *map(probability, (p["p"], p["holm_student_p"])))
         for p in pairs
     ]
     yield _fact("tests", plain_table(("against", "difference", "p", "p (Holm)"), rows, class_=None))
 
 
+def _points(c: ComparedCell, difference: float) -> str:
+    """A difference of fractions in the unit of the cell."""
+    return f"{difference * 100:+.2f}" if c.cell.unit == "percent" else f"{difference:+.4f}"
+
+
 def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
     """Our run against those that somebody else made of that very system, query by query."""
     rows = [
-        (test.maker, f"{test.difference:+.4f}", probability(test.p), probability(test.holm_p))
+        (test.maker, _points(c, test.difference), probability(test.p), probability(test.holm_p))
         for test in comparison.paired.get(c.cell.id, ())
     ]
     if rows:

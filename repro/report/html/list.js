@@ -44,8 +44,8 @@ function sortBy(place, direction) {
 
 function asCsv(rows) {
   const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const texts = rows.map((line) => [line.dataset.cell, ...[...line.cells].map(textOf)]);
-  return [["cell", ...names], ...texts].map((fields) => fields.map(quoted).join(",")).join("\n") + "\n";
+  const texts = rows.map((line) => [line.dataset.cell, scale(), ...[...line.cells].map(textOf)]);
+  return [["cell", "scale", ...names], ...texts].map((fields) => fields.map(quoted).join(",")).join("\n") + "\n";
 }
 
 heads.forEach((head, place) => {

@@ -109,7 +109,7 @@ def test_an_order_of_ours_says_whether_a_test_stands_behind_it(made):
     source = made('above("1/b/x", "1/a/x")')
     numbers = {"a/x": 0.1, "b/x": 0.2}
     assert _claim(source, MadeUp(numbers)).test == "means only"
-    assert _claim(source, MadeUp(numbers, {("b", "a"): 0.012})).test == "p 0.012"
+    assert _claim(source, MadeUp(numbers, {("b", "a"): 0.012})).test == "p 0.012, not corrected"
 
 
 def test_best_of_ours_waits_for_every_row_that_print_has(made):

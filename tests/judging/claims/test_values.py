@@ -58,12 +58,12 @@ def _mark(values):
 def test_a_printed_mark_is_judged_by_the_stored_test():
     ours = _compared(MINE, 0.4), _compared(OTHER, 0.3)
     strong = _mark(_measured(*ours, p=0.03))
-    assert (strong.state, strong.test) == ("holds", "p 0.03")
+    assert (strong.state, strong.test) == ("holds", "p 0.03, not corrected")
     weak = _mark(_measured(*ours, p=0.3))
-    assert weak.state == "fails" and weak.why == "p 0.3 is above 0.05"
+    assert weak.state == "fails" and weak.why == "p 0.3, not corrected, is above 0.05"
     assert _mark(_measured(*ours)).state == "untested" and "repro compare" in _mark(_measured(*ours)).why
 
 
 def test_substituted_data_is_told():
     ours = _compared(MINE, 0.4, verdict="modified"), _compared(OTHER, 0.3)
-    assert _mark(_measured(*ours, p=0.03)).test == "p 0.03; with substituted data"
+    assert _mark(_measured(*ours, p=0.03)).test == "p 0.03, not corrected; with substituted data"

@@ -134,7 +134,10 @@ def test_what_is_copied_is_what_stands_there(browser, address):
     browser.ask("document.querySelector('#chosen .csv').click()")
     head, first, _ = browser.ask("kept").strip().split("\n")
     by_others = "by others,reported"
-    assert head == f"cell,system,paper,table,column,dataset,published,measured,difference,verdict,{by_others}"
+    assert (
+        head
+        == f"cell,scale,system,paper,table,column,dataset,published,measured,difference,verdict,{by_others}"
+    )
     assert first.startswith("toy/1/g.x/a,") and first.endswith(",0.316,0.331,+0.01,= exact,,")
     browser.ask("document.querySelector('[id=\"toy/1\"] .csv').click()")
     assert len(browser.ask("kept").strip().split("\n")) == 7
