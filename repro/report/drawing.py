@@ -30,15 +30,18 @@ def draw_curves(
             path = folder / f"{name}-{identifier.replace('-', '')}.svg"
             figure = figure_of(points[0].cell.paper, identifier.removeprefix("figure-"))
             panels = _panels(figure, points, hours)
-            readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
-            sizes = f"in brackets: {figure.trend.across}" if figure.trend else ""
-            how = conditions(points)
-            notes = [_note(points[0].scale, readings), how, _shared_note(points) if how else "", sizes]
-            notes += [_outdated_note(points), *_tests(figure, panels)]
-            note = "; ".join(filter(None, notes))
+            note = "; ".join(filter(None, (*_notes(figure, points), *_tests(figure, panels))))
             figures.curves(panels, path, note=note)
             yield path
             yield from draw_trend(figure, points, path, note=note)
+
+
+def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
+    """What a reader has to know of the points of a figure; empty where there is nothing to say."""
+    readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
+    how = conditions(points)
+    yield from (_note(points[0].scale, readings), how, _shared_note(points) if how else "")
+    yield from (f"in brackets: {figure.trend.across}" if figure.trend else "", _outdated_note(points))
 
 
 def _shared_note(points: Sequence[ComparedCell]) -> str:

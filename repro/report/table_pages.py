@@ -65,11 +65,16 @@ def _index(tables: Sequence[Sequence[ComparedCell]], rehearsals: dict[str, Compa
     yield from markdown_table(head, rows)
 
 
+def _conditions(rehearsed: Sequence[ComparedCell]) -> dict[str, str]:
+    """The data that the rehearsed cells are measured on, and the measures that look deeper than their runs."""
+    data, cuts = sorted({name for c in rehearsed for name in c.stand_ins}), cut_measures(rehearsed)
+    names = ", ".join(f"`{name}`" for name in data)
+    return {"data": names or "data that stand in for the paper's", "cuts": f" {cuts}." if cuts else ""}
+
+
 def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
     grid, first = compared_grid(cells), cells[0].cell
     place = f"{first.paper.name} --table {first.table.id}"
-    rehearsed = [rehearsals[c.cell.id] for c in cells if c.cell.id in rehearsals]
-    data, cuts = sorted({name for c in rehearsed for name in c.stand_ins}), cut_measures(rehearsed)
     yield f"# {first.paper.name}, table {first.table.id}\n"
     unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
     source = f"Table {first.table.id} of *{first.paper.manifest.title}*, {cited_paper(first.paper.manifest)}"
@@ -78,8 +83,7 @@ def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) ->
         place=place,
         cells=f"{first.paper.name}/{first.table.id}",
         scale=_scale(rehearsals),
-        data=", ".join(f"`{name}`" for name in data) or "data that stand in for the paper's",
-        cuts=f" {cuts}." if cuts else "",
+        **_conditions([rehearsals[c.cell.id] for c in cells if c.cell.id in rehearsals]),
     )
     yield from _overview(grid)
     for label, rows in _blocks(grid):

@@ -130,12 +130,13 @@ class MeasurementBuilder:
             )
             for number in range(len(runs[0].groups))
         )
-        check_depths([run for member_runs in runs for run in member_runs.all], measure)
         return Measurement(cell, seed, groups, measure, *self._readings(choices))
 
     def _evaluation(self, run: Node, member: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
         """The finished evaluation of a run, one for all cells whose measures it gives."""
-        return self._finish(shared_evaluation(run, member, measure, scoring, machine=self.machine))
+        evaluation = self._finish(shared_evaluation(run, member, measure, scoring, machine=self.machine))
+        check_depths((run,), measure)
+        return evaluation
 
     def exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str]]:
         """The finished node of something shown, and the choices it used that are not the default."""

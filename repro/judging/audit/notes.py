@@ -93,17 +93,28 @@ def check_use(source: Paper, places: Mapping[str, tuple[str, ...]]) -> None:
 
     Raises ManifestError with file and line.
     """
-    content, path, own = notes_of(source), source.folder / FILE, f"{source.name}/"
+    content, own = notes_of(source), f"{source.name}/"
+    for location, reason in (*_idle_facts(content, own, places), *_idle_explanations(content, own, places)):
+        raise yaml_file.fault_at(source.folder / FILE, location, reason)
+
+
+def _idle_facts(content: Notes, own: str, places: Mapping[str, tuple[str, ...]]) -> Iterator[yaml_file.Fault]:
     for number, fact in enumerate(content.facts):
         for place, identifier in enumerate(fact):
             if identifier.startswith(own) and identifier not in places:
-                reason = str(unknown("finding", identifier, places))
-                raise yaml_file.fault_at(path, ("facts", number, place), reason)
+                yield ("facts", number, place), str(unknown("finding", identifier, places))
+
+
+def _idle_explanations(
+    content: Notes, own: str, places: Mapping[str, tuple[str, ...]]
+) -> Iterator[yaml_file.Fault]:
     for number, explanation in enumerate(content.explanations):
         is_own = all(f"{place}/".startswith(own) for place in explanation.at)
         if is_own and not any(explanation.is_of(found) for found in places.values()):
-            reason = f"there is no finding at {' and '.join(explanation.at)} to explain"
-            raise yaml_file.fault_at(path, ("explanations", number), reason)
+            yield (
+                ("explanations", number),
+                f"there is no finding at {' and '.join(explanation.at)} to explain",
+            )
 
 
 def notes_of(source: Paper) -> Notes:
