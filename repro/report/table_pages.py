@@ -66,7 +66,7 @@ def _index(tables: Sequence[Sequence[ComparedCell]], rehearsals: dict[str, Compa
 
 
 def _conditions(rehearsed: Sequence[ComparedCell]) -> dict[str, str]:
-    """The data that the rehearsed cells are measured on, and the measures that look deeper than their runs."""
+    """The data of the rehearsed cells, and the measures that look deeper than their runs go."""
     data, cuts = sorted({name for c in rehearsed for name in c.stand_ins}), cut_measures(rehearsed)
     names = ", ".join(f"`{name}`" for name in data)
     return {"data": names or "data that stand in for the paper's", "cuts": f" {cuts}." if cuts else ""}
