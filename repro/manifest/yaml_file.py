@@ -16,7 +16,7 @@ _TEXT, _MAPPING, _SEQUENCE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "m
 _OPEN = object()  # in place of the value of a node that is still being read
 
 
-class _Loader(yaml.CSafeLoader):
+class _SafeLoader(yaml.CSafeLoader):
     """The safe loader, which refuses a mapping that says the same thing twice."""
 
     def __init__(self, stream: str):
@@ -67,12 +67,12 @@ def _mistake(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
-class _TextLoader(_Loader):
+class _TextLoader(_SafeLoader):
     """The loader, which takes every scalar but null as it is written."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012
         first: [(tag, form) for tag, form in forms if tag == "tag:yaml.org,2002:null"]
-        for first, forms in _Loader.yaml_implicit_resolvers.items()
+        for first, forms in _SafeLoader.yaml_implicit_resolvers.items()
     }
 
 
@@ -108,7 +108,7 @@ def read(
     """
     text = _text(path)
     try:
-        data = _copy(_load(text, _TextLoader if as_text else _Loader))
+        data = _copy(_load(text, _TextLoader if as_text else _SafeLoader))
     except yaml.MarkedYAMLError as error:
         mark, start = error.problem_mark, error.context_mark
         context = f" ({error.context} on line {start.line + 1})" if start and start.line != mark.line else ""
@@ -141,9 +141,9 @@ def _read_cached(path: Path, text: str, shape: type | Any, faults: Callable[[Any
 
 
 @functools.lru_cache(maxsize=64)
-def _load(text: str, loader: type[_Loader]) -> Any:
+def _load(text: str, loader: type[_SafeLoader]) -> Any:
     """The data of a YAML text, kept because many recipes ask for the same few files; not to be changed."""
-    return yaml.load(text, loader)  # _Loader is a safe one: plain values only
+    return yaml.load(text, loader)
 
 
 def _copy(data: Any) -> Any:

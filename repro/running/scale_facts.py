@@ -122,6 +122,7 @@ class ScaleFacts(_Additions):
     learning_rate: dict[str, RateFactor] = Field(default_factory=dict)
     backbone: Backbone | None = None
     keeps_lengths: bool | None = None
+    named_only: bool | None = None
 
     @model_validator(mode="after")
     def _no_parameter_is_capped_and_replaced(self):
@@ -173,7 +174,9 @@ def inherit_facts(name: str, facts: Mapping[str, ScaleFacts]) -> ScaleFacts:
     merged["first"] = parent.first.model_copy(update=child.first.model_dump(exclude_unset=True))
     merged["steps"] = _merge_steps(parent.steps, child.steps)
     merged["backbone"] = child.backbone or parent.backbone
-    merged["keeps_lengths"] = parent.keeps_lengths if child.keeps_lengths is None else child.keeps_lengths
+    for switch in ("keeps_lengths", "named_only"):
+        own = getattr(child, switch)
+        merged[switch] = getattr(parent, switch) if own is None else own
     return child.model_copy(update=merged)
 
 

@@ -8,8 +8,10 @@ import yaml
 
 from repro.errors import ManifestError, UsageError
 from repro.graph import Node, walk
+from repro.manifest.cells import cell
 from repro.running import scale as module
 from repro.running import scale_facts
+from repro.running.recipe_calls import not_at
 from repro.running.scale import known_scales, scale, user_scale, with_scale_of
 from tests.running.test_scale import TRAINED
 
@@ -288,3 +290,13 @@ def test_the_scales_that_the_page_shows_are_read_and_do_what_they_say(described)
         made.facts.replace["queries_per_batch"] for made in (shown["shorter"], scale("small-cpu"))
     )
     assert larger > usual
+
+
+def test_a_scale_for_some_recipes_alone_measures_no_other_nor_does_one_that_is_like_it(described):
+    table, point = cell("costa/7/tau-0_1/dev.rr10"), cell("head_to_head/figure-steps/cls.500/pool.rr10")
+    for one in (scale("curves"), described("mine: {about: x, like: curves}")):
+        assert not_at(table, one) == f"scale {one.name} measures only what is made for it"
+        assert not_at(point, one) == ""
+    assert not_at(table, scale("small-cpu")) == "" != not_at(point, scale("small-cpu"))
+    freed = described("mine: {about: x, like: curves, named_only: false}")
+    assert not_at(table, freed) == not_at(point, freed) == ""
