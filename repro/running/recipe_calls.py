@@ -52,7 +52,7 @@ def call_recipe(
     return machine.calls[key, originals_only]
 
 
-def not_at(cell: Cell, scale: Scale) -> str:
+def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
     """The reason why the cell's recipe measures nothing at this scale; empty where there is none."""
     if not cell.recipe:
         return ""

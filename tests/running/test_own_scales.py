@@ -8,10 +8,12 @@ import yaml
 
 from repro.errors import ManifestError, UsageError
 from repro.graph import Node, walk
-from repro.manifest.cells import cell
+from repro.manifest.cells import cell, exhibits
 from repro.running import scale as module
 from repro.running import scale_facts
+from repro.running.plan import plan
 from repro.running.recipe_calls import not_at
+from repro.running.requirements import Machine
 from repro.running.scale import known_scales, scale, user_scale, with_scale_of
 from tests.running.test_scale import TRAINED
 
@@ -298,5 +300,10 @@ def test_a_scale_for_some_recipes_alone_measures_no_other_nor_does_one_that_is_l
         assert not_at(table, one) == f"scale {one.name} measures only what is made for it"
         assert not_at(point, one) == ""
     assert not_at(table, scale("small-cpu")) == "" != not_at(point, scale("small-cpu"))
+    shown = exhibits(("costa",), ())
+    planned = {
+        name: plan([], scale=scale(name), machine=Machine(), exhibits=shown) for name in ("tiny", "curves")
+    }
+    assert shown and list(plans["tiny"].exhibits) == shown and plans["curves"].nodes == []
     freed = described("mine: {about: x, like: curves, named_only: false}")
     assert not_at(table, freed) == not_at(point, freed) == ""
