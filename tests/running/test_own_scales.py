@@ -301,9 +301,9 @@ def test_a_scale_for_some_recipes_alone_measures_no_other_nor_does_one_that_is_l
         assert not_at(point, one) == ""
     assert not_at(table, scale("small-cpu")) == "" != not_at(point, scale("small-cpu"))
     shown = exhibits(("costa",), ())
-    planned = {
-        name: plan([], scale=scale(name), machine=Machine(), exhibits=shown) for name in ("tiny", "curves")
+    plans = {
+        at: plan([], scale=scale(at), machine=Machine(), exhibits=shown).exhibits for at in ("tiny", "curves")
     }
-    assert shown and list(plans["tiny"].exhibits) == shown and plans["curves"].nodes == []
+    assert shown and list(plans["tiny"]) == shown and plans["curves"] == {}
     freed = described("mine: {about: x, like: curves, named_only: false}")
     assert not_at(table, freed) == not_at(point, freed) == ""
