@@ -15,7 +15,7 @@ def run_depth(run: Mapping[str, Sized], judged: Iterable[str]) -> int:
     return max((len(run[query]) for query in judged if query in run), default=0)
 
 
-def looks_deeper(measure: str, depth: int) -> bool:
+def looks_deeper(measure: str, depth: float) -> bool:
     """Whether a measure (ir_measures name) looks at ranks below those of a run of this depth."""
     return parse_measure(measure).cutoff > depth
 

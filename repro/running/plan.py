@@ -11,7 +11,7 @@ from repro.graph import Node, walk
 from repro.manifest.cells import Cell, ShownExhibit, cells_of
 from repro.manifest.reading_schema import Reading
 from repro.running.measurement import Measurement, MeasurementBuilder
-from repro.running.recipe_calls import not_at, readings_for, recipe_path
+from repro.running.recipe_calls import is_made_at, readings_for, recipe_path
 from repro.running.requirements import Machine, Obstacle
 from repro.running.scale import Scale
 from repro.store import Store
@@ -131,11 +131,11 @@ def plan(
     measurements = [
         builder.measure(cell, seed)
         for cell in _with_members(cells)
-        if cell.recipe and not not_at(cell, scale)
+        if is_made_at(cell, scale)
         for seed in seeds or (None,)
     ]
     result = Plan(scale, cells, measurements, machine)
-    for item in (shown for shown in exhibits if not not_at(shown, scale)):
+    for item in filter(lambda shown: is_made_at(shown, scale), exhibits):
         node, departures = builder.exhibit(item, seeds[0] if seeds else None)
         result.exhibits[item], result.departures[item] = node, departures
     _check_overrides_matter(overrides, builder.asked_for())

@@ -65,6 +65,11 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
     return "" if scale.has_originals else getattr(function, "full_only", "")
 
 
+def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:
+    """Whether the cell has a recipe, which measures or shows something at this scale."""
+    return bool(cell.recipe) and not not_at(cell, scale)
+
+
 def refusals(cells: Iterable[Cell], scale: Scale) -> dict[str, int]:
     """The reasons of ``not_at`` for these cells, each with how many it keeps from being measured."""
     return dict(Counter(reason for cell in cells if (reason := not_at(cell, scale))))

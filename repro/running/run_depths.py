@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from repro.errors import UsageError
 from repro.evaluation.measures import parse_measure
+from repro.evaluation.run_depth import looks_deeper
 from repro.graph import Node
 
 
@@ -19,7 +20,7 @@ def depth_of(run: Node) -> float:
 def cut_at(runs: Iterable[Node], measure: str) -> int | None:
     """The depth of the shortest run, where the measure (ir_measures name) looks deeper; else None."""
     depth = min(map(depth_of, runs), default=math.inf)
-    return int(depth) if depth < parse_measure(measure).cutoff else None
+    return int(depth) if looks_deeper(measure, depth) else None
 
 
 def check_depths(runs: Iterable[Node], measure: str) -> None:
