@@ -60,9 +60,11 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
     scale_name = getattr(function, "only_at", None)
     if scale_name and scale_name not in scale.lineage:
         return f"this is measured at scale {scale_name} only, or at one that is like it"
+    if not scale.has_originals and (reason := getattr(function, "full_only", "")):
+        return reason
     if scale.facts.named_only and not scale_name:
         return f"scale {scale.name} measures only what is made for it"
-    return "" if scale.has_originals else getattr(function, "full_only", "")
+    return ""
 
 
 def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:
