@@ -143,7 +143,8 @@ def render(path: Path = RESULTS) -> str:
     text = HEAD
     for title, about in COMPARED.items():
         earlier = title == "Before and after"
-        rows = summary(pair for pair in compared if (pair[1].other == BEFORE) is earlier)
+        ratio = "now over before" if earlier else "ours over theirs"
+        rows = summary((pair for pair in compared if (pair[1].other == BEFORE) is earlier), ratio)
         if rows:
             text += f"\n## {title}\n\n{about}\n\n{figures[title]}{table(rows)}\n"
     text += "".join(f"\n{told(record, figures.get(record['section'], ''))}" for record in found)
@@ -161,8 +162,8 @@ def link_figures(figures: Path, folder: Path) -> None:
         (folder / figure.name).symlink_to(Path("../../../benchmarks/figures") / figure.name)
 
 
-def summary(compared: Iterable[tuple[dict, Beside]]) -> list[dict[str, str]]:
-    """A row for each comparison, with a link to its section."""
+def summary(compared: Iterable[tuple[dict, Beside]], ratio: str) -> list[dict[str, str]]:
+    """A row for each comparison, with a link to its section; ``ratio`` says what is over what."""
     rows = []
     for record, one in compared:
         _, slug = anchor(record["section"])
@@ -172,9 +173,9 @@ def summary(compared: Iterable[tuple[dict, Beside]]) -> list[dict[str, str]]:
                 "path": f"[{one.path}](#{slug})",
                 "beside": "" if one.other == BEFORE else one.other,
                 "of": one.of,
-                "ours over theirs": f"**{one.ratio:.2f}**",
+                ratio: f"**{one.ratio:.2f}**",
                 "least to most": f"{many[0]:.2f} to {many[-1]:.2f}" if len(many) > 1 else "–",
-                "memory, ours over theirs": f"{memory:.2f}" if memory else "",
+                f"memory, {ratio}": f"{memory:.2f}" if memory else "",
             }
         )
     return [{key: row[key] for key in row if any(other[key] for other in rows)} for row in rows]

@@ -65,6 +65,11 @@ def test_what_was_measured_beside_others_is_summed_up_above(report, tmp_path):
     text = path.read_text()
     assert "| [a path](#some-section) | a peer | seconds | **0.50** | 0.50 to 1.50 | 0.25 |" in text
     assert "| [a path](#some-section) | calls | **0.25** | – |" in text
+    for ratio in (
+        "| of | ours over theirs | least to most | memory, ours over theirs |",
+        "| of | now over before |",
+    ):
+        assert text.count(ratio) == 1
     [record] = [json.loads(file.read_text()) for file in (tmp_path / "records").iterdir()]
     assert record["rounds"] == ROWS and record["beside"][0]["ours"] == [1, 3, 1]
 

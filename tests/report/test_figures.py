@@ -85,7 +85,7 @@ def test_drawing_never_loads_pyplot(tmp_path):
 def test_the_numbers_of_a_curve_lie_beside_it(tmp_path):
     figures.curves(PANELS, tmp_path / "c.svg", note="small print")
     head, *rows = _rows(tmp_path / "c.csv")
-    assert head == ["panel", "measure", "series", "x", "y", "low", "high", "seeds", "commit", "hours"]
+    assert head == ["panel", "measure", "series", "x", "y", "lowest", "highest", "seeds", "commit", "hours"]
     assert ["dev", "RR@10", "ours", "5000.0", "0.4", "0.3", "0.5", "", "", ""] in rows
     assert ["dev", "RR@10", "BM25", "", "0.2", "", "", "", "", ""] in rows and len(rows) == 9
 

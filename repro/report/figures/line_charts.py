@@ -33,7 +33,7 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
             _scales(axes, panel["series"])
         legend(figure, handle_length=2.2)
         foot(figure, x_labels.pop() if len(x_labels) == 1 else "", _bands(rows), note)
-    write_csv(path, ("panel", "measure", "series", "x", "y", "low", "high", *MADE), rows)
+    write_csv(path, ("panel", "measure", "series", "x", "y", "lowest", "highest", *MADE), rows)
 
 
 def _rows(panels: Sequence[dict]) -> list[tuple]:
