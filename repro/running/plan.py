@@ -135,7 +135,7 @@ def plan(
         for seed in seeds or (None,)
     ]
     result = Plan(scale, cells, measurements, machine)
-    for item in filter(lambda shown: is_made_at(shown, scale), exhibits):
+    for item in (shown for shown in exhibits if is_made_at(shown, scale)):
         node, departures = builder.exhibit(item, seeds[0] if seeds else None)
         result.exhibits[item], result.departures[item] = node, departures
     _check_overrides_matter(overrides, builder.asked_for())

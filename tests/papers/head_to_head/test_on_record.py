@@ -121,3 +121,56 @@ def test_what_is_said_of_growth_holds(curves):
     assert curves["scaling/none-64"] > curves["scaling/none-128"]
     trends = (ROOT / "results/figures/curves/head_to_head-figurescaling-trend.md").read_text(encoding="utf-8")
     assert trends.count("its sign cannot be told") == 11 and trends.count(": all above BERT.") == 1
+
+
+def _verdicts(table: str, column: str = "MS MARCO MRR@10") -> dict[tuple[str, str], str]:
+    """The verdict on each pair of labels that a committed table compares."""
+    page = (ROOT / f"results/tables/small-cpu/head_to_head-table{table}.md").read_text(encoding="utf-8")
+    lines = re.findall(rf"^\| (.+) – (.+) \| {re.escape(column)} \| 5 \|.* \| (.+) \|$", page, re.MULTILINE)
+    return {(first, second): verdict for first, second, verdict in lines}
+
+
+def test_what_the_prose_says_of_tables_with_fewer_queries_or_equal_work_holds():
+    bert, start = "BERT (MLM continued)", "no further pre-training"
+    found = {table: _verdicts(table) for table in "1235"}
+    above = {
+        (table, *(pair if verdict.endswith("above") else pair[::-1])): verdict.replace("below", "above")
+        for table, verdicts in found.items()
+        for pair, verdict in verdicts.items()
+        if verdict.endswith(("above", "below")) and "random weights" not in pair
+    }
+    assert above == {
+        ("1", "CPDAE", bert): "above",
+        ("2", "CPDAE", "COSTA"): "above",
+        ("2", "CoT-MAE v2", "COSTA"): "above",
+        **{("3", row, bert): "above" for row in ("CPDAE", "CoT-MAE v2", "SimLM")},
+        ("3", "COSTA", bert): "slightly above",
+        **{("3", row, start): "above" for row in ("COSTA", "CPDAE", "CoT-MAE v2", "SimLM")},
+        ("3", bert, start): "slightly above",
+        ("3", "CPDAE", "COSTA"): "above",
+        **{("5", row, bert): "above" for row in ("CPDAE", "CoT-MAE v2", "SimLM")},
+        **{("5", row, start): "above" for row in ("CPDAE", "SimLM")},
+        ("5", "CPDAE", "COSTA"): "above",
+        ("5", "CPDAE", "CoT-MAE v2"): "above",
+    }
+    assert {found["1"][row, bert] for row in ("COSTA", "CoT-MAE v2", "SimLM")} == {"not told apart"}
+
+
+def test_what_the_prose_says_of_the_ablations_holds(tables):
+    prose = " ".join((ROOT / "papers/head_to_head/README.md").read_text(encoding="utf-8").split())
+    found = _verdicts("6")
+    weaker = {
+        "costa.without-projector": ("COSTA without its projector is below COSTA, by {:.1f} points", "costa"),
+        "cpdae.sums": ("CPDAE with its reconstruction as a sum is below CPDAE, by {:.1f};", "cpdae"),
+        "cotmae_v2.auto-encoding": ("decoder alone is below CoT-MAE v2, by {:.1f}.", "cotmae_v2"),
+    }
+    for row, (sentence, name) in weaker.items():
+        assert sentence.format(tables[f"6/{name}.paper"] - tables[f"6/{row}"]) in prose
+    assert list(found.values()).count("below") == 3 and not {"above", "slightly above"} & {*found.values()}
+    untold = {first for (first, _), verdict in found.items() if verdict == "not told apart"}
+    assert untold == {"SimLM with masks (Enc-Dec MLM)", "Condenser (its head on that MLM)"}
+    assert list(found.values()).count("equivalent") == len(found) - 5
+    assert _verdicts("6", "MS MARCO R@50")["SimLM with masks (Enc-Dec MLM)", "SimLM"] == "above"
+    for column in ("dev.rr10", "dev.r50", "scifact.ndcg10", "nfcorpus.ndcg10"):
+        means = _means("small-cpu", column)
+        assert abs(means["6/cpdae.sums-without-contrast"] - means["6/cpdae.sums"]) < 0.1
