@@ -21,7 +21,7 @@ from repro.running.workspace import Workspace
 from repro.store import Store
 from repro.store.results import Results
 
-UNMEASURED = "not measured yet"
+UNMEASURED = "no measurement here that is known to be current"
 _ORDERS = ("above", "below")
 
 

@@ -1,6 +1,8 @@
 """``repro rehearse`` on made-up files laid out as the real ones, with the real names and a small checkpoint."""
 
 import json
+import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -173,7 +175,8 @@ def test_what_is_missing_is_named_and_holds_back_only_what_needs_it(repro, paper
     )
 
 
-def test_a_truncated_collection_is_still_refused_at_full(repro, papers_data):
+def test_a_truncated_collection_is_still_refused_at_full(repro, papers_data, in_this_process, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10**15))  # a whole one fits
     said = repro("run", "toy", "--all")
     assert "60 documents where msmarco-passage has 8,841,823: not the collection" in said.err
 
