@@ -47,7 +47,8 @@ def measured(tmp_path):
 
 def test_the_difference_is_the_mean_over_common_seeds_at_the_scale_of_the_records(measured):
     made = answers([AGAINST, BELOW, UNMEASURED], measured("small-cpu"))
-    assert made[UNMEASURED] == [] and answers_in_words(made[UNMEASURED]) == "no measurement here that is known to be current"
+    assert made[UNMEASURED] == []
+    assert answers_in_words(made[UNMEASURED]) == "no measurement here that is known to be current"
     [answer] = made[BELOW]
     assert (answer.scale, answer.column, answer.seeds) == ("small-cpu", "MS MARCO MRR@10", 2)
     assert answer.difference == pytest.approx(100 * ((0.45 - 0.50) + (0.53 - 0.60)) / 2)
