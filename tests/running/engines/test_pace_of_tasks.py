@@ -1,8 +1,7 @@
-"""A stage's tasks are timed as they advance, and its peak of memory is its own."""
+"""A stage's tasks are timed as they advance."""
 
 import pytest
 
-from repro.machine.peak_memory import PeakMemory
 from repro.progress import Progress
 from repro.running.engines import timed_tasks
 from repro.running.engines.timed_tasks import TimedTasks
@@ -42,14 +41,3 @@ def test_a_task_that_advances_once_has_no_pace(clock):
         pass
     assert timed.facts["searching"] == {"done": 7, "seconds": 2.0}
     assert timed.facts["nothing"] == {"done": 0, "seconds": 0.0}
-
-
-def test_a_peak_of_memory_is_that_since_it_began():
-    before = PeakMemory().kib()
-    held = bytearray(200_000_000)
-    held[::4096] = b"x" * len(held[::4096])
-    whole = PeakMemory.kib(PeakMemory())
-    del held
-    after = PeakMemory().kib()
-    assert whole > before + 150_000
-    assert after < whole - 150_000
