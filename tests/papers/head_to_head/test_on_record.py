@@ -9,6 +9,7 @@ from statistics import fmean
 
 import pytest
 
+from repro.evaluation.holm import holm
 from repro.manifest.papers import paper
 from repro.store.results import Results
 
@@ -123,11 +124,18 @@ def test_what_is_said_of_growth_holds(curves):
     assert trends.count("its sign cannot be told") == 11 and trends.count(": all above BERT.") == 1
 
 
-def _verdicts(table: str, column: str = "MS MARCO MRR@10") -> dict[tuple[str, str], str]:
-    """The verdict on each pair of labels that a committed table compares."""
+def _compared(table: str, column: str) -> dict[tuple[str, str], tuple[float, str]]:
+    """The uncorrected p and the verdict on each pair of labels that a committed table compares."""
     page = (ROOT / f"results/tables/small-cpu/head_to_head-table{table}.md").read_text(encoding="utf-8")
-    lines = re.findall(rf"^\| (.+) – (.+) \| {re.escape(column)} \| 5 \|.* \| (.+) \|$", page, re.MULTILINE)
-    return {(first, second): verdict for first, second, verdict in lines}
+    numbers = r"[^|]+ \| [^|]+ \| (?:< )?([.\d]+) \| [^|]+"  # difference, interval, p, p corrected
+    lines = re.findall(
+        rf"^\| (.+) – (.+) \| {re.escape(column)} \| 5 \| {numbers} \| (.+) \|$", page, re.MULTILINE
+    )
+    return {(first, second): (float(p), verdict) for first, second, p, verdict in lines}
+
+
+def _verdicts(table: str, column: str = "MS MARCO MRR@10") -> dict[tuple[str, str], str]:
+    return {pair: verdict for pair, (_, verdict) in _compared(table, column).items()}
 
 
 def test_what_the_prose_says_of_tables_with_fewer_queries_or_equal_work_holds():
@@ -170,7 +178,26 @@ def test_what_the_prose_says_of_the_ablations_holds(tables):
     untold = {first for (first, _), verdict in found.items() if verdict == "not told apart"}
     assert untold == {"SimLM with masks (Enc-Dec MLM)", "Condenser (its head on that MLM)"}
     assert list(found.values()).count("equivalent") == len(found) - 5
-    assert _verdicts("6", "MS MARCO R@50")["SimLM with masks (Enc-Dec MLM)", "SimLM"] == "above"
+    p, verdict = _compared("6", "MS MARCO R@50")["SimLM with masks (Enc-Dec MLM)", "SimLM"]
+    assert (
+        verdict == "above"
+        and f"masks are above replaced words, barely (p is {p:.3f})".replace("0.", ".") in prose
+    )
     for column in ("dev.rr10", "dev.r50", "scifact.ndcg10", "nfcorpus.ndcg10"):
         means = _means("small-cpu", column)
         assert abs(means["6/cpdae.sums-without-contrast"] - means["6/cpdae.sums"]) < 0.1
+
+
+def test_what_the_prose_says_of_all_ablations_corrected_at_once_holds():
+    prose = " ".join((ROOT / "papers/head_to_head/README.md").read_text(encoding="utf-8").split())
+    compared = _compared("6", "MS MARCO MRR@10")
+    corrected = dict(zip(compared, holm([p for p, _ in compared.values()]), strict=True))
+    first, second, *more = sorted(
+        corrected[pair] for pair, (_, verdict) in compared.items() if verdict == "below"
+    )
+    assert first < second <= 0.05 < more[0] and len(compared) == 12
+    assert more == [corrected["CoT-MAE v2, auto-encoding decoder alone", "CoT-MAE v2"]]
+    assert (
+        f"over all twelve at once its p would be {more[0]:.2f}, and two would be found".replace("0.", ".")
+        in prose
+    )
