@@ -266,7 +266,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, marks, *rows))
 
 
-def _on_an_empty_machine() -> tempfile.TemporaryDirectory:
+def on_an_empty_machine() -> tempfile.TemporaryDirectory:
     """A folder in which data, models and artefacts are looked for; the page is the same on every machine."""
     empty = tempfile.TemporaryDirectory()
     for name in ("REPRO_DATA", "REPRO_STORE", "REPRO_RESULTS", "HF_HOME", "IR_DATASETS_HOME"):
@@ -279,6 +279,6 @@ def _on_an_empty_machine() -> tempfile.TemporaryDirectory:
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         take_over([Path(name) for name in sys.argv[1:]])
-    with _on_an_empty_machine():
+    with on_an_empty_machine():
         sys.path.insert(0, str(ROOT))
         PAGE.write_text(page(), encoding="utf-8")
