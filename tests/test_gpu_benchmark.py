@@ -190,6 +190,7 @@ def test_the_order_names_jobs_and_every_job_has_a_section(gpu):
 
 
 @pytest.mark.nightly
+@pytest.mark.usefixtures("gpu")  # whose modules read the results
 def test_all_jobs_run_to_the_end_without_a_gpu_though_killed_on_the_way(tmp_path):
     command = [*COMMAND, "--out", str(tmp_path)]
     first = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True)
