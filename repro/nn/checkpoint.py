@@ -1,6 +1,7 @@
 """Model directories: read and written the way transformers does, quietly and without a network."""
 
 import contextlib
+import copy
 import json
 from pathlib import Path
 
@@ -53,9 +54,13 @@ def check_length(model, length: int) -> None:
 def save_model(model, tokenizer, folder: Path) -> None:
     """config.json, model.safetensors and the tokenizer's files.
 
-    Where code of a checkpoint's own would lie is not written down: nobody shall be asked to run it.
+    Where code of a checkpoint's own would lie is not written down: nobody shall be asked to run it. Nor is
+    the length to which the tokenizer cut or padded last: it depends on where a killed training went on.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.backend_tokenizer.no_truncation()
+    tokenizer.backend_tokenizer.no_padding()
     for settings in (vars(model.config), tokenizer.init_kwargs):
         settings.pop("auto_map", None)
     with quiet():

@@ -95,3 +95,19 @@ def test_one_function_alone_reads_checkpoints():
     files = [*(root / "repro").rglob("*.py"), *(root / "papers").rglob("*.py")]
     callers = [file for file in files if re.search(r"\.from_pretrained\(", file.read_text())]
     assert [file.name for file in callers] == ["checkpoint.py"]
+
+
+def test_what_is_saved_of_a_tokenizer_does_not_depend_on_the_texts_it_read_last(tmp_path):
+    save_tiny_model(tmp_path)
+    model, tokenizer = load_encoder(tmp_path / "model"), load_tokenizer(tmp_path / "model")
+    files = []
+    for length, padding in ((8, False), (16, "max_length")):
+        tokenizer(["some words"], truncation=True, max_length=length, padding=padding)
+        save_model(model, tokenizer, tmp_path / f"cut at {length}")
+        files.append({path.name: path.read_bytes() for path in (tmp_path / f"cut at {length}").iterdir()})
+        assert tokenizer.backend_tokenizer.truncation["max_length"] == length  # it still cuts
+    assert files[0] == files[1] and "tokenizer.json" in files[0]
+    kept = load_tokenizer(tmp_path / "cut at 8")
+    assert kept.backend_tokenizer.truncation is None and kept.backend_tokenizer.padding is None
+    text = "some words that are more than eight tokens of a tokenizer " * 3
+    assert kept(text).input_ids == tokenizer(text).input_ids

@@ -10,7 +10,7 @@ from repro.stages import finetune, pretrain
 from repro.training import checkpoints
 from repro.training.objective import import_declared
 from repro.training.trainer import ObjectiveTrainer
-from tests.killed import KILLS
+from tests.killed import KILLS, MODEL, bytes_of
 from tests.stages import test_finetune, test_pretrain
 
 STEPS, SAVED = 20, 3
@@ -88,8 +88,8 @@ def test_a_training_killed_at_random_steps_ends_with_the_same_bytes(
     assert again["resumed_at"] == (steps[-1] - 1) // SAVED * SAVED
     assert again["losses"] == facts["losses"] and again["steps"] == STEPS
     assert again.get("padding_free", 0) == facts.get("padding_free", 0) == packed
-    one, other = ((folder / "model/model.safetensors").read_bytes() for folder in (straight, killed))
-    assert one == other != (inputs["model"] / "model/model.safetensors").read_bytes()
+    assert bytes_of(killed / "model") == bytes_of(straight / "model")
+    assert (killed / MODEL).read_bytes() != (inputs["model"] / MODEL).read_bytes()
     assert (killed / "train_log.jsonl").read_text() == (straight / "train_log.jsonl").read_text()
 
 
@@ -112,10 +112,9 @@ def test_a_model_that_could_not_be_saved_is_saved_without_another_step(
     assert {key: again[key] for key in ("losses", "flops", "padding_free")} == {
         key: facts[key] for key in ("losses", "flops", "padding_free")
     }
-    one, other = ((folder / "model/model.safetensors").read_bytes() for folder in (straight, failed))
-    assert one == other
+    assert bytes_of(failed / "model") == bytes_of(straight / "model")
     assert stage.run(params, inputs, failed, progress)["resumed_at"] == STEPS  # as if killed while sealed
-    assert (failed / "model/model.safetensors").read_bytes() == one
+    assert bytes_of(failed / "model") == bytes_of(straight / "model")
 
 
 def full_disk(objective, folder) -> None:
