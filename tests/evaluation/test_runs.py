@@ -1,6 +1,7 @@
 import gzip
 from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -36,6 +37,7 @@ def test_scattered_queries_mixed_tags_and_tabs_are_read(tmp_path):
         ("1 Q0 b 2 nan tag", "the score 'nan'"),
         ("1 Q0 b 2 -inf tag", "the score '-inf'"),
         ("1 Q0 b 2 1e39 tag", "the score '1e39'"),
+        ("1 Q0 b 2 3.41e38 tag", "the score '3.41e38'"),
         ("1 Q0 b 2 1_0 tag", "the score '1_0'"),
         ("1 Q0 b two 1.0 tag", "the rank 'two' is no whole number"),
         ("1 Q0 a 2 1.0 tag", "document 'a' is listed twice for query '1'"),
@@ -48,6 +50,12 @@ def test_a_foreign_line_is_refused_with_its_number(tmp_path, line, reason):
     (tmp_path / "run.trec").write_text(f"1 Q0 a 1 2.0 tag\n{line}\n1 Q0 z 3 0.5 tag\n")
     with pytest.raises(DataError, match=f"run.trec:2: {reason}"):
         read_run(tmp_path / "run.trec")
+
+
+def test_the_largest_float32_is_a_score(tmp_path):
+    largest = float(np.finfo(np.float32).max)
+    (tmp_path / "run").write_text(f"1 Q0 a 1 {largest!r} x\n1 Q0 b 2 {-largest!r} x\n")
+    assert read_run(tmp_path / "run") == {"1": [("a", largest), ("b", -largest)]}
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

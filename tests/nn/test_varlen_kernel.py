@@ -163,6 +163,11 @@ def test_what_stands_in_the_kernels_way_is_told_once_and_texts_stay_padded(monke
     assert words in line and "\n" not in line
 
 
+def test_the_oldest_gpu_that_the_kernel_takes_is_one(monkeypatch):
+    gpu(monkeypatch, capability=padding_free.KERNEL_FROM)
+    assert padding_free.packs(large_heads(), say=pytest.fail, **ASKS)
+
+
 def test_models_that_the_kernel_does_not_fit_are_told(monkeypatch):
     gpu(monkeypatch)
     told = []
