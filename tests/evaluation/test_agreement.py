@@ -1,3 +1,4 @@
+import math
 import warnings
 
 import numpy as np
@@ -87,6 +88,10 @@ def test_only_topics_of_both_runs_count_and_rankings_are_cut_to_the_shorter():
     assert kendall_union({"2": [("a", 1.0)]}, {"2": [("a", 1.0)]}) is None
     assert rank_biased_overlap({"2": []}, {"3": []}) is None
     assert rank_biased_overlap({"1": [("a", 1.0)]}, {"1": [("b", 1.0)]}) == 0
+
+
+def test_two_topics_have_a_t():
+    assert paired_t_p([0.1, 0.2], [0.2, 0.5]) == pytest.approx(2 * math.atan2(1, 2) / math.pi)  # t is 2
 
 
 def test_one_topic_has_no_t():

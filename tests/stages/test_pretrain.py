@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -61,9 +62,11 @@ def test_a_pre_training_killed_at_step_7_ends_with_the_same_bytes(
 
 
 def test_the_loss_falls_and_the_model_loads_with_its_head(model, tokens, tmp_path, progress):
+    begun = time.monotonic()
     facts = pretrain.run(
         params(max_steps=60, learning_rate=0.01), {"model": model, "tokens": tokens}, tmp_path, progress
     )
+    assert 0 < facts["seconds"] <= time.monotonic() - begun + 0.1  # it is rounded
     losses = [json.loads(line)["mlm"] for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
     assert len(losses) == 60 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.1
     assert facts["steps"] == 60 and facts["examples"] == len(TokenRows(tokens))

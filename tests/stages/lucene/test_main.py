@@ -1,4 +1,8 @@
-from repro.stages.lucene.__main__ import json_document
+from repro.stages.lucene.__main__ import TRIMMED, json_document
+
+
+def test_what_java_strips_ends_with_the_blank():
+    assert " \t\n\x00\x1f".strip(TRIMMED) == "" and "!\u00a0".strip(TRIMMED) == "!\u00a0"
 
 
 def test_flat_contents_are_title_and_text():
