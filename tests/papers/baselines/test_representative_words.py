@@ -144,6 +144,13 @@ def test_texts_without_words_have_no_pairs(statistics):
     assert mixed["pair_mask"].any(dim=1).tolist() == [False, True] and prop(mixed)["preference"] > 0
 
 
+@pytest.mark.parametrize(("fewest_words", "is_read"), [(4, True), (5, False)])
+def test_a_text_of_too_few_distinct_words_has_no_pairs(statistics, fewest_words, is_read):
+    text = {"input_ids": ids("kings of the castle , kings and king , the queen ."), "index": 0, "epoch": 0}
+    batch = objective(statistics, fewest_words=fewest_words).collate([text])  # four words, one of them twice
+    assert bool(batch["pair_mask"].any()) is is_read
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
