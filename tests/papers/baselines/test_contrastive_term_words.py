@@ -155,6 +155,14 @@ def test_texts_without_words_have_no_pairs(statistics):
     assert b_prop(mixed)["preference"] > 0
 
 
+@pytest.mark.parametrize("over", ["all", "drawable"])
+@pytest.mark.parametrize(("fewest_words", "is_read"), [(4, True), (5, False)])
+def test_a_text_of_too_few_distinct_words_to_draw_is_passed_over(statistics, over, fewest_words, is_read):
+    text = {"input_ids": ids("kings of the castle , kings and king , the queen ."), "index": 0, "epoch": 0}
+    batch = objective(statistics, fewest_words=fewest_words, normalise_over=over).collate([text])
+    assert batch["read"].tolist() == [is_read]  # of its four words one is there twice
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
