@@ -63,7 +63,6 @@ VERBS = {
         "calibrate": "measure this machine, for estimates of hours",
         "doctor": "what this machine can run, and what to do about the rest",
         "verify": "read every artefact and record, name the damaged ones, compute some again",
-        "convert-records": "records of earlier versions, converted in place",
         "gc": "what in the store no manifest needs; --yes removes it",
     },
     "extend": {

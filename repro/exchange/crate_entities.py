@@ -124,7 +124,6 @@ def _circumstances(account: Account) -> dict[str, Any]:
         "fingerprint": record.fingerprint,
         "outdated": account.compared.outdated or None,
         "documents of a query, fewer than the measure looks at": account.compared.cut_at,
-        "assumed": "measure and unit, which a conversion took from the manifest" if record.assumed else None,
         "queries": record.queries,
         "queries missing": record.missing,
         "run of others": record.origin or None,

@@ -200,7 +200,6 @@ def _details(accounts: Sequence[Account]) -> dict[str, str]:
         "fingerprints": [account.record.fingerprint for account in accounts],
         "queries": record.queries,
         "queries missing": record.missing,
-        "assumed": "measure and unit, which a conversion took from the manifest" if record.assumed else None,
         "readings": record.readings,
         "substitutes": record.substitutes,
         "machine": record.environment.get("hardware"),

@@ -119,10 +119,6 @@ def _contradiction(case: Evidence) -> str:
 
 def _why_outdated(case: Evidence) -> str:
     """Why the records of a cell, of its measure and unit, are not what would be measured now."""
-    if any(r.identity in case.identities.values() for r in case.older):
-        return (
-            "measure and unit were taken from the manifest when this was converted; `repro run` proves them"
-        )
     if sentence := _other_seeds(case):
         return sentence
     if any(not o.of_machine for o in _obstacles(case)):

@@ -85,7 +85,7 @@ class Evidence:
     def current(self) -> list[tuple[Record, Record | None]]:
         """Records of graph and manifest as they are, each with a result beside it that contradicts it."""
         identities, by_identity = set(self.identities.values()), {r.identity: r for r in self.other_results}
-        records = newest(r for r in self.of_readings if r.identity in identities and not r.assumed)
+        records = newest(r for r in self.of_readings if r.identity in identities)
         pairs = ((r, by_identity.get(r.identity, r)) for r in records)
         return [
             (_complete_record(r, other), None) if other.result == r.result else (r, other)
@@ -102,7 +102,7 @@ class Evidence:
         chosen_readings = self.departures.keys() - {reading for m in self.parts for reading in m.substitutes}
         by_identity: dict[tuple, Record] = {}
         for r in self.records:
-            if r.origin and not r.assumed and self._scored_alike(r):
+            if r.origin and self._scored_alike(r):
                 by_identity.pop(r.identity, None)
                 by_identity[r.identity] = r
         runs = sorted(by_identity.values(), key=lambda r: not r.readings)

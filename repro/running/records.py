@@ -55,7 +55,7 @@ def known_records(plan: Plan, by_paper: Iterable[Iterable[Record]]) -> list[Reco
     """
     newest: dict[tuple[str, str, str], Record] = {}
     for records in by_paper:
-        for identity, r in {r.identity: r for r in records if not r.origin and not r.assumed}.items():
+        for identity, r in {r.identity: r for r in records if not r.origin}.items():
             if identity not in newest or newest[identity].recorded <= r.recorded:
                 newest[identity] = r
     parts = [

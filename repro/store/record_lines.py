@@ -37,7 +37,11 @@ class Record:
             mean over one set of queries, and in records of versions that did not say.
         scale_facts: what tells a scale of the user's own from another of its name, twelve digits over all
             that its file says; empty for the suite's scales.
-        assumed: whether a conversion took measure and unit from the manifest and nothing proved them.
+        code: a digest of the code that made the artefacts behind it, as they recorded it; empty where one of
+            them does not say, and in records of versions that did not.
+        commits: the commits at which these artefacts were made, each once.
+        rows: the digest of the rows of every piece of data behind it, by "<dataset> <piece>".
+        unchecked: what behind it came from another store and was not checked in this one.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # for reading back
@@ -56,10 +60,13 @@ class Record:
     environment: dict = field(default_factory=dict)
     recorded: str = ""
     origin: dict = field(default_factory=dict)
-    assumed: bool = False
     collections: list[str] = field(default_factory=list)
     deviation: float | None = None
     scale_facts: str = ""
+    code: str = ""
+    commits: list[str] = field(default_factory=list)
+    rows: dict[str, str] = field(default_factory=dict)
+    unchecked: list[str] = field(default_factory=list)
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -87,8 +94,6 @@ class Record:
 
     def tells_more_than(self, other: "Record") -> bool:
         """Whether this record of the same result proves or says what the other does not."""
-        if other.assumed or self.assumed:
-            return other.assumed and not self.assumed
         description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
         return (
             bool(self.collections and not other.collections)
@@ -108,32 +113,20 @@ def line_of(record: Record) -> bytes:
 
 def record_of(line: bytes) -> Record:
     """The record that a line holds. Raises DataError with the reason where it holds or proves none."""
-    content = content_of(line)
-    if DIGEST not in content:
-        older_record(content)
-        reason = "a record without a digest of its own, as earlier versions wrote them"
-        raise DataError(f"{reason}; `repro convert-records` converts it and says what it cannot vouch for")
-    digest = content.pop(DIGEST)
-    record = _validate(content)
-    if digest != _digest(content):
-        raise DataError("altered: the line is not the one that its sha256 was taken of; restore it")
-    return record
-
-
-def content_of(line: bytes) -> dict:
-    """The object of a line. Raises DataError, with the reason alone, where it is none."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise DataError(f"not a record: Invalid JSON: {error}") from None
     if not isinstance(content, dict):
         raise DataError(f"not a record: {type(content).__name__} in place of an object")
-    return content
-
-
-def older_record(content: dict) -> Record:
-    """A record of before it held measure and unit, which are empty. Raises what ``record_of`` raises."""
-    return _validate({"measure": "", "unit": "", **content, "assumed": True})
+    digest, known = content.pop(DIGEST, None), dict(content)
+    known.pop("assumed", None)  # false in every line of a version that wrote it
+    record = _validate(known)
+    if digest is None:
+        raise DataError("a record without a digest of its own, which proves nothing; measure it again")
+    if digest != _digest(content):
+        raise DataError("altered: the line is not the one that its sha256 was taken of; restore it")
+    return record
 
 
 def _validate(content: dict) -> Record:

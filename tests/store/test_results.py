@@ -33,7 +33,7 @@ def test_a_record_of_the_same_result_that_says_more_is_added_and_contradicts_not
     results.append([ONE])
     [added] = results.append([fuller])
     assert (added.record, added.contradicted) == (fuller, None)
-    assert results.append([ONE]) == results.append([replace(fuller, assumed=True)]) == []
+    assert results.append([ONE]) == []
     assert results.read("tiny", "p") == [ONE, fuller]
 
 
@@ -105,13 +105,6 @@ def test_another_measure_unit_or_reading_is_another_measurement(tmp_path, change
     results.append([ONE])
     [added] = results.append([replace(ONE, **change)])
     assert added.contradicted is None
-
-
-def test_what_was_only_assumed_is_recorded_again_once_it_is_known(tmp_path):
-    results = Results(tmp_path)
-    results.append([replace(ONE, assumed=True)])
-    assert [a.contradicted for a in results.append([ONE])] == [None]
-    assert results.append([replace(ONE, assumed=True)]) == []
 
 
 def test_every_line_holds_the_digest_of_the_rest(tmp_path):
@@ -192,11 +185,11 @@ def test_a_record_of_another_scale_or_paper_than_its_file_is_refused(tmp_path, p
         results.read(*place)
 
 
-def test_a_record_of_before_it_held_a_digest_is_refused_with_the_command_that_converts_it(tmp_path):
+def test_a_record_without_a_digest_of_its_own_is_refused(tmp_path):
     results = Results(tmp_path)
     results.append([ONE])
     path = results.path("tiny", "p")
-    older = {k: v for k, v in json.loads(path.read_text()).items() if k not in ("sha256", "measure", "unit")}
+    older = {k: v for k, v in json.loads(path.read_text()).items() if k != "sha256"}
     path.write_text(json.dumps(older) + "\n")
-    with pytest.raises(DataError, match=r"p\.jsonl:1: .*`repro convert-records` converts it"):
+    with pytest.raises(DataError, match=r"p\.jsonl:1: a record without a digest of its own"):
         results.read("tiny", "p")
