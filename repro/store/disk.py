@@ -38,6 +38,7 @@ def translated_errors(root: Path, what: str = "store", option: str = "--store") 
         errno.EPERM: "it may not be written by this user;",
         errno.ENOTDIR: "part of that path is a file;",
         errno.EEXIST: "that path is a file;",
+        errno.ENAMETOOLONG: "a name in it would be longer than its file system takes;",
     }
     try:
         yield

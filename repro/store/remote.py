@@ -11,18 +11,38 @@ from typing import IO, Any
 
 from repro.errors import ReproError, StoreError, UsageError
 from repro.graph import Node
+from repro.stage_table import STAGES
 from repro.store import RECORD
 from repro.store.disk import open_regular
 from repro.store.seal import Files, files_of
 
 LARGEST_RECORD = 64 * 2**20  # bytes; one line for each of a few hundred thousand shards
-# The files that stages write: tables, texts, numbers, and those of Lucene's formats 9 and 10. What another
-# file holds, some program might run.
-DATA = re.compile(
-    r".+\.(arrow|json|jsonl|log|model|npy|safetensors|trec|txt|yml)"
-    r"|segments_\w+|write\.lock|_\w+\.(cf[es]|di[im]|doc|dv[dm]|fd[mtx]|fnm|kd[dim]|liv|nv[dm]|pay|pos|psm|si"
-    r"|ti[mp]|tmd|tv[dmx])"
+_ARROW = r"arrow/([\w.-]+\.arrow|state\.json|dataset_info\.json)"
+_MODEL = (
+    r"model/((\w*config|tokenizer|\w+_tokens(_map)?|vocab|views)\.json|(vocab|merges)\.txt|[\w.-]+\.model"
+    r"|[\w-]+\.safetensors|model\.safetensors\.index\.json)"
 )
+_LUCENE = (  # formats 9 and 10
+    r"fields\.json|lucene/(segments_\w+|write\.lock|_\w+\.(cf[es]|di[im]|doc|dv[dm]|fd[mtx]|fnm|kd[dim]|liv|nv[dm]"
+    r"|pay|pos|psm|si|ti[mp]|tmd|tv[dmx]))"
+)
+# The files that stages write, by a stage's name or the type of its artefact. What another file holds, some
+# program might run, and a library that loads a folder might follow it.
+WRITTEN_FILES = {
+    "released": rf"{_MODEL}|model/(modules\.json|\d_\w+/(config\.json|model\.safetensors))",
+    **dict.fromkeys(("corpus", "training_set", "tokens"), _ARROW),
+    **dict.fromkeys(("model", "tokenizer"), rf"train_log\.jsonl|{_MODEL}"),
+    "queries": r"queries\.jsonl",
+    "qrels": r"qrels\.trec",
+    "term_statistics": r"counts\.json|(collection|document)_frequency\.npy",
+    "embeddings": r"ids\.txt|vectors\.npy",
+    "views": r"ids\.txt|views\.json|[\w-]+\.npy",
+    "lucene_index": rf"lucene\.log|{_LUCENE}",
+    "run": r"run\.trec|run\.ir_metadata\.yml|raw\.npy|lucene\.log",
+    "scores": r"scores\.json",
+    "significance": r"significance\.json",
+    "exhibit": r"exhibit\.json",
+}
 
 
 class RemoteStore:
@@ -98,8 +118,11 @@ class RemoteStore:
         except StoreError as error:
             raise self.refusal(node, str(error)) from None
         for name in files:
-            if not DATA.fullmatch(name.rpartition("/")[2]):
-                raise self.refusal(node, f"it holds {name!r}, which may run code: no stage writes such files")
+            if not re.fullmatch(
+                WRITTEN_FILES.get(node.stage) or WRITTEN_FILES[STAGES[node.stage].output], name
+            ):
+                reason = f"it holds {name!r}, which may run code: the stage {node.stage} writes no such file"
+                raise self.refusal(node, reason)
         return files
 
     def refusal(self, node: Node, reason: str) -> StoreError:

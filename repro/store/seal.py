@@ -15,6 +15,7 @@ from repro.progress import SILENT, Progress
 from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, open_regular, remove, sha256, sync
 
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
+LONGEST_NAME = 255  # bytes that file systems take
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _REMEDY = "`repro verify --rebuild` removes the artefact, the next run builds it again"
 
@@ -193,7 +194,8 @@ def is_inside(name: str) -> bool:
     """Whether a name in a record is a plain relative path that stays in the artefact's folder."""
     parts = name.split("/")
     is_plain = all(part not in ("", ".", "..") for part in parts)
-    return is_plain and name != RECORD and not any(c in name for c in "\\\0:") and name.isprintable()
+    is_short = len(name.encode(errors="replace")) <= LONGEST_NAME
+    return is_plain and is_short and name != RECORD and not set(name) & set("\\\0:") and name.isprintable()
 
 
 def _checksum(record: dict) -> str:

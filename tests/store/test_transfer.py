@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -10,12 +11,13 @@ import pytest
 
 from repro.errors import StoreError, UsageError
 from repro.graph import Node, canonical
+from repro.stage_table import STAGES
 from repro.store import RECORD, Store, damage
-from repro.store.remote import DATA, RemoteStore
+from repro.store.remote import WRITTEN_FILES, RemoteStore
 from repro.store.transfer import pull, push
 
 NODE = Node("corpus", {"dataset": "x"})
-FILES = {"arrow/data.arrow": b"rows" * 5, "about.json": b"{}"}
+FILES = {"arrow/data.arrow": b"rows" * 5, "arrow/state.json": b"{}"}
 
 
 def build(store, files=FILES, node=NODE):
@@ -98,8 +100,8 @@ def test_a_server_that_does_not_say_how_large_files_are_serves(ours, tmp_path, m
 
 
 def test_an_artefact_damaged_here_is_not_sent(ours, there):
-    (ours.path(NODE) / "about.json").write_bytes(b"[]")
-    with pytest.raises(StoreError, match=r"about\.json is altered"):
+    (ours.path(NODE) / "arrow/state.json").write_bytes(b"[]")
+    with pytest.raises(StoreError, match=r"state\.json is altered"):
         push(NODE, ours, there)
     assert there.record(NODE) is None
 
@@ -128,12 +130,11 @@ def test_a_transfer_cut_short_continues_with_what_arrived(ours, there, tmp_path,
 def test_what_an_interrupted_fetch_left_is_not_trusted(ours, tmp_path):
     mine = Store(tmp_path / "mine")
     incoming = mine.path(NODE).with_suffix(".incoming")
-    (incoming / "about.json").mkdir(parents=True)
-    (incoming / "arrow").mkdir()
+    (incoming / "arrow/state.json").mkdir(parents=True)
     (incoming / "arrow/data.arrow").write_bytes(b"wrong" * 4)  # of the right size
     (incoming / "added").write_text("")
     (incoming / "link").symlink_to(tmp_path)
-    os.mkfifo(incoming / "arrow/state.json")
+    os.mkfifo(incoming / "arrow/dataset_info.json")
     assert fetch(mine, RemoteStore(str(ours.root))) == "fetched"
     assert damage(mine.path(NODE)) == []
 
@@ -157,7 +158,7 @@ def _changed(path, change):
 
 def _escaping(name):
     def harm(path):
-        _changed(path, lambda record: record["files"].update({name: record["files"]["about.json"]}))
+        _changed(path, lambda record: record["files"].update({name: record["files"]["arrow/state.json"]}))
 
     return harm
 
@@ -187,7 +188,7 @@ def _adding(name, content=b"{}"):
 
 
 def _file_and_folder(path):
-    _changed(path, lambda record: record["files"].update({"arrow": record["files"]["about.json"]}))
+    _changed(path, lambda record: record["files"].update({"arrow": record["files"]["arrow/state.json"]}))
 
 
 def _pipe(name):
@@ -199,12 +200,12 @@ def _pipe(name):
 
 
 def _link(path):
-    (path / "about.json").unlink()
-    (path / "about.json").symlink_to("/dev/zero")
+    (path / "arrow/state.json").unlink()
+    (path / "arrow/state.json").symlink_to("/dev/zero")
 
 
 def _larger_than_the_disk(path):
-    _changed(path, lambda record: record["files"]["about.json"].update(size=2**60))
+    _changed(path, lambda record: record["files"]["arrow/state.json"].update(size=2**60))
 
 
 CONFIG = b'{"model_type": "bert", "auto_ma\\u0070": {"AutoModel": "somebody/code--module.Class"}}'
@@ -215,7 +216,10 @@ MALICE = {
     "an absolute name": (_escaping("/tmp/escaped"), "names '/tmp/escaped', which is no file of"),
     "a control character": (_escaping("a\nb"), "which is no file of"),
     "another artefact": (_other_identity, "another artefact's, or its identity was changed"),
-    "altered bytes": (lambda p: (p / "about.json").write_bytes(b"[]"), "about.json is not what its record"),
+    "altered bytes": (
+        lambda p: (p / "arrow/state.json").write_bytes(b"[]"),
+        "arrow/state.json is not what its record",
+    ),
     "too many bytes": (_endless, "arrow/data.arrow is not what its record says"),
     "no JSON": (lambda p: (p / RECORD).write_text("{"), "artefact.json cannot be read"),
     "deep JSON": (lambda p: (p / RECORD).write_text("[" * 10**6), "artefact.json cannot be read"),
@@ -226,15 +230,15 @@ MALICE = {
     "a packed pickle": (_adding("x.joblib.gz"), "'x.joblib.gz', which may run code"),
     "an archive of Java": (_adding("lucene/_0.jar"), "'lucene/_0.jar', which may run code"),
     "a file without an ending": (_adding("run"), "'run', which may run code"),
-    "code of the hub": (_adding("model/config.json", CONFIG), "model/config.json names code to be loaded"),
-    "code of a tokenizer": (
-        _adding("m/tokenizer_config.json", NESTED),
-        "names code to be loaded with the model",
-    ),
+    "a block of an attempt": (_adding("blocks/0.json"), "'blocks/0.json', which may run code"),
+    "a checkpoint": (_adding("checkpoints/seal.json"), "'checkpoints/seal.json', which may run code"),
+    "modules of another library": (_adding("modules.json"), "'modules.json', which may run code"),
+    "settings of another program": (_adding("arrow/x.yml"), "'arrow/x.yml', which may run code"),
+    "a name no file may have": (_escaping(f"arrow/{'x' * 300}.arrow"), ".arrow', which is no file of"),
     "a file that is a folder": (_file_and_folder, "names 'arrow' as a file and as the folder of 'arrow/data"),
-    "a pipe": (_pipe("about.json"), "about.json is a link, a pipe or a device, not a file"),
+    "a pipe": (_pipe("arrow/state.json"), "arrow/state.json is a link, a pipe or a device, not a file"),
     "a pipe for the record": (_pipe(RECORD), "artefact.json is a link, a pipe or a device, not a file"),
-    "a link": (_link, "about.json is a link, a pipe or a device, not a file"),
+    "a link": (_link, "arrow/state.json is a link, a pipe or a device, not a file"),
 }
 
 
@@ -248,6 +252,15 @@ def test_a_store_that_lies_is_refused_and_nothing_of_it_is_stored(ours, tmp_path
     assert words in str(refused.value)
     assert mine.state(NODE) == "missing"
     assert not Path("/tmp/escaped").exists() and not list(tmp_path.rglob("*escaped*"))
+
+
+@pytest.mark.parametrize(("name", "content"), [("config", CONFIG), ("tokenizer_config", NESTED)])
+def test_a_model_that_names_code_is_refused(ours, tmp_path, name, content):
+    node = Node("backbone", {"name": "x"})
+    build(ours, {f"model/{name}.json": content}, node)
+    with pytest.raises(StoreError, match=rf"model/{name}.json names code to be loaded with the model"):
+        fetch(mine := Store(tmp_path / "mine"), RemoteStore(str(ours.root)), node)
+    assert mine.state(node) == "missing"
 
 
 def test_a_false_size_is_refused_before_a_byte_is_written(ours, tmp_path, monkeypatch):
@@ -278,12 +291,27 @@ def test_what_the_disk_has_no_room_for_is_refused_before_it_is_full(ours, tmp_pa
     assert not list(tmp_path.glob("mine/corpus/*.incoming/*"))
 
 
-def test_every_file_that_stages_write_may_be_fetched():
-    written = (
-        "run.trec raw.npy run.ir_metadata.yml model/vocab.txt model/sentencepiece.bpe.model arrow/x.arrow"
-    )
-    lucene = "segments_1z write.lock _0.cfs _0.cfe _0.si _a.fnm _0_Lucene99_0.tmd _0_Lucene90_0.dvd _0.kdi"
-    assert all(DATA.fullmatch(name.rpartition("/")[2]) for name in f"{written} {lucene} lucene.log".split())
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("run", "run.trec raw.npy run.ir_metadata.yml lucene.log"),
+        ("model", "train_log.jsonl model/config.json model/vocab.txt model/sentencepiece.bpe.model"),
+        ("model", "model/special_tokens_map.json model/model-00001-of-00002.safetensors"),
+        ("released", "model/modules.json model/1_Pooling/config.json model/2_Dense/model.safetensors"),
+        ("corpus", "arrow/data-00000-of-00001.arrow arrow/state.json arrow/dataset_info.json"),
+        (
+            "lucene_index",
+            "fields.json lucene.log lucene/segments_1z lucene/write.lock lucene/_0.cfs lucene/_0.si",
+        ),
+        ("lucene_index", "lucene/_a.fnm lucene/_0_Lucene99_0.tmd lucene/_0_Lucene90_0.dvd lucene/_0.kdi"),
+    ],
+)
+def test_every_file_that_stages_write_may_be_fetched(kind, names):
+    assert all(re.fullmatch(WRITTEN_FILES[kind], name) for name in names.split())
+
+
+def test_the_files_of_every_kind_of_artefact_are_known():
+    assert {spec.output for spec in STAGES.values()} <= set(WRITTEN_FILES)
 
 
 def test_a_place_that_cannot_be_written_is_a_sentence(ours, tmp_path):
@@ -295,6 +323,6 @@ def test_a_place_that_cannot_be_written_is_a_sentence(ours, tmp_path):
 def test_what_is_damaged_here_is_not_overwritten_silently(ours, tmp_path):
     mine = Store(tmp_path / "mine")
     shutil.copytree(ours.path(NODE), mine.path(NODE))
-    (mine.path(NODE) / "about.json").unlink()
+    (mine.path(NODE) / "arrow/state.json").unlink()
     with pytest.raises(StoreError, match=r"repro verify --rebuild"):
         fetch(mine, RemoteStore(str(ours.root)))
