@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import math
 from collections import Counter
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -11,6 +13,8 @@ from repro.errors import DataError
 from repro.graph import canonical
 
 DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
+LARGEST = {"fraction": 1, "percent": 100}  # value in a unit; any other, as of an index's size, has none
+CLOCKS_DIFFER = timedelta(days=1)
 DESCRIPTION = ("source", "toolkit", "settings")  # of where somebody else's run is from, in words
 
 
@@ -68,6 +72,23 @@ class Record:
     rows: dict[str, str] = field(default_factory=dict)
     unchecked: list[str] = field(default_factory=list)
 
+    def __post_init__(self):
+        """Raise DataError for numbers that no measurement gives, and for a time that is none."""
+        largest = LARGEST.get(self.unit, math.inf)
+        rounded_up = largest * (1 + 1e-9)  # a sum of floats
+        if not 0 <= self.measured <= rounded_up:
+            bound = "are not below 0" if largest == math.inf else f"lie between 0 and {largest}"
+            reason = f"values in {self.unit} {bound}"
+            raise DataError(f"{self.measured!r} cannot have been measured for {self.cell}: {reason}")
+        if not 0 <= (self.deviation or 0) <= rounded_up:
+            raise DataError(f"{self.deviation!r} cannot be the deviation of {self.cell} in {self.unit}")
+        if not 0 <= self.missing <= self.queries:
+            raise DataError(f"{self.missing} of {self.queries} queries cannot be missing from {self.cell}")
+        try:
+            datetime.fromisoformat(self.recorded or "2026-01-01")
+        except ValueError:
+            raise DataError(f"{self.recorded!r} is no time at which {self.cell} can be recorded") from None
+
     @property
     def identity(self) -> tuple[str, str, str]:
         """The scores that were read, and how: fingerprint, measure, unit."""
@@ -100,6 +121,24 @@ class Record:
             or (self.deviation is not None and other.deviation is None)
             or not description.items() <= other.origin.items()
         )
+
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+def time_of(record: Record) -> datetime:
+    """Return when a record was made; before all others where it says nothing, or a time to come."""
+    return _NEVER if not record.recorded or is_future(record) else _said_time(record)
+
+
+def is_future(record: Record) -> bool:
+    """Return whether a record says that it was made more than a day from now: some clock was wrong."""
+    return bool(record.recorded) and _said_time(record) > datetime.now(UTC) + CLOCKS_DIFFER
+
+
+def _said_time(record: Record) -> datetime:
+    time = datetime.fromisoformat(record.recorded)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 _RECORD = TypeAdapter(Record)

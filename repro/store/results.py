@@ -1,4 +1,7 @@
-"""Records of measured cells in files that are only appended to; the newest of what has one key counts."""
+"""Records of measured cells in files that are only appended to; the newest of what has one key counts.
+
+Newest is what was measured last, wherever its line stands: a merge of two branches may put it anywhere.
+"""
 
 import contextlib
 import os
@@ -8,7 +11,7 @@ from pathlib import Path
 
 from repro.errors import DataError
 from repro.store import make_writable, translated_errors
-from repro.store.record_lines import Record, line_of, record_of
+from repro.store.record_lines import Record, is_future, line_of, record_of, time_of
 
 __all__ = ["AppendedRecord", "FaultyLine", "Record", "Results"]
 
@@ -71,7 +74,7 @@ class Results:
         make_writable(self.root, *_FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
-        """Records in the order they were made, those of the release first.
+        """Records in the order of their times; of one time those of the release first, then as they stand.
 
         A last line without its end is the trace of a process that was killed while writing: it is left out.
 
@@ -85,12 +88,24 @@ class Results:
                 if isinstance(line, FaultyLine):
                     raise DataError(str(line))
                 records.append(line)
-        return records
+        return sorted(records, key=time_of)
 
     def checked(self) -> tuple[int, list[FaultyLine]]:
         """The number of lines in all files, and those that ``read`` would refuse."""
         lines = [line for path in self._paths() for line in self._lines(path)]
         return len(lines), [line for line in lines if isinstance(line, FaultyLine)]
+
+    def doubtful(self) -> list[FaultyLine]:
+        """Return the sound lines of a time to come, and those that a newer one of equal key contradicts."""
+        lines = [
+            (path, number, line)
+            for path in self._paths()
+            for number, line in enumerate(self._lines(path), 1)
+            if isinstance(line, Record)
+        ]
+        newest = {record.key: record for _, _, record in sorted(lines, key=lambda line: time_of(line[2]))}
+        doubts = ((path, number, _doubt(line, newest[line.key])) for path, number, line in lines)
+        return [FaultyLine(path, number, reason) for path, number, reason in doubts if reason]
 
     def unfinished(self) -> list[Path]:
         """The files whose last line has no end, which ``read`` leaves out."""
@@ -140,12 +155,25 @@ class Results:
                 yield FaultyLine(path, number, str(error))
 
 
+def _doubt(record: Record, newest: Record) -> str:
+    """Return why a record is not to be relied upon beside the one that counts; nothing where it is."""
+    if is_future(record):
+        return (
+            f"recorded at {record.recorded}, which is still to come: any other of its cell counts before it"
+        )
+    if record.result == newest.result:
+        return ""
+    other = f"{newest.measured} was measured later ({newest.recorded or 'at an unknown time'}) and counts"
+    return f"{record.measured} for {record.cell}, but under the same fingerprint {other}"
+
+
 def _new_records(group: list[Record], newest_by_key: dict[tuple, Record]) -> Iterator[AppendedRecord]:
     """The records of a group that say something else, or more, than the newest of their key."""
     for record in group:
         previous = newest_by_key.get(record.key)
         differs = previous is not None and previous.result != record.result
-        if previous is None or differs or record.tells_more_than(previous):
+        is_news = previous is None or differs or is_future(previous)
+        if is_news or record.tells_more_than(previous):
             newest_by_key[record.key] = record
             yield AppendedRecord(record, previous if differs else None)
 

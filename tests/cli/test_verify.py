@@ -187,3 +187,20 @@ def test_an_altered_record_is_told_and_is_never_shown_as_measured(repro, measure
     for verb in ("status", "compare", "run"):
         said = repro(verb, "--cell", CELL, "--scale", "tiny")
         assert (said.status, said.sentence) == (2, altered)
+
+
+def test_a_record_that_a_newer_one_contradicts_is_told(repro, measured):
+    from dataclasses import replace
+
+    from repro.store.results import Results
+
+    results = Results(measured / "results")
+    [record] = results.read("tiny", "costa")
+    results.append([replace(record, measured=0.1, recorded="2999-01-01T00:00:00+00:00")])
+    said = repro("verify")
+    [doubt] = [line for line in said.out.splitlines() if line.startswith("doubtful: ")]
+    assert (
+        f"{results.path('tiny', 'costa')}:2: recorded at 2999-01-01T00:00:00+00:00, which is still" in doubt
+    )
+    assert said.status == 0 and "2 records read, 0 damaged, 1 doubtful" in said.out.splitlines()
+    assert len(repro("verify", "--json").json["doubtful_records"]) == 1

@@ -3,12 +3,18 @@
 import hashlib
 import json
 import random
+import re
+import shutil
+import subprocess
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from repro.errors import DataError
 from repro.graph import canonical
+from repro.locations import CHECKOUT
+from repro.store.record_lines import is_future, line_of
 from repro.store.results import Record, Results
 
 ONE = Record("p/1/r/c", "tiny", 0.5, None, "f" * 64, 10, 0, "RR@10", "fraction")
@@ -24,7 +30,7 @@ def test_what_is_appended_is_read_back(tmp_path):
 def test_the_same_measurement_is_recorded_once(tmp_path):
     results = Results(tmp_path)
     results.append([ONE])
-    assert results.append([replace(ONE, recorded="later")]) == []
+    assert results.append([replace(ONE, recorded="2026-01-01T00:00:00+00:00")]) == []
     assert len(results.append([replace(ONE, fingerprint="e" * 64)])) == 1
 
 
@@ -193,3 +199,114 @@ def test_a_record_without_a_digest_of_its_own_is_refused(tmp_path):
     path.write_text(json.dumps(older) + "\n")
     with pytest.raises(DataError, match=r"p\.jsonl:1: a record without a digest of its own"):
         results.read("tiny", "p")
+
+
+EARLIER, LATER = "2026-01-01T00:00:00+00:00", "2026-01-01T01:30:00+01:00"  # half an hour later
+
+
+def dated(measured, time, **changes):
+    return replace(ONE, measured=measured, recorded=time, **changes)
+
+
+def written(results, *records):
+    """The folder with these lines, as a merge may leave them."""
+    path = results.path("tiny", "p")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(map(line_of, records)))
+    return results
+
+
+def test_the_time_of_measuring_decides_which_record_counts_not_the_order_of_lines(tmp_path):
+    results = written(Results(tmp_path), dated(0.6, LATER), dated(0.5, EARLIER), replace(ONE, measured=0.4))
+    assert [record.measured for record in results.read("tiny", "p")] == [0.4, 0.5, 0.6]
+    assert [a.contradicted.measured for a in results.append([dated(0.5, LATER)])] == [0.6]
+
+
+def test_a_record_of_a_time_to_come_counts_before_all_others_and_is_doubtful(tmp_path):
+    soon, far = (datetime.now(UTC) + timedelta(hours=hours) for hours in (1, 48))
+    clock_ahead, wrong_clock = (dated(m, t.isoformat()) for m, t in ((0.7, soon), (0.8, far)))
+    assert (is_future(clock_ahead), is_future(wrong_clock)) == (False, True)
+    results = written(Results(tmp_path), wrong_clock, dated(0.5, EARLIER))
+    assert [record.measured for record in results.read("tiny", "p")] == [0.8, 0.5]
+    [line] = results.doubtful()
+    assert (line.line, line.reason.partition(",")[2]) == (
+        1,
+        " which is still to come: any other of its cell counts before it",
+    )
+
+
+def test_what_is_measured_as_a_record_of_a_time_to_come_says_is_recorded_once(tmp_path):
+    results = written(Results(tmp_path), dated(0.5, "2999-01-01T00:00:00+00:00"))
+    assert len(results.append([dated(0.5, EARLIER)])) == 1
+    assert results.append([dated(0.5, LATER)]) == []
+
+
+def test_a_record_that_a_newer_one_contradicts_is_doubtful_wherever_it_stands(tmp_path):
+    other = dated(0.1, EARLIER, seed=2)
+    results = written(Results(tmp_path), dated(0.6, LATER), dated(0.5, EARLIER), dated(0.6, EARLIER), other)
+    [line] = results.doubtful()
+    assert line.line == 2
+    assert line.reason == (
+        "0.5 for p/1/r/c, but under the same fingerprint 0.6 was measured later "
+        "(2026-01-01T01:30:00+01:00) and counts"
+    )
+
+
+def test_what_two_branches_recorded_is_merged_by_git_and_the_newest_counts(tmp_path):
+    def git(*arguments):
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *arguments], check=True, capture_output=True)
+
+    shutil.copy(CHECKOUT / ".gitattributes", tmp_path)
+    results = written(Results(tmp_path / "results"), ONE)
+    git("init", "-qb", "main")
+    git("add", "-A")
+    git("commit", "-qm", "one")
+    git("checkout", "-qb", "branch")
+    written(results, ONE, dated(0.6, LATER))
+    git("commit", "-qam", "later")
+    git("checkout", "-q", "main")
+    written(results, ONE, dated(0.55, EARLIER), dated(0.1, EARLIER, seed=2))
+    git("commit", "-qam", "earlier")
+    git("merge", "-q", "branch")
+    assert {(r.seed, r.measured) for r in results.read("tiny", "p")} >= {(2, 0.1), (None, 0.55)}
+    assert results.read("tiny", "p")[-1].measured == 0.6 and len(results.doubtful()) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (
+            {"measured": 38.7},
+            "38.7 cannot have been measured for p/1/r/c: values in fraction lie between 0 and 1",
+        ),
+        ({"measured": 100.1, "unit": "percent"}, "values in percent lie between 0 and 100"),
+        ({"measured": 1e308}, "values in fraction lie between 0 and 1"),
+        (
+            {"measured": -0.1},
+            "-0.1 cannot have been measured for p/1/r/c: values in fraction lie between 0 and 1",
+        ),
+        ({"measured": -2.0, "unit": "GB"}, "values in GB are not below 0"),
+        ({"deviation": 1.5}, "1.5 cannot be the deviation of p/1/r/c in fraction"),
+        ({"missing": 11}, "11 of 10 queries cannot be missing from p/1/r/c"),
+        ({"recorded": "soon"}, "'soon' is no time at which p/1/r/c can be recorded"),
+    ],
+)
+def test_what_cannot_have_been_measured_is_refused_when_made_and_when_read_with_its_line(
+    tmp_path, changes, reason
+):
+    with pytest.raises(DataError, match=re.escape(reason)):
+        replace(ONE, **changes)
+    results = written(Results(tmp_path), ONE)
+    content = json.loads(line_of(ONE)) | changes
+    del content["sha256"]
+    digest = hashlib.sha256(canonical(content).encode()).hexdigest()
+    with results.path("tiny", "p").open("a") as file:
+        file.write(json.dumps(content | {"sha256": digest}) + "\n")
+    with pytest.raises(DataError, match=rf"p\.jsonl:2: .*{re.escape(reason)}"):
+        results.read("tiny", "p")
+
+
+def test_a_size_in_gigabytes_has_no_largest_value_and_a_mean_of_ones_may_be_rounded_up():
+    assert replace(ONE, measured=1310.0, unit="GB").measured == 1310.0
+    assert replace(ONE, measured=1.0000000000000002).measured > 1

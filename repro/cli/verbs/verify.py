@@ -37,6 +37,7 @@ def command(store, results, rebuild, deep, sample, seed, verbose, as_json):
 
     What other code or other versions of libraries made is counted. An imported run is not removed: nothing
     but `repro import-run` with its file makes it again. Neither is a record: a copy of its file restores it.
+    Doubtful is a record that a newer one of equal fingerprint contradicts, and one of a time still to come.
 
     With --deep, evaluations, searches, minings, encodings and whatever else is neither a training nor read
     from outside are computed again, into a scratch folder. Exit status 1: something does not agree with what
@@ -51,6 +52,7 @@ def command(store, results, rebuild, deep, sample, seed, verbose, as_json):
     artefact_store, origins = Store(places.store), Origins()
     results = Results(places.results, places.release)
     (records, faults), unfinished = results.checked(), results.unfinished()
+    doubtful = results.doubtful()
     total, damages = _read_all(artefact_store, origins)
     if store and not places.store.is_dir():
         raise UsageError(f"--store is {store!r}, where there is no folder to verify")
@@ -58,10 +60,11 @@ def command(store, results, rebuild, deep, sample, seed, verbose, as_json):
     values = {"artefacts": total, "damaged": damages, "removed": removals}
     values |= {"records": records, "damaged_records": list(map(str, faults))}
     values |= {"unfinished_records": list(map(str, unfinished))}
+    values |= {"doubtful_records": list(map(str, doubtful))}
     values |= {"other_code": origins.other, "unknown_code": len(origins.unknown)}
     if not as_json:
         _print_damage(total, damages, removals, rebuild)
-        _print_records(records, faults, unfinished)
+        _print_records(records, faults, unfinished, doubtful)
         _print_origins(origins, verbose)
     status = 0 if len(removals) == len(damages) and not faults else 2
     if deep and not status:
@@ -178,16 +181,18 @@ def _print_damage(total: int, damages: dict[str, list[str]], removals: list[str]
         print("run `repro verify --rebuild` to remove them; the next run builds them again")
 
 
-def _print_records(records: int, faults: list, unfinished: list) -> None:
-    for fault in faults:
-        print(f"damaged: {fault}")
+def _print_records(records: int, faults: list, unfinished: list, doubtful: list) -> None:
+    for word, lines in {"damaged": faults, "doubtful": doubtful}.items():
+        for line in lines:
+            print(f"{word}: {line}")
     for path in unfinished:
         print(
             f"unfinished: {path}: its last line has no end, as where a process was killed or a copy cut off;"
         )
         print("  it counts as nothing: restore it from a copy, or measure its cell again")
     if records:
-        print(f"{records} records read, {len(faults)} damaged")
+        doubts = f", {len(doubtful)} doubtful" if doubtful else ""
+        print(f"{records} records read, {len(faults)} damaged{doubts}")
 
 
 def _print_origins(origins, verbose: bool) -> None:
