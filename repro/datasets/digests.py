@@ -6,44 +6,56 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from repro.datasets import reading
 from repro.datasets.lines import container
+from repro.datasets.row_digests import RowDigest
 from repro.datasets.source import Source
 from repro.errors import BlockedError, DataError
 
 SETTLED = 2_000_000_000  # ns after a change until which a second one may carry the same time
 
 
-class RowDigest:
-    """sha256 over rows as they are written, each a line of JSON: equal for equal data from any file."""
-
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256()
-        self.count = 0
-
-    def add(self, row: Mapping | Sequence) -> None:
-        """Count ``row`` in."""
-        self.count += 1
-        self._hash.update(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
-
-    def hexdigest(self) -> str:
-        """The digest of all rows so far, in hexadecimal."""
-        return self._hash.hexdigest()
-
-
 def identity(source: Source, *, cache: Path | None = None) -> str:
-    """The identity of a source's data: equal for equal files wherever they lie.
+    """Return the identity of a source's data: equal for equal files wherever they lie.
 
-    An embedded or downloadable collection is known by its version, without reading anything.
+    An embedded collection is known by the rows that are generated, one that is to be downloaded, on which
+    nothing runs, by its version. ``cache`` is that of ``digest``.
     """
     if source.kind == "parts":
         return f"sha256:{_join_digests(identity(part, cache=cache) for part in source.parts)}"
     if source.kind in ("folder", "home"):
         return f"sha256:{digest(source.files, cache=cache)}"
+    if source.kind == "embedded":
+        return f"rows:{_generated(source, cache)}"
     return f"{source.kind}:{source.dataset}:{source.piece}:{source.version}"
+
+
+def _generated(source: Source, cache: Path | None) -> str:
+    """The digest of an embedded piece's rows.
+
+    For a plan it is remembered for as long as the generator and the words that it reads are the same; a stage
+    looks at what was generated for it.
+    """
+    entries = _read_cache(cache)
+    key = f"{source.dataset} {source.piece}"
+    stamp = "" if cache is None else digest(_generator(), cache=cache)
+    if cache is not None and isinstance(entry := entries.get(key), list) and entry[:1] == [stamp]:
+        return str(entry[-1])
+    rows = RowDigest()
+    for row in reading.rows(source):
+        rows.add(row)
+    if cache is not None:
+        _write_cache(cache, _read_cache(cache) | {key: [stamp, rows.hexdigest()]})
+    return rows.hexdigest()
+
+
+def _generator() -> list[Path]:
+    """The files that an embedded collection is made by and of."""
+    folder = Path(__file__).parent
+    return [*sorted(p for p in (folder / "tiny").iterdir() if p.is_file()), folder / "records.py"]
 
 
 def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
@@ -70,10 +82,10 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
     """Give a stage the source of its parameters, and refuse it afterwards unless it is the planned one.
 
     ``params``: source (as JSON) and identity, as a plan completes them. Files are known by their bytes, as
-    ``unchanged`` says, and an embedded collection by the version of its generator. A library's collection has
-    neither before it is downloaded, so no stage reads one: what ran on it would be known by the catalogue's
-    version alone, whatever bytes the library gave. (Of every collection that a stage read, the digest of the
-    rows is among the facts of the artefact.)
+    ``unchanged`` says, and an embedded collection by its rows. A library's collection has neither before it
+    is downloaded, so no stage reads one: what ran on it would be known by the catalogue's version alone,
+    whatever bytes the library gave. (Of every collection that a stage read, the digest of the rows is among
+    the facts of the artefact.)
 
     Raises:
         BlockedError: the source is a library's.
@@ -83,7 +95,7 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
     if source.kind == "library":
         problem = f"the {source.piece} of {source.dataset} were not on this machine when this was planned"
         raise BlockedError(problem, f"run `repro data fetch {source.dataset}`, then the same command again")
-    with unchanged(files(source), params["identity"], lambda: identity(_current_source(source))):
+    with unchanged(files(source), params["identity"], lambda: identity(source)):
         yield source
 
 
@@ -152,15 +164,6 @@ def _stamp(path: Path) -> list[int]:
 def files(source: Source) -> list[Path]:
     """The files of a source and of its parts."""
     return [*source.files, *(path for part in source.parts for path in files(part))]
-
-
-def _current_source(source: Source) -> Source:
-    """The source as this version of the suite has it: it may generate another embedded collection."""
-    from repro.datasets.tiny import VERSION
-
-    parts = tuple(map(_current_source, source.parts))
-    version = VERSION if source.kind == "embedded" else source.version
-    return replace(source, parts=parts, version=version)
 
 
 def _join_digests(parts: Iterable[str]) -> str:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from repro.datasets import document_files, home_files, judgement_files, libraries, topic_files, triple_files
-from repro.datasets.catalog import dataset
+from repro.datasets.catalog import Dataset, dataset
 from repro.datasets.folds import in_fold
 from repro.datasets.homes import check_home
 from repro.datasets.negative_files import ListedQuery, read_listed_queries
@@ -73,6 +73,31 @@ def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]
     fold = dataset(source.dataset).fold
     records = (judgement for judgement in records if in_fold(judgement.query, fold))
     return counted(records, source) if whole else records
+
+
+def rows(source: Source) -> Iterator[dict[str, Any] | Judgement]:
+    """Yield the documents, queries or judgements of a source in the form in which stages write them.
+
+    Raises DataError as ``documents`` does.
+    """
+    if source.piece == "documents":
+        yield from (document_row(document, dataset(source.dataset)) for document in documents(source))
+    elif source.piece == "queries":
+        yield from (query_row(query, dataset(source.dataset)) for query in queries(source))
+    else:
+        yield from judgements(source)
+
+
+def document_row(document: Document, entry: Dataset) -> dict[str, str]:
+    """Return the columns of a document: an address only where the collection has them."""
+    row = document._asdict()
+    return row if entry.addresses else {name: row[name] for name in ("id", "title", "text")}
+
+
+def query_row(query: Query, entry: Dataset) -> dict[str, Any]:
+    """Return the fields of a query: answers only where the collection has them."""
+    row = {"id": query.id, "text": query.text}
+    return row | {"answers": list(query.answers)} if entry.answers else row
 
 
 def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, str, str]]:

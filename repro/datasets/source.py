@@ -23,7 +23,7 @@ class Source:
         format: how ``files`` are read ("jsonl", "beir", "trec", "answers", "triples" or "negatives"; in a
             home also as homes.yaml says), or the library.
         files: for queries also the qrels that say which of them belong to the split, behind the queries.
-        version: of the collection, as the catalogue or the embedded world states it.
+        version: of the collection, as the catalogue states it.
     """
 
     dataset: str

@@ -35,9 +35,7 @@ def locate(
         options = {"home": home, "allow_download": allow_download}
         return _join_parts(entry, piece, [locate(part, piece, data_root, **options) for part in entry.parts])
     if entry.source == "embedded":
-        from repro.datasets.tiny import VERSION
-
-        return Source(entry.id, piece, "embedded", version=VERSION)
+        return Source(entry.id, piece, "embedded")
     source = _folder_source(entry, piece, data_root) if data_root is not None else None
     if source is None and home is not None:
         source = in_home(entry, piece, home)

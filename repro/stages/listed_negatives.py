@@ -6,8 +6,9 @@ from pathlib import Path
 from repro.datasets import reading
 from repro.datasets.arrow import write_rows
 from repro.datasets.catalog import dataset
-from repro.datasets.digests import RowDigest, planned_source
+from repro.datasets.digests import planned_source
 from repro.datasets.first_rows import FirstRows
+from repro.datasets.row_digests import RowDigest
 from repro.errors import DataError, check_known
 from repro.progress import Progress
 

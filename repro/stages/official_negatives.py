@@ -6,9 +6,10 @@ from pathlib import Path
 from repro.datasets import reading
 from repro.datasets.arrow import BATCH
 from repro.datasets.catalog import dataset
-from repro.datasets.digests import RowDigest, planned_source, stamps
+from repro.datasets.digests import planned_source, stamps
 from repro.datasets.first_rows import FirstRows
 from repro.datasets.row_blocks import RowBlocks
+from repro.datasets.row_digests import RowDigest
 from repro.datasets.source import Source
 from repro.datasets.triple_files import pieces
 from repro.datasets.triple_samples import TripleSamples

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from repro.datasets import reading
-from repro.datasets.digests import RowDigest, planned_source
+from repro.datasets.digests import planned_source
 from repro.datasets.first_rows import FirstRows
+from repro.datasets.row_digests import ContentDigest, RowDigest
 from repro.progress import Progress
 
 
@@ -13,8 +14,9 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
 
     ``params``: dataset (id), source (a qrels Source as JSON) and identity (of its bytes). The inputs
     ``queries`` and ``corpus`` are given where they are first rows, by which then is judged. Returns the
-    numbers of judgements and of judged queries, and the digest of what was written. Raises DataError when
-    the source is malformed, not the collection of the papers, or no longer the one that was planned with.
+    numbers of judgements and of judged queries, the digest of what was written and, of all rows, that of
+    their content. Raises DataError when the source is malformed, not the collection of the papers, or no
+    longer the one that was planned with.
     """
     first_rows, name = FirstRows.of(inputs), params["dataset"]
     with planned_source(params) as source, progress.task(f"reading judgements of {name}"):
@@ -22,12 +24,14 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
             judgements = reading.judgements(source)
         else:
             judgements = first_rows.judgements(reading.judgement_rows(source, whole=False))
-    digest = RowDigest()
+    digest, content = RowDigest(), ContentDigest()
     task = progress.task(f"writing judgements of {name}", total=len(judgements))
     with task as advance, (out / "qrels.trec").open("w", encoding="utf-8", newline="\n") as file:
         for judgement in judgements:
             digest.add(judgement)
+            content.add(judgement)
             file.write(f"{judgement.query} 0 {judgement.document} {judgement.grade}\n")
             advance()
     queries = len({judgement.query for judgement in judgements})
-    return {"qrels": len(judgements), "queries": queries, "digest": digest.hexdigest()}
+    facts = {"qrels": len(judgements), "queries": queries, "digest": digest.hexdigest()}
+    return facts | {"rows": content.hexdigest()} if first_rows is None else facts

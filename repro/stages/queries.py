@@ -5,7 +5,8 @@ from pathlib import Path
 
 from repro.datasets import reading
 from repro.datasets.catalog import dataset
-from repro.datasets.digests import RowDigest, planned_source
+from repro.datasets.digests import planned_source
+from repro.datasets.row_digests import ContentDigest, RowDigest
 from repro.progress import Progress
 
 
@@ -13,11 +14,11 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     """Write ``queries.jsonl``: id and text, and answers for an answer set, in the order of the source.
 
     ``params``: dataset (id), source (a queries Source as JSON), identity (of its bytes), and first (rows to
-    read) where not all are. Returns the number of queries and the digest of what was written. Raises
-    DataError when the source is malformed, not the collection of the papers, or no longer the one that was
-    planned with.
+    read) where not all are. Returns the number of queries, the digest of what was written and, of all rows,
+    that of their content. Raises DataError when the source is malformed, not the collection of the papers, or
+    no longer the one that was planned with.
     """
-    digest = RowDigest()
+    digest, content = RowDigest(), ContentDigest()
     path = out / "queries.jsonl"
     entry = dataset(params["dataset"])
     task = progress.task(f"reading queries of {entry.id}", entry.counts.get("queries"))
@@ -27,10 +28,10 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
         task as advance,
     ):
         for query in reading.queries(source, first=params.get("first")):
-            row = {"id": query.id, "text": query.text}
-            if entry.answers:
-                row["answers"] = list(query.answers)
+            row = reading.query_row(query, entry)
             digest.add(row)
+            content.add(row)
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
             advance()
-    return {"queries": digest.count, "digest": digest.hexdigest()}
+    facts = {"queries": digest.count, "digest": digest.hexdigest()}
+    return facts if "first" in params else facts | {"rows": content.hexdigest()}

@@ -104,7 +104,7 @@ def test_a_deposit_tells_number_verdict_code_libraries_machine_and_data(crate, m
         assert all({"identifier", "version"} & set(entities[part["@id"]]) for part in code["hasPart"])
         assert action["startTime"] <= action["endTime"]
     [data] = by_name(entities, "data")[:1]
-    assert data["value"].startswith("embedded:")
+    assert data["value"].startswith("rows:")
 
 
 def test_a_record_whose_artefacts_are_gone_is_still_told_and_so_is_what_is_missing(crate, measured):

@@ -4,10 +4,14 @@ import os
 
 import pytest
 
-from repro.datasets import digests
-from repro.datasets.digests import RowDigest, digest, file_sha256, identity, planned_source, unchanged
+from repro.datasets import digests, reading, tiny
+from repro.datasets.digests import digest, file_sha256, identity, planned_source, unchanged
+from repro.datasets.records import Judgement
+from repro.datasets.row_digests import ContentDigest, RowDigest
 from repro.datasets.source import Source
+from repro.datasets.tiny import words
 from repro.errors import BlockedError, DataError
+from repro.machine.package_data import read_facts
 from tests.datasets.folders import write
 
 
@@ -97,10 +101,65 @@ def test_equal_files_anywhere_are_the_same_data(tmp_path):
     assert identity(whole).startswith("sha256:") and identity(whole) != identity(sources[0])
 
 
-def test_what_is_not_a_file_is_known_by_its_version():
-    old, new = (Source("tiny/passage", "documents", "embedded", version=version) for version in "12")
-    assert identity(old) == "embedded:tiny/passage:documents:1" != identity(new)
+PASSAGES = Source("tiny/passage", "documents", "embedded")
+
+
+def test_an_embedded_collection_is_known_by_its_rows_and_a_library_s_by_its_version():
+    rows = RowDigest()
+    for document in tiny.documents("tiny/passage"):
+        rows.add({"id": document.id, "title": document.title, "text": document.text})
+    assert identity(PASSAGES) == f"rows:{rows.hexdigest()}"
     assert identity(Source("d", "qrels", "library", "ir_datasets")) == "library:d:qrels:1"
+
+
+@pytest.fixture
+def fewer_words(monkeypatch):
+    """The embedded world told without a word of words.yaml, as on a branch."""
+
+    def forget():
+        words.slots.cache_clear()
+        tiny.collection.cache_clear()
+
+    def read(path):
+        facts = read_facts(path)
+        slot = next(iter(facts))
+        return {**facts, slot: {name: forms[:1] for name, forms in facts[slot].items()}}
+
+    monkeypatch.setattr(words, "read_facts", read)
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def plain_identities():
+    return {id: identity(Source(id, "documents", "embedded")) for id in tiny.COLLECTIONS}
+
+
+def test_a_word_less_is_another_collection(plain_identities, fewer_words):
+    params = {"source": PASSAGES.to_json(), "identity": plain_identities["tiny/passage"]}
+    with pytest.raises(DataError, match="the embedded collection: changed since"), planned_source(params):
+        pass
+    for id, plain in plain_identities.items():
+        assert identity(Source(id, "documents", "embedded")) != plain, id
+
+
+def test_rows_of_an_embedded_collection_are_remembered_until_its_generator_changes(
+    tmp_path, monkeypatch, settled
+):
+    generator, cache, read = write(tmp_path / "words.yaml", "a: [b]"), tmp_path / "digests.json", []
+    monkeypatch.setattr(digests, "_generator", lambda: [generator])
+    first, rows = identity(PASSAGES, cache=cache), reading.rows
+    monkeypatch.setattr(reading, "rows", lambda source: read.append(source) or rows(source))
+    assert identity(PASSAGES, cache=cache) == first and read == []
+    write(generator, "a: [c]")
+    assert identity(PASSAGES, cache=cache) == first and read == [PASSAGES]
+    assert identity(PASSAGES) == first and read == [PASSAGES] * 2  # a stage's, which asks no memory
+
+
+def test_words_are_among_what_an_embedded_collection_is_generated_by():
+    names = {path.name for path in digests._generator()}
+    assert {"words.yaml", "words.py", "draw.py", "records.py"} <= names
 
 
 def test_rows_are_digested_in_order_and_counted():
@@ -111,6 +170,29 @@ def test_rows_are_digested_in_order_and_counted():
         two.add(row)
     assert one.count == two.count == 2 and one.hexdigest() != two.hexdigest()
     assert one.hexdigest() == hashlib.sha256(b'{"id":"a"}\n{"id":"b"}\n').hexdigest()
+
+
+CONTENT = ({"id": "a", "text": "one\n two"}, {"id": "b", "text": "three"})
+
+
+def _content(*rows):
+    digest = ContentDigest()
+    for row in rows:
+        digest.add(row)
+    return digest.hexdigest()
+
+
+def test_the_content_of_rows_is_the_same_in_any_order_and_with_any_white_space():
+    a, b = CONTENT
+    assert _content(a, b) == _content(b, {**a, "text": " one two"})
+    assert _content(Judgement("q", "d", 1)) == _content(["q", "d", 1])
+
+
+def test_the_content_of_rows_is_another_with_another_word_row_or_grade():
+    a, b = CONTENT
+    others = [(a,), (a, a, b), ({**a, "text": "onetwo"}, b), ({**a, "id": "c"}, b), ()]
+    assert len({_content(a, b), *(_content(*rows) for rows in others)}) == 1 + len(others)
+    assert _content(Judgement("q", "d", 1)) != _content(Judgement("q", "d", 2))
 
 
 def test_files_that_change_while_they_are_read_are_refused(tmp_path):
@@ -130,9 +212,8 @@ def test_files_that_change_while_they_are_read_are_refused(tmp_path):
         read_while(lambda: write(tmp_path / "new", "one").replace(path))
 
 
-def test_an_embedded_collection_of_another_version_of_the_suite_is_refused():
-    source = Source("tiny/passage", "documents", "embedded", version="0")
-    params = {"source": source.to_json(), "identity": identity(source)}
+def test_an_embedded_collection_that_is_generated_otherwise_than_planned_is_refused():
+    params = {"source": PASSAGES.to_json(), "identity": f"rows:{'0' * 64}"}
     with pytest.raises(DataError, match="the embedded collection: changed since"), planned_source(params):
         pass
 

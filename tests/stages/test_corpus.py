@@ -4,6 +4,8 @@ import pytest
 
 from repro.datasets import reading
 from repro.datasets.document_files import documents
+from repro.datasets.row_digests import ContentDigest
+from repro.datasets.source import Source
 from repro.errors import DataError
 from repro.stages import corpus
 from tests.bounded_memory import peak_growth
@@ -104,6 +106,24 @@ def test_a_text_is_made_of_the_fields_asked_for_and_an_empty_title_is_replaced(
         assert after["title"] == (before["title"] or "-")
 
 
+FORM = {"text": "{url}[SEP]{text}", "untitled": "-"}
+
+
+def test_the_content_is_the_source_s_whatever_is_made_of_it_and_nothing_is_said_of_first_rows(
+    tmp_path, progress
+):
+    params = planned("corpus", dataset="tiny/document")
+    facts = {}
+    for name, more in (("plain", {}), ("formed", FORM), ("first", {"first": 20})):
+        (tmp_path / name).mkdir()
+        facts[name] = corpus.run(params | more, {}, tmp_path / name, progress)
+    content = ContentDigest()
+    for row in reading.rows(Source.from_json(params["source"])):
+        content.add(row)
+    assert facts["plain"]["rows"] == facts["formed"]["rows"] == content.hexdigest()
+    assert facts["plain"]["digest"] != facts["formed"]["digest"] and "rows" not in facts["first"]
+
+
 @pytest.fixture
 def many(tmp_path, monkeypatch):
     """A folder with 5,200 passages, which are read in blocks of 2,000 and written in files of 60 kB."""
@@ -127,8 +147,9 @@ def _file(folder):
 
 
 @pytest.mark.parametrize("places", [(1, 1), (2, 1), (3, 1), (4, 1)])
-def test_killed_between_blocks_it_goes_on_to_the_same_bytes(many, tmp_path, places):
-    params = planned("corpus", many, dataset="beir/scifact")
+@pytest.mark.parametrize("form", [{}, FORM])
+def test_killed_between_blocks_it_goes_on_to_the_same_bytes(many, tmp_path, places, form):
+    params = planned("corpus", many, dataset="beir/scifact") | form
     check_killed_between_blocks(corpus, params, {}, tmp_path, places=places)
 
 

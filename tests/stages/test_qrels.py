@@ -58,3 +58,13 @@ def test_real_judgements_of_every_format_are_written(real_data, tmp_path, progre
     ]:
         facts, text = _run(id, real_data, tmp_path, progress)
         assert (facts["qrels"], facts["queries"]) == (rows, judged) and text.count("\n") == rows
+
+
+def test_the_content_is_the_same_in_another_order_of_lines(tmp_path, progress, monkeypatch):
+    without_counts(monkeypatch, "beir/scifact/train")
+    file = beir_folder(tmp_path / "beir/scifact") / "qrels/train.tsv"
+    facts, _ = _run("beir/scifact/train", tmp_path, tmp_path, progress)
+    head, *rows = file.read_text().splitlines(keepends=True)
+    file.write_text("".join([head, *rows[1:], rows[0]]))
+    turned, _ = _run("beir/scifact/train", tmp_path, tmp_path, progress)
+    assert turned["rows"] == facts["rows"] and turned["digest"] != facts["digest"]

@@ -48,3 +48,16 @@ def test_another_number_of_queries_is_refused(tmp_path, progress):
 def test_real_topics_of_two_years_in_one_file_are_those_judged(real_data, tmp_path, progress):
     facts, rows = _run("msmarco-passage/trec-dl-2020/judged", real_data, tmp_path, progress)
     assert facts["queries"] == 54 and all(not row["text"].endswith("\r") for row in rows)
+
+
+def test_the_content_is_the_same_in_another_order_and_nothing_is_said_of_first_rows(
+    tmp_path, progress, monkeypatch
+):
+    without_counts(monkeypatch, "beir/scifact/train")
+    file = beir_folder(tmp_path / "beir/scifact") / "queries.jsonl"
+    facts, _ = _run("beir/scifact/train", tmp_path, tmp_path, progress)
+    file.write_text("".join(reversed(file.read_text().splitlines(keepends=True))))
+    turned, _ = _run("beir/scifact/train", tmp_path, tmp_path, progress)
+    assert turned["rows"] == facts["rows"] and turned["digest"] != facts["digest"]
+    params = planned("queries", tmp_path, dataset="beir/scifact/train") | {"first": 1}
+    assert "rows" not in queries.run(params, {}, tmp_path, progress)

@@ -13,9 +13,6 @@ from repro.datasets.records import Document, Judgement, Query
 from repro.datasets.tiny import answers, passages, texts, zeroshot
 from repro.datasets.tiny.collection import Collection
 
-# Raised with every change of what is generated: it is part of an embedded collection's identity.
-VERSION = "3"
-
 COLLECTIONS: dict[str, Callable[[], Collection]] = {
     "tiny/passage": passages.passages,
     "tiny/passage-many": passages.many_passages,
