@@ -42,8 +42,7 @@ def measure(
     """
     workspace, progress = selection.workspace, progress or Progress()
     plan = plan or selection.plan()
-    plan.scale.pin_kernels(progress)
-    _check_environment(plan)  # may load torch
+    _check_environment(plan)
     make_writable(workspace.store.root)
     workspace.results.make_writable()
     outcome = ENGINES[engine](plan, workspace.store, progress, options)

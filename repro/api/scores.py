@@ -16,7 +16,7 @@ from repro.exchange.user_encoder_scores import ColumnScore, scores_on_table
 from repro.exchange.user_run_scores import common_dataset, scored_run
 from repro.judging.among_reports import ValueAmongReports, among_reports_of_share
 from repro.manifest.cells import Cell, cell
-from repro.nn.encoder_conventions import Conventions, own_code, stated_or_chosen
+from repro.nn.encoder_conventions import Conventions, stated_or_chosen
 from repro.progress import Progress
 from repro.running.scale import scale as scale_of
 from repro.running.workspace import Workspace
@@ -35,6 +35,7 @@ class RunScores:
         foreign: queries of the run that are not judged and count nowhere.
         depth: documents of the judged query that has most.
         left_out: usual measures that look deeper than that.
+        differing: sentences on judgements that are not those published; then nothing published compares.
         among_reports: the place of the means among what others report, of the cells that were named.
     """
 
@@ -44,6 +45,7 @@ class RunScores:
     foreign: int
     depth: int
     left_out: list[str]
+    differing: list[str]
     among_reports: list[ValueAmongReports] = field(default_factory=list)
 
     def as_json(self) -> dict:
@@ -150,8 +152,6 @@ def evaluate(
         return _run_scores(Path(source), dataset, measures, named_cells, workspace)
     models = tuple(UserEncoder.find(str(name), workspace.data) for name in (source, query_model or source))
     full_conventions, origin = stated_or_chosen(models[0].folder, conventions)
-    codes = dict.fromkeys(own_code(model.folder) for model in models)
-    origin = "; ".join(filter(None, (origin, *codes)))
     options = {"table": table, "columns": columns, "row": row, "scale": scale_of(scale)}
     options |= {"workspace": workspace, "progress": progress or Progress()}
     scores, left_out = scores_on_table(models, full_conventions, **options)
@@ -165,5 +165,6 @@ def _run_scores(
         raise UsageError(f"there is no file {str(path)!r}; give a TREC run, plain or gzipped")
     names = [*measures, *(cell.column.measure for cell in cells)]
     scores = scored_run(path, dataset, names, data=workspace.data)
-    places = [among_reports_of_share(cell, scores["measures"][cell.column.measure]) for cell in cells]
+    comparable = () if scores["differing"] else cells
+    places = [among_reports_of_share(cell, scores["measures"][cell.column.measure]) for cell in comparable]
     return RunScores(**scores, among_reports=[place for place in places if place])

@@ -10,6 +10,7 @@ from repro.errors import UsageError, check_known, unknown
 from repro.machine.package_data import read_facts
 
 PIECES = ("documents", "queries", "qrels", "triples", "negatives")
+WORDS = {piece: piece for piece in PIECES} | {"qrels": "judgements"}
 DERIVED_FIELDS = ("id", "corpus_id", "pieces", "counts")  # from an entry's place in the file and its numbers
 # What splits take over from their corpus.
 INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers", "how")

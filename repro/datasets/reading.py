@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from repro.datasets import document_files, home_files, judgement_files, libraries, topic_files, triple_files
-from repro.datasets.catalog import Dataset, dataset
+from repro.datasets.catalog import WORDS, Dataset, dataset
 from repro.datasets.folds import in_fold
 from repro.datasets.homes import check_home
 from repro.datasets.negative_files import ListedQuery, read_listed_queries
@@ -42,6 +42,8 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
     read = partial(document_files.documents, known=known)
     records = _records(source, "documents", home_files.DOCUMENTS.get(source.format, read))
     records = records if skips_known else islice(records, len(known), None)
+    if first is None and not known:
+        records = _some(records, lambda document: document.text.strip(), source, "has a text")
     yield from counted(records, source, first=first, count=len(known))
 
 
@@ -72,7 +74,10 @@ def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]
     )
     fold = dataset(source.dataset).fold
     records = (judgement for judgement in records if in_fold(judgement.query, fold))
-    return counted(records, source) if whole else records
+    if not whole:
+        return records
+    records = _some(records, lambda row: row.grade > 0, source, "has a grade above 0: nothing is relevant")
+    return counted(records, source)
 
 
 def rows(source: Source) -> Iterator[dict[str, Any] | Judgement]:
@@ -139,6 +144,17 @@ def counted(records: Iterable[T], source: Source, *, first: int | None = None, c
         count += 1
         yield record
     check_count(count, source)
+
+
+def _some(records: Iterable[T], test: Callable[[T], object], source: Source, claim: str) -> Iterator[T]:
+    """Yield ``records``. Raises DataError at their end where there are some and none passes the ``test``."""
+    count, passed = 0, False
+    for record in records:
+        count, passed = count + 1, passed or bool(test(record))
+        yield record
+    if count and not passed:
+        place = f"{source.files[0]}: " if source.files else ""
+        raise DataError(f"{place}none of the {count:,} {WORDS[source.piece]} of {source.dataset} {claim}")
 
 
 def check_count(count: int, source: Source) -> None:

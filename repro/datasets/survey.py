@@ -3,21 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from repro.datasets import reading
+from repro.datasets import published_rows, reading
 from repro.datasets.catalog import Dataset, catalog, dataset
 from repro.datasets.digests import file_sha256
 from repro.datasets.source import MissingPiece, Source
 from repro.datasets.sources import locate
 from repro.errors import DataError, ReproError
 
-READERS = {
-    "documents": reading.documents,
-    "queries": reading.queries,
-    "qrels": reading.judgement_rows,
-    "triples": reading.triples,
-    "negatives": reading.negatives,
-}
+READERS = {"triples": reading.triples, "negatives": reading.negatives}
 SUMS = "SHA256SUMS"
 
 
@@ -40,28 +35,66 @@ def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
     return [_row(entry, data_root, home) for entry in catalog().values()]
 
 
-def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None = None) -> list[ReproError]:
-    """Read collections in full, without ids all that are at hand, and return an error for each fault.
+@dataclass(frozen=True)
+class Piece:
+    """One piece of a collection that was read in full.
 
-    Counts are compared with the catalogue's, files with the SHA256SUMS of the data folder where it names
-    them. A named collection that is missing is a BlockedError. Raises UsageError for an unknown id.
+    Attributes:
+        facts: as ``published_rows.summary`` has them; empty of triples, negatives and what cannot be read.
+        problems: an error for each fault.
+    """
+
+    dataset: str
+    piece: str
+    facts: Mapping[str, Any]
+    problems: tuple[ReproError, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object that `repro data check --json` prints."""
+        place = {"dataset": self.dataset, "piece": self.piece}
+        return {**place, **self.facts, "problems": list(map(str, self.problems))}
+
+
+def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None = None) -> list[Piece]:
+    """Read collections in full, without ids all that are at hand.
+
+    Counts are compared with the catalogue's, rows with those that are published, files with the SHA256SUMS of
+    the data folder where it names them. A named collection that is missing is a BlockedError among the
+    problems. Raises UsageError for an unknown id.
     """
     entries = [dataset(id) for id in ids]
-    is_named = bool(entries)
-    problems: list[ReproError] = []
-    for source in _sources(entries or list(catalog().values()), data_root, home):
-        if isinstance(source, MissingPiece):
-            if is_named:
-                problems.append(source.error())
-            continue
-        try:
-            for _ in READERS[source.piece](source):
+    sources = dict.fromkeys(_sources(entries or list(catalog().values()), data_root, home))
+    return [
+        _missing(source) if isinstance(source, MissingPiece) else _check_source(source, data_root)
+        for source in sources
+        if entries or isinstance(source, Source)
+    ]
+
+
+def problems_of(pieces: Iterable[Piece]) -> list[ReproError]:
+    """Return the problems of all pieces, each once: files are often several pieces'."""
+    return list({str(problem): problem for piece in pieces for problem in piece.problems}.values())
+
+
+def _missing(source: MissingPiece) -> Piece:
+    return Piece(source.dataset, source.piece, {}, (source.error(),))
+
+
+def _check_source(source: Source, data_root: Path | None) -> Piece:
+    facts: Mapping[str, Any] = {}
+    sentences: list[str] = []
+    try:
+        if read := READERS.get(source.piece):
+            for _ in read(source):
                 pass
-        except DataError as error:
-            problems.append(error)
-        if data_root is not None:
-            problems += map(DataError, _sum_problems(source, data_root))
-    return list({str(problem): problem for problem in problems}.values())
+        else:
+            facts = published_rows.summary(source)
+            sentences = [published_rows.problem(source, facts)]
+    except DataError as error:
+        sentences = [str(error)]
+    if data_root is not None:
+        sentences += _sum_problems(source, data_root)
+    return Piece(source.dataset, source.piece, facts, tuple(map(DataError, filter(None, sentences))))
 
 
 def _sources(

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from repro.datasets.lines import checked_id, lines, malformed, open_unpacked, texts
 from repro.errors import DataError
-from repro.machine.bounded_reading import whole_lines
 
 Triple = tuple[str, str, str]
 COLUMNS = ("query", "positive", "negative")
@@ -94,7 +93,7 @@ def chunks(path: Path) -> Iterator[Chunk]:
     first, empty = 1, True
     with open_unpacked(path) as file:
         while text := file.read(CHUNK):
-            text += next(whole_lines(file, path, first=first + text.count(b"\n")), b"")
+            text += file.readline()
             empty = False
             yield Chunk(path, first, text)
             first += text.count(b"\n")

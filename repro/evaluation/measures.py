@@ -67,6 +67,23 @@ def parse_measure(text: str) -> Measure:
     return Measure(match["name"], int(match["cutoff"]), int(match["rel"] or 1))
 
 
+def is_defined(measure: str, highest: int | None) -> bool:
+    """Return whether judgements up to this grade, None for unknown ones, can tell relevant documents."""
+    return highest is None or parse_measure(measure).rel <= highest
+
+
+def check_grades(qrels: Mapping[str, Mapping[str, int]], measures: Sequence[str]) -> None:
+    """Raise DataError for judgements by which every run scores 0, under all measures or under one of them."""
+    highest = max((grade for grades in qrels.values() for grade in grades.values()), default=None)
+    if highest is not None and highest < 1:
+        count = sum(map(len, qrels.values()))
+        raise DataError(f"none of the {count:,} judgements has a grade above 0, so that nothing is relevant")
+    for text in measures:
+        if not is_defined(text, highest):
+            problem = f"{text} counts grade {parse_measure(text).rel} and above as relevant"
+            raise DataError(f"{problem}, and the highest grade of these judgements is {highest}")
+
+
 def score(
     run: Mapping[str, Sequence[tuple[str, float]]],
     qrels: Mapping[str, Mapping[str, int]],

@@ -5,10 +5,12 @@ from pathlib import Path
 
 from repro.datasets import reading
 from repro.datasets.catalog import Dataset, dataset
+from repro.datasets.published_rows import differing, key
+from repro.datasets.row_digests import ContentDigest
 from repro.datasets.source import MissingPiece
 from repro.datasets.sources import locate
 from repro.errors import DataError, UsageError
-from repro.evaluation.measures import Scores, parse_measure, score
+from repro.evaluation.measures import Scores, check_grades, parse_measure, score
 from repro.evaluation.qrels import Qrels
 from repro.evaluation.run_depth import check_depth, looks_deeper, run_depth
 from repro.evaluation.runs import read_run
@@ -30,7 +32,8 @@ def scored_run(path: Path, identifier: str, measures: Sequence[str], *, data: Pa
 
     Returns ``measures`` (name -> mean over all judged queries, fractions), ``queries``, ``missing`` (judged,
     not in the run: they score 0), ``foreign`` (in the run, not judged: left out), ``depth`` (documents of the
-    judged query that has most) and ``left_out`` (usual measures that look deeper).
+    judged query that has most), ``left_out`` (usual measures that look deeper) and ``differing`` (sentences
+    on judgements that are not those published).
 
     Raises:
         UsageError: an unknown dataset or measure, a dataset that judgements of documents cannot score, or a
@@ -59,6 +62,7 @@ def scored_run(path: Path, identifier: str, measures: Sequence[str], *, data: Pa
         "foreign": scores.ignored,
         "depth": depth,
         "left_out": deeper_measures,
+        "differing": unlike_published(qrels, identifier),
     }
 
 
@@ -116,6 +120,15 @@ def judgements(identifier: str, data: Path | None = None) -> Qrels:
     return grades
 
 
+def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
+    """Return a sentence where these are not the judgements that the dataset publishes, as far as is known."""
+    content = ContentDigest()
+    for query, grades in qrels.items():
+        for document, grade in grades.items():
+            content.add((query, document, grade))
+    return differing({key(identifier, "qrels"): content.hexdigest()})
+
+
 def scores_of(
     path: Path, qrels: Qrels, measures: Sequence[str], *, ignore_identical_ids: bool
 ) -> tuple[Scores, int]:
@@ -127,6 +140,7 @@ def scores_of(
     """
     run = read_run(path)
     try:
+        check_grades(qrels, measures)
         scores = score(run, qrels, measures, ignore_identical_ids=ignore_identical_ids)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None

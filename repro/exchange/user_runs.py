@@ -10,7 +10,7 @@ from repro.evaluation.measures import Scores
 from repro.evaluation.run_depth import check_depth
 from repro.evaluation.runs import read_run
 from repro.evaluation.significance import compare_scores
-from repro.exchange.user_run_scores import judged_by_documents, judgements, scores_of
+from repro.exchange.user_run_scores import judged_by_documents, judgements, scores_of, unlike_published
 from repro.graph import Node
 from repro.judging.among_reports import ValueAmongReports, among_reports_of_share
 from repro.judging.tolerance import UNITS
@@ -31,6 +31,8 @@ class UserRun:
         scale: of the cell's collections; only full is compared with the paper.
         among_reports: the value among what others report of the cell; None below full scale, where a reading
             has another measure than the cell, and without reports.
+        differing: sentences on judgements that are not those published; then nothing is compared with the
+            paper.
     """
 
     path: Path
@@ -40,11 +42,17 @@ class UserRun:
     pair: dict | None
     scale: str
     among_reports: ValueAmongReports | None
+    differing: list[str]
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the paper's number is of the same collection."""
+        return self.scale == "full" and not self.differing
 
     def as_json(self) -> dict:
         """The object that ``repro compare RUN --json`` prints."""
         published_value = self.cell.printed.value
-        is_comparable = published_value is not None and self.scale == "full"
+        is_comparable = published_value is not None and self.is_comparable
         return {
             "run": str(self.path),
             "id": self.cell.id,
@@ -58,6 +66,7 @@ class UserRun:
             "foreign": self.scores.ignored,
             "measured": self.pair,
             "among_reports": self.among_reports.as_json() if self.among_reports else None,
+            "differing": self.differing,
         }
 
 
@@ -106,10 +115,10 @@ def _user_run(path: Path, cell: Cell, measure: str, node: Node | None, plan: Pla
         our_scores, _ = scores_of(our_run, qrels, [measure], ignore_identical_ids=rule)
         pair = {"value": our_scores.means[measure] * unit, **_tests(scores, our_scores, measure)}
         pair |= _agreement(path, our_run)
-    mean, reports = scores.means[measure], None
-    if plan.scale.compares_with_paper and measure == cell.column.measure:
+    mean, reports, sentences = scores.means[measure], None, unlike_published(qrels, dataset)
+    if plan.scale.compares_with_paper and measure == cell.column.measure and not sentences:
         reports = among_reports_of_share(cell, mean)
-    return UserRun(path, cell, mean * unit, scores, pair, plan.scale.name, reports)
+    return UserRun(path, cell, mean * unit, scores, pair, plan.scale.name, reports, sentences)
 
 
 def _tests(scores: Scores, our_scores: Scores, measure: str) -> dict:

@@ -135,6 +135,8 @@ class MeasurementBuilder:
     def _evaluation(self, run: Node, member: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
         """The finished evaluation of a run, one for all cells whose measures it gives."""
         evaluation = self._finish(shared_evaluation(run, member, measure, scoring, machine=self.machine))
+        if reason := self.scale.undefined(measure, member.id):
+            raise UsageError(f"{reason}; choose another reading, or another scale")
         check_depths((run,), measure)
         return evaluation
 

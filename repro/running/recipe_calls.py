@@ -64,6 +64,8 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
         return reason
     if scale.facts.named_only and not scale_name:
         return f"scale {scale.name} measures only what is made for it"
+    if isinstance(cell, Cell) and cell.column.dataset and "(rel=" in (cell.column.measure or ""):
+        return scale.undefined(cell.column.measure, cell.column.dataset)
     return ""
 
 

@@ -10,11 +10,11 @@ from typing import Any
 from repro import recipe
 from repro.datasets.catalog import catalog
 from repro.datasets.catalog import dataset as catalogued
+from repro.datasets.published_rows import highest_grade
 from repro.errors import check_known
+from repro.evaluation.measures import is_defined
 from repro.graph import Node, rewrite
-from repro.machine import kernels
 from repro.machine.system import gpu
-from repro.progress import Progress
 from repro.running import scale_facts
 from repro.running.backbones import drawn_anew, random_backbone, trained_backbone
 from repro.running.row_limits import RowLimits
@@ -49,14 +49,6 @@ class Scale:
     def compares_with_paper(self) -> bool:
         """Only full does: other scales measure other things."""
         return self.name == "full"
-
-    def pin_kernels(self, progress: Progress) -> None:
-        """Pin kernels, so that results are the same bits on every processor, at a third more time.
-
-        Not at full, nor where the times of the first rows tell what full will take.
-        """
-        if self.name != "full" and self.facts.first == scale_facts.RowCounts():
-            kernels.pin(progress)
 
     @property
     def whole(self) -> str:
@@ -100,6 +92,13 @@ class Scale:
         stand_ins, lineage = catalogued(identifier).at, self.lineage or (self.name,)
         return next((stand_ins[name] for name in lineage if name in stand_ins), f"{lineage[-1]}/{identifier}")
 
+    def undefined(self, measure: str, identifier: str) -> str:
+        """Return why what stands in for a dataset cannot be scored by a measure; empty where it can."""
+        stand_in = self.dataset(identifier)
+        if self.has_originals or is_defined(measure, highest_grade(stand_in)):
+            return ""
+        return f"{stand_in}, the stand-in for {identifier}, has no grade that {measure} counts as relevant"
+
     def _at_own_costs(self, node: Node) -> Node:
         """The node as the recipe made it at the costs of this scale, which full leaves as they are.
 
@@ -123,7 +122,15 @@ class Scale:
             return self._negatives(node)
         if node.stage == "judged_examples":
             return self._examples(node)
+        if node.stage == "evaluate":
+            return self._evaluation(node)
         return Node(node.stage, self._params(node), node.inputs)
+
+    def _evaluation(self, node: Node) -> Node:
+        """The evaluation without measures whose relevant grades the judgements that stand in do not have."""
+        judged = node.inputs["qrels"].params["dataset"]
+        measures = [name for name in node.params["measures"] if is_defined(name, highest_grade(judged))]
+        return Node(node.stage, {**node.params, "measures": measures}, node.inputs)
 
     def _params(self, node: Node) -> dict[str, Any]:
         """A node's parameters at this scale: capped and replaced, with stand-ins, rates and sizes of its own.

@@ -8,7 +8,7 @@ from pathlib import Path
 from repro.datasets.arrow import read_rows
 from repro.errors import DataError, UsageError
 from repro.evaluation.answers import answer_measures, read_answers, score_by_answers
-from repro.evaluation.measures import Scores, score
+from repro.evaluation.measures import Scores, check_grades, score
 from repro.evaluation.qrels import read_qrels
 from repro.evaluation.runs import Run, read_run
 from repro.progress import Progress
@@ -20,11 +20,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Params: ``measures`` (ir_measures names), ``ignore_identical_ids`` (BEIR's rule), ``judgements``, which is
     ``qrels`` (graded documents) or ``answers`` (answer strings; needs inputs ``queries`` and ``corpus``);
     ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False where it is not given.
-    Returns counts of judged, missing and ignored queries, and the means (fractions).
+    Returns counts of judged, missing and ignored queries, and the means (fractions). Raises DataError for
+    judgements by which every run scores 0 under one of the measures.
     """
     ranking = read_run(inputs["run"] / "run.trec")
     if params["judgements"] == "qrels":
         qrels, ignore = read_qrels(inputs["qrels"] / "qrels.trec"), params["ignore_identical_ids"]
+        check_grades(qrels, params["measures"])
         scores = score(ranking, qrels, params["measures"], ignore_identical_ids=ignore)
     elif params["judgements"] == "answers":
         scores = _by_answers(params, ranking, inputs, progress)

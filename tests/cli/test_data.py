@@ -44,6 +44,18 @@ def test_without_a_folder_what_is_embedded_is_checked(repro):
     assert (said.status, said.out) == (0, "nothing wrong\n")
 
 
+def test_what_is_not_held_against_a_known_digest_is_named_and_its_digest_is_told(repro, data):
+    (data / "topics").mkdir()
+    (data / "qrels").mkdir()
+    (data / "topics/topics.msmarco-passage.train.txt").write_text("1\tone\n")
+    (data / "qrels/qrels.msmarco-passage.train.txt").write_text("1 0 2 1\n")
+    said = repro("data", "check", "msmarco-passage/train/judged", "--json")
+    assert said.status == 2 and [piece["piece"] for piece in said.json] == ["queries", "qrels"]
+    (data / "topics/topics.dpr.nq.test.txt").write_text("".join(f"q {n}\t['a']\n" for n in range(3610)))
+    said = repro("data", "check", "dpr-w100/natural-questions/test")
+    assert said.status == 2 and "are not those published: the ids are the same, but not the texts" in said.out
+
+
 def test_a_collection_that_is_not_the_papers_is_a_problem(repro, data):
     said = repro("data", "check")
     assert said.status == 2

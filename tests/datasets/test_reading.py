@@ -94,3 +94,31 @@ def test_every_spelling_of_the_real_answers_is_read(real_data):
     assert tokenised[1].answers == ("May 18 , 2018",) and plain[1].answers == ("May 18, 2018",)
     assert tokenised[73].text.replace(" ", "") == plain[73].text.replace(" ", "")
     assert len(tokenised) == len(plain) == 3610
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "piece", "words"),
+    [
+        ("corpus.jsonl", '{"_id": "d0", "title": "T", "text": " "}\n', "documents", "has a text"),
+        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\n3\td0\t0\n", "qrels", "has a grade above 0: nothing"),
+    ],
+)
+def test_a_collection_without_a_text_or_a_relevant_document_is_refused(
+    tmp_path, monkeypatch, file, text, piece, words
+):
+    without_counts(monkeypatch, "beir/scifact", "beir/scifact/test")
+    (beir_folder(tmp_path / "beir/scifact") / file).write_text(text)
+    name = {"documents": "beir/scifact"}.get(piece, "beir/scifact/test")
+    source = locate(name, piece, tmp_path)
+    noun = {"qrels": "judgements"}.get(piece, piece)
+    with pytest.raises(DataError, match=f"{file}: none of the 1 {noun} of {name} {words}"):
+        list(reading.rows(source))
+
+
+def test_some_empty_texts_and_queries_without_a_relevant_document_are_fine(tmp_path, monkeypatch):
+    without_counts(monkeypatch, "beir/scifact", "beir/scifact/test")
+    folder = beir_folder(tmp_path / "beir/scifact")
+    (folder / "corpus.jsonl").write_text('{"_id": "d0", "text": ""}\n{"_id": "d1", "text": "x"}\n')
+    assert len(list(reading.rows(locate("beir/scifact", "documents", tmp_path)))) == 2
+    (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n3\td0\t0\n4\td0\t1\n")
+    assert len(list(reading.rows(locate("beir/scifact/test", "qrels", tmp_path)))) == 2

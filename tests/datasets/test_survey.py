@@ -2,10 +2,16 @@ import hashlib
 
 import pytest
 
+from repro.datasets import published_rows
+from repro.datasets import survey as surveys
 from repro.datasets.catalog import catalog
-from repro.datasets.survey import check, survey
+from repro.datasets.survey import problems_of, survey
 from repro.errors import UsageError
 from tests.datasets.folders import beir_folder, without_counts, write
+
+
+def check(*places):
+    return problems_of(surveys.check(*places))
 
 
 def _states(root):
@@ -42,6 +48,7 @@ def test_a_mean_is_there_when_all_its_members_are(tmp_path):
 
 
 def test_a_sound_collection_has_no_problems(tmp_path, monkeypatch):
+    monkeypatch.setattr(published_rows, "published", dict)
     without_counts(monkeypatch, "beir/scifact", "beir/scifact/train", "beir/scifact/test")
     beir_folder(tmp_path / "beir/scifact")
     assert check(tmp_path, ["beir/scifact", "beir/scifact/train", "tiny/wiki"]) == []
@@ -67,6 +74,7 @@ def test_what_was_asked_for_and_is_missing_is_a_problem_with_a_remedy(tmp_path):
 
 
 def test_files_are_compared_with_the_sums_of_the_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(published_rows, "published", dict)
     without_counts(monkeypatch, "beir/scifact")
     folder = beir_folder(tmp_path / "beir/scifact")
     digest = hashlib.sha256((folder / "corpus.jsonl").read_bytes()).hexdigest()
@@ -82,3 +90,12 @@ def test_the_real_data_is_sound(real_data):
     assert {"beir/scifact", "cranfield", "msmarco-passage/dev/small"} <= {
         row.id for row in survey(real_data) if row.state == "found"
     }
+
+
+def test_what_is_not_held_against_a_known_digest_has_its_digest_told(tmp_path, monkeypatch):
+    without_counts(monkeypatch, "beir/fiqa/test")
+    beir_folder(tmp_path / "beir/fiqa")
+    queries, judgements = surveys.check(tmp_path, ["beir/fiqa/test"])
+    assert (queries.piece, judgements.piece) == ("queries", "qrels")
+    assert judgements.as_json()["grades"] == {0: 1, 2: 1} and judgements.as_json()["problems"] == []
+    assert len(queries.facts["digest"]) == 64

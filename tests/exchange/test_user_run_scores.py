@@ -10,6 +10,7 @@ from repro.evaluation.run_writer import write_run
 from repro.evaluation.runs import read_run
 from repro.exchange import user_run_scores
 from repro.exchange.user_run_scores import judgements, scored_run, scores_of, usual_measures
+from tests.datasets.folders import without_counts, write
 
 DATASET = "tiny/passage/dev"
 
@@ -18,6 +19,9 @@ DATASET = "tiny/passage/dev"
 def nothing_of_the_users(tmp_path, monkeypatch):
     monkeypatch.delenv("REPRO_DATA", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
+
+
+DL19 = "msmarco-passage/trec-dl-2019/judged"
 
 
 @pytest.fixture
@@ -39,7 +43,7 @@ def test_a_run_scores_what_the_suite_would_score_it(run_file):
     qrels = judgements(DATASET)
     found = scored_run(run_file, DATASET, ["RR@10", "R@5", "RR@10"])
     scores = score(read_run(run_file), qrels, ["RR@10", "R@5"], ignore_identical_ids=False)
-    counts = {"queries": len(qrels), "missing": 1, "foreign": 1, "depth": 12, "left_out": []}
+    counts = {"queries": len(qrels), "missing": 1, "foreign": 1, "depth": 12, "left_out": [], "differing": []}
     assert found == {"measures": scores.means, **counts}
     assert found["measures"]["RR@10"] == pytest.approx(0.5 * (len(qrels) - 1) / len(qrels))
 
@@ -113,6 +117,34 @@ def test_a_run_that_cannot_be_scored_is_named_with_the_reason(tmp_path, lines, w
     with pytest.raises(DataError, match=words) as error:
         scored_run(path, DATASET, ["RR@1"])
     assert str(path) in str(error.value)
+
+
+@pytest.fixture
+def binary_judgements(tmp_path, monkeypatch):
+    """Judgements of DL 2019 in a data folder, as many as NIST's and without grades above 1; and a run."""
+    without_counts(monkeypatch, DL19)
+    write(tmp_path / "data/qrels/qrels.dl19-passage.txt", "1 0 d1 1\n1 0 d2 0\n2 0 d1 1\n")
+    return write(tmp_path / "a.run", "1 Q0 d1 1 2.0 t\n1 Q0 d2 2 1.0 t\n2 Q0 d2 1 1.0 t\n2 Q0 d1 2 0.5 t\n")
+
+
+def test_a_score_by_judgements_that_are_not_those_published_says_so(binary_judgements, tmp_path):
+    found = scored_run(binary_judgements, DL19, ["nDCG@2"], data=tmp_path / "data")
+    words = f"the judgements of {DL19} are not as published; `repro data check {DL19}` says what differs"
+    assert found["differing"] == [words]
+
+
+def test_a_measure_above_every_grade_and_judgements_without_a_relevant_document_are_refused(
+    binary_judgements, tmp_path
+):
+    words = (
+        r"R\(rel=2\)@2 counts grade 2 and above as relevant, and the highest grade of these judgements is 1"
+    )
+    with pytest.raises(DataError, match=f"a.run: {words}"):
+        scored_run(binary_judgements, DL19, ["nDCG@2", "R(rel=2)@2"], data=tmp_path / "data")
+    write(tmp_path / "data/qrels/qrels.dl19-passage.txt", "1 0 d1 0\n1 0 d2 0\n2 0 d1 -1\n")
+    words = f"none of the 3 judgements of {DL19} has a grade above 0: nothing is relevant"
+    with pytest.raises(DataError, match=words):
+        scored_run(binary_judgements, DL19, ["nDCG@2"], data=tmp_path / "data")
 
 
 QUERY, JUDGED = next(iter(judgements(DATASET).items()))

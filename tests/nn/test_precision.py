@@ -5,7 +5,6 @@ import torch
 from torch import nn
 
 from repro.errors import BlockedError, UsageError
-from repro.machine import kernels
 from repro.nn.precision import SMALL, autocast, check_precision, threads_for
 
 
@@ -35,16 +34,9 @@ def test_a_small_model_has_one_thread_and_the_number_is_restored():
     assert torch.get_num_threads() == before
 
 
-@pytest.mark.parametrize(("is_pinned", "number"), [(False, 3), (True, 4)])
-def test_a_large_model_keeps_its_threads_unless_bits_are_to_be_those_of_every_machine(
-    is_pinned, number, monkeypatch
-):
-    monkeypatch.setattr(kernels, "is_pinned", lambda: is_pinned)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
-    numbers = []
-    monkeypatch.setattr(torch, "set_num_threads", numbers.append)
+def test_a_large_model_keeps_its_threads():
+    before = torch.get_num_threads()
     with torch.device("meta"):
         large = nn.Linear(2000, SMALL // 2000)
     with threads_for(large):
-        assert numbers == [number]
-    assert numbers == [number, 3]
+        assert torch.get_num_threads() == before

@@ -4,9 +4,9 @@ import pytest
 
 from repro.errors import ManifestError, UsageError
 from repro.graph import Node, walk
-from repro.machine import kernels
+from repro.manifest.cells import cell
 from repro.manifest.papers import Paper
-from repro.progress import SILENT
+from repro.running.recipe_calls import not_at
 from repro.running.scale import scale, scales
 
 TRAINED = Node(
@@ -182,6 +182,23 @@ def test_topics_of_a_collection_that_is_both_get_a_corpus_as_their_stand_in():
     assert node.params["dataset"] == "tiny/beir"
 
 
+DL19, POOL = "msmarco-passage/trec-dl-2019/judged", "msmarco-passage/train-pool-12k/dev"
+
+
+@pytest.mark.parametrize(("name", "left"), [("small", ["nDCG@10"]), ("tiny", None), ("full", None)])
+def test_a_measure_goes_whose_grades_the_judgements_that_stand_in_do_not_have(name, left):
+    measures = ["R(rel=2)@1000", "nDCG@10"]
+    node = Node("evaluate", {"measures": measures}, {"qrels": Node("qrels", {"dataset": DL19})})
+    assert scale(name).rewriter()(node).params["measures"] == (left or measures)
+
+
+def test_such_a_cell_is_not_measured_at_that_scale_and_says_why():
+    wanted = cell("costa/1/sparse.bm25/dl19.r1000")
+    words = f"{POOL}, the stand-in for {DL19}, has no grade that R(rel=2)@1000 counts as relevant"
+    assert not_at(wanted, scale("small")) == words
+    assert not_at(wanted, scale("tiny")) == not_at(wanted, scale("full")) == ""
+
+
 def test_every_dataset_of_the_papers_has_a_tiny_stand_in():
     from repro.datasets.catalog import catalog
     from repro.manifest.cells import numeric_cells
@@ -235,15 +252,3 @@ def test_a_paper_changes_nothing_else_of_a_scale(of_a_paper, text, reason):
     with pytest.raises(ManifestError) as error:
         of_a_paper(text)
     assert "scales.yaml:1: " in str(error.value) and reason in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "are_pinned"),
-    [("full", False), ("rehearsal", False)]
-    + [(name, True) for name in ("medium", "small", "small-cpu", "curves", "tiny", "smoke")],
-)
-def test_kernels_are_pinned_below_full_but_where_its_times_are_extrapolated(name, are_pinned, monkeypatch):
-    calls = []
-    monkeypatch.setattr(kernels, "pin", calls.append)
-    scale(name).pin_kernels(SILENT)
-    assert calls == [SILENT] * are_pinned

@@ -90,6 +90,25 @@ def test_other_judgements_and_measures_are_refused(inputs):
         evaluated(inputs, judgements="answers", measures=["RR@10"])
 
 
+@pytest.mark.parametrize(
+    ("judgements", "measure", "words"),
+    [
+        ("q1 0 d1 0\nq3 0 d3 -1\n", "nDCG@10", "none of the 2 judgements has a grade above 0"),
+        ("q1 0 d1 1\nq3 0 d3 0\n", "RR(rel=2)@10", "and the highest grade of these judgements is 1"),
+    ],
+)
+def test_judgements_by_which_every_run_scores_0_are_refused(inputs, judgements, measure, words):
+    (inputs["qrels"] / "qrels.trec").write_text(judgements)
+    with pytest.raises(DataError, match=words):
+        evaluated(inputs, measures=[measure])
+
+
+def test_a_query_without_a_relevant_document_scores_0(inputs):
+    (inputs["qrels"] / "qrels.trec").write_text("q1 0 d1 2\nq3 0 d3 0\n")
+    _, scores = evaluated(inputs, measures=["RR(rel=2)@10"])
+    assert scores["measures"] == {"RR(rel=2)@10": [0.5, 0.0]}
+
+
 def test_a_damaged_run_is_named_with_its_line(inputs):
     with open(inputs["run"] / "run.trec", "a") as file:
         file.write("q1 Q0 d7 3 0.")

@@ -112,7 +112,10 @@ def _compare_runs(selection, runs: tuple[str, ...], options: list[str], as_json:
         return emit_json([run.as_json() for run in scored_runs])
     head = ["cell", "run", "published", "yours", "ours", "difference [95 %]", "t p", "permutation p", "d_z"]
     head += ["won/tied/lost", "RMSE", "tau", "RBO"]
-    rows = [[run.cell.id, run.path.name, run.cell.printed.plain, *_numbers(run)] for run in scored_runs]
+    rows = [
+        [run.cell.id, run.path.name, "" if run.differing else run.cell.printed.plain, *_numbers(run)]
+        for run in scored_runs
+    ]
     table(f"runs given (scale {selection.scale})", head, rows, right=range(2, len(head)))
     for run in scored_runs:
         _print_sentences(run)
@@ -121,6 +124,8 @@ def _compare_runs(selection, runs: tuple[str, ...], options: list[str], as_json:
 def _print_sentences(run) -> None:
     if run.among_reports:
         print(f"{run.cell.id}, {run.path.name}: {run.among_reports}")
+    for sentence in run.differing:
+        print(f"{run.cell.id}, {run.path.name}: not compared with what is published, as {sentence}")
     for sentence in _notices(run):
         print(sentence, file=sys.stderr)
 

@@ -54,15 +54,29 @@ def list_(as_json):
 
 @command.command("check", epilog="\b\nExamples:\n  repro data check\n  repro data check beir/scifact/test")
 @click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=completion.datasets)
-def check_(ids):
-    """Read collections in full, those named or all at hand, and say what is wrong."""
-    from repro.datasets.survey import check
+@click.option("--json", "as_json", is_flag=True, help="One object per piece, with the digest of its rows.")
+def check_(ids, as_json):
+    """Read collections in full, those named or all at hand, and say what is wrong.
+
+    Rows are counted and, where it is known what their makers publish, compared with that: in any order, and
+    with any white space, they are to say the same.
+    """
+    from repro.cli.printing import emit_json
+    from repro.datasets.published_rows import key, unknown
+    from repro.datasets.survey import check, problems_of
 
     places = Locations.resolve()
-    problems = check(places.data, ids, home=places.home)
-    for problem in problems:
-        print(problem)
-    print(f"problems: {len(problems)}" if problems else "nothing wrong")
+    pieces = check(places.data, ids, home=places.home)
+    problems = problems_of(pieces)
+    if as_json:
+        emit_json([piece.as_json() for piece in pieces])
+    else:
+        for problem in problems:
+            print(problem)
+        digests = {key(p.dataset, p.piece): p.facts.get("digest", "") for p in pieces if not p.problems}
+        if unheld := unknown(digests):
+            print(f"not held against a known digest: {', '.join(unheld)}")
+        print(f"problems: {len(problems)}" if problems else "nothing wrong")
     return min((problem.exit_status for problem in problems), default=0)
 
 

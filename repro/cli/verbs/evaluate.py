@@ -113,7 +113,7 @@ def _score_run(run: str, dataset: str | None, measures: tuple, cells: tuple, as_
     scores = evaluate(run, dataset=dataset, measures=measures, cells=cells).as_json()
     if as_json:
         return emit_json({"run": run, "dataset": dataset, **scores})
-    places = scores.pop("among_reports")
+    places, differing = scores.pop("among_reports"), scores.pop("differing")
     print(f"{run} on {dataset}")
     for name in scores.pop("left_out"):
         reason = f"the run has {scores['depth']} documents a query"
@@ -122,6 +122,8 @@ def _score_run(run: str, dataset: str | None, measures: tuple, cells: tuple, as_
         print(f"  {name:16}{value:.4f}" if isinstance(value, float) else f"  {name:16}{value}")
     for place in places:
         print(f"{place['cell']}: {place['sentence']}")
+    for sentence in differing:
+        print(f"no published number compares with this: {sentence}")
 
 
 def _flatten(scores: dict):

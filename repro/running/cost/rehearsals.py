@@ -8,7 +8,6 @@ from pathlib import Path
 
 from repro.errors import UsageError
 from repro.graph import Node, canonical
-from repro.machine.bounded_reading import read_json_file
 from repro.machine.system import hardware
 from repro.running.cost.amounts import PlannedCounts, amount
 from repro.running.cost.extrapolation import RehearsedNode
@@ -135,7 +134,7 @@ def _read(store: Store) -> dict:
     if not path.exists():
         return {}
     try:
-        content = read_json_file(path)
+        content = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(content, dict) or not all(isinstance(times, dict) for times in content.values()):
             raise ValueError("no object of objects")
     except (OSError, ValueError) as error:
