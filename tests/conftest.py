@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from repro.machine import kernels
+
+kernels.pin()  # before numpy and torch load: what tests compute is the same bits on every processor with AVX2
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
 
@@ -44,6 +47,12 @@ def in_two_processes():
     pair = Pair()
     yield pair
     pair.end()
+
+
+@pytest.fixture
+def unpinned_environment() -> dict[str, str]:
+    """The environment of a process in which nothing is pinned, as that of a user."""
+    return {name: value for name, value in os.environ.items() if name not in kernels.pins()}
 
 
 @pytest.fixture(autouse=True, scope="session")

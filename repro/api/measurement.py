@@ -42,7 +42,8 @@ def measure(
     """
     workspace, progress = selection.workspace, progress or Progress()
     plan = plan or selection.plan()
-    _check_environment(plan)
+    plan.scale.pin_kernels(progress)
+    _check_environment(plan)  # may load torch
     make_writable(workspace.store.root)
     workspace.results.make_writable()
     outcome = ENGINES[engine](plan, workspace.store, progress, options)

@@ -16,7 +16,7 @@ from repro.exchange.user_encoder_scores import ColumnScore, scores_on_table
 from repro.exchange.user_run_scores import common_dataset, scored_run
 from repro.judging.among_reports import ValueAmongReports, among_reports_of_share
 from repro.manifest.cells import Cell, cell
-from repro.nn.encoder_conventions import Conventions, stated_or_chosen
+from repro.nn.encoder_conventions import Conventions, own_code, stated_or_chosen
 from repro.progress import Progress
 from repro.running.scale import scale as scale_of
 from repro.running.workspace import Workspace
@@ -152,6 +152,8 @@ def evaluate(
         return _run_scores(Path(source), dataset, measures, named_cells, workspace)
     models = tuple(UserEncoder.find(str(name), workspace.data) for name in (source, query_model or source))
     full_conventions, origin = stated_or_chosen(models[0].folder, conventions)
+    codes = dict.fromkeys(own_code(model.folder) for model in models)
+    origin = "; ".join(filter(None, (origin, *codes)))
     options = {"table": table, "columns": columns, "row": row, "scale": scale_of(scale)}
     options |= {"workspace": workspace, "progress": progress or Progress()}
     scores, left_out = scores_on_table(models, full_conventions, **options)

@@ -1,7 +1,6 @@
 """Fetches released checkpoints into the data folder, and gives stages the one that was planned with."""
 
 import contextlib
-import json
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +11,7 @@ from typing import Any
 from repro.datasets.digests import digest, file_sha256, unchanged
 from repro.datasets.fetching import Offer
 from repro.errors import BlockedError, DataError, UsageError
+from repro.machine.bounded_reading import read_json_file
 from repro.progress import Progress
 
 _NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
@@ -68,7 +68,7 @@ def has_weights(folder: Path) -> bool:
 def model_type(folder: Path) -> str | None:
     """The architecture that a checkpoint's config.json names; None where it names none, or is not there."""
     try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
+        return read_json_file(folder / "config.json").get("model_type")
     except (OSError, ValueError, AttributeError):
         return None
 

@@ -7,11 +7,12 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 from repro.errors import DataError
+from repro.machine.bounded_reading import whole_lines
 
 BOM = b"\xef\xbb\xbf"
 UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # control characters, and a byte order mark amid a file
@@ -51,9 +52,9 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def texts(raw: Iterable[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, str]]:
+def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, str]]:
     """Number and text of lines as ``lines`` gives them, of which the first has the number ``first``."""
-    for number, line in enumerate(raw, first):
+    for number, line in enumerate(whole_lines(raw, path, first=first), first):
         if number == 1:
             line = line.removeprefix(BOM)
         text = _decode(line.removesuffix(b"\n").removesuffix(b"\r"), path, number)

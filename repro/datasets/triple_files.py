@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from repro.datasets.lines import checked_id, lines, malformed, open_unpacked, texts
 from repro.errors import DataError
+from repro.machine.bounded_reading import whole_lines
 
 Triple = tuple[str, str, str]
 COLUMNS = ("query", "positive", "negative")
@@ -93,7 +94,7 @@ def chunks(path: Path) -> Iterator[Chunk]:
     first, empty = 1, True
     with open_unpacked(path) as file:
         while text := file.read(CHUNK):
-            text += file.readline()
+            text += next(whole_lines(file, path, first=first + text.count(b"\n")), b"")
             empty = False
             yield Chunk(path, first, text)
             first += text.count(b"\n")

@@ -6,7 +6,6 @@ tokens must follow each other in the passage's text. The passage's title is not 
 its results by question text, which drops repeated questions; here questions are keyed by id and all are kept.
 """
 
-import json
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
@@ -15,6 +14,7 @@ from pathlib import Path
 from repro.errors import DataError, UsageError
 from repro.evaluation.measures import Measure, Scores, coverage, parse_measure
 from repro.evaluation.text_lines import numbered_lines
+from repro.machine.bounded_reading import parsed_json
 
 
 @cache
@@ -91,7 +91,7 @@ def read_answers(path: Path) -> dict[str, list[str]]:
     answers: dict[str, list[str]] = {}
     for number, line in numbered_lines(path):
         try:
-            query = json.loads(line)
+            query = parsed_json(line)
             qid, strings = query["id"], query["answers"]
         except (ValueError, TypeError, KeyError):
             raise DataError(f"{path}:{number}: no JSON object with id and answers") from None

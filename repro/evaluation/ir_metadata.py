@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import StoreError
+from repro.machine.bounded_reading import whole_file
 
+LARGEST = 2**20  # bytes of a run's metadata, which are some hundreds
 START, END = "# ir_metadata.start", "# ir_metadata.end"
 VERSIONS = {"0.1": "schema-version", "0.2": "schema version"}  # version -> the key that states it
 
@@ -36,9 +38,9 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
     marks = {mark.removeprefix(comment) for mark in (START, END) for comment in ("", "# ")}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        lines = whole_file(path, LARGEST).decode("utf-8").splitlines(keepends=True)
         metadata = yaml.safe_load("".join(line for line in lines if line.strip() not in marks))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         reason = str(error).splitlines()[0]
         raise StoreError(f"{path}: damaged ({reason}); `repro verify` names what is") from None
     metadata = metadata if isinstance(metadata, dict) else {}

@@ -10,6 +10,7 @@ from typing import BinaryIO
 import numpy as np
 
 from repro.evaluation.text_lines import LARGEST_SCORE, open_text
+from repro.machine.bounded_reading import LONGEST_LINE
 
 COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
 BLOCK = 1 << 22  # bytes of the file that are parsed at a time
@@ -65,10 +66,21 @@ def read_fast(path: Path) -> Run | None:
             for query, parts in groupby(_stretches(file.buffer), key=itemgetter(0)):
                 if query in run:
                     return None  # a query in several places
-                run[query] = _ranking([(documents, scores) for _, documents, scores in parts])
+                run[query] = _ranking(list(_distinct(parts)))
     except (OSError, EOFError, zlib.error, ValueError):  # pyarrow's errors are among these
         return None
     return run or None
+
+
+def _distinct(parts: Iterable[tuple]) -> Iterator[tuple]:
+    """Documents and scores of a query's parts; each but the first is looked at by itself.
+
+    So a file that says one thing over and over is not read to its end.
+    """
+    for place, (_, documents, scores) in enumerate(parts):
+        if place and len(documents.unique()) != len(documents):
+            raise _UnusualFileError("a document twice")
+        yield documents, scores
 
 
 def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
@@ -111,6 +123,8 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
         if data.translate(None, _PLAIN):
             raise _UnusualFileError("white space, control characters or letters beyond ASCII")
         lines, end, remainder = (remainder + data).rpartition(b"\n")
+        if len(remainder) >= LONGEST_LINE:
+            raise _UnusualFileError("a line without an end")
         if end:
             yield lines + end
     if remainder:

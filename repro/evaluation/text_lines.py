@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from repro.errors import DataError
+from repro.machine.bounded_reading import whole_lines
 
 LARGEST_SCORE = (2 - 2**-23) * 2.0**127  # the largest finite float32
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # and a byte order mark amid a file
@@ -36,7 +37,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     number = 0
     try:
         with open_text(path) as file:
-            for number, line in enumerate(file, start=1):
+            for number, line in enumerate(whole_lines(file, path), start=1):
                 yield number, line
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None

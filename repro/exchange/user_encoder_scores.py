@@ -116,6 +116,7 @@ def scores_on_table(
     store = workspace.store
     make_writable(store.root)
     parts = [part for m in measurements.values() for part in m.parts]
+    scale.pin_kernels(progress)
     ensure(parts, store, progress, machine=workspace.machine).raise_first()
     scores = [
         _score(m, measured_record(m, scale.name, store), _best_cell(cells[name]))

@@ -1,5 +1,6 @@
-"""Cores, memory, disk and GPUs, asked of the system, and the place that a launcher gave this process."""
+"""Processor, memory, disk and GPUs, asked of the system, and the place that a launcher gave this process."""
 
+import functools
 import os
 import platform
 import re
@@ -8,19 +9,50 @@ import subprocess
 from pathlib import Path
 
 GIB = 2**30
+CPU_INFORMATION = Path("/proc/cpuinfo")
+# a flag of the kernel's -> the instruction set that it tells of, the widest first
+INSTRUCTION_SETS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "sse4_2": "SSE4.2"}
+INSTRUCTION_SETS |= {"sve": "SVE", "asimd": "NEON"}
 
 
 def hardware() -> dict[str, object]:
     """CPU model, cores, memory (GiB) and GPUs, for a record; None for what the system does not say."""
     total = memory()
     return {
-        "cpu": _cpu(),
+        "cpu": cpu(),
+        "instructions": instruction_set(),
         "architecture": platform.machine(),
         "cores": cores(),
         "memory_gib": round(total / GIB, 1) if total else None,
         "gpu": gpu(),
         "system": platform.platform(),
     }
+
+
+def cpu() -> str | None:
+    """The model of the processor, as the system names it."""
+    model = re.search(r"^model name\s*:\s*(.+)$", _cpu_information(), re.MULTILINE)
+    return model[1].strip() if model else platform.processor() or None
+
+
+def cpu_flags() -> frozenset[str]:
+    """What the processor can do, by the names that Linux has for it; nothing where that does not say."""
+    line = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", _cpu_information(), re.MULTILINE)
+    return frozenset(line[1].split() if line else ())
+
+
+def instruction_set() -> str | None:
+    """The widest instructions of the processor for vectors, as AVX2; None where the system does not say."""
+    flags = cpu_flags()
+    return next((name for flag, name in INSTRUCTION_SETS.items() if flag in flags), None)
+
+
+@functools.cache
+def _cpu_information() -> str:
+    try:
+        return CPU_INFORMATION.read_text()
+    except OSError:
+        return ""
 
 
 def gpu() -> list[str] | None:
@@ -83,14 +115,6 @@ def disk_free(path: Path) -> int:
     while not path.exists():
         path = path.parent
     return shutil.disk_usage(path).free
-
-
-def _cpu() -> str | None:
-    try:
-        model = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    except OSError:
-        model = None
-    return model[1].strip() if model else platform.processor() or None
 
 
 def launched_processes() -> int:

@@ -1,4 +1,7 @@
-"""YAML read strictly: duplicate keys are errors, and every error names its file and line."""
+"""YAML read strictly: duplicate keys are errors, and every error names its file and line.
+
+A file is anybody's, so it is read in bounded time and memory: with limits on bytes, values and nesting.
+"""
 
 import copy
 import functools
@@ -9,19 +12,42 @@ from typing import Any, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from yaml.composer import Composer
 
 from repro.errors import ManifestError, unknown
+from repro.machine.bounded_reading import whole_file
 
 _TEXT, _MAPPING, _SEQUENCE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
+_MERGE = "tag:yaml.org,2002:merge"
+LARGEST = 2**22  # bytes of a file; the suite's own have up to 2**19
+MOST_VALUES = 200_000  # of a file, with what its aliases repeat; the suite's own have up to 12,000
+DEEPEST = 50  # mappings and sequences within each other; the suite's own go down to 12
+MOST_MERGES = 16  # mappings that one << takes over
 _OPEN = object()  # in place of the value of a node that is still being read
 
 
-class _SafeLoader(yaml.CSafeLoader):
-    """The safe loader, which refuses a mapping that says the same thing twice."""
+class _SafeLoader(Composer, yaml.CSafeLoader):
+    """The safe loader, which refuses a mapping that says the same thing twice, and what is beyond its limits.
+
+    Nodes are composed in Python, as C would go down into any depth, to the end of its stack.
+    """
 
     def __init__(self, stream: str):
-        super().__init__(stream)
+        yaml.CSafeLoader.__init__(self, stream)
+        Composer.__init__(self)
         self._values: dict[yaml.Node, Any] = {}
+        self._sizes: dict[yaml.Node, int] = {}
+        self._depth = self._nodes = 0
+
+    def compose_node(self, parent, index):
+        self._depth, self._nodes = self._depth + 1, self._nodes + 1
+        if self._depth > DEEPEST:
+            raise _too_much(f"nested more than {DEEPEST} deep", self.peek_event())
+        if self._nodes > MOST_VALUES:
+            raise _too_much(f"there are more than {MOST_VALUES:,} values", self.peek_event())
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
     def construct_document(self, node):
         return self._value(node)
@@ -33,6 +59,9 @@ class _SafeLoader(yaml.CSafeLoader):
         if node not in self._values:
             self._values[node] = _OPEN
             self._values[node] = self._content(node)
+            self._sizes[node] = 1 + sum(map(self._size, _children(node)))
+            if self._sizes[node] > MOST_VALUES:
+                raise _too_much(f"aliases multiply it to more than {MOST_VALUES:,} values", node)
         if self._values[node] is _OPEN:
             raise _mistake("an alias stands within what it names", node)
         return self._values[node]
@@ -43,6 +72,19 @@ class _SafeLoader(yaml.CSafeLoader):
         if node.tag == _SEQUENCE and isinstance(node, yaml.SequenceNode):
             return list(map(self._value, node.value))
         return self.construct_object(node, deep=True)
+
+    def _size(self, node: yaml.Node) -> int:
+        """Return the number of values in a node that was read, each as often as an alias repeats it."""
+        return self._sizes.get(node, 1)
+
+    def flatten_mapping(self, node):
+        for key, value in node.value:
+            if key.tag == _MERGE and isinstance(value, yaml.SequenceNode) and len(value.value) > MOST_MERGES:
+                raise _too_much(f"<< takes over more than {MOST_MERGES} mappings", value)
+        super().flatten_mapping(node)
+        self._nodes += len(node.value)
+        if self._nodes > MOST_VALUES:
+            raise _too_much(f"aliases multiply it to more than {MOST_VALUES:,} values", node)
 
     def construct_object(self, node, deep=False):
         try:
@@ -63,7 +105,17 @@ class _SafeLoader(yaml.CSafeLoader):
         return ((self._value(key), self._value(value)) for key, value in node.value)
 
 
-def _mistake(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
+def _children(node: yaml.Node) -> Iterable[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return (part for pair in node.value for part in pair)
+    return node.value if isinstance(node, yaml.SequenceNode) else ()
+
+
+def _too_much(problem: str, place: yaml.Node | yaml.Event) -> yaml.MarkedYAMLError:
+    return _mistake(f"{problem}, which no such file needs", place)
+
+
+def _mistake(problem: str, node: yaml.Node | yaml.Event) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
@@ -162,7 +214,7 @@ def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> Manife
 
 def _text(path: Path) -> str:
     try:
-        raw = path.read_bytes()
+        raw = whole_file(path, LARGEST)
         return raw.decode("utf-8")
     except OSError as error:
         raise ManifestError(f"{path}: cannot be read: {error.strerror}") from None

@@ -2,10 +2,10 @@
 
 import contextlib
 import copy
-import json
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
+from repro.machine.bounded_reading import LARGEST_SETTINGS, read_json_file
 
 
 def load_tokenizer(folder: Path):
@@ -83,17 +83,23 @@ def pretrained(kind: type, folder: Path, **options):
     library does, which ``reason`` shortens, for one that has none, and asks nobody.
     """
     _check_self_contained(folder)
-    with quiet():
-        return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
+    try:
+        with quiet():
+            return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
+    except RecursionError:
+        raise ValueError("one of its files is nested too deeply") from None
 
 
 def _check_self_contained(folder: Path) -> None:
     """Raise ValueError for what the library reads otherwise, or from elsewhere, where more is installed."""
     if (folder / "adapter_config.json").exists():  # taken into account with peft, passed over without
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
+    large = [path for path in folder.glob("*.json") if path.stat().st_size > LARGEST_SETTINGS]
+    if large:
+        raise ValueError(f"{large[0].name} has more than {LARGEST_SETTINGS:,} bytes, which no such file has")
     if not (folder / "config.json").exists():
         return
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = read_json_file(folder / "config.json")
     for key, value in dict(config).items():
         if key.endswith("_implementation") and "/" in str(value):  # the hub's kernels, which would be run
             raise ValueError(f"its {key} is {value!r}, code of the hub, which is never run here")

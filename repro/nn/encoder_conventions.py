@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError, UsageError, check_known
+from repro.machine.bounded_reading import read_json_file
 
 FILE = "repro.json"  # written by `repro export-encoder`
 MODULES = "sentence-transformers"  # the pooling of a directory whose modules.json says what follows
@@ -118,6 +118,29 @@ def stated_or_chosen(folder: Path, chosen: Mapping[str, Any]) -> tuple[Conventio
     return conventions, phrase
 
 
+def own_code(folder: Path) -> str:
+    """Return what is to be said of code that comes with a model directory and is never run; else nothing.
+
+    Raises DataError where one of its files is broken.
+    """
+    files = [path for path in sorted(folder.rglob("*config.json")) if _names_code(read(path))]
+    entries = read(folder / "modules.json", list) if (folder / "modules.json").exists() else []
+    types = [str(dict(entry).get("type")) for entry in entries]
+    if any(not name.startswith("sentence_transformers.") for name in types):
+        files.append(folder / "modules.json")
+    if not files:
+        return ""
+    names = ", ".join(path.relative_to(folder).as_posix() for path in files)
+    return f"its own code, which {names} asks for, is left out: the library's classes read its weights"
+
+
+def _names_code(config: Any) -> bool:
+    """Return whether a configuration, or one in it, has an ``auto_map``: classes to be fetched and run."""
+    if isinstance(config, dict):
+        return bool(config.get("auto_map")) or any(map(_names_code, config.values()))
+    return isinstance(config, list) and any(map(_names_code, config))
+
+
 def _read_conventions(folder: Path) -> tuple[Conventions, str]:
     if (folder / FILE).exists():
         values = read(folder / FILE).get("conventions", {})
@@ -212,7 +235,7 @@ def _optional(path: Path) -> dict:
 def read(path: Path, kind: type = dict) -> Any:
     """A JSON file of a model directory. Raises DataError when it is missing or not of that kind."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json_file(path)
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from None
     if not isinstance(content, kind):

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from repro.errors import BlockedError, check_known
+from repro.machine import kernels
 from repro.machine.system import local_rank
 from repro.stage_table import PRECISIONS
 
@@ -79,10 +80,10 @@ def threads_for(model: nn.Module) -> Iterator[None]:
 
     The matrices of a small model are done before a second thread has woken up; beside other processes,
     waiting for it costs ten times the work. One thread also gives the same bits on machines with other
-    numbers of cores.
+    numbers of cores, for which a large one has a fixed number where kernels are pinned.
     """
     threads = torch.get_num_threads()
-    torch.set_num_threads(1 if is_small(model) else threads)
+    torch.set_num_threads(1 if is_small(model) else kernels.THREADS if kernels.is_pinned() else threads)
     try:
         yield
     finally:

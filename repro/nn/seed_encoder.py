@@ -6,12 +6,13 @@ order of its own, with ``<mask>`` behind its last entry; the makers lower their 
 them.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
+
+from repro.machine.bounded_reading import read_json_file
 
 MODEL_TYPE = "seed_encoder"
 BODY = "sentence_encoder."  # in every release, behind prefixes that differ
@@ -48,7 +49,7 @@ def load(folder: Path) -> tuple[torch.nn.Module, object, dict]:
     """
     from transformers import RobertaForMaskedLM, RobertaModel
 
-    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    settings = read_json_file(folder / "config.json")
     weights = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
     config, body = _config(settings), _body(weights)
     head = {name: value for name, value in weights.items() if name.startswith("lm_head.")}

@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from repro.errors import DataError, UsageError, check_known
+from repro.machine.bounded_reading import read_json_file
 from repro.nn.checkpoint import load_masked_lm, load_tokenizer, save_model
 from repro.nn.sparse_view import kept_positions, max_log_saturated
 
@@ -123,7 +124,7 @@ def load_view_encoder(
     settings = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
     description = settings | {"views": list(VIEWS), "dense_reduction": None}
     if (folder / FILE).exists():
-        description = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        description = read_json_file(folder / FILE)
         check_names("view that the model was trained for,", views, valid=description["views"])
     differences = [name for name in settings if settings[name] != description[name]]
     if differences and "sparse" in views:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from repro.errors import BlockedError
 from repro.graph import Node
+from repro.machine import kernels
 from repro.progress import Progress
 from repro.running.agreement import Agreement, agreement
 from repro.running.engines.inline import run_stage
@@ -86,7 +87,12 @@ def draw(store: Store, *, size: int, seed: int) -> Sample:
 
 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
-    """Run each node's stage into a scratch folder and compare; nothing of the store is written."""
+    """Run each node's stage into a scratch folder and compare; nothing of the store is written.
+
+    Kernels are pinned where those of one of the artefacts were.
+    """
+    if any(store.record(node).get("facts", {}).get("kernels", {}).get("pins") for node in sample.nodes):
+        kernels.pin()
     with progress.task("computing again", total=len(sample.nodes)) as advance:
         for node in sample.nodes:
             yield _recompute_node(node, store)

@@ -14,13 +14,14 @@ from repro.datasets.catalog import dataset
 from repro.errors import StoreError
 from repro.graph import Node, canonical, walk
 from repro.locations import CHECKOUT
+from repro.machine import kernels
 from repro.machine.system import hardware
 from repro.machine.versions import commit, software
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.requirements import PIECES
-from repro.store import Store, read_json
+from repro.store import RECORD, Store, read_json
 from repro.store.results import AppendedRecord, Record, Results
 
 KNOWN_BY_ROWS = ("documents", "queries", "qrels")
@@ -33,7 +34,10 @@ def record(plan: Plan, store: Store, results: Results) -> list[AppendedRecord]:
     Raises StoreError where a stored evaluation is damaged, before anything is recorded.
     """
     plan.look(store)
-    return results.append(replace(r, **_circumstances()) for r in stored_records(plan, store))
+    nodes = _evaluations(plan)
+    return results.append(
+        replace(r, **_circumstances(nodes[r.cell], store)) for r in stored_records(plan, store)
+    )
 
 
 def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> list[Record]:
@@ -76,7 +80,7 @@ def measured_record(measurement: Measurement, scale: str, store: Store) -> Recor
     Of several groups of runs the largest mean. A set of queries that several runs answer is counted once;
     what is missing, in the run that misses most.
     """
-    return replace(_bare_record(measurement, scale, store), **_circumstances())
+    return replace(_bare_record(measurement, scale, store), **_circumstances(measurement.parts, store))
 
 
 def _bare_record(measurement: Measurement, scale: str, store: Store) -> Record:
@@ -222,8 +226,30 @@ def _merge(mappings: Iterable[Mapping[str, str]]) -> dict[str, str]:
     return {key: value for mapping in mappings for key, value in mapping.items()}
 
 
-def _circumstances() -> dict:
-    return {"environment": _environment(), "recorded": datetime.now(UTC).isoformat(timespec="seconds")}
+def _evaluations(plan: Plan) -> dict[str, list[Node]]:
+    """Return, by cell, the evaluations behind it; behind an average, those of what it averages."""
+    nodes: dict[str, list[Node]] = {}
+    for m in plan.measurements:
+        nodes.setdefault(m.cell.id, []).extend(m.parts)
+    averaged = {
+        c.id: [node for member in member_cells(c) for node in nodes.get(member, ())] for c in plan.cells
+    }
+    return nodes | {cell: parts for cell, parts in averaged.items() if parts}
+
+
+def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
+    paths = (store.path(node) / RECORD for node in walk(evaluations))
+    facts = [_kernels(path, path.stat().st_mtime_ns) for path in paths if path.exists()]
+    environment = _environment() | {"kernels": kernels.merged(facts)}
+    return {"environment": environment, "recorded": datetime.now(UTC).isoformat(timespec="seconds")}
+
+
+@functools.lru_cache(maxsize=4096)  # cells share artefacts
+def _kernels(path: Path, changed: int) -> dict:
+    """Return what an artefact's record says of the processor and kernels that made it; nothing if damaged."""
+    with contextlib.suppress(StoreError):
+        return read_json(path).get("facts", {}).get("kernels", {})
+    return {}
 
 
 @functools.cache

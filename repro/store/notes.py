@@ -15,10 +15,12 @@ from pathlib import Path
 
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
+from repro.machine import kernels
 from repro.stage_table import STAGES
 from repro.store.disk import create_file, open_regular, sync, translated_errors
 
 DAY = 24 * 60 * 60
+PINNED = "pinned"
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
@@ -88,6 +90,12 @@ def noted_node(root: Path, fingerprint: str) -> Node:
     return _read_node(places, matches.pop())
 
 
+def asks_for_pins(root: Path, fingerprint: str) -> bool:
+    """Whether the node was noted by a process that pinned its kernels, as whoever builds it has to."""
+    text = _text(_note(folders(root), fingerprint)) or ""
+    return json.loads(text).get("kernels") == PINNED if text else False
+
+
 def _text(path: Path) -> str | None:
     try:
         with open_regular(path) as file:
@@ -97,8 +105,7 @@ def _text(path: Path) -> str | None:
 
 
 def _read_node(places: Sequence[Path], fingerprint: str) -> Node:
-    notes = [place / f"{fingerprint}.json" for place in places]
-    path = next(filter(os.path.lexists, notes), notes[0])
+    path = _note(places, fingerprint)
     try:
         if not FINGERPRINT.fullmatch(fingerprint):
             raise ValueError
@@ -117,9 +124,15 @@ def _read_node(places: Sequence[Path], fingerprint: str) -> Node:
     raise StoreError(f"{path}: damaged, or of another version; remove it, a run writes it again")
 
 
+def _note(places: Sequence[Path], fingerprint: str) -> Path:
+    notes = [place / f"{fingerprint}.json" for place in places]
+    return next(filter(os.path.lexists, notes), notes[0])
+
+
 def _description(node: Node) -> dict:
     inputs = {
         name: [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
         for name, value in node.inputs.items()
     }
-    return {"stage": node.stage, "params": dict(node.params), "inputs": inputs}
+    description = {"stage": node.stage, "params": dict(node.params), "inputs": inputs}
+    return description | ({"kernels": PINNED} if kernels.is_pinned() else {})

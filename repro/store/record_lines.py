@@ -32,7 +32,8 @@ class Record:
         unit: of the published number at the time: fraction, percent, or what the column said.
         readings: choices in force that are not the default.
         substitutes: readings whose original data was not at hand, and why.
-        environment: commit, versions and hardware of the process that recorded it.
+        environment: commit, versions and hardware of the process that recorded it, and kernels of those that
+            made what is behind it.
         origin: of somebody else's run: kind (import), file, sha256, source, tag, and how it was scored; empty
             for the suite's own.
         collections: ids of the data that was searched and judged, stand-ins as themselves; empty in records

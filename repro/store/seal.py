@@ -11,6 +11,7 @@ from typing import Any
 
 from repro.errors import StoreError
 from repro.graph import Node, canonical
+from repro.machine.bounded_reading import parsed_json
 from repro.progress import SILENT, Progress
 from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, open_regular, remove, sha256, sync
 
@@ -67,7 +68,7 @@ def read_json(path: Path) -> Any:
     try:
         with open_regular(path) as file:
             content = file.read()
-        value = json.loads(content.decode("utf-8"))
+        value = parsed_json(content.decode("utf-8"))
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: damaged ({error}); {_REMEDY}") from None
     if path.name != RECORD and (path.parent / RECORD).is_file():

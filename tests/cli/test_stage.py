@@ -1,8 +1,12 @@
 """``repro stage``: one artefact by its fingerprint, the unit that engines hand out."""
 
+import json
 import shutil
 import signal
 
+import pytest
+
+from repro.machine import kernels
 from tests.cli.conftest import CELL
 
 
@@ -18,6 +22,37 @@ def test_an_artefact_is_built_by_its_first_digits_and_its_path_printed(repro, me
     said = repro("stage", scores.name[:10])
     assert (said.status, said.out, said.err) == (0, f"{scores}\n", "")
     assert (scores / "scores.json").read_bytes() == before
+
+
+@pytest.mark.skipif(not kernels.pins(), reason="this processor has no AVX2")
+@pytest.mark.parametrize(
+    "command", [("stage", "{}"), ("run", "--cell", CELL, "--scale", "tiny", "--engine", "local")]
+)
+def test_kernels_are_pinned_in_the_process_that_builds_an_artefact_and_the_record_says_so(
+    command, start, measured, unpinned_environment
+):
+    scores = _of(measured, "evaluate")
+    shutil.rmtree(scores)
+    shutil.rmtree(measured / "results")
+    process = start(*(word.format(scores.name) for word in command), env=unpinned_environment)
+    assert process.wait() == 0
+    made = json.loads((scores / "artefact.json").read_text())["facts"]["kernels"]
+    assert made["pins"] == kernels.pins()
+    for path in measured.glob("results/records/tiny/*.jsonl"):
+        [record] = map(json.loads, path.read_text().splitlines())
+        assert record["environment"]["kernels"]["pins"] == kernels.pins()
+        assert record["environment"]["kernels"]["cpu"] == record["environment"]["hardware"]["cpu"]
+
+
+def test_kernels_are_left_alone_where_the_plan_did_not_pin_them(start, measured, unpinned_environment):
+    scores = _of(measured, "evaluate")
+    shutil.rmtree(scores)
+    [note] = measured.glob(f"store/nodes/*/{scores.name}.json")
+    description = json.loads(note.read_text())
+    assert description.pop("kernels") == "pinned"
+    note.write_text(json.dumps(description))
+    assert start("stage", scores.name, env=unpinned_environment).wait() == 0
+    assert json.loads((scores / "artefact.json").read_text())["facts"]["kernels"]["pins"] == {}
 
 
 def test_it_ends_with_the_engine_that_started_it_and_at_once_when_it_is_told_to(repro, measured, monkeypatch):

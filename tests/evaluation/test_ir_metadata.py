@@ -97,3 +97,11 @@ def test_a_version_that_is_not_known_is_refused(tmp_path):
     path.write_text("schema-version: 0.3\n")
     with pytest.raises(StoreError, match=r"ir_metadata 0\.3 is not known here, 0\.1 and 0\.2 are"):
         read_metadata(path)
+
+
+@pytest.mark.parametrize("text", ["a: " + "[" * 10**5, "a: " + "b" * 2**21])
+def test_metadata_of_a_peer_without_an_end_is_damaged(tmp_path, text):
+    path = tmp_path / "run.ir_metadata.yml"
+    path.write_text(text)
+    with pytest.raises(StoreError, match=r"run.ir_metadata.yml: damaged"):
+        read_metadata(path)

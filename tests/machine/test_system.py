@@ -60,5 +60,5 @@ def test_cores_are_those_this_process_may_use():
 
 def test_hardware_is_a_record_json_can_hold():
     record = json.loads(json.dumps(system.hardware()))
-    assert list(record) == ["cpu", "architecture", "cores", "memory_gib", "gpu", "system"]
+    assert list(record) == ["cpu", "instructions", "architecture", "cores", "memory_gib", "gpu", "system"]
     assert record["memory_gib"] > 0

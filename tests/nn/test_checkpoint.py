@@ -8,6 +8,7 @@ import pytest
 
 from repro.errors import BlockedError, DataError
 from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer, save_model
+from repro.nn.encoder_conventions import own_code
 from repro.progress import Progress
 from repro.stages import backbone, released
 from tests.datasets.folders import planned
@@ -48,6 +49,34 @@ def test_a_checkpoint_of_a_known_kind_is_read_by_the_librarys_own_class(tmp_path
     save_model(model, tokenizer, tmp_path / "again")
     assert not (tmp_path / "ran").exists() and yes == []
     assert not [file for file in (tmp_path / "again").glob("*.json") if "auto_map" in file.read_text()]
+
+
+def test_what_comes_with_code_of_its_own_says_that_it_is_left_out(tmp_path):
+    folder = with_code(tmp_path)
+    (folder / "modules.json").write_text('[{"idx": 0, "path": "", "type": "somebody.Transformer"}]')
+    files = "config.json, tokenizer_config.json, modules.json"
+    sentence = f"its own code, which {files} asks for, is left out: the library's classes read its weights"
+    assert own_code(folder) == sentence
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain/config.json").write_text('{"auto_map": {}, "type": [{"a": 1}]}')
+    assert own_code(tmp_path / "plain") == ""
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
+def test_a_checkpoint_with_a_file_that_is_nested_too_deeply_is_refused(tmp_path, file):
+    save_tiny_model(tmp_path)
+    (tmp_path / "model" / file).write_text('{"a": ' + "[" * 10**5)
+    with pytest.raises(DataError, match="cannot be read as a model directory"):
+        load_tokenizer(tmp_path / "model")
+        load_masked_lm(tmp_path / "model")
+
+
+def test_a_checkpoint_with_settings_without_an_end_is_refused_unread(tmp_path):
+    save_tiny_model(tmp_path)
+    with (tmp_path / "model/tokenizer_config.json").open("r+") as file:
+        file.truncate(2**33)
+    with pytest.raises(DataError, match=r"tokenizer_config.json has more than 67,108,864 bytes"):
+        load_tokenizer(tmp_path / "model")
 
 
 @pytest.mark.parametrize("load", [load_encoder, load_masked_lm])

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from repro.errors import BlockedError, UsageError
+from repro.machine import kernels
 from repro.nn.precision import SMALL, autocast, check_precision, threads_for
 
 
@@ -34,9 +35,16 @@ def test_a_small_model_has_one_thread_and_the_number_is_restored():
     assert torch.get_num_threads() == before
 
 
-def test_a_large_model_keeps_its_threads():
-    before = torch.get_num_threads()
+@pytest.mark.parametrize(("is_pinned", "number"), [(False, 3), (True, 4)])
+def test_a_large_model_keeps_its_threads_unless_bits_are_to_be_those_of_every_machine(
+    is_pinned, number, monkeypatch
+):
+    monkeypatch.setattr(kernels, "is_pinned", lambda: is_pinned)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    numbers = []
+    monkeypatch.setattr(torch, "set_num_threads", numbers.append)
     with torch.device("meta"):
         large = nn.Linear(2000, SMALL // 2000)
     with threads_for(large):
-        assert torch.get_num_threads() == before
+        assert numbers == [number]
+    assert numbers == [number, 3]

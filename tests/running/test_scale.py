@@ -4,8 +4,10 @@ import pytest
 
 from repro.errors import ManifestError, UsageError
 from repro.graph import Node, walk
+from repro.machine import kernels
 from repro.manifest.cells import cell
 from repro.manifest.papers import Paper
+from repro.progress import SILENT
 from repro.running.recipe_calls import not_at
 from repro.running.scale import scale, scales
 
@@ -252,3 +254,15 @@ def test_a_paper_changes_nothing_else_of_a_scale(of_a_paper, text, reason):
     with pytest.raises(ManifestError) as error:
         of_a_paper(text)
     assert "scales.yaml:1: " in str(error.value) and reason in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "are_pinned"),
+    [("full", False), ("rehearsal", False)]
+    + [(name, True) for name in ("medium", "small", "small-cpu", "curves", "tiny", "smoke")],
+)
+def test_kernels_are_pinned_below_full_but_where_its_times_are_extrapolated(name, are_pinned, monkeypatch):
+    calls = []
+    monkeypatch.setattr(kernels, "pin", calls.append)
+    scale(name).pin_kernels(SILENT)
+    assert calls == [SILENT] * are_pinned

@@ -6,6 +6,9 @@ from pathlib import Path
 import click
 
 from repro.errors import DataError
+from repro.machine.bounded_reading import whole_file
+
+LARGEST = 2**20  # bytes of a form, which are some thousands
 
 
 @click.command(
@@ -42,7 +45,7 @@ def command(file, issue, day):
 def _text(file: str) -> str:
     """The content of a file or of standard input. Raises DataError where it is no text."""
     try:
-        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        raw = sys.stdin.buffer.read(LARGEST) if file == "-" else whole_file(Path(file), LARGEST)
         return raw.decode("utf-8")
     except OSError as error:
         raise DataError(f"{file}: cannot be read: {error.strerror}") from None

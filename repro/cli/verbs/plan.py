@@ -13,6 +13,7 @@ from repro.cli.options import (
     stated_options,
 )
 from repro.errors import UsageError
+from repro.progress import SILENT
 from repro.store import make_writable
 
 
@@ -56,6 +57,7 @@ def command(
     plan, store = selection.plan(), selection.workspace.store
     if remember:
         make_writable(store.root)
+        plan.scale.pin_kernels(SILENT)  # as the notes then say to whoever builds the nodes
         store.remember(plan.nodes)
     if to:
         return _write_workflow(plan, store, image, volume, site, shards)

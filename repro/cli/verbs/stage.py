@@ -49,10 +49,12 @@ def _build_status(store, fingerprint: str) -> int:
 
 
 def _build(store, fingerprint: str, *part) -> None:
+    from repro.machine import kernels
     from repro.machine.system import launched_rank
     from repro.progress import TerminalProgress
     from repro.running.engines.inline import run_node
     from repro.store import make_writable
+    from repro.store.notes import asks_for_pins
 
     node = store.remembered(fingerprint)
     if store.state(node) == "damaged":
@@ -61,6 +63,8 @@ def _build(store, fingerprint: str, *part) -> None:
     if missing:
         raise UsageError(f"{node} needs {', '.join(missing)}; the store must hold it")
     make_writable(store.root)
+    if asks_for_pins(store.root, node.fingerprint):
+        kernels.pin()
     path = run_node(node, store, TerminalProgress(), *part)
     if launched_rank() == 0:
         print(path or f"shard {part[0]} of {node} is done, others are not")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from repro.errors import UsageError
 from repro.graph import Node, canonical
+from repro.machine.bounded_reading import read_json_file
 from repro.machine.system import hardware
 from repro.running.cost.amounts import PlannedCounts, amount
 from repro.running.cost.extrapolation import RehearsedNode
@@ -134,7 +135,7 @@ def _read(store: Store) -> dict:
     if not path.exists():
         return {}
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json_file(path)
         if not isinstance(content, dict) or not all(isinstance(times, dict) for times in content.values()):
             raise ValueError("no object of objects")
     except (OSError, ValueError) as error:

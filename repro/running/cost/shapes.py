@@ -1,7 +1,6 @@
 """Sizes of models and of collections, as far as they are known without opening either."""
 
 import functools
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from repro.datasets.catalog import catalog
 from repro.graph import Node, walk
+from repro.machine.bounded_reading import read_json_file
 from repro.machine.package_data import read_facts
 
 CHARACTERS = 6  # bytes of a word with its space
@@ -61,7 +61,7 @@ def _released_shape(node: Node) -> Shape:
 def _read_config(path: Path) -> Shape:
     names = ("num_hidden_layers", "hidden_size", "intermediate_size", "vocab_size")
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = read_json_file(path)
         return Shape(*(int(config[name]) for name in names))
     except (OSError, ValueError, LookupError, TypeError):
         return BASE

@@ -1,11 +1,11 @@
 """Operations a second: of this machine as `repro calibrate` measured it, or of a named GPU, assumed."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import UsageError, unknown
 from repro.machine import search
+from repro.machine.bounded_reading import read_json_file
 from repro.machine.system import gpu_memory
 from repro.running.cost.work import Work
 from repro.store import Store
@@ -87,7 +87,7 @@ def calibration_file(store: Store) -> Path:
 
 def _read_calibration(path: Path) -> Throughput:
     try:
-        calibration = json.loads(path.read_text(encoding="utf-8"))
+        calibration = read_json_file(path)
         training, inference = (
             float(calibration[kind]["flops_per_second"]) for kind in ("training", "encoding")
         )

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from repro import __version__
 from repro.errors import BlockedError, ReproError, StageError
 from repro.graph import Node, walk
-from repro.machine import peak_memory
+from repro.machine import kernels, peak_memory
 from repro.machine.shard import WHOLE, Shard
 from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
@@ -190,6 +190,7 @@ def _circumstances(peak: peak_memory.PeakMemory) -> dict:
     return {
         "repro": __version__,
         "peak_memory_kib": peak.kib(),
+        "kernels": kernels.facts(),
         **({} if gpu is None else {"peak_gpu_bytes": gpu}),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -1,0 +1,105 @@
+"""The kernels that libraries choose by the processor, pinned so that all x86-64 with AVX2 give the same bits.
+
+Each library takes the widest instructions that it finds, and code of a maker's own for its processors. Sums
+then differ in their last bits; mining turns last bits into other negatives, and a row moves by 0.05.
+"""
+
+import os
+import platform
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+
+from repro.machine import system
+from repro.progress import SILENT, Progress
+
+# MKL gives equal bits on processors of other makers than Intel by no other branch than this one.
+_TORCH = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "COMPATIBLE"}
+# FAISS_OPT_LEVEL: of a faiss that has a library for each level; FAISS_SIMD_LEVEL: of one that chooses inside
+_FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}
+_NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}  # faiss and scipy, too, bring an OpenBLAS
+# numpy is told what not to use, and warns of what the processor lacks: its name of a level -> a flag of that
+_NUMPY_LEVELS = {"X86_V4": "avx512vl", "AVX512_ICL": "avx512_vbmi2", "AVX512_SPR": "avx512_fp16"}
+NEEDED = ("avx2", "fma")
+THREADS = 4  # of a model that is not small, whatever the cores: the parts of a sum are as many as threads
+DIFFER = "may differ in their last bits, and by mining in more,"
+
+_in_force: dict[str, str] | None = None
+
+
+def pins() -> dict[str, str]:
+    """Return the variables, with their values, that pin kernels on this machine; none without AVX2."""
+    flags = system.cpu_flags()
+    if not flags.issuperset(NEEDED):  # what is named without being there ends the process
+        return {}
+    levels = [level for level, flag in _NUMPY_LEVELS.items() if flag in flags]
+    disabled = {"NPY_DISABLE_CPU_FEATURES": " ".join(levels)} if levels else {}
+    return {**_TORCH, **_NUMPY, **disabled, **_FAISS}
+
+
+def pin(progress: Progress = SILENT) -> None:
+    """Pin the kernels of libraries that are still to be loaded, here and in all processes started from here.
+
+    Device and scale do not matter to it: beside a GPU the rest of the work is pinned. What the user's
+    environment says of a variable stays. ``progress`` is told, once, what keeps results from being the same
+    bits as elsewhere.
+    """
+    global _in_force
+    if is_pinned():
+        return
+    wanted = pins()
+    missing = {name: value for name, value in wanted.items() if name not in os.environ}
+    late = {name: _library(name) for name in missing if _library(name) in sys.modules}
+    os.environ.update(missing)
+    _in_force = {name: os.environ[name] for name in wanted if name not in late}
+    if late:
+        message = f"{' and '.join(dict.fromkeys(late.values()))} had been loaded before kernels were pinned"
+        remedy = f"so that results {DIFFER} from those of other processors; run before you import it"
+        warnings.warn(f"{message}, {remedy}", stacklevel=2)
+    for sentence in _reservations(wanted):
+        progress.note(sentence)
+
+
+def is_pinned() -> bool:
+    """Return whether this process was told to pin kernels."""
+    return _in_force is not None
+
+
+def _library(variable: str) -> str:
+    by_library = {"torch": _TORCH, "faiss": _FAISS}
+    return next((library for library, names in by_library.items() if variable in names), "numpy")
+
+
+def _reservations(wanted: dict[str, str]) -> Iterator[str]:
+    """Yield sentences on settings of the user's, and on a processor for which nothing is pinned."""
+    others = [f"{name}={os.environ[name]}" for name, value in wanted.items() if os.environ[name] != value]
+    if others:
+        yield f"{', '.join(others)} is set in the environment: results {DIFFER} from those on record"
+    if not wanted:
+        processor = f"{platform.machine()} with {system.instruction_set()}"
+        yield f"kernels are pinned on x86-64 with AVX2 alone: results {DIFFER} on this {processor}"
+
+
+def facts() -> dict[str, object]:
+    """Return processor, instruction set, threads, torch's kernels once that is loaded, and the pins in force.
+
+    Threads are those that libraries take where nothing else is said, as it is of models.
+    """
+    torch, stated_threads = sys.modules.get("torch"), os.environ.get("OMP_NUM_THREADS", "")
+    return {
+        "cpu": system.cpu(),
+        "instructions": system.instruction_set(),
+        "threads": int(stated_threads) if stated_threads.isdigit() else system.cores(),
+        **({"torch": torch.backends.cpu.get_cpu_capability()} if torch else {}),
+        "pins": _in_force if is_pinned() else {n: os.environ[n] for n in pins() if n in os.environ},
+    }
+
+
+def merged(several: Iterable[Mapping[str, object]]) -> dict[str, object]:
+    """Return the facts of several artefacts as one: a list where they differ in something."""
+    by_name: dict[str, list] = {}
+    for values in several:
+        for name, value in values.items():
+            if value not in by_name.setdefault(name, []):
+                by_name[name].append(value)
+    return {name: values[0] if len(values) == 1 else values for name, values in by_name.items()}
