@@ -22,6 +22,27 @@ def pytest_addoption(parser):
     parser.addoption(
         "--renew-outputs", action="store_true", help="write tables of outputs: tests/recorded.py"
     )
+    parser.addoption(
+        "--near", type=float, help="list tests whose floats differ by this share of their tolerance, or more"
+    )
+
+
+def pytest_runtest_teardown(item):
+    from tests import floats  # and with it numpy, after the choice of kernels
+
+    if share := floats.nearest.pop(item.nodeid, None):
+        item.user_properties.append(("share of the tolerance", share))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if (least := config.getoption("--near")) is None:
+        return
+    ended = [report for report in terminalreporter.getreports("") if report.when == "teardown"]
+    shares = [(dict(r.user_properties).get("share of the tolerance", 0.0), r.nodeid) for r in ended]
+    terminalreporter.section(f"of {sum(share > 0 for share, _ in shares)} tests, near their tolerance")
+    for share, test in sorted(shares, reverse=True):
+        if share >= least:
+            terminalreporter.write_line(f"{share:.2f} {test}")
 
 
 @pytest.fixture(scope="session")

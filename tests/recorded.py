@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.floats import note
+
 
 @dataclass(frozen=True)
 class Recorded:
@@ -36,6 +38,17 @@ class Recorded:
             differing = changes(now, entry)
             remedy = f"raise the version of {name!r} in {self.versions} and renew the table, or take it back"
             assert not differing, f"equal inputs give another output ({'; '.join(differing)}): {remedy}"
+            note(
+                max(
+                    [
+                        0.0,
+                        *(
+                            abs(n - entry["numbers"][at][0]) / room
+                            for at, (n, room) in now["numbers"].items()
+                        ),
+                    ]
+                )
+            )
         if renew and (entry is None or version != entry["version"]):
             table[name] = {"version": version, **now}
             self._write(table)

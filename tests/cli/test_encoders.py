@@ -6,6 +6,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from repro.manifest.papers import papers
+from tests.floats import close
 from tests.tiny_models import save_tiny_model
 
 MANIFEST = """\
@@ -102,7 +103,7 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     first, second = (folders / "store/search").glob("*/run.trec")  # the row's, and the export's
     assert first.read_bytes() == second.read_bytes()
     by_file = repro("evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "RR@10", "--json")
-    assert by_file.json["measures"]["RR@10"] == pytest.approx(measured["dev"]["measured"], abs=1e-12)
+    close(by_file.json["measures"]["RR@10"], measured["dev"]["measured"])
     assert (by_file.json["depth"], by_file.json["left_out"]) == (100, [])
     assert "RR@10" in repro("evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "RR@10").out
     too_deep = repro("evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "R@1000")

@@ -23,6 +23,7 @@ from repro.running.scale import scale
 from repro.store import Store
 from repro.store.record_lines import line_of
 from repro.store.results import Record, Results
+from tests.floats import close
 
 CELLS = """\
 paper: toy
@@ -89,7 +90,7 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
     assert said.status == 0, said.err
     [found] = said.json
     with open(file) as lines:
-        assert found["measured"] == pytest.approx(_trec_eval(judged, lines, "ndcg_cut.10"), abs=1e-12)
+        close(found["measured"], _trec_eval(judged, lines, "ndcg_cut.10"))
     assert (found["new"], found["form"], found["missing"]) == (True, "TREC", 0)
     assert found["nudged"] == found["lines"] - len(judged)
     assert "run by others, theirs.trec: " in found["why"]
@@ -367,7 +368,7 @@ def test_an_annotated_export_is_a_plain_run_below_its_header_and_is_imported_aga
         "data": {"test collection": {"name": "tiny/passage/dl19"}},
         "research goal": {"evaluation": {"reported measures": ["nDCG@10"]}},
     }
-    assert _trec_eval(judged, body.splitlines(), "ndcg_cut.10") == pytest.approx(value, abs=1e-12)
+    close(_trec_eval(judged, body.splitlines(), "ndcg_cut.10"), value)
     [again] = repro("import-run", target, "--cell", NEAR, "--json").json
     assert (again["measured"], again["nudged"]) == (value, 0)
 

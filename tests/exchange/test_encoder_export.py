@@ -18,6 +18,7 @@ from repro.progress import Progress
 from repro.stages import encode, encode_views, released
 from repro.store import Store
 from tests.datasets.folders import planned
+from tests.floats import close
 from tests.nn.test_released_encoder import TEXTS
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
 
@@ -122,7 +123,7 @@ def test_the_vectors_are_the_suites_in_both_libraries_and_back(tmp_path, name):
     model = library.SentenceTransformer(str(tmp_path / "exported"))
     assert model.max_seq_length == 24
     model.max_seq_length = 9  # of queries
-    np.testing.assert_allclose(model.encode(TEXTS, prompt_name="query"), ours, atol=1e-5)
+    close(model.encode(TEXTS, prompt_name="query"), ours)
     conventions, _ = stated(tmp_path / "exported")
     assert (conventions.query_length, conventions.passage_length) == (9, 24)
     again = tmp_path / "back"
@@ -163,7 +164,7 @@ def test_transformers_loads_model_and_tokenizer(tmp_path):
     model = AutoModel.from_pretrained(tmp_path / "exported").eval()
     with torch.inference_mode():
         vectors = model(**tokenised(tokenizer, TEXTS, length=9)).last_hidden_state[:, 0].numpy()
-    np.testing.assert_allclose(vectors, suite_vectors(run, store.path(MODEL), tmp_path), atol=1e-5)
+    close(vectors, suite_vectors(run, store.path(MODEL), tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import torch
 
 from repro.errors import UsageError
 from repro.nn.bottleneck_decoder import BottleneckDecoder
+from tests.floats import close
 from tests.tiny_models import tiny_masked_lm
 
 
@@ -61,7 +62,7 @@ def test_a_layer_is_attention_over_the_visible_positions_written_as_loops(how, r
             expected = attended(
                 made.layers[0], hidden[text], lambda i, j, real=real: (rule(i, j) and j < real) or i == j
             )
-            torch.testing.assert_close(found[text], expected, atol=1e-9, rtol=1e-9)
+            close(found[text], expected)
 
 
 @pytest.mark.parametrize("layers", [1, 3])
@@ -93,7 +94,7 @@ def test_padding_changes_nothing():
     made, (hidden, mask) = decoder(attention="causal", window=2, layers=2), inputs()
     changed = hidden.clone()
     changed[1, 5:] = 9.0
-    torch.testing.assert_close(made(hidden, mask)[1, :5], made(changed, mask)[1, :5])
+    close(made(hidden, mask)[1, :5], made(changed, mask)[1, :5])
 
 
 def test_new_layers_start_as_berts_do():

@@ -13,6 +13,7 @@ from repro.nn.contrastive import (
     in_batch_contrastive,
     own_scores,
 )
+from tests.floats import close
 
 
 def loops(queries, passages, temperature, similarity):
@@ -45,9 +46,7 @@ def batch():
 def test_the_loss_is_the_equation_written_as_loops(batch, temperature, similarity):
     queries, passages = batch
     loss = in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
-    assert loss.item() == pytest.approx(
-        loops(*(t.tolist() for t in batch), temperature, similarity), rel=1e-12
-    )
+    close(loss, loops(*(t.tolist() for t in batch), temperature, similarity))
 
 
 def test_the_order_of_negatives_and_the_length_of_vectors_under_cosine_do_not_matter(batch):
@@ -55,7 +54,7 @@ def test_the_order_of_negatives_and_the_length_of_vectors_under_cosine_do_not_ma
     loss = in_batch_contrastive(queries, passages, temperature=0.5, similarity="cosine")
     shuffled = passages[[0, 3, 2, 1, 4, 5, 7, 6, 8, 11, 10, 9]]
     again = in_batch_contrastive(queries * 7, shuffled * 0.1, temperature=0.5, similarity="cosine")
-    assert again.item() == pytest.approx(loss.item(), rel=1e-12)
+    close(again, loss)
 
 
 def test_a_negative_infinitely_far_away_gets_no_gradient(batch):
@@ -84,7 +83,7 @@ def test_half_precision_vectors_are_compared_in_float32():
     right = left.clone()
     right[0, 0] = 6.0078125  # 2304.05 lies between the float16 numbers 2304 and 2306
     scores = similarities(left, right, similarity="dot")
-    assert scores.dtype == torch.float32 and scores.item() == pytest.approx(2304.046875)
+    assert scores.dtype == torch.float32 and scores.item() == 2304.046875  # which float32 holds
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert similarities(left, right, similarity="dot").item() == scores.item()
 
@@ -99,13 +98,13 @@ def test_own_negatives_alone_and_pairs_are_their_equations_written_as_loops(batc
             a, b = queries[i], passages[i * 4 + j]
             dot = sum(x * y for x, y in zip(a.tolist(), b.tolist(), strict=True))
             norms = float(a.norm() * b.norm()) if similarity == "cosine" else 1.0
-            assert value == pytest.approx(dot / norms, abs=1e-12)
+            close(value, dot / norms)
         row = [value / 0.5 for value in row]
         own += math.log(sum(math.exp(v) for v in row)) - row[0]
         pairs += sum(math.log(1 + math.exp(v - row[0])) for v in row[1:]) / 3
     for negatives, expected in (("own", own / 3), ("pairwise", pairs / 3)):
         loss = contrastive(queries, passages, negatives=negatives, temperature=0.5, similarity=similarity)
-        assert loss.item() == pytest.approx(expected, abs=1e-12)
+        close(loss, expected)
 
 
 @pytest.mark.parametrize("negatives", ["own", "pairwise"])
@@ -132,11 +131,11 @@ def test_the_loss_is_sentence_transformers_multiple_negatives_ranking_loss(batch
     columns = [queries, *(passages[place::4] for place in range(4))]  # the positives, then each negative
     expected = theirs([{"embedding": column} for column in columns], None)
     loss = contrastive(queries, passages, negatives="in-batch", temperature=1 / scale, similarity=similarity)
-    torch.testing.assert_close(loss, expected, atol=1e-6, rtol=1e-6)
+    close(loss, expected)
     wanted = torch.autograd.grad(expected, [queries, passages])
     found = torch.autograd.grad(loss, [queries, passages])
     for ours, their in zip(found, wanted, strict=True):
-        torch.testing.assert_close(ours, their, atol=1e-6, rtol=1e-6)
+        close(ours, their)
 
 
 def drawn(q=4, p=3, h=5, seed=0):
@@ -174,7 +173,7 @@ def test_the_four_blocks_are_the_equation_written_as_loops(q, p, temperature):
     queries, passages = drawn(q, p)
     loss = four_block_contrastive(queries, passages, temperature=temperature)
     expected = equation(queries, passages, temperature=temperature)
-    assert loss.item() == pytest.approx(expected, rel=1e-11)
+    close(loss, expected)
 
 
 def test_neither_lengths_of_vectors_nor_the_order_of_queries_and_negatives_matter():
@@ -184,7 +183,7 @@ def test_neither_lengths_of_vectors_nor_the_order_of_queries_and_negatives_matte
     places = [3 * i + n for i in order for n in (0, 2, 1)]
     scales = torch.linspace(0.1, 9, 12, dtype=torch.float64).unsqueeze(1)
     again = four_block_contrastive(queries[order], (passages * scales)[places], temperature=0.2)
-    assert again.item() == pytest.approx(loss, rel=1e-12)
+    close(again, loss)
 
 
 def test_a_positive_pushes_no_hard_negative_away():
@@ -228,7 +227,7 @@ def as_loops(target, scores):
 
 def test_divergence_is_equation_5_written_as_loops_and_the_mean_over_queries():
     target, scores = logits(0), logits(1)
-    assert divergence(target, scores).item() == pytest.approx(as_loops(target, scores), rel=1e-11)
+    close(divergence(target, scores), as_loops(target, scores))
 
 
 def test_divergence_is_torchs_own_divergence_of_log_probabilities():
@@ -236,21 +235,21 @@ def test_divergence_is_torchs_own_divergence_of_log_probabilities():
     theirs = torch.nn.KLDivLoss(reduction="batchmean", log_target=True)(
         scores.log_softmax(-1), target.log_softmax(-1)
     )
-    torch.testing.assert_close(divergence(target, scores), theirs)
+    close(divergence(target, scores), theirs)
 
 
 def test_adding_a_number_to_a_querys_scores_changes_nothing():
     target, scores = logits(0), logits(1)
     again = divergence(target + torch.arange(5.0).unsqueeze(1), scores - 7)
-    assert again.item() == pytest.approx(divergence(target, scores).item(), rel=1e-12)
+    close(again, divergence(target, scores))
 
 
 def test_equal_distributions_leave_no_gradient():
     scores = logits(0).requires_grad_()
     loss = divergence(logits(0) + 2, scores)
     loss.backward()
-    assert loss.item() == pytest.approx(0, abs=1e-15)
-    torch.testing.assert_close(scores.grad, torch.zeros_like(scores), atol=1e-15, rtol=0)
+    close(loss, 0, summands=1)
+    close(scores.grad, torch.zeros_like(scores), summands=1)
 
 
 def test_large_half_precision_scores_stay_finite():

@@ -7,6 +7,7 @@ from repro.errors import UsageError
 from repro.nn.checkpoint import load_encoder, save_model
 from repro.nn.contrastive import four_block_contrastive, in_batch_contrastive
 from repro.nn.cosine_bi_encoder import CosineBiEncoder
+from tests.floats import close
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {
@@ -60,7 +61,7 @@ def test_the_loss_may_be_that_of_mean_vectors(start):
         texts = zip(load_encoder(start)(**inputs).last_hidden_state, inputs["attention_mask"], strict=True)
         means.append(torch.stack([hidden[mask.bool()].mean(dim=0) for hidden, mask in texts]))
     expected = four_block_contrastive(*means, temperature=0.02)
-    torch.testing.assert_close(bi_encoder(batch)["contrastive"], expected)
+    close(bi_encoder(batch)["contrastive"], expected)
 
 
 @pytest.mark.parametrize("separator", ["pair", "[SEP]"])
@@ -70,7 +71,7 @@ def test_the_loss_is_that_of_the_last_layers_cls_vectors(start, separator):
     assert ("passage_token_type_ids" in batch) is (separator == "pair")
     queries, passages = (vectors(start, side(batch, name)) for name in ("query_", "passage_"))
     expected = four_block_contrastive(queries, passages, temperature=0.02)
-    torch.testing.assert_close(bi_encoder(batch)["contrastive"], expected)
+    close(bi_encoder(batch)["contrastive"], expected)
 
 
 def test_the_query_alone_is_the_in_batch_loss_with_cosines(start):
@@ -93,17 +94,17 @@ def test_the_segments_of_a_pair_reach_the_encoder(start):
 def test_the_weight_multiplies_the_loss(start):
     batch = objective(start).collate(EXAMPLES)
     whole, eighth = (objective(start, weight=weight)(batch)["contrastive"] for weight in (1.0, 0.125))
-    assert eighth.item() == pytest.approx(whole.item() / 8, rel=1e-6)
+    close(eighth, whole.item() / 8)
 
 
 def test_shares_of_a_batch_do_not_meet(start):
     halves = [objective(start).collate(part) for part in (EXAMPLES[:2], EXAMPLES[2:])]
     expected = sum(objective(start)(half)["contrastive"].item() for half in halves) / 2
     whole = objective(start, shares=2)(objective(start).collate(EXAMPLES))["contrastive"]
-    assert whole.item() == pytest.approx(expected, rel=1e-5)
+    close(whole, expected)
     uneven = objective(start, shares=2)(objective(start).collate(EXAMPLES[:3]))["contrastive"]
     alone = objective(start)(objective(start).collate(EXAMPLES[2:3]))["contrastive"]
-    assert uneven.item() == pytest.approx((2 * objective(start)(halves[0])["contrastive"] + alone).item() / 3)
+    close(uneven, (2 * objective(start)(halves[0])["contrastive"] + alone).item() / 3)
 
 
 def test_the_scale_warms_up_from_1_with_the_steps_of_training_only(start):
@@ -133,4 +134,4 @@ def test_what_is_saved_encodes_alike(start, tmp_path):
     bi_encoder.save(tmp_path / "tuned")
     batch = bi_encoder.collate(EXAMPLES)
     queries = bi_encoder.represent(batch)["queries"]
-    torch.testing.assert_close(vectors(tmp_path / "tuned", side(batch, "query_")), queries)
+    close(vectors(tmp_path / "tuned", side(batch, "query_")), queries)

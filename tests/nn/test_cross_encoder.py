@@ -10,6 +10,7 @@ from repro.errors import DataError, UsageError
 from repro.nn.checkpoint import save_model
 from repro.nn.contrastive import listwise
 from repro.nn.cross_encoder import CrossEncoder, hardest, load_cross_encoder
+from tests.floats import close
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {"trained_passages": 2, "regulariser": "none", "passage_length": 14, "separator": ": "}
@@ -53,8 +54,8 @@ def test_query_and_passage_are_a_pair_of_segments(start):
 def test_the_listwise_loss_is_equation_4_written_as_loops():
     scores = torch.randn(5, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     expected = -sum(math.log(math.exp(row[0]) / sum(map(math.exp, row))) for row in scores.tolist()) / 5
-    assert listwise(scores).item() == pytest.approx(expected, rel=1e-12)
-    assert listwise(scores[:, [0, 3, 1, 2]] + 5).item() == pytest.approx(expected, rel=1e-12)
+    close(listwise(scores), expected)
+    close(listwise(scores[:, [0, 3, 1, 2]] + 5), expected)
 
 
 def test_the_positive_and_the_hardest_negatives_are_kept():
@@ -69,10 +70,10 @@ def test_only_the_hardest_are_trained_on(start):
     scores = cross_encoder._scores(batch)
     chosen = scores.gather(1, hardest(scores, count=2))
     loss = cross_encoder(batch)["listwise"]
-    torch.testing.assert_close(loss, listwise(chosen))
+    close(loss, listwise(chosen))
     assert loss != listwise(scores)
     whole = objective(start, trained_passages=64)
-    torch.testing.assert_close(whole(batch)["listwise"], listwise(scores))
+    close(whole(batch)["listwise"], listwise(scores))
 
 
 def test_a_passage_that_is_not_chosen_gets_no_gradient(start):
@@ -124,9 +125,9 @@ def test_r_drop_is_both_divergences_between_two_passes_halved(start):
     for one, two in zip(twice[:2].tolist(), twice[2:].tolist(), strict=True):
         p, q = ([math.exp(x) / sum(map(math.exp, row)) for x in row] for row in (one, two))
         total += sum(a * math.log(a / b) + b * math.log(b / a) for a, b in zip(p, q, strict=True))
-    assert losses["r_drop"].item() == pytest.approx(total / 2 / 2, rel=1e-4)  # halved, over 2 queries
+    close(losses["r_drop"], total / 2 / 2)  # halved, over 2 queries
     expected = (listwise(twice[:2]) + listwise(twice[2:])) / 2
-    assert losses["listwise"].item() == pytest.approx(expected.item(), rel=1e-5)
+    close(losses["listwise"], expected.item())
     assert losses["r_drop"] > 0.01
 
 
@@ -146,7 +147,7 @@ def test_a_saved_cross_encoder_is_read_by_transformers(start, tmp_path):
     batch = cross_encoder.collate(EXAMPLES)
     logits = theirs(**{name: value.flatten(0, 1) for name, value in batch.items()}).logits
     assert logits.shape == (8, 1)
-    torch.testing.assert_close(logits.view(2, 4), cross_encoder._scores(batch))
+    close(logits.view(2, 4), cross_encoder._scores(batch))
 
 
 def test_an_electra_discriminator_gets_electras_head(tmp_path):

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 
 from repro.nn import length_buckets as batches
 from repro.nn.length_buckets import in_buckets, length_buckets
 from repro.nn.token_rows import TokenRows
+from tests.floats import close
 from tests.nn.parted_objectives import COUNT, batch_in_parts, cached_is_uncached, objective
 
 NAMES = ("in-batch", "own", "four blocks", "distillation", "views", "cross-encoder")
@@ -31,11 +31,8 @@ def trained(name: str, buckets: int) -> tuple[dict, dict, list[tuple[int, int]]]
 def test_losses_and_gradient_are_those_of_the_batch_as_it_is_from_fewer_tokens(name, buckets):
     losses, gradients, read = trained(name, 1)
     found_losses, found, found_read = trained(name, buckets)
-    assert found_losses == pytest.approx(losses, rel=1e-5)  # a cross-encoder's logits are float32
-    assert found.keys() == gradients.keys()
     assert max(abs(value).max() for value in gradients.values()) > 1e-2
-    for key, value in gradients.items():
-        np.testing.assert_allclose(found[key], value, rtol=1e-5, atol=1e-6, err_msg=key)
+    close(found_losses | found, losses | gradients, dtype="float32")  # as a cross-encoder's logits are
     assert sum(rows for rows, _ in found_read) == sum(rows for rows, _ in read)
     assert sum(rows * long for rows, long in found_read) < sum(rows * long for rows, long in read)
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 from repro.nn.checkpoint import load_masked_lm, load_tokenizer
 from repro.nn.mlm import MaskedLanguageModel
+from tests.floats import close
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 MASKING = {"rate": 0.3, "mask": 0.8, "random": 0.1}
@@ -28,13 +28,13 @@ def test_the_loss_is_that_of_transformers_own_masked_model():
     mlm = objective()
     batch = mlm.collate(rows())
     out = mlm.encoder(batch["masked_ids"], attention_mask=batch["attention_mask"], labels=batch["labels"])
-    torch.testing.assert_close(mlm(batch)["mlm"], out.loss)
+    close(mlm(batch)["mlm"], out.loss)
 
 
 def test_the_sum_is_the_mean_times_the_number_of_masked_tokens():
     mean, total = objective(), objective(reduction="sum")
     batch = mean.collate(rows())
-    torch.testing.assert_close(total(batch)["mlm"], mean(batch)["mlm"] * (batch["labels"] >= 0).sum())
+    close(total(batch)["mlm"], mean(batch)["mlm"] * (batch["labels"] >= 0).sum())
 
 
 def test_texts_are_cut_to_the_length_with_its_special_tokens():

@@ -10,6 +10,7 @@ from repro.errors import DataError, UsageError
 from repro.nn.checkpoint import load_encoder, load_masked_lm, save_model
 from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
 from repro.nn.view_encoder import load_view_encoder
+from tests.floats import apart, close
 from tests.nn.test_cosine_bi_encoder import EXAMPLES, side
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
@@ -113,7 +114,7 @@ def test_the_loss_is_equation_15_of_equation_7_written_as_loops(start, terms, ne
     losses = made(batch)
     assert set(losses) == {"contrastive"}
     expected = equation_15(scores, tau=7.0, negatives=negatives)
-    assert losses["contrastive"].item() == pytest.approx(expected, rel=1e-9)
+    close(losses["contrastive"], expected)
 
 
 @pytest.mark.parametrize("how", ["dot", "cosine"])
@@ -130,7 +131,7 @@ def test_one_loss_on_the_sum_one_for_each_view_or_all(start, how):
         found = objective(start, view_objective=name, similarity=how, temperature=5.0)(batch)
         assert set(found) == {f"contrastive{suffix}" for suffix in losses}
         for loss, value in found.items():
-            assert value.item() == pytest.approx(expected[loss], rel=1e-9)
+            close(value, expected[loss])
 
 
 @pytest.mark.parametrize("direction", ["teacher-student", "student-teacher"])
@@ -151,9 +152,9 @@ def test_the_divergence_is_equation_16_over_each_querys_own_passages(start, dire
         p, q = (p, q) if direction == "teacher-student" else (q, p)
         expected += sum(a * math.log(a / b) for a, b in zip(p, q, strict=True)) / len(SCORED)
     losses = made(batch)
-    assert losses["divergence"].item() == pytest.approx(expected, rel=1e-6)  # the teacher is float32
+    close(losses["divergence"], expected, dtype="float32")  # as the teacher is
     alone = objective(start, temperature=4.0)(batch)["contrastive"].item()
-    assert losses["contrastive"].item() == pytest.approx(0.2 * alone, rel=1e-9)
+    close(losses["contrastive"], 0.2 * alone)
     assert set(objective(start, distillation=TEACHER)(batch)) == {"divergence"}
 
 
@@ -166,7 +167,7 @@ def test_flops_are_of_whole_or_of_truncated_vectors(start, when):
         prefix = {"queries": "query_", "passages": "passage_"}[name]
         rows = text_vectors(made, side(batch, prefix), k=5 if when == "after" else 1000)["sparse"]
         expected = weight * sum((sum(column) / len(rows)) ** 2 for column in zip(*rows, strict=True))
-        assert losses[f"flops.{name}"].item() == pytest.approx(expected, rel=1e-9)
+        close(losses[f"flops.{name}"], expected)
 
 
 @pytest.mark.parametrize("shares", [1, 2, len(EXAMPLES)])
@@ -181,7 +182,7 @@ def test_flops_of_shares_are_the_mean_of_each_ones_own(start, shares):
         own = [rows[first : first + size] for first in range(0, len(rows), size)]
         for share in own:
             total += sum((sum(column) / len(share)) ** 2 for column in zip(*share, strict=True)) / len(own)
-        assert losses[f"flops.{name}"].item() == pytest.approx(weight * total, rel=1e-9)
+        close(losses[f"flops.{name}"], weight * total)
         assert (losses[f"flops.{name}"] > whole[f"flops.{name}"] * 1.01) == (shares > 1)
 
 
@@ -190,13 +191,13 @@ def test_the_ramp_is_quadratic_in_the_step_and_goes_on_where_a_checkpoint_was(st
     batch = made.collate(EXAMPLES)
     full = objective(start, flops_weight=WEIGHTS)(batch)["flops.queries"].item()
     found = [made(batch)["flops.queries"].item() / full for _ in range(3)]
-    assert found == pytest.approx([1 / 16, 4 / 16, 9 / 16], rel=1e-9)
+    close(found, [1 / 16, 4 / 16, 9 / 16])
     made.eval()
-    assert made(batch)["flops.queries"].item() / full == pytest.approx(9 / 16)  # no training, no step
+    close(made(batch)["flops.queries"].item() / full, 9 / 16)  # no training, no step
     resumed = objective(start, flops_weight=WEIGHTS | {"ramp_steps": 4})
     resumed.load_state_dict(made.state_dict())
     again = [resumed(batch)["flops.queries"].item() / full for _ in range(2)]
-    assert again == pytest.approx([1, 1], rel=1e-9)
+    close(again, [1, 1])
 
 
 def test_padding_changes_nothing(start):
@@ -208,7 +209,7 @@ def test_padding_changes_nothing(start):
     }
     assert longer["passage_input_ids"].shape != batch["passage_input_ids"].shape
     for name, loss in made(batch).items():
-        assert made(longer)[name].item() == pytest.approx(loss.item(), rel=1e-12)
+        close(made(longer)[name], loss)
 
 
 def encoded_with_gradients(made, batch):
@@ -279,15 +280,15 @@ def test_a_reduced_dense_vector_is_saved_loaded_and_trained_on(start, tmp_path, 
     how = {"sparse_positions": POSITIONS, "vocabulary_head": "plain"}
     loaded = load_view_encoder(tmp_path / "saved", views=["dense", "sparse"], **how).eval()
     for name, vectors in loaded(inputs).items():
-        torch.testing.assert_close(vectors, expected[name], rtol=0, atol=0)
+        assert torch.equal(vectors, expected[name])
     hidden = load_encoder(start)(**inputs).last_hidden_state
     if by == "truncate":
-        torch.testing.assert_close(expected["dense"], hidden[:, 0, :10])
+        close(expected["dense"], hidden[:, 0, :10])
     else:
         weight = made.encoder.projection.weight.detach()
-        torch.testing.assert_close(expected["dense"].detach(), hidden[:, 0].detach() @ weight.T)
+        close(expected["dense"].detach(), hidden[:, 0].detach() @ weight.T)
         again = objective(tmp_path / "saved", dense_reduction=reduction).encoder.projection.weight
-        torch.testing.assert_close(again.float(), made.encoder.projection.weight, rtol=0, atol=0)
+        assert torch.equal(again.float(), made.encoder.projection.weight)
         other = objective(tmp_path / "saved", dense_reduction=reduction | {"to": 9})
         assert other.encoder.projection.weight.shape == (9, 32)
         (tmp_path / "saved/dense_projection.safetensors").unlink()
@@ -300,8 +301,8 @@ def test_the_plain_head_is_the_embeddings_and_the_bias_alone(start):
     hidden = torch.randn(2, 3, 32, dtype=torch.float64)
     output = made.encoder.model.cls.predictions.decoder
     embeddings = made.encoder.model.bert.embeddings.word_embeddings.weight
-    torch.testing.assert_close(made.encoder.logits(hidden), hidden @ embeddings.T + output.bias)
-    assert not torch.allclose(objective(start).encoder.logits(hidden), made.encoder.logits(hidden))
+    close(made.encoder.logits(hidden), hidden @ embeddings.T + output.bias)
+    apart(objective(start).encoder.logits(hidden), made.encoder.logits(hidden))
 
 
 def test_one_view_alone_makes_the_other_neither_loss_nor_vectors(start):

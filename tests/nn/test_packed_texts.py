@@ -18,6 +18,7 @@ from repro.nn import packed_texts
 from repro.nn.encoder import pooled
 from repro.nn.packed_layers import can_be_packed
 from repro.nn.packed_texts import PackedTexts
+from tests.floats import close
 
 SIZES = {
     "vocab_size": 50,
@@ -71,7 +72,7 @@ def padded(model, inputs, pooling: str) -> np.ndarray:
 def test_vectors_are_those_of_the_padded_model_with_positions_counted_in_each_text(name, pooling, tokens):
     model, inputs = made(name), texts(name)
     vectors = PackedTexts(model, pooling=pooling, tokens=tokens)(inputs).numpy()
-    np.testing.assert_allclose(vectors, padded(model, inputs, pooling), rtol=1e-9, atol=1e-12)
+    close(vectors, padded(model, inputs, pooling))
 
 
 @pytest.mark.parametrize(("pooling", "last"), [("cls", len(LENGTHS)), ("mean", sum(LENGTHS))])
@@ -92,7 +93,7 @@ def test_the_largest_states_of_a_layer_are_those_of_a_few_tokens_at_a_time(monke
         layer.intermediate.register_forward_hook(lambda part, given, out: seen.append(len(out)))
     assert packed_texts.ROWS["cpu"] < packed_texts.TOKENS["cpu"]
     monkeypatch.setitem(packed_texts.ROWS, "cpu", 16)
-    torch.testing.assert_close(PackedTexts(model, pooling=pooling)(inputs), plain, rtol=1e-9, atol=1e-12)
+    close(PackedTexts(model, pooling=pooling)(inputs), plain)
     last = sum(LENGTHS) if pooling == "mean" else len(LENGTHS)
     assert max(seen) == 16 and sum(seen) == 2 * sum(LENGTHS) + last
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 
 from papers.simlm import generator
 from repro.nn.padding_free import padding_free
+from tests.floats import close
 from tests.nn import test_packed_texts as packed_texts
 from tests.nn.parted_objectives import COUNT, batch_in_parts, cached_is_uncached, objective
 from tests.papers import pretraining_in_parts as pretraining
@@ -36,14 +36,11 @@ def trained(made: torch.nn.Module, batch: dict, wanted: bool) -> tuple[dict, dic
     return {name: loss.item() for name, loss in losses.items()}, gradients, sum(read), packed.used
 
 
-def held_against_the_padded(made: torch.nn.Module, batch: dict, *, rtol: float, packs: bool = True) -> None:
+def held_against_the_padded(made: torch.nn.Module, batch: dict, *, dtype="float64", packs=True) -> None:
     losses, gradients, tokens, used = trained(made, batch, wanted=False)
     assert not used
     found, same, fewer, used = trained(made, batch, wanted=True)
-    assert found == pytest.approx(losses, rel=rtol) and same.keys() == gradients.keys()
-    largest = max(abs(value).max() for value in gradients.values())
-    for name, value in gradients.items():
-        np.testing.assert_allclose(same[name], value, rtol=rtol, atol=rtol * largest, err_msg=name)
+    close(found | same, losses | gradients, dtype=dtype)
     assert used == packs and (fewer < tokens if packs else fewer == tokens)
 
 
@@ -51,8 +48,8 @@ def held_against_the_padded(made: torch.nn.Module, batch: dict, *, rtol: float, 
 def test_losses_and_gradient_are_those_of_the_padded_batch_from_fewer_tokens(name):
     made = objective(name).double()
     [batch] = batch_in_parts(made, name, COUNT)
-    rtol = 1e-5 if name == "cross-encoder" else 1e-8  # whose logits are float32
-    held_against_the_padded(made, in_float64(batch), rtol=rtol)
+    dtype = "float32" if name == "cross-encoder" else "float64"  # of its logits
+    held_against_the_padded(made, in_float64(batch), dtype=dtype)
 
 
 @pytest.mark.parametrize(("pooling", "rows"), [("cls", "texts"), ("mean", "tokens")])
@@ -77,7 +74,7 @@ def test_losses_and_gradient_of_a_papers_pretraining_are_those_of_the_padded_bat
     monkeypatch.setattr(generator, "sampled", pretraining.likeliest)
     made = pretraining.objective(name, tmp_path)
     [batch] = pretraining.batches(made, ((0, pretraining.COUNT),))
-    held_against_the_padded(made, batch, rtol=1e-5, packs=name not in LEFT_TO_THE_LIBRARY)
+    held_against_the_padded(made, batch, packs=name not in LEFT_TO_THE_LIBRARY)
 
 
 @pytest.mark.parametrize("name", ["in-batch", "views"])
@@ -96,8 +93,7 @@ def test_states_and_gradients_of_every_architecture_are_the_padded_ones_with_its
         kept = inputs["attention_mask"].bool()
         (output.last_hidden_state[kept].pow(3).sum() + output.pooler_output.pow(3).sum()).backward()
         found[wanted] = [output.last_hidden_state[kept].detach(), *(p.grad for p in model.parameters())]
-    for ours, library in zip(found[True], found[False], strict=True):
-        torch.testing.assert_close(ours, library, rtol=1e-8, atol=1e-8)
+    close(*(dict(enumerate(found[way])) for way in (True, False)))
 
 
 def test_the_library_is_back_behind_the_context_even_by_an_error():

@@ -7,6 +7,7 @@ import torch
 from repro.errors import DataError
 from repro.nn.released_encoder import load_released_encoder, load_splade_encoder
 from repro.nn.text import tokenised
+from tests.floats import close
 from tests.tiny_models import save_tiny_model, tiny_text, tiny_tokenizer
 
 TEXTS = [tiny_text(np.random.default_rng(3), words) for words in (2, 9, 40)]
@@ -47,7 +48,7 @@ def test_vectors_are_those_of_sentence_transformers(tmp_path, pooling, heads):
         vectors = torch.nn.functional.normalize(vectors, dim=-1)
     assert encoder.normalizes == (("Normalize",) in heads)
     assert vectors.shape == (3, encoder.size) == theirs.shape
-    np.testing.assert_allclose(vectors.numpy(), theirs, atol=1e-5)
+    close(vectors.numpy(), theirs)
 
 
 def test_a_dense_layer_with_an_unknown_activation_is_refused(tmp_path):
@@ -74,7 +75,7 @@ def test_the_pooler_is_berts(tmp_path):
     batch = tokenised(tiny_tokenizer(), TEXTS, length=24)
     with torch.inference_mode():
         vectors = load_released_encoder(tmp_path, pooling="pooler").eval()(batch)
-        torch.testing.assert_close(vectors, model(**batch).pooler_output)
+        close(vectors, model(**batch).pooler_output)
 
 
 def distilbert():
@@ -99,5 +100,5 @@ def test_splade_is_the_highest_logit_of_any_position_or_their_sum_for_any_archit
         for text, vector in zip(TEXTS, vectors, strict=True):
             logits = model(**tokenised(tiny_tokenizer(), [text], length=24)).logits[0]  # (L, V), no padding
             by_hand = [over_positions(np.log1p(max(float(w), 0.0)) for w in entry) for entry in logits.T]
-            np.testing.assert_allclose(vector.numpy(), by_hand, atol=1e-5)
+            close(vector.numpy(), by_hand)
     assert (vectors > 0).any() and (vectors == 0).any()

@@ -7,6 +7,7 @@ import torch
 from torch.nn.functional import gelu, layer_norm
 
 from repro.nn import seed_encoder
+from tests.floats import close
 from tests.seed_release import (
     CONFIG,
     ENTRIES,
@@ -79,7 +80,7 @@ def test_the_converted_model_gives_the_states_of_the_released_equations(made, we
         states = model.eval().base_model(**encoded).last_hidden_state
     for row, ids in enumerate(encoded["input_ids"].tolist()):
         real = [token for token in ids if token != CONFIG["pad_token_id"]]
-        torch.testing.assert_close(states[row, : len(real)], by_hand(weights, real), atol=1e-5, rtol=1e-5)
+        close(states[row, : len(real)], by_hand(weights, real))
 
 
 def test_the_head_predicts_with_the_embeddings_and_its_own_bias(made, weights):
@@ -93,7 +94,7 @@ def test_the_head_predicts_with_the_embeddings_and_its_own_bias(made, weights):
     expected = (
         weights["lm_head.weight"] @ layer_norm(inner, (WIDTH,), scale, shift, 1e-5) + weights["lm_head.bias"]
     )
-    torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
+    close(logits, expected)
     assert facts == {"converted_from": "seed_encoder", "retrieval_head": "none"}
 
 

@@ -11,6 +11,7 @@ from repro.nn.packed_layers import Layout, by_kernel, text_by_text
 from repro.nn.packed_texts import PackedTexts
 from repro.training.flop_count import Flops
 from tests import varlen_kernel
+from tests.floats import close
 from tests.nn import test_packed_texts as packed_texts
 from tests.nn.parted_objectives import COUNT, batch_in_parts, cached_is_uncached, objective
 from tests.nn.test_padding_free import held_against_the_padded, in_float64
@@ -25,7 +26,7 @@ def test_vectors_of_the_kernel_are_those_of_the_padded_model_with_its_positions(
     model, inputs = packed_texts.made(name), packed_texts.texts(name)
     vectors = PackedTexts(model, pooling=pooling)(inputs)
     expected = torch.from_numpy(packed_texts.padded(model, inputs, pooling))
-    torch.testing.assert_close(vectors, expected, rtol=1e-9, atol=1e-12)
+    close(vectors, expected)
     asked = len(packed_texts.LENGTHS) if pooling != "mean" else sum(packed_texts.LENGTHS)
     assert calls == [sum(packed_texts.LENGTHS)] * (len(model.encoder.layer) - 1) + [asked]
 
@@ -34,7 +35,7 @@ def test_vectors_of_the_kernel_are_those_of_the_padded_model_with_its_positions(
 def test_a_training_by_the_kernel_has_the_losses_and_gradient_of_the_padded_batch(calls, name):
     made = objective(name).double()
     [batch] = batch_in_parts(made, name, COUNT)
-    held_against_the_padded(made, in_float64(batch), rtol=1e-8)
+    held_against_the_padded(made, in_float64(batch))
     assert calls
 
 
@@ -192,5 +193,4 @@ def test_attention_by_the_kernel_is_attention_text_by_text(calls):
     layout = Layout([4, 0, 2, 2, 1], torch.device("cpu"))
     query, key, value = torch.randn(3, 9, 2, 8, generator=torch.Generator().manual_seed(0))
     for asked in (query, query[:4]):
-        same = (way(asked, key, value, layout) for way in (by_kernel, text_by_text))
-        torch.testing.assert_close(*same)
+        close(by_kernel(asked, key, value, layout), text_by_text(asked, key, value, layout))

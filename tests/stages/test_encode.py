@@ -24,6 +24,7 @@ from repro.nn.text import passage_text, tokenised
 from repro.progress import Progress
 from repro.stages import encode, encode_views, search
 from repro.store import Store
+from tests.floats import close
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
 
 
@@ -61,7 +62,7 @@ def test_vectors_are_those_of_encoding_one_text_after_another(
     facts = encode.run(params(**changes), {"model": model, "texts": corpus}, tmp_path, progress)
     vectors = np.load(tmp_path / "vectors.npy", mmap_mode="r")
     assert vectors.shape == (40, 32) and vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors, naive(model, passages(corpus), **changes), atol=2e-6)
+    close(vectors, naive(model, passages(corpus), **changes))
     assert (tmp_path / "ids.txt").read_text().splitlines() == [f"d{number}" for number in range(40)]
     assert facts == {"texts": 40, "size": 32}
     assert sorted(path.name for path in tmp_path.glob("*.*")) == ["ids.txt", "vectors.npy"]
@@ -84,7 +85,7 @@ def test_vectors_may_be_rounded_to_half_the_disk_and_are_searched_as_others(
     asked = np.load(folders["queries"] / "vectors.npy")
     best = np.sort(asked.astype(np.float64) @ half.astype(np.float64).T)[:, ::-1][:, :5]
     scores = [float(line.split()[4]) for line in (folders["run"] / "run.trec").read_text().splitlines()]
-    np.testing.assert_allclose(np.reshape(scores, best.shape), best, rtol=1e-6)
+    close(np.reshape(scores, best.shape), best, dtype="float32")
     assert not np.isfinite(encode.rounded(np.full((1, 2), 1e6, np.float32), "float16")).any()
     with pytest.raises(UsageError, match="there is no value of numbers 'int8'"):
         encode.run(params(numbers="int8"), {"model": model, "texts": corpus}, tmp_path, progress)
@@ -93,7 +94,7 @@ def test_vectors_may_be_rounded_to_half_the_disk_and_are_searched_as_others(
 def test_queries_are_encoded_from_their_own_file(model, queries, tmp_path, progress):
     encode.run(params(kind="queries"), {"model": model, "texts": queries}, tmp_path, progress)
     texts = [json.loads(line)["text"] for line in (queries / "queries.jsonl").read_text().splitlines()]
-    np.testing.assert_allclose(np.load(tmp_path / "vectors.npy"), naive(model, texts), atol=2e-6)
+    close(np.load(tmp_path / "vectors.npy"), naive(model, texts))
 
 
 def test_a_projector_that_encodes_is_applied(corpus, tmp_path, progress):
@@ -106,7 +107,7 @@ def test_a_projector_that_encodes_is_applied(corpus, tmp_path, progress):
     encode.run(params(), {"model": tmp_path / "model", "texts": corpus}, tmp_path / "out", progress)
     vectors = np.load(tmp_path / "out/vectors.npy")
     assert np.abs(vectors).max() < 1
-    np.testing.assert_allclose(vectors, naive(tmp_path / "model", passages(corpus)), atol=2e-6)
+    close(vectors, naive(tmp_path / "model", passages(corpus)))
 
 
 @pytest.mark.parametrize(("large", "reads"), [(False, "padded"), (True, "packed")])
@@ -199,7 +200,7 @@ def test_leftovers_of_another_shape_are_overwritten(model, corpus, tmp_path, pro
     (tmp_path / "blocks/0").write_text("nonsense")
     facts = encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
     assert "resumed_at" not in facts
-    np.testing.assert_allclose(np.load(tmp_path / "vectors.npy"), naive(model, passages(corpus)), atol=2e-6)
+    close(np.load(tmp_path / "vectors.npy"), naive(model, passages(corpus)))
     (tmp_path / "vectors.npy").write_bytes(b"\x93NUMPY")
     encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
 
@@ -291,7 +292,7 @@ def test_title_and_text_as_a_pair_are_two_segments(model, corpus, tmp_path, prog
         ):
             texts = (row["title"], row["text"]) if row["title"] else (row["text"],)
             batch = tiny_tokenizer()(*texts, truncation=True, max_length=32, return_tensors="pt")
-            np.testing.assert_allclose(vector, encoder(batch)[0], atol=2e-6)
+            close(vector, encoder(batch)[0])
 
 
 def _not_yet_connected(folder):

@@ -15,6 +15,7 @@ from repro.nn.sparse_view import top_k
 from repro.nn.text import passage_text, tokenised
 from repro.nn.view_encoder import load_view_encoder
 from repro.stages import encode, encode_views, finetune, index_size, search_views
+from tests.floats import close
 from tests.killed import check_killed_and_continued
 from tests.nn.test_multi_view_bi_encoder import OPTIONS, POSITIONS, TEACHER, strong_model
 from tests.stage_inputs import fine_tuning
@@ -97,9 +98,9 @@ def test_views_are_those_of_encoding_one_text_after_another(
 ):
     facts = encode_views.run(params(**changes), {"model": model, "texts": corpus}, tmp_path, progress)
     expected = naive(model, passages(corpus), **alike)
-    np.testing.assert_allclose(np.load(tmp_path / "vectors.npy", mmap_mode="r"), expected["dense"], atol=4e-6)
+    close(np.load(tmp_path / "vectors.npy", mmap_mode="r"), expected["dense"])
     found = sparse_matrix(tmp_path)
-    np.testing.assert_allclose(found, expected["sparse"], atol=4e-6)
+    close(found, expected["sparse"])
     assert (tmp_path / "ids.txt").read_text().splitlines() == [f"d{number}" for number in range(40)]
     assert facts == {"texts": 40, "size": 32, "values": int((expected["sparse"] != 0).sum())}
     for name, kind in (("indptr", np.int64), ("indices", np.int32), ("values", np.float32)):
@@ -114,7 +115,7 @@ def test_one_view_writes_its_own_files_only(model, queries, tmp_path, progress, 
     texts = [json.loads(line)["text"] for line in (queries / "queries.jsonl").read_text().splitlines()]
     expected = naive(model, texts)[view]
     found = np.load(tmp_path / "vectors.npy") if view == "dense" else sparse_matrix(tmp_path)
-    np.testing.assert_allclose(found, expected, atol=4e-6)
+    close(found, expected)
     assert {path.name for path in tmp_path.glob("*.*")} == FILES[view] | FILES[""]
 
 

@@ -13,6 +13,7 @@ from repro.evaluation.runs import read_run
 from repro.nn import padding_free, pair_scores
 from repro.stages import encode, encode_views, rerank, score_pairs
 from tests import varlen_kernel
+from tests.floats import close
 from tests.stages import test_encode, test_encode_views, test_rerank, test_score_pairs
 
 calls = varlen_kernel.calls
@@ -53,7 +54,7 @@ def test_vectors_are_those_of_padded_texts_and_the_record_says_so(
     facts = both(encode, test_encode.params(pooling=pooling), given, tmp_path, progress, spared)
     assert facts["packed"] == facts["padded"] | {"padding_free": 1}
     padded, packed = (np.load(tmp_path / name / "vectors.npy") for name in ("padded", "packed"))
-    np.testing.assert_allclose(packed, padded, atol=2e-6)
+    close(packed, padded)
 
 
 def test_views_are_those_of_padded_texts(views_model, corpus, tmp_path, progress, spared):
@@ -61,9 +62,9 @@ def test_views_are_those_of_padded_texts(views_model, corpus, tmp_path, progress
     facts = both(encode_views, test_encode_views.params(), given, tmp_path, progress, spared)
     assert facts["packed"] == facts["padded"] | {"padding_free": 1}
     padded, packed = (np.load(tmp_path / name / "vectors.npy") for name in ("padded", "packed"))
-    np.testing.assert_allclose(packed, padded, atol=1e-5)
+    close(packed, padded)
     padded, packed = (test_encode_views.sparse_matrix(tmp_path / name) for name in ("padded", "packed"))
-    np.testing.assert_allclose(packed, padded, atol=1e-4)
+    close(packed, padded)
 
 
 def test_a_re_rankers_scores_are_those_of_padded_pairs(run_inputs, tmp_path, progress, spared):
@@ -71,7 +72,7 @@ def test_a_re_rankers_scores_are_those_of_padded_pairs(run_inputs, tmp_path, pro
     assert facts["packed"] == facts["padded"] | {"padding_free": 1}
     padded, packed = (read_run(tmp_path / "run" / name / "run.trec") for name in ("padded", "packed"))
     for query, ranking in padded.items():
-        assert dict(packed[query]) == pytest.approx(dict(ranking), abs=1e-4)
+        close(dict(packed[query]), dict(ranking))
 
 
 def test_scores_of_a_training_set_are_those_of_padded_pairs(
@@ -82,7 +83,7 @@ def test_scores_of_a_training_set_are_those_of_padded_pairs(
     assert facts["packed"] == facts["padded"] | {"padding_free": 1}
     padded, packed = (load_from_disk(str(tmp_path / name / "arrow")) for name in ("padded", "packed"))
     for column in ("positive_scores", "negative_scores"):
-        np.testing.assert_allclose(packed[column][:], padded[column][:], atol=1e-4)
+        close(packed[column][:], padded[column][:])
 
 
 def test_a_switch_that_is_not_1_is_refused(model, corpus, tmp_path, progress, monkeypatch):

@@ -11,6 +11,7 @@ from repro.nn.encoder import load_text_encoder
 from repro.nn.text import tokenised
 from repro.stages import encode, encode_views, released
 from tests.datasets.folders import planned
+from tests.floats import close
 from tests.nn.test_released_encoder import TEXTS, distilbert, library_model
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
@@ -73,7 +74,7 @@ def test_a_directory_of_sentence_transformers_encodes_as_there(tmp_path, three_q
     how = encoding(pooling="sentence-transformers", prefix="river ")
     encode.run(how, {"model": model, "texts": three_queries}, out(tmp_path / "vectors"), progress)
     vectors = np.load(tmp_path / "vectors/vectors.npy")
-    np.testing.assert_allclose(vectors, theirs.encode([f"river {text}" for text in TEXTS]), atol=1e-5)
+    close(vectors, theirs.encode([f"river {text}" for text in TEXTS]))
 
 
 def test_a_masked_language_models_head_is_dropped_for_dense_vectors_alone(tmp_path, progress):
@@ -83,7 +84,7 @@ def test_a_masked_language_models_head_is_dropped_for_dense_vectors_alone(tmp_pa
     with torch.inference_mode():
         vectors = load_text_encoder(tmp_path / "model/model", pooling="cls").eval()(batch)
         expected = tiny_masked_lm().eval().bert(**batch).last_hidden_state[:, 0]
-    torch.testing.assert_close(vectors, expected)
+    close(vectors, expected)
 
 
 @pytest.mark.parametrize("kind", ["splade", "splade-sum"])
@@ -112,7 +113,7 @@ def test_dprs_classes_give_their_own_vectors(tmp_path, progress, side):
     batch = tokenised(tiny_tokenizer(), TEXTS, length=24)
     with torch.inference_mode():
         vectors = load_text_encoder(tmp_path / "model/model", pooling="cls").eval()(batch)
-        torch.testing.assert_close(vectors, model(**batch).pooler_output)
+        close(vectors, model(**batch).pooler_output)
 
 
 def test_a_head_that_would_be_lost_is_refused(tmp_path, progress):

@@ -38,8 +38,9 @@ def test_every_positive_and_the_first_negatives_get_the_re_rankers_score(inputs,
         assert row["negatives"] == [f"d{n + other}" for other in range(1, 5)]
         assert len(row["negative_scores"]) == 4 and len(row["positive_scores"]) == 1
     row = rows[3]
-    assert row["positive_scores"][0] == pytest.approx(score_of(inputs, "q3", "d3"), abs=1e-4)
-    assert row["negative_scores"][2] == pytest.approx(score_of(inputs, "q3", "d6"), abs=1e-4)
+    five_decimals = {"abs": 1e-5}
+    assert row["positive_scores"][0] == pytest.approx(score_of(inputs, "q3", "d3"), **five_decimals)
+    assert row["negative_scores"][2] == pytest.approx(score_of(inputs, "q3", "d6"), **five_decimals)
     found = np.concatenate(rows["negative_scores"][:])
     assert found.std() > 0.01
     assert (found == np.float32(np.round(found.astype(float), 5))).all()

@@ -16,6 +16,7 @@ from repro.machine.shard import Shard, only_shard
 from repro.stages import search
 from repro.stages.vectors import final_scores
 from repro.stages.vectors.vector_files import VectorFile
+from tests.floats import close
 
 
 def embeddings(folder, vectors, prefix):
@@ -71,7 +72,7 @@ def test_the_ranking_is_that_of_brute_force_within_whatever_memory(
     assert facts["lines"] == 180
     raw = np.load(tmp_path / "raw.npy")
     best = np.sort(asked @ passages.T, axis=1)[:, ::-1][:, :20]
-    np.testing.assert_allclose(raw.reshape(9, 20), best, rtol=1e-5)
+    close(raw.reshape(9, 20), best)
 
 
 @pytest.mark.parametrize("rows_per_block", [1000, 13])
@@ -145,7 +146,7 @@ def test_candidates_are_those_of_faiss_flat_index_in_blocks_too(tmp_path, querie
         )
         assert sum(searched) == queries
         assert start == 0
-        np.testing.assert_allclose(scores, expected[0], rtol=1e-5)
+        close(scores, expected[0])
         np.testing.assert_array_equal(places, expected[1])
 
 

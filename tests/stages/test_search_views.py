@@ -16,6 +16,7 @@ from repro.stages.vectors.view_files import Views
 from repro.stages.vectors.view_products import Tile
 from repro.stages.vectors.view_scores import ViewScorer
 from tests.bounded_memory import in_fresh_process, peak_growth
+from tests.floats import close
 from tests.stages.views_made_up import save_views
 
 BOTH = ["dense", "sparse"]
@@ -92,7 +93,7 @@ def test_the_ranking_is_that_of_brute_force_to_the_last_rank(
     expected, sums = brute_force(made, depth=depth, terms=terms)
     assert run == expected
     assert facts["lines"] == 9 * min(depth, 300)
-    np.testing.assert_allclose(np.load(tmp_path / "raw.npy"), sums, rtol=1e-5, atol=1e-6)
+    close(np.load(tmp_path / "raw.npy"), sums)
 
 
 def test_more_than_a_hundred_ties_across_the_depth_are_broken_by_id(tmp_path, progress):

@@ -18,6 +18,7 @@ from repro.graph import Node
 from repro.running.engines import inline
 from repro.running.engines.child import command, import_path
 from repro.store import Store
+from tests.floats import close
 from tests.stages import test_pretrain
 
 LAUNCHER = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
@@ -71,10 +72,9 @@ def test_two_processes_of_torchrun_build_what_one_builds(model, tokens, tmp_path
     (one, facts), (two, shared) = found["one"], found["two"]
     before = load_file(model / "model/model.safetensors")
     assert max(abs(value - before[key]).max() for key, value in one.items()) > 1e-3
-    for key, value in one.items():
-        if not key.endswith("key.bias"):  # its gradient is 0 but for rounding, of which Adam makes steps
-            assert abs(two[key] - value).max() < 1e-5, key
-    assert shared["losses"] == pytest.approx(facts["losses"], rel=1e-4)
+    # the gradient of a key's bias is 0 but for rounding, of which Adam makes steps
+    close(*({key: these[key] for key in these if not key.endswith("key.bias")} for these in (two, one)))
+    close(shared["losses"], facts["losses"], dtype="float32")
     assert shared["flops"] == pytest.approx(facts["flops"], rel=0.3)  # each did a half, not all of it
 
 

@@ -10,26 +10,26 @@ from repro.nn.bi_encoder import BiEncoderContrastive
 from repro.nn.token_cross_entropy import IGNORED
 from repro.training.micro_batches import backward_in_parts
 from repro.training.process_group import gather_rows, rank, sum_gradients
+from tests.floats import close
 from tests.nn.parted_objectives import COUNT, NAMES, batch_in_parts, objective
 
 
-def whole(name, *, dropout=0.0):
+def whole(name):
     """The objective after its batch's gradient, and the batch's losses."""
-    made = objective(name, dropout=dropout)
+    made = objective(name)
     [batch] = batch_in_parts(made, name, COUNT)
     losses = made(batch)
     sum(losses.values()).backward()
     return made, losses
 
 
+def numbers(made, losses) -> dict[str, np.ndarray]:
+    """Losses and gradients by name."""
+    return {f"loss {key}": value.detach().numpy() for key, value in losses.items()} | gradients(made)
+
+
 def gradients(made) -> dict[str, np.ndarray]:
     return {name: p.grad.numpy() for name, p in made.named_parameters() if p.grad is not None}
-
-
-def same(found: dict, expected: dict, tolerance: float) -> None:
-    assert found.keys() == expected.keys() and len(found) > 0
-    for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, rtol=tolerance, atol=tolerance, err_msg=name)
 
 
 def shares(folder: Path) -> None:
@@ -40,8 +40,7 @@ def shares(folder: Path) -> None:
             own = batch_in_parts(made, name, size, ((0, 1, 2), (3, 4))[rank()])
             losses = backward_in_parts(made, own, backward=torch.Tensor.backward)
             sum_gradients(made.parameters())
-            kept = {f"loss {key}": value.numpy() for key, value in losses.items()}
-            np.savez(folder / f"{number}-{size}-{rank()}.npz", **kept, **gradients(made))
+            np.savez(folder / f"{number}-{size}-{rank()}.npz", **numbers(made, losses))
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +54,10 @@ def shared(tmp_path_factory, in_two_processes):
 @pytest.mark.parametrize("name", NAMES)
 def test_two_processes_have_the_losses_and_gradient_of_one_with_the_whole_batch(shared, name, size):
     made, losses = whole(name)
-    expected = {f"loss {key}": value.detach().numpy() for key, value in losses.items()} | gradients(made)
     assert max(abs(g).max() for g in gradients(made).values()) > 1e-2
     for process in (0, 1):
         found = np.load(shared / f"{NAMES.index(name)}-{size}-{process}.npz")
-        same({key: found[key] for key in found.files}, expected, 1e-6)
+        close(dict(found), numbers(made, losses))
 
 
 @pytest.mark.parametrize("size", [1, 2, 4])
@@ -69,8 +67,7 @@ def test_parts_of_a_batch_have_the_losses_and_gradient_of_the_whole(name, size):
     made = objective(name)
     pieces = batch_in_parts(made, name, size)
     found = backward_in_parts(made, pieces, backward=torch.Tensor.backward)
-    same(found, {key: value.detach().numpy() for key, value in losses.items()}, 1e-6)
-    same(gradients(made), gradients(expected), 1e-5)
+    close(numbers(made, found), numbers(expected, losses))
 
 
 @pytest.mark.parametrize("name", ["costa", "in-batch", "four blocks", "distillation", "views"])
@@ -89,7 +86,7 @@ def test_a_cached_gradient_is_the_uncached_one_of_the_same_dropout(name):
             sum(made.losses(together).values()).backward()
             found[f"next {way}"] = torch.rand(1)
         found[way] = gradients(made)
-    same(found["cached"], found["uncached"], 1e-5)
+    close(found["cached"], found["uncached"])
     assert next_draw == found["next uncached"]
     other = found["other dropout"]
     assert any(abs(g - other[key]).max() > 1e-3 for key, g in found["uncached"].items())
@@ -115,7 +112,7 @@ def test_a_part_without_a_masked_token_changes_nothing_and_a_batch_without_has_n
     batch["labels"][0], pieces[0]["labels"][0] = IGNORED, IGNORED
     made(batch)["mlm"].backward()
     backward_in_parts(again, pieces, backward=torch.Tensor.backward)
-    same(gradients(again), gradients(made), 1e-5)
+    close(gradients(again), gradients(made))
     for piece in pieces:
         piece["labels"][:] = IGNORED
     assert backward_in_parts(objective("mlm"), pieces, backward=torch.Tensor.backward) == {}

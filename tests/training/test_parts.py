@@ -17,6 +17,7 @@ from repro.training.loop import train
 from repro.training.optimisation import Execution
 from repro.training.parts import are_texts, collated_in_parts
 from repro.training.process_group import rank
+from tests.floats import close
 from tests.nn.parted_objectives import Texts, objective
 from tests.training.settings import settings
 
@@ -94,15 +95,14 @@ def test_two_processes_end_with_the_weights_and_log_of_one(shared, tmp_path, nam
     assert any(abs(value - before[key]).max() > 1e-4 for key, value in weights(made).items())
     for process in (0, 1):
         found = np.load(shared / f"{name}-{process}.npz")
-        for key, value in weights(made).items():
-            np.testing.assert_allclose(found[key], value, rtol=0, atol=1e-6, err_msg=key)
+        close(dict(found), weights(made), dtype="float32")
         told = json.loads((shared / f"{name}-{process}.json").read_text())
-        assert told["losses"] == pytest.approx(facts["losses"], rel=1e-5)
+        close(told["losses"], facts["losses"], dtype="float32")
         assert told["epochs"] == facts["epochs"] == 2.0
     ours, theirs = log_of(tmp_path), log_of(shared / name)
     assert len(ours) == len(theirs) == 5
     for one, other in zip(ours, theirs, strict=True):
-        assert one == pytest.approx(other, rel=1e-5)
+        close(one, other, dtype="float32")
     assert {path.name for path in (shared / name).iterdir()} == {"checkpoints", "train_log.jsonl"}
 
 
@@ -111,8 +111,7 @@ def test_two_processes_in_length_buckets_end_with_the_weights_of_one_without(sha
     made, _ = trained(name, tmp_path)
     for process in (0, 1):
         found = np.load(shared / f"{name}-buckets-{process}.npz")
-        for key, value in weights(made).items():
-            np.testing.assert_allclose(found[key], value, rtol=0, atol=1e-6, err_msg=key)
+        close(dict(found), weights(made), dtype="float32")
         told, plain = (
             json.loads((shared / f"{name}{way}-{process}.json").read_text()) for way in ("-buckets", "")
         )
@@ -132,9 +131,8 @@ def test_a_batch_in_parts_ends_with_the_weights_of_the_whole(tmp_path, monkeypat
     made, facts = trained(name, tmp_path / "whole")
     monkeypatch.setenv("REPRO_MICRO_BATCH", "3")
     parted, told = trained(name, tmp_path / "parts")
-    for key, value in weights(made).items():
-        np.testing.assert_allclose(weights(parted)[key], value, rtol=0, atol=1e-6, err_msg=key)
-    assert told["losses"] == pytest.approx(facts["losses"], rel=1e-5)
+    close(weights(parted), weights(made), dtype="float32")
+    close(told["losses"], facts["losses"], dtype="float32")
 
 
 @pytest.mark.parametrize("name", ["mlm", "in-batch"])
@@ -184,9 +182,8 @@ def test_length_buckets_end_with_the_weights_of_the_batch_as_it_is(tmp_path, mon
     if parts:
         monkeypatch.setenv("REPRO_MICRO_BATCH", parts)
     again, told = trained("in-batch", tmp_path / "buckets")
-    for key, value in weights(made).items():
-        np.testing.assert_allclose(weights(again)[key], value, rtol=0, atol=1e-6, err_msg=key)
-    assert told["losses"] == pytest.approx(facts["losses"], rel=1e-5)
+    close(weights(again), weights(made), dtype="float32")
+    close(told["losses"], facts["losses"], dtype="float32")
     assert told["length_buckets"] == 3 and "length_buckets" not in facts
     assert told.get("micro_batch") == (3 if parts else None)
     if parts:  # whose vectors are made twice
@@ -201,9 +198,8 @@ def test_a_pretraining_in_length_buckets_ends_with_the_same_weights_from_fewer_o
     made, facts = trained("mlm", tmp_path / "whole")
     monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "2")
     again, told = trained("mlm", tmp_path / "buckets")
-    for key, value in weights(made).items():
-        np.testing.assert_allclose(weights(again)[key], value, rtol=0, atol=1e-6, err_msg=key)
-    assert told["losses"] == pytest.approx(facts["losses"], rel=1e-5)
+    close(weights(again), weights(made), dtype="float32")
+    close(told["losses"], facts["losses"], dtype="float32")
     assert 0 < told["flops"] < facts["flops"]
 
 
@@ -212,9 +208,8 @@ def test_a_training_without_padding_ends_with_the_weights_of_the_padded_one(tmp_
     made, facts = trained(name, tmp_path / "padded")
     monkeypatch.setenv("REPRO_PADDING_FREE", "1")
     again, told = trained(name, tmp_path / "packed")
-    for key, value in weights(made).items():
-        np.testing.assert_allclose(weights(again)[key], value, rtol=0, atol=1e-6, err_msg=key)
-    assert told["losses"] == pytest.approx(facts["losses"], rel=1e-5)
+    close(weights(again), weights(made), dtype="float32")
+    close(told["losses"], facts["losses"], dtype="float32")
     assert told["padding_free"] == 1 and "padding_free" not in facts
     assert 0 < told["flops"] < facts["flops"]
 

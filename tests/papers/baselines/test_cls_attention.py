@@ -5,6 +5,7 @@ import torch
 from transformers import BertForMaskedLM
 
 from papers.baselines.cls_attention import ClsAttention
+from tests.floats import close
 from tests.tiny_models import tiny_masked_lm
 
 
@@ -20,9 +21,9 @@ def test_it_is_what_transformers_gives_for_cls_in_the_last_layer(layers):
     with torch.no_grad():
         weights = eager.eval().bert(input_ids, attention_mask=mask, output_attentions=True).attentions[-1]
     found = ClsAttention(model)(input_ids, mask)
-    torch.testing.assert_close(found, weights[:, :, 0].mean(dim=1), atol=1e-6, rtol=1e-5)
+    close(found, weights[:, :, 0].mean(dim=1))
     assert (found[1, 7:] == 0).all()
-    torch.testing.assert_close(found.sum(dim=1), torch.ones(3))
+    close(found.sum(dim=1), torch.ones(3))
 
 
 def test_training_the_model_does_not_change_it_nor_does_it_change_the_model():

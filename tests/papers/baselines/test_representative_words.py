@@ -14,6 +14,7 @@ from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
 from repro.stages import pretrain
 from repro.training.objective import build
+from tests.floats import close
 from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
 from tests.stage_inputs import pretraining, texts_and_model
 from tests.tiny_models import MARKS, tiny_masked_lm, tiny_tokenizer
@@ -72,12 +73,12 @@ def test_the_language_model_is_dirichlet_smoothed_as_loops_say(statistics, subsa
     for word, likely, weight in zip(words, log_likely, log_weights, strict=True):
         share = min(in_texts[piece] for piece in word) / sum(in_texts[entry] for entry in alone)
         expected = (counts.get(written(word), 0) + 7.0 * share) / (5 + 7.0)
-        assert math.exp(likely) == pytest.approx(expected, rel=1e-9)
+        close(math.exp(likely), expected)
         often = min(occurrences[piece] for piece in word) / sum(occurrences[entry] for entry in alone)
         rare = subsampling / often
         kept = min(1.0, math.sqrt(rare) + rare)
         assert (kept < 1) == (subsampling == 0.001)  # of a small vocabulary all words are rare or none is
-        assert math.exp(weight) == pytest.approx(expected * kept, rel=1e-9)
+        close(math.exp(weight), expected * kept)
 
 
 def test_candidates_are_distinct_words_of_the_text_and_then_of_the_collection(statistics):
@@ -103,7 +104,7 @@ def test_candidates_are_distinct_words_of_the_text_and_then_of_the_collection(st
 def test_mu_is_the_mean_number_of_words_or_the_number_given(statistics):
     prop = objective(statistics, stop_words=[])  # one that begins a longer word is not counted
     expected = np.mean([len(prop.words.spans(text)) for text in texts(300)])
-    assert prop.mu == pytest.approx(expected, rel=1e-12)
+    close(prop.mu, expected)
     assert objective(statistics, smoothing=3).mu == 3.0
 
 

@@ -8,6 +8,7 @@ import torch
 from papers.baselines.word_set_preference import PreferenceLoss, preference_hinge
 from papers.baselines.word_sets import set_arrays
 from repro.errors import UsageError
+from tests.floats import close
 from tests.papers.baselines.tiny_texts import ids
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
@@ -48,7 +49,7 @@ def test_the_loss_is_the_equation_written_as_loops(scores, margin, absent):
     for place in absent:
         mask[place] = False
     loss = preference_hinge(scored, mask, scores=scores, margin=margin)
-    assert loss.item() == pytest.approx(loops(scored, mask, scores, margin), rel=1e-12)
+    close(loss, loops(scored, mask, scores, margin))
 
 
 @pytest.mark.parametrize("scores", ["similarity", "pair-softmax"])
@@ -56,7 +57,7 @@ def test_what_is_added_to_both_scores_of_a_pair_does_not_matter(scores):
     scored, mask = values()
     more, how = torch.randn(4, 3, 1, dtype=torch.float64), {"scores": scores, "margin": 1.0}
     again = preference_hinge(scored + more, mask, **how)
-    assert again.item() == pytest.approx(preference_hinge(scored, mask, **how).item())
+    close(again, preference_hinge(scored, mask, **how))
 
 
 def test_pairs_apart_by_the_margin_and_absent_pairs_get_no_gradient():
@@ -73,7 +74,7 @@ def test_pairs_apart_by_the_margin_and_absent_pairs_get_no_gradient():
 def test_pair_softmax_with_margin_one_is_twice_the_other_sets_probability():
     scored, mask = values()
     loss = preference_hinge(scored, mask, scores="pair-softmax", margin=1.0)
-    assert loss.item() == pytest.approx(2 * scored.softmax(dim=-1)[..., 1].mean().item(), rel=1e-12)
+    close(loss, 2 * scored.softmax(dim=-1)[..., 1].mean().item())
 
 
 def encoded_batch():
@@ -118,9 +119,9 @@ def test_texts_and_sets_are_encoded_apart_and_every_text_meets_its_own_sets(simi
                     sim(text, vector(batch["set_ids"][i], batch["set_attention_mask"][i])) for i in places
                 )
                 expected, count = expected + max(0.0, 1.0 - preferred + other), count + 1
-    assert losses["preference"].item() == pytest.approx(0.3 * expected / count, rel=1e-9)
+    close(losses["preference"], 0.3 * expected / count)
     mlm = encoder(batch["masked_ids"], attention_mask=batch["attention_mask"], labels=batch["labels"]).loss
-    assert losses["mlm"].item() == pytest.approx(mlm.item(), rel=1e-9)
+    close(losses["mlm"], mlm)
 
 
 def test_losses_that_nothing_is_for_are_absent():

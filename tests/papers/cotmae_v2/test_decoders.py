@@ -7,6 +7,7 @@ import torch
 
 from papers.cotmae_v2.decoders import PreNormDecoder, decoded, new_decoder
 from repro.errors import UsageError
+from tests.floats import close
 from tests.tiny_models import tiny_masked_lm
 
 KINDS = [("auto_encoding", "bert"), ("auto_regressive", "gpt2"), ("auto_regressive", "bert")]
@@ -63,7 +64,7 @@ def test_padding_changes_nothing_and_gets_no_gradient(name, kind, slot):
     embedded.requires_grad_()
     out = decoded(made, vectors, embedded, mask, slot=slot)
     alone = decoded(made, vectors[1:], embedded[1:, :5], mask[1:, :5], slot=slot)
-    torch.testing.assert_close(out[1:, :5], alone)
+    close(out[1:, :5], alone)
     (gradient,) = torch.autograd.grad((out[1, :5] @ WEIGHTS).sum(), embedded)
     assert (gradient[1, 5:] == 0).all() and (gradient[0] == 0).all() and gradient[1, 1:5].any()
 
@@ -102,7 +103,7 @@ def test_gpt2_blocks_are_the_equations_written_out():
         inner = block.ln_2(expected) @ block.mlp.c_fc.weight + block.mlp.c_fc.bias
         inner = inner * (1 + torch.erf(inner / math.sqrt(2))) / 2  # BERT's GELU
         expected = expected + inner @ block.mlp.c_proj.weight + block.mlp.c_proj.bias
-    torch.testing.assert_close(made(hidden, mask)[0], made.norm(expected), rtol=1e-9, atol=1e-9)
+    close(made(hidden, mask)[0], made.norm(expected))
 
 
 @pytest.mark.parametrize("layers", [1, 2])
@@ -129,7 +130,7 @@ def test_gpt2_drops_of_what_it_reads():
     made.train()(hidden, mask)
     dropped = seen[0] == 0
     assert 0.4 < dropped.double().mean() < 0.6
-    torch.testing.assert_close(seen[0][~dropped], 2 * hidden[~dropped])
+    close(seen[0][~dropped], 2 * hidden[~dropped])
 
 
 @pytest.mark.parametrize(

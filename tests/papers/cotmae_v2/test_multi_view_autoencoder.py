@@ -9,7 +9,8 @@ import torch
 from papers.cotmae_v2 import multi_view_autoencoder
 from repro.errors import UsageError
 from repro.nn.token_cross_entropy import IGNORED
-from tests.papers.cotmae_v2.pretraining import FLOAT32, by_loops, made, rows
+from tests.floats import close
+from tests.papers.cotmae_v2.pretraining import by_loops, made, rows
 
 LOSSES = [
     "encoder.mlm",
@@ -49,8 +50,8 @@ def test_the_two_vectors_are_equations_3_to_6_and_11(head, positions):
     matrix = objective.encoder.base_model.embeddings.word_embeddings.weight.detach()
     expected = torch.stack([sum(spr[n, j] * matrix[j] for j in range(len(matrix))) for n in range(2)])
     assert (spr > 0).any() and (spr == 0).any()
-    torch.testing.assert_close(vectors["dense"], hidden[:, 0])
-    torch.testing.assert_close(vectors["sparse"].double(), expected, **FLOAT32)
+    close(vectors["dense"], hidden[:, 0])
+    close(vectors["sparse"].double(), expected)
 
 
 def test_a_word_replaced_by_a_separator_still_has_a_say_in_the_sparse_vector():
@@ -88,9 +89,8 @@ def test_the_losses_are_equations_9_to_13_written_as_loops(slot, encoded, reduct
                     logits[n, :length] = bert.cls(out[0, -length:])
                 labels = batch[f"{name}_labels"]
                 expected[f"{name}.{view}"] = by_loops(logits, labels, reduction=reduction)
-    assert list(losses) == LOSSES and set(expected) == set(LOSSES)
-    for name, value in expected.items():
-        assert losses[name].item() == pytest.approx(value, rel=1e-9), name
+    assert list(losses) == LOSSES
+    close(losses, expected)
 
 
 def test_what_is_predicted_is_masked_or_comes_next():
@@ -117,7 +117,7 @@ def test_logits_are_those_of_predicted_tokens_only(monkeypatch):
     whole = objective(batch)
     monkeypatch.setattr(multi_view_autoencoder, "CHUNK", 3)
     for name, loss in objective(batch).items():
-        torch.testing.assert_close(loss, whole[name])
+        close(loss, whole[name])
 
 
 def test_several_views_add_up_the_losses_of_each():
@@ -137,7 +137,7 @@ def test_several_views_add_up_the_losses_of_each():
     halved = made(view_losses="mean")(batch)
     for name, loss in losses.items():
         share = 1.0 if name == "encoder.mlm" else 0.5
-        assert halved[name].item() == pytest.approx(share * loss.item(), rel=1e-12)
+        close(halved[name], share * loss.item())
     single = made(views=["dense"], view_losses="mean")(batch)
     assert single["auto_encoding.dense"].item() == losses["auto_encoding.dense"].item()
 
@@ -147,7 +147,7 @@ def test_order_and_padding_change_nothing(encoded):
     objective = made(encoded_texts=encoded)
     there = objective(objective.collate(rows(5)))
     for name, loss in objective(objective.collate(rows(5)[::-1])).items():
-        assert loss.item() == pytest.approx(there[name].item(), rel=SINGLE)
+        close(loss, there[name])
     batch = objective.collate(rows(5))
     wider = {
         name: values
@@ -157,7 +157,7 @@ def test_order_and_padding_change_nothing(encoded):
     }
     wider["encoder_ids"][:, -4:] = 30  # whatever stands there
     for name, loss in objective(wider).items():
-        assert loss.item() == pytest.approx(there[name].item(), rel=SINGLE)
+        close(loss, there[name])
 
 
 def test_views_share_the_decoders_or_have_their_own():
@@ -221,7 +221,7 @@ def test_vectors_of_clean_texts_do_not_depend_on_what_is_masked_and_the_masked_w
         states = objective.decode("auto_regressive", view, vectors[view], batch)
         logits = objective.encoder.cls(states)
         expected = by_loops(logits, batch["auto_regressive_labels"])
-        assert losses[f"auto_regressive.{view}"].item() == pytest.approx(expected, rel=SINGLE)
+        close(losses[f"auto_regressive.{view}"], expected)
         assert losses[f"auto_regressive.{view}"] != before[f"auto_regressive.{view}"]
     assert losses["encoder.mlm"] == before["encoder.mlm"]
     again = objective(batch | {"encoder_ids": batch["encoder_clean"].flip(0)})
@@ -243,8 +243,8 @@ def test_dropout_does_not_make_the_objective_depend_on_the_chunks(monkeypatch):
     whole = total()
     monkeypatch.setattr(multi_view_autoencoder, "CHUNK", 3)
     parts = total()
-    assert parts[0] == pytest.approx(whole[0], rel=1e-12)
-    torch.testing.assert_close(parts[1], whole[1])
+    close(parts[0], whole[0])
+    close(parts[1], whole[1])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.papers.cotmae_v2.pretraining import FLOAT32, made, rows
+from tests.floats import close
+from tests.papers.cotmae_v2.pretraining import made, rows
 
 
 def encoder_states(objective):
@@ -72,7 +73,7 @@ def test_the_embeddings_get_no_gradient_by_the_projection_and_one_by_the_logits_
                 most, place = logits[:, j].max(dim=0)
                 if most > 0:
                     expected[j] += matrix[j].sum() / (1 + most) * states[n, place]
-    torch.testing.assert_close(matrix.grad, expected, **FLOAT32)
+    close(matrix.grad, expected)
 
 
 def test_the_embeddings_learn_from_the_cross_entropies_whatever_is_detached():

@@ -13,6 +13,7 @@ from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer
 from repro.progress import Progress
 from repro.stages import pretrain
 from repro.training.loop import train
+from tests.floats import close
 from tests.killed import check_killed_and_continued
 from tests.papers.cotmae_v2.pretraining import FIRST_VERSION, OPTIONS, made, rows
 from tests.stage_inputs import Rows, optimisation, pretraining, texts_and_model
@@ -43,7 +44,7 @@ def test_each_loss_falls_and_the_encoder_loads_again(shape, tmp_path):
     for name in names:
         losses = [line[name] for line in lines]
         assert len(losses) == 60 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.15, name
-    assert lines[0]["loss"] == pytest.approx(sum(lines[0][name] for name in names), rel=1e-5)  # Eq. 14
+    close(lines[0]["loss"], sum(lines[0][name] for name in names), dtype="float32")  # Eq. 14
     objective.save(tmp_path / "model")
     again = load_masked_lm(tmp_path / "model").state_dict()
     assert all(torch.equal(again[name], value) for name, value in objective.encoder.state_dict().items())

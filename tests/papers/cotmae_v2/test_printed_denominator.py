@@ -7,6 +7,7 @@ import torch
 
 from papers.cotmae_v2.printed_denominator import PrintedDenominator, printed_denominator
 from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
+from tests.floats import close
 from tests.nn.test_multi_view_bi_encoder import EXAMPLES, P, encoded_with_gradients, objective, start
 
 __all__ = ["start"]
@@ -20,7 +21,7 @@ def test_the_loss_is_equation_15_as_printed_written_as_loops(columns):
     for row, positive in zip(scores.tolist(), positives.tolist(), strict=True):
         below = sum(math.exp(row[positive] + d) for n, d in enumerate(row) if n != positive)
         expected -= math.log(math.exp(row[positive]) / below) / len(scores)
-    assert printed_denominator(scores, positives).item() == pytest.approx(expected, rel=1e-11)
+    close(printed_denominator(scores, positives), expected)
 
 
 @pytest.mark.parametrize("negatives", ["batch", "own"])
@@ -35,9 +36,9 @@ def test_the_retriever_takes_the_printed_loss_of_its_similarities(start, negativ
     batch = made.collate(EXAMPLES)
     loss = made(batch)["contrastive"]
     usual(batch)
-    torch.testing.assert_close(scores[made], scores[usual])
+    close(scores[made], scores[usual])
     places = torch.arange(len(EXAMPLES)) * (P if negatives == "batch" else 0)
-    assert loss.item() == pytest.approx(printed_denominator(scores[made], places).item(), rel=1e-12)
+    close(loss, printed_denominator(scores[made], places))
 
 
 def test_the_denominator_as_printed_has_no_gradient_for_a_positive_that_is_no_ones_negative(start):

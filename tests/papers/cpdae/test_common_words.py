@@ -6,6 +6,7 @@ import torch
 from papers.cpdae.common_words import WordShares, commonest, decoded, main, shares_of, word_shares
 from papers.cpdae.word_distribution import view
 from repro.errors import UsageError
+from tests.floats import close
 from tests.tiny_models import tiny_tokenizer
 
 CLS, SEP = 0, 1
@@ -29,8 +30,7 @@ def test_shares_are_sums_of_the_distribution_over_the_words_of_either_kind():
         by_count=1 / 2,
         texts=2,
     )
-    for name, value in vars(expected).items():
-        assert getattr(found, name) == pytest.approx(value, rel=1e-12), name
+    close(vars(found), vars(expected))
 
 
 def test_a_decoder_that_gives_all_words_the_same_has_the_share_of_the_count():
@@ -49,12 +49,12 @@ def test_distributions_are_those_of_table_4_and_do_not_depend_on_what_is_beside_
     tokenizer = tiny_tokenizer()
     rows = [tokenizer(text)["input_ids"] for text in TEXTS]
     together = decoded(model_folder, rows)
-    assert together.sum(dim=1) == pytest.approx(torch.ones(3), abs=1e-5)
+    close(together.sum(dim=1), torch.ones(3))
     for text, row, distribution in zip(TEXTS, rows, together, strict=True):
-        assert torch.allclose(decoded(model_folder, [row])[0], distribution, atol=1e-7)
+        close(decoded(model_folder, [row])[0], distribution)
         for word, value in view(model_folder, text, shown="sum", length=32):
             pieces = tokenizer(word, add_special_tokens=False)["input_ids"]
-            assert value == pytest.approx(float(distribution[pieces].sum()), rel=1e-4)
+            close(value, distribution[pieces].sum())
 
 
 def test_a_line_for_every_model_and_a_missing_file_in_one_sentence(model_folder, tmp_path, capsys):

@@ -7,6 +7,7 @@ import torch
 from papers.cpdae.discriminative_autoencoder import DiscriminativeAutoencoder
 from papers.cpdae.distribution_contrast import distribution_contrast, representation_contrast
 from repro.training.objective import build
+from tests.floats import close
 from tests.papers.baselines.tiny_texts import rows, save_statistics, texts
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
@@ -76,14 +77,14 @@ def test_losses_are_those_of_equation_6_over_both_versions():
     mlm = cpdae.encoder(
         batch["masked_ids"], attention_mask=batch["attention_mask"], labels=batch["labels"]
     ).loss
-    torch.testing.assert_close(losses["mlm"], mlm)
+    close(losses["mlm"], mlm)
     _, z = scores(cpdae, batch)
     words = words_of(batch["clean_ids"], batch["attention_mask"])
-    assert losses["reconstruction"].item() == pytest.approx(equation_4(z, words), rel=1e-5)
+    close(losses["reconstruction"], equation_4(z, words))
     s = torch.sigmoid(z)
     z_tilde = s / s.sum(dim=1, keepdim=True)
     expected = distribution_contrast(z_tilde[:5], z_tilde[5:], divergence_scale=1.0, **EQUATION_5)
-    torch.testing.assert_close(losses["contrastive"], 0.1 * expected)
+    close(losses["contrastive"], 0.1 * expected)
 
 
 def test_the_variant_contrasts_the_vectors_instead():
@@ -93,7 +94,7 @@ def test_the_variant_contrasts_the_vectors_instead():
     expected = representation_contrast(
         h[:5], h[5:], similarity="cosine", **EQUATION_5 | {"temperature": 0.05}
     )
-    torch.testing.assert_close(cpdae(batch)["contrastive"], 0.1 * expected)
+    close(cpdae(batch)["contrastive"], 0.1 * expected)
 
 
 def test_versions_share_words_and_differ_in_masks():
@@ -114,7 +115,7 @@ def test_with_one_version_predicted_the_other_serves_the_contrast_alone():
     again = alone(halves)
     assert set(again) == {"mlm", "reconstruction"}
     for name in again:
-        torch.testing.assert_close(again[name], losses[name])
+        close(again[name], losses[name])
 
 
 def test_without_contrast_the_other_losses_stay_what_they_were():
@@ -129,11 +130,11 @@ def test_the_target_is_the_text_before_or_after_masking():
     batch = objective(masking=ALL_MASKED).collate(rows())
     _, z = scores(objective(), batch)
     nothing = objective(target="masked", masking=ALL_MASKED)(batch)["reconstruction"]
-    assert nothing.item() == pytest.approx(equation_4(z, [set()] * 10), rel=1e-5)
+    close(nothing, equation_4(z, [set()] * 10))
     mask_only = objective(target="masked", masking=ALL_MASKED, special_tokens=True)(batch)["reconstruction"]
     tokenizer = tiny_tokenizer()
     special = {tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.mask_token_id}
-    assert mask_only.item() == pytest.approx(equation_4(z, [special] * 10), rel=1e-5)
+    close(mask_only, equation_4(z, [special] * 10))
 
 
 def test_padding_is_no_word_and_a_text_fares_alike_in_every_batch():
@@ -141,7 +142,7 @@ def test_padding_is_no_word_and_a_text_fares_alike_in_every_batch():
     examples = [rows()[0], rows(words=5)[0] | {"index": 1}]
     together = cpdae(cpdae.collate(examples))["reconstruction"]
     apart = [cpdae(cpdae.collate([one]))["reconstruction"] for one in examples]
-    torch.testing.assert_close(together, sum(apart) / 2)
+    close(together, sum(apart) / 2)
 
 
 def test_masks_depend_on_seed_epoch_index_and_version_only():
@@ -174,7 +175,7 @@ def test_idf_weighs_the_reconstruction_and_nothing_else(statistics):
             for word in range(z.shape[1]):
                 w = weights[word].item() if both_terms or word in has else 1.0
                 total -= w * np.log(s[row, word].item() if word in has else 1 - s[row, word].item())
-        assert found["reconstruction"].item() == pytest.approx(total / len(z), rel=1e-5)
+        close(found["reconstruction"], total / len(z))
     assert "idf" not in weighted.state_dict()
 
 
@@ -234,7 +235,7 @@ def test_more_padding_and_another_order_of_texts_leave_every_loss_as_it_was(cont
     losses, again = cpdae(batch), cpdae(other)
     assert set(losses) == {"mlm", "reconstruction", "contrastive"}
     for name in losses:
-        torch.testing.assert_close(again[name], losses[name])
+        close(again[name], losses[name])
 
 
 def test_a_new_mlm_head_comes_after_the_decoder_has_started_from_the_old_one():

@@ -15,6 +15,7 @@ from papers.cpdae.distribution_contrast import (
     word_distributions,
 )
 from repro.errors import UsageError
+from tests.floats import close
 
 
 def scores(count=6, size=37, seed=0, spread=3.0):
@@ -46,7 +47,7 @@ def test_divergences_and_their_gradient_are_those_of_all_pairs_at_once(monkeypat
     p = word_distributions(scores(), normalisation="sum").requires_grad_()
     weights = scores(6, 6, seed=1)  # not symmetric, as Eq. 5's are not
     blocks, whole = jensen_shannon(p), naive(p)
-    torch.testing.assert_close(blocks, whole, rtol=1e-12, atol=1e-14)
+    close(blocks, whole)
     (by_blocks,) = torch.autograd.grad((blocks * weights).sum(), p)
     (at_once,) = torch.autograd.grad((whole * weights).sum(), p)
     # those of ``naive`` hold a constant for every row, which no distribution can follow
@@ -60,9 +61,9 @@ def test_a_divergence_is_that_of_scipy_and_between_0_and_ln_2():
     found = jensen_shannon(p)
     for i in range(6):
         for j in range(6):
-            assert found[i, j].item() == pytest.approx(jensenshannon(p[i], p[j]) ** 2, abs=1e-12)
+            close(found[i, j], jensenshannon(p[i], p[j]) ** 2)
     apart = jensen_shannon(torch.eye(3, dtype=torch.float64))
-    torch.testing.assert_close(apart, math.log(2) * (1 - torch.eye(3, dtype=torch.float64)))
+    close(apart, math.log(2) * (1 - torch.eye(3, dtype=torch.float64)))
 
 
 @pytest.mark.parametrize("block", [1, 2**24])
@@ -73,18 +74,18 @@ def test_rows_with_zeros_have_the_divergence_of_scipy_and_the_gradient_of_loops(
     p = (p / p.sum(dim=1, keepdim=True)).requires_grad_()
     found, weights = jensen_shannon(p), scores(5, 5, seed=1)
     (gradient,) = torch.autograd.grad((found * weights).sum(), p)
-    assert found[0, 1].item() == pytest.approx(math.log(2), rel=1e-12)
+    close(found[0, 1], math.log(2))
     for i in range(5):
         for j in range(5):
             expected = jensenshannon(p[i].detach(), p[j].detach()) ** 2
-            assert found[i, j].item() == pytest.approx(expected, abs=1e-12)
+            close(found[i, j], expected)
         for x in range(12):
             at, slope = p[i, x].item(), 0.0
             for j in range(5):
                 if at > 0:
                     pushed = (weights[i, j] + weights[j, i]).item()
                     slope += pushed * math.log(2 * at / (at + p[j, x].item())) / 2
-            assert gradient[i, x].item() == pytest.approx(slope, abs=1e-12)
+            close(gradient[i, x], slope)
     assert (gradient[p == 0] == 0).all()
 
 
@@ -92,8 +93,8 @@ def test_the_order_of_words_does_not_matter():
     z, order = scores(), torch.randperm(37, generator=torch.Generator().manual_seed(1))
     for normalisation in ("sum", "softmax"):
         p, q = (word_distributions(one, normalisation=normalisation) for one in (z, z[:, order]))
-        torch.testing.assert_close(q, p[:, order])
-        torch.testing.assert_close(jensen_shannon(q), jensen_shannon(p))
+        close(q, p[:, order])
+        close(jensen_shannon(q), jensen_shannon(p))
 
 
 def test_equal_distributions_have_exactly_no_divergence_and_no_gradient():
@@ -132,9 +133,9 @@ def test_no_array_over_all_pairs_and_all_words_is_kept_for_the_gradient():
 def test_distributions_sum_to_one_even_where_every_sigmoid_is_zero(normalisation):
     z = torch.tensor([[-300.0, -301, -400], [5, 0, -5]])
     p = word_distributions(z, normalisation=normalisation)
-    torch.testing.assert_close(p.sum(dim=1), torch.ones(2))
+    close(p.sum(dim=1), torch.ones(2))
     expected = z[1].sigmoid() / z[1].sigmoid().sum() if normalisation == "sum" else z[1].softmax(dim=0)
-    torch.testing.assert_close(p[1], expected)
+    close(p[1], expected)
     assert word_distributions(z.half(), normalisation=normalisation).dtype == torch.float32
 
 
@@ -152,7 +153,7 @@ def test_the_loss_is_equation_5_written_as_loops(settings, scale):
     first, second = word_distributions(scores(), normalisation="sum").chunk(2)
     loss = distribution_contrast(first, second, divergence_scale=scale, **settings)
     sim = (-scale * naive(torch.cat((first, second)))).tolist()
-    assert loss.item() == pytest.approx(equation_5(sim, **settings), rel=1e-11)
+    close(loss, equation_5(sim, **settings))
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
@@ -163,7 +164,7 @@ def test_the_variant_is_equation_5_with_another_similarity(settings, similarity)
     rows = torch.cat((first, second))
     if similarity == "cosine":
         rows = rows / rows.norm(dim=1, keepdim=True)
-    assert loss.item() == pytest.approx(equation_5((rows @ rows.T).tolist(), **settings), rel=1e-11)
+    close(loss, equation_5((rows @ rows.T).tolist(), **settings))
 
 
 def test_the_order_of_texts_does_not_matter_and_that_of_versions_only_to_one_direction():
@@ -172,7 +173,7 @@ def test_the_order_of_texts_does_not_matter_and_that_of_versions_only_to_one_dir
         settings = SETTINGS[0] | {"direction": direction, "divergence_scale": 1.0}
         loss = distribution_contrast(first, second, **settings).item()
         texts = [2, 0, 1]
-        assert distribution_contrast(first[texts], second[texts], **settings).item() == pytest.approx(loss)
+        close(distribution_contrast(first[texts], second[texts], **settings), loss)
         swapped = distribution_contrast(second, first, **settings).item()
         assert (swapped == pytest.approx(loss)) == (direction == "both")
 
@@ -183,7 +184,7 @@ def test_a_version_is_no_negative_of_itself_and_its_other_version_stays_in_the_d
     assert (sim.grad.diagonal() == 0).all()
     off = ~torch.eye(6, dtype=torch.bool)
     assert (sim.grad[off] != 0).all()
-    torch.testing.assert_close(sim.grad.sum(dim=1), torch.zeros(6, dtype=torch.float64), atol=1e-12, rtol=0)
+    close(sim.grad.sum(dim=1), torch.zeros(6, dtype=torch.float64), summands=1)
 
 
 def test_second_versions_are_no_anchors_of_the_printed_sum_but_negatives():

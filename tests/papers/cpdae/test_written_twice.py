@@ -10,6 +10,7 @@ from oracles.declaration import Mutation
 from papers.cpdae.decoder import MLPDecoder
 from papers.cpdae.idf import idf_weights
 from repro.nn.token_cross_entropy import IGNORED
+from tests.floats import close
 from tests.papers.baselines.tiny_texts import rows, save_statistics, texts
 from tests.papers.cpdae import written_again as again
 from tests.papers.cpdae.test_discriminative_autoencoder import OPTIONS, objective
@@ -194,13 +195,13 @@ def test_both_writings_give_the_same_idf(tmp_path, normalise):
     )
     frequencies = [sum(word in one.tolist() for one in counted) for word in range(WORDS)]
     weights = again.smooth_idf(frequencies, len(counted), normalise=normalise)
-    np.testing.assert_allclose(found.numpy(), weights, rtol=1e-6)  # kept in float32
+    close(found.numpy(), weights)  # kept in float32
 
 
 def test_equation_7_is_minus_twice_the_usual_divergence_but_for_its_constant():
     p, q = (again.distribution(one) for one in random(2, 9, seed=3).tolist())
     twice = again.equation_7(p, q).value - 2 * again.minus_divergence()(p, q).value
-    assert twice == pytest.approx(2 * np.log(2), rel=1e-12)
+    close(twice, 2 * np.log(2))
 
 
 @pytest.mark.parametrize(("case", "changed"), CHANGED, ids=named)

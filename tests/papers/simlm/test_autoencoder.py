@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import pytest
 import torch
 
 from papers.simlm.autoencoder import AutoEncoder
 from repro.nn.checkpoint import load_masked_lm
 from repro.training.micro_batches import backward_in_parts
 from repro.training.parts import collated_in_parts
+from tests.floats import close
 from tests.papers.simlm.pretraining import DECODER, TOKEN_LOSS, loops, made, rows
 from tests.tiny_models import tiny_tokenizer
 
@@ -27,7 +27,7 @@ def test_the_decoder_predicts_the_text_from_its_vector_and_masks():
     losses = autoencoder(batch)
     assert set(losses) == {"decoder"}
     expected = loops(network.encoder.cls(decoded), tokens, ~batch["special"])
-    assert losses["decoder"].item() == pytest.approx(expected, rel=1e-9)
+    close(losses["decoder"], expected)
 
 
 def test_a_batch_is_the_mean_of_the_means_of_so_many_texts_loss_and_gradient():
@@ -41,10 +41,10 @@ def test_a_batch_is_the_mean_of_the_means_of_so_many_texts_loss_and_gradient():
         losses.append(plain(plain.collate(texts[first:end]))["decoder"])
     expected = sum(losses) / 3
     expected.backward()
-    assert found.item() == pytest.approx(expected.item(), rel=1e-6)  # losses are told in single precision
+    close(found, expected.item())  # losses are told in single precision
     for ours, theirs in zip(in_parts.parameters(), plain.parameters(), strict=True):
         if theirs.grad is not None:
-            assert torch.allclose(ours.grad, theirs.grad, rtol=1e-9, atol=1e-12)
+            close(ours.grad, theirs.grad)
     assert abs(plain(plain.collate(texts))["decoder"].item() - expected.item()) > 1e-4
     assert plain.part_size is None
 

@@ -8,6 +8,7 @@ import torch
 from papers.simlm.printed_contrast import PrintedContrast, PrintedDistillation, printed_contrastive
 from repro.nn.cosine_bi_encoder import CosineBiEncoder
 from repro.nn.distilled_bi_encoder import DistilledBiEncoder
+from tests.floats import close
 from tests.nn.parted_objectives import COSINES
 from tests.nn.test_contrastive import drawn, phi
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
@@ -29,7 +30,7 @@ def equation(queries, passages, *, temperature):
 def test_the_loss_is_the_equation_written_as_loops(q, p, temperature):
     queries, passages = drawn(q, p)
     loss = printed_contrastive(queries, passages, temperature=temperature)
-    assert loss.item() == pytest.approx(equation(queries, passages, temperature=temperature), rel=1e-11)
+    close(loss, equation(queries, passages, temperature=temperature))
 
 
 def test_neither_lengths_of_vectors_nor_the_order_of_queries_and_negatives_matter():
@@ -38,9 +39,7 @@ def test_neither_lengths_of_vectors_nor_the_order_of_queries_and_negatives_matte
     places = [3 * i + n for i in order for n in (0, 2, 1)]
     scales = torch.linspace(0.1, 9, 12, dtype=torch.float64).unsqueeze(1)
     again = printed_contrastive(queries[order], (passages * scales)[places], temperature=0.2)
-    assert again.item() == pytest.approx(
-        printed_contrastive(queries, passages, temperature=0.2).item(), rel=1e-12
-    )
+    close(again, printed_contrastive(queries, passages, temperature=0.2))
 
 
 def test_a_positive_pushes_hard_negatives_away():
@@ -64,4 +63,4 @@ def test_a_retriever_takes_the_printed_loss_and_is_the_same_objective_to_a_finge
     made = kind(tiny_masked_lm().base_model, tiny_tokenizer(), terms="printed", **options)
     queries, passages = drawn()
     expected = COSINES["weight"] * printed_contrastive(queries, passages, temperature=COSINES["temperature"])
-    assert made.contrastive(queries, passages).item() == pytest.approx(expected.item(), rel=1e-12)
+    close(made.contrastive(queries, passages), expected)

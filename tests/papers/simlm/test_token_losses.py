@@ -8,6 +8,7 @@ import torch
 from papers.simlm import token_losses
 from papers.simlm.token_losses import check_per, denominator, detection, predicted, reconstruction
 from repro.errors import UsageError
+from tests.floats import close
 
 N, L, H, V = 4, 6, 5, 11
 COUNTED = torch.tensor(
@@ -41,7 +42,7 @@ def test_the_reconstruction_is_equation_2_written_as_loops(per):
                 likelihood = math.exp(scores[tokens[n, i]]) / sum(map(math.exp, scores))
                 losses[-1].append(-math.log(likelihood))
     loss = reconstruction(hidden, lambda h: h @ matrix.T, tokens, COUNTED, per=per)
-    assert loss.item() == pytest.approx(mean_of_means(losses, per), rel=1e-10)
+    close(loss, mean_of_means(losses, per))
 
 
 @pytest.mark.parametrize("per", ["batch", "text"])
@@ -55,7 +56,7 @@ def test_the_detection_is_the_binary_cross_entropy_written_as_loops(per):
                 s = 1 / (1 + math.exp(-scores[n, i]))
                 losses[-1].append(-math.log(s if replaced[n, i] else 1 - s))
     loss = detection(scores, replaced, COUNTED, per=per)
-    assert loss.item() == pytest.approx(mean_of_means(losses, per), rel=1e-10)
+    close(loss, mean_of_means(losses, per))
 
 
 @pytest.mark.parametrize("per", ["batch", "text"])
@@ -67,7 +68,7 @@ def test_what_is_not_counted_gets_no_gradient_and_changes_nothing(per):
     assert (hidden.grad[~COUNTED] == 0).all() and (hidden.grad[COUNTED] != 0).any(dim=-1).all()
     other = torch.where(COUNTED, tokens, (tokens + 1) % V)
     again = reconstruction(hidden, lambda h: h @ matrix.T, other, COUNTED, per=per)
-    assert again.item() == pytest.approx(loss.item(), rel=1e-12)
+    close(again, loss)
     scores = hidden.detach()[..., 0].clone().requires_grad_()
     detection(scores, tokens > 3, COUNTED, per=per).backward()
     assert (scores.grad[~COUNTED] == 0).all() and (scores.grad[COUNTED] != 0).all()
@@ -86,7 +87,7 @@ def test_the_order_of_texts_and_more_padding_do_not_matter(per):
         pad(COUNTED, (0, 2))[order],
         per=per,
     )
-    assert again.item() == pytest.approx(loss.item(), rel=1e-12)
+    close(again, loss)
 
 
 @pytest.mark.parametrize("per", ["batch", "text"])
@@ -95,7 +96,7 @@ def test_no_more_than_a_chunk_of_logits_exists_at_once(per, monkeypatch):
     sizes, whole = [], reconstruction(hidden, lambda h: h @ matrix.T, tokens, COUNTED, per=per)
     monkeypatch.setattr(token_losses, "CHUNK", 3)
     part = reconstruction(hidden, lambda h: sizes.append(len(h)) or h @ matrix.T, tokens, COUNTED, per=per)
-    assert part.item() == pytest.approx(whole.item(), rel=1e-12)
+    close(part, whole)
     assert max(sizes) == 3 and sum(sizes) == COUNTED.sum()
 
 
@@ -112,7 +113,7 @@ def test_parts_by_their_denominators_make_the_mean_of_the_batch(per):
     weights = [denominator(COUNTED[rows], per=per) for rows in parts]
     total = sum(weight * loss(rows, per) for weight, rows in zip(weights, parts, strict=True))
     halves = sum(loss(rows, "batch") for rows in parts) / 2  # each over the tokens of two texts
-    assert total / sum(weights) == pytest.approx(halves if per == 2 else loss(slice(None), per), rel=1e-12)
+    close(total / sum(weights), halves if per == 2 else loss(slice(None), per))
     assert abs(halves - loss(slice(None), "batch")) > 1e-3
 
 
@@ -120,7 +121,7 @@ def test_half_precision_scores_are_not_rounded_before_the_logarithm():
     scores = torch.tensor([[-20.0, 9.0]], dtype=torch.float16)
     loss = detection(scores, torch.tensor([[False, True]]), torch.tensor([[True, True]]), per="batch")
     assert loss.dtype == torch.float32
-    assert loss.item() == pytest.approx(math.log1p(math.exp(-9)) / 2, rel=1e-4)
+    close(loss, math.log1p(math.exp(-9)) / 2)
 
 
 def test_all_positions_are_all_tokens_with_or_without_the_special_ones():

@@ -18,6 +18,7 @@ from repro.running.engines.site import Site
 from repro.running.engines.slurm_arrays import Batch
 from repro.running.engines.slurm_script import PORTS, resources_of, script
 from repro.store import Store
+from tests.floats import close
 from tests.stage_inputs import pretraining, texts_and_model
 from tests.tiny_models import tiny_masked_lm
 
@@ -77,7 +78,7 @@ def test_two_machines_end_with_the_weights_of_one(tmp_path):
     assert two.state(PRETRAIN) == "stored"
     logs = [(store.path(PRETRAIN) / "train_log.jsonl").read_text().splitlines() for store in (one, two)]
     losses = [[json.loads(line)["loss"] for line in log] for log in logs]
-    assert losses[1] == pytest.approx(losses[0], rel=1e-5) and len(losses[0]) == 4
+    close(losses[1], losses[0], dtype="float32")
+    assert len(losses[0]) == 4
     weights = [load_file(store.path(PRETRAIN) / "model/model.safetensors") for store in (one, two)]
-    for name, value in weights[0].items():
-        np.testing.assert_allclose(weights[1][name], value, rtol=0, atol=1e-5, err_msg=name)
+    close(weights[1], weights[0])

@@ -7,6 +7,7 @@ import pytest
 
 from repro.stages.vectors import final_scores, vector_files
 from repro.stages.vectors.vector_files import read_embeddings
+from tests.floats import close
 
 
 def embeddings(folder, vectors):
@@ -67,7 +68,7 @@ def test_float32_sums_in_any_order_lie_within_the_bound(tmp_path, size, scale):
     one_by_one = np.cumsum(queries[:, None] * passages, axis=2, dtype=np.float32)[:, :, -1]
     for products in (one_by_one, queries @ passages.T):
         assert (np.abs(products.astype(float) - scores).max(axis=1) <= bounds).all()
-    assert longest == pytest.approx(np.linalg.norm(passages.astype(float), axis=1).max(), rel=1e-4)
+    close(longest, np.linalg.norm(passages.astype(float), axis=1).max())
 
 
 def test_a_query_is_sure_only_where_no_passage_left_out_can_reach_the_edge():
