@@ -20,16 +20,18 @@ class Locations:
 
     Attributes:
         store: artefacts; ``--store``, REPRO_STORE, else the user's cache folder.
-        results: records; ``--results``, REPRO_RESULTS, else results/ of a checkout, else in the user's data.
+        results: the user's records; ``--results``, REPRO_RESULTS, else in the user's data.
         data: the user's own collections; REPRO_DATA, else what was fetched before, else None.
-        release: the records and drawings that came with an installed suite, read before those of
-            ``results``; None in a checkout, and where results were named.
+        committed: the records and drawings that came with the suite, against which numbers are held; None
+            where none came. Nothing is written there that ``results`` does not name.
+        release: the same, read before those of ``results``; None where results were named.
         home: the home of ir_datasets, whose downloads are used where they lie; None where there is none.
     """
 
     store: Path
     results: Path
     data: Path | None
+    committed: Path | None = None
     release: Path | None = None
     home: Path | None = None
 
@@ -47,12 +49,13 @@ class Locations:
         data, is_there = os.environ.get("REPRO_DATA"), data_folder().is_dir()
         if data and not (is_there or fetching):
             raise UsageError(f"REPRO_DATA is {data!r}, which is not a folder")
-        results_folder = _folder(results, "REPRO_RESULTS")
+        results_folder, committed = _folder(results, "REPRO_RESULTS"), _committed_results()
         return cls(
             store=_folder(store, "REPRO_STORE") or _user("cache") / "store",
-            results=results_folder or _default_results(),
+            results=results_folder or _user("data") / "results",
             data=data_folder() if is_there else None,
-            release=BUNDLED / "results" if BUNDLED.is_dir() and not results_folder else None,
+            committed=committed,
+            release=None if results_folder else committed,
             home=_ir_datasets(),
         )
 
@@ -83,9 +86,9 @@ def _resolve(value: str, variable: str) -> Path:
         raise UsageError(f"{value!r}, given for {variable}, is no path: {error}") from None
 
 
-def _default_results() -> Path:
-    checkout = (CHECKOUT / "pyproject.toml").exists() and (CHECKOUT / "results").is_dir()
-    return CHECKOUT / "results" if checkout else _user("data") / "results"
+def _committed_results() -> Path | None:
+    folder = (BUNDLED if BUNDLED.is_dir() else CHECKOUT) / "results"
+    return folder if folder.is_dir() else None
 
 
 def _user(kind: str) -> Path:

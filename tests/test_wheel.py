@@ -41,8 +41,7 @@ def test_the_records_of_the_release_are_in_it(files):
 
 
 def test_an_installed_suite_reads_the_records_of_its_release_unless_others_are_named(monkeypatch, tmp_path):
-    assert Locations.resolve().release is None
-    (tmp_path / "bundled").mkdir()
+    (tmp_path / "bundled/results").mkdir(parents=True)
     monkeypatch.setattr(locations, "BUNDLED", tmp_path / "bundled")
     monkeypatch.setattr(locations, "CHECKOUT", tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
@@ -50,6 +49,8 @@ def test_an_installed_suite_reads_the_records_of_its_release_unless_others_are_n
     assert places.release == tmp_path / "bundled/results"
     assert places.results.is_relative_to(tmp_path / "user")
     assert Locations.resolve(results=str(tmp_path)).release is None
+    (tmp_path / "bundled/results").rmdir()  # as a package of a core without papers
+    assert Locations.resolve().release is None
 
 
 def test_the_version_is_said_once():

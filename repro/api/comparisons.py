@@ -17,9 +17,9 @@ from repro.judging.row_tests import run_tests
 from repro.judging.summary import Summary, summarise
 from repro.progress import Progress
 from repro.running.plan import Plan
+from repro.running.recurrence import Recurrence
 from repro.running.runner import Outcome
 from repro.running.workspace import Workspace
-from repro.store.results import AppendedRecord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ class ComparedCells(Listing[ComparedCell]):
         comparison: the cells and tests; ``comparison.betters(cell)`` are the rows that a cell's row beats.
         plan: of the cells, looked up in the store.
         outcome: of the run just made, if one was: what was run, failed or was blocked.
-        recorded: the records that this run added.
+        recurrences: what this run measured and was on record before, both.
     """
 
     def __init__(
@@ -40,10 +40,10 @@ class ComparedCells(Listing[ComparedCell]):
         comparison: Comparison,
         plan: Plan,
         outcome: Outcome | None = None,
-        recorded: Sequence[AppendedRecord] = (),
+        recurrences: Sequence[Recurrence] = (),
     ):
         super().__init__(comparison.cells, line=cell_as_row, index="cell")
-        self.comparison, self.plan, self.outcome, self.recorded = comparison, plan, outcome, recorded
+        self.comparison, self.plan, self.outcome, self.recurrences = comparison, plan, outcome, recurrences
 
     @property
     def summary(self) -> Summary:
@@ -88,7 +88,7 @@ def compare_selection(
     *,
     plan: Plan | None = None,
     outcome: Outcome | None = None,
-    recorded: Sequence[AppendedRecord] = (),
+    recurrences: Sequence[Recurrence] = (),
     new_tests: bool = True,
     progress: Progress | None = None,
 ) -> ComparedCells:
@@ -97,7 +97,7 @@ def compare_selection(
     Args:
         plan: the selection's, where it was made already.
         outcome: of the run just made, so that failures are told.
-        recorded: what that run added to the records.
+        recurrences: what that run measured and was on record before.
         new_tests: compute the tests between rows that are not stored yet, where the store can be written.
         progress: hears of tests that are computed; nothing does without one.
     """
@@ -109,4 +109,4 @@ def compare_selection(
     comparison = compared(plan, results, store=store, outcome=outcome)
     for compute in (run_tests, run_paired_tests):
         compute(comparison, plan, store, progress or Progress())
-    return ComparedCells(comparison, plan, outcome, recorded)
+    return ComparedCells(comparison, plan, outcome, recurrences)

@@ -47,8 +47,9 @@ def measure(
     make_writable(workspace.store.root)
     workspace.results.make_writable()
     outcome = ENGINES[engine](plan, workspace.store, progress, options)
-    new_records = record(plan, workspace.store, workspace.results)
-    return compare_selection(selection, plan=plan, outcome=outcome, recorded=new_records, progress=progress)
+    recurrences = record(plan, workspace.store, workspace.results, on_record=workspace.on_record)
+    arguments = {"outcome": outcome, "recurrences": recurrences, "progress": progress}
+    return compare_selection(selection, plan=plan, **arguments)
 
 
 def _check_environment(plan: Plan) -> None:

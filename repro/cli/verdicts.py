@@ -11,9 +11,10 @@ from repro.judging.verdict import FAILS
 from repro.manifest.cells import ShownExhibit
 from repro.running.plan import Plan
 from repro.running.provenance import origins
+from repro.running.recurrence import Recurrence, sentences
 from repro.running.runner import Outcome
 from repro.store import Store
-from repro.store.results import AppendedRecord, Results
+from repro.store.results import Results
 
 
 def show_exhibits(plan: Plan, outcome: Outcome) -> None:
@@ -146,16 +147,12 @@ def _is_worth_showing(c: ComparedCell) -> bool:
     return has_result or (c.scale == "full" and c.reported is not None)
 
 
-def show_contradicted(added: Sequence[AppendedRecord]) -> None:
-    """Say on standard error which recorded results were measured again and came out otherwise."""
-    records = [a for a in added if a.contradicted]
-    if records:
-        pairs = [
-            f"{a.record.cell} {a.contradicted.measured:.10g}, now {a.record.measured:.10g}" for a in records
-        ]
-        first, remainder = "; ".join(pairs[:3]), f"; and {len(pairs) - 3} more" if len(pairs) > 3 else ""
-        message = "the same fingerprint gave another result, which was recorded and counts from now on"
-        print(f"{message}: recorded {first}{remainder}", file=sys.stderr)
+def show_recurrences(recurrences: Sequence[Recurrence], *, error: bool) -> None:
+    """Say how many numbers came back as they are on record, which did not, and what may be the cause."""
+    from repro.cli.printing import say
+
+    for sentence in sentences(recurrences):
+        say(f"{sentence}.", error=error)
 
 
 def summary(comparison: Comparison) -> list[str]:
@@ -237,10 +234,18 @@ def _first_ids(ids: list[str]) -> str:
     return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
 
 
-def status(comparison: Comparison, *, strict: bool, outcome: Outcome | None) -> int:
-    """The exit status: 3 a stage failed, 4 one was blocked, 1 a verdict did not pass (if strict), else 0."""
+def status(
+    comparison: Comparison,
+    *,
+    strict: bool,
+    outcome: Outcome | None,
+    recurrences: Sequence[Recurrence] = (),
+) -> int:
+    """The exit status: 3 a stage failed, 4 one was blocked, 1 (if strict) a verdict did not pass, or a number
+    did not come back as it is on record, else 0."""
     if outcome and (outcome.failed or comparison.untested):
         return 3
     if outcome and (outcome.blocked or any(c.verdict.name == "blocked" for c in comparison.cells)):
         return 4
-    return int(strict and any(c.verdict.name in FAILS for c in comparison.cells))
+    passes = [c.verdict.name not in FAILS for c in comparison.cells]
+    return int(strict and not all([*passes, *(r.came_back for r in recurrences)]))

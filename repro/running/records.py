@@ -20,24 +20,32 @@ from repro.machine.versions import commit, software
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
+from repro.running.recurrence import Recurrence, recorded_before
 from repro.running.requirements import PIECES
 from repro.store import RECORD, Store, read_json
-from repro.store.results import AppendedRecord, Record, Results
+from repro.store.results import Record, Results
 
 KNOWN_BY_ROWS = ("documents", "queries", "qrels")
 PER_UNIT = {"percent": 100}  # of a score, which is a fraction or, as an index's size, in its column's unit
 
 
-def record(plan: Plan, store: Store, results: Results) -> list[AppendedRecord]:
-    """Append a record for every measured cell whose evaluations are stored; returns what was new.
+def record(
+    plan: Plan, store: Store, results: Results, *, on_record: Results | None = None
+) -> list[Recurrence]:
+    """Append a record for every measured cell whose evaluations are stored, unless it is known.
+
+    Returns:
+        each record beside that of ``on_record`` with its key, else beside the one that it contradicts.
 
     Raises StoreError where a stored evaluation is damaged, before anything is recorded.
     """
     plan.look(store)
     nodes = _evaluations(plan)
-    return results.append(
-        replace(r, **_circumstances(nodes[r.cell], store)) for r in stored_records(plan, store)
-    )
+    records = [replace(r, **_circumstances(nodes[r.cell], store)) for r in stored_records(plan, store)]
+    before = recorded_before(records, on_record)  # which may be those that are added to
+    contradicted = {a.record.key: a.contradicted for a in results.append(records) if a.contradicted}
+    known = contradicted | before
+    return [Recurrence(r, known[r.key]) for r in records if r.key in known]
 
 
 def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> list[Record]:

@@ -53,7 +53,7 @@ class Scale:
         return self.name == "full"
 
     def pin_kernels(self, progress: Progress) -> None:
-        """Pin kernels, so that results are the same bits on every processor, at a third more time.
+        """Pin kernels, so that results are the same bits on every processor, in half as much time again.
 
         Not at full, nor where the times of the first rows tell what full will take.
         """

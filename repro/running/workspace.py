@@ -36,6 +36,11 @@ class Workspace:
         return Results(self.locations.results, self.locations.release)
 
     @property
+    def on_record(self) -> Results | None:
+        """The records that came with the suite, whatever folder is named; None where none came."""
+        return Results(self.locations.committed) if self.locations.committed else None
+
+    @property
     def data(self) -> Path | None:
         """The folder of the user's own collections; None without one."""
         return self.locations.data

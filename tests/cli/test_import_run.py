@@ -338,7 +338,7 @@ def test_an_imported_run_that_gave_another_result_is_told_once_by_the_newer(repr
     [cell] = repro("compare", "--cell", NEAR, "--json").json
     assert [run["measured"] for run in cell["imported"]] == [0.123]
     said = repro("import-run", file, "--cell", NEAR)
-    assert "the same fingerprint gave another result" in said.err and f"{NEAR} 0.123, now " in said.err
+    assert "0 of 1 as on record." in said.err and f"{NEAR} " in said.err and "(0.123 on record, " in said.err
     assert repro("compare", "--cell", NEAR, "--json").json[0]["imported"][0]["measured"] == kept.measured
 
 

@@ -49,10 +49,11 @@ def command(file, cells, source, toolkit, readings, public, store, results, page
     Where others report values of a cell (`repro reported`), the place of the score among them is told.
     """
     from repro.cli.options import reading_choices
-    from repro.cli.verdicts import show_contradicted
+    from repro.cli.verdicts import show_recurrences
     from repro.exchange.run_import import Importer, Origin, import_public
     from repro.manifest.cells import select
     from repro.progress import TerminalProgress
+    from repro.running.recurrence import Recurrence
     from repro.running.workspace import Workspace
     from repro.store import make_writable
 
@@ -73,7 +74,8 @@ def command(file, cells, source, toolkit, readings, public, store, results, page
     if page:
         _write_page(imports, Path(page))
     _print_imports(imports, as_json)
-    show_contradicted([item.added for item in imports if item.added])
+    contradictions = [item.added for item in imports if item.added and item.added.contradicted]
+    show_recurrences([Recurrence(a.record, a.contradicted) for a in contradictions], error=True)
 
 
 def _check_file(file: str | None) -> None:

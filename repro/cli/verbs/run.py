@@ -62,7 +62,11 @@ Examples:
     is_flag=True,
     help="Discard what other code or libraries made, and what was made from it, and build it again.",
 )
-@click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with status 1 when a verdict does not pass, or a number is not as on record.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One object per cell on standard output.")
 def command(
     selection,
@@ -117,13 +121,13 @@ def command(
         show_needs(words, plan, comparison, store, gpu=gpu)
     else:
         verdicts.show(comparison, plan, store, as_json=as_json)
-    verdicts.show_contradicted(cells.recorded)
+    verdicts.show_recurrences(cells.recurrences, error=as_json)
     verdicts.show_exhibits(plan, outcome)
     total = f"{len(plan.nodes)} nodes ({plan.asked} if rows shared none)"
     print(
         f"{total}, {len(outcome.run)} run now; records in {selection.workspace.results.root}", file=sys.stderr
     )
-    return verdicts.status(comparison, strict=strict, outcome=outcome)
+    return verdicts.status(comparison, strict=strict, outcome=outcome, recurrences=cells.recurrences)
 
 
 def _options(engine: str, site: str | None, numbers: dict[str, int | None]) -> Options:
