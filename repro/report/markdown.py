@@ -1,8 +1,11 @@
 """Verdicts in Markdown: for a README, or the summary of a CI job."""
 
+import html
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from repro.errors import UsageError
 from repro.judging.compared import ComparedCell, Comparison
@@ -17,6 +20,7 @@ from repro.running.workspace import Workspace
 BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
 ORDER = ("failed", "lower", "higher", "inconclusive", "exact", "consistent", "within tolerance")
 ORDER += ("modified", "scaled", "blocked", "not run")
+_SIGN = re.compile(r"[\\`*\[\]|#]|(?<![^\W_])_|_(?![^\W_])")  # an underscore within a word is none
 
 
 def summary(comparison: Comparison, *, scale: str) -> str:
@@ -67,7 +71,7 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
             manifest, totals = cells[0].cell.paper.manifest, summarise(cells)
             numbers = Tally(name, name, items).measurements
             counts = (numbers["tiny"], numbers["full"], totals.passing, totals.failing, totals.neither)
-            title = f"{manifest.title} ({manifest.venue})"
+            title = escaped(f"{manifest.title} ({manifest.venue})")
             fields = map(_number, (*counts, totals.only_imported))
             rows.append([f"`{name}`", title, str(len(items)), *fields])
     return "\n".join(table(HEAD, rows))
@@ -99,8 +103,37 @@ def between(path: Path, text: str, new: str) -> str:
     return f"{head}{BEGIN}\n{new}\n{END}{tail.partition(END)[2]}"
 
 
+def escaped(words: str) -> str:
+    """Return words on one line as Markdown shows them: nothing in them is a sign, a link or a tag.
+
+    Whatever a manifest, a record or a file's name says goes through here, ``sentence``, ``code`` or ``link``.
+    """
+    return _SIGN.sub(r"\\\g<0>", html.escape(" ".join(words.split()), quote=False))
+
+
+def sentence(words: str) -> str:
+    """Return a sentence of a manifest as ``escaped`` does, with what stands between backticks as code."""
+    pieces = re.split(r"(`[^`]+`)", " ".join(words.split()))
+    return "".join(code(part[1:-1]) if n % 2 else escaped(part) for n, part in enumerate(pieces))
+
+
+def code(words: str) -> str:
+    """Return words as code, in which nothing but a backtick is a sign."""
+    return f"`{' '.join(words.split()).replace('`', chr(39))}`"
+
+
+def link(words: str, address: str) -> str:
+    """Return words that lead to a place of the web or of the site; the words alone for any other address."""
+    is_safe = address.startswith(("https://", "http://")) or ":" not in address
+    target = re.sub(r"[^!-~]|[()<>\\|`\[\]]", lambda sign: quote(sign[0]), address.strip())
+    return f"[{escaped(words)}]({target})" if is_safe and target else escaped(words)
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a Markdown table, an empty one behind it; the first column is text, numbers stand right."""
+    """Return the lines of a Markdown table, an empty one behind it, whose cells are Markdown.
+
+    The first column is text, numbers stand right.
+    """
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(head))]
     rule = ["---:" if right else "---" for right in numeric]
     return [f"| {' | '.join(map(_cell, line))} |" for line in (head, rule, *rows)] + [""]
@@ -108,16 +141,16 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _failure_row(c: ComparedCell) -> list[str]:
     return [
-        f"`{c.cell.id}`",
-        c.cell.printed.plain,
+        code(c.cell.id),
+        escaped(c.cell.printed.plain),
         rounded_measurement(c) or "–",
         c.verdict.name,
-        c.verdict.why,
+        sentence(c.verdict.why),
     ]
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return re.sub(r"(?<!\\)\|", r"\\|", " ".join(text.split())).replace("<", "&lt;")
 
 
 def _number(number: int) -> str:

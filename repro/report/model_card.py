@@ -16,6 +16,7 @@ from repro.locations import CHECKOUT
 from repro.machine.versions import commit
 from repro.manifest.cells import cells_of, is_measured
 from repro.nn.encoder_conventions import Conventions
+from repro.report.markdown import code, escaped, sentence
 from repro.running.measurement import Measurement
 from repro.running.plan import plan
 from repro.running.recipe_calls import recipe_path
@@ -115,7 +116,11 @@ def _models(measurement: Measurement) -> set[str]:
 
 
 def _items(facts: Mapping[str, object]) -> str:
-    return "\n".join(f"- {name}: {value}" for name, value in facts.items() if value not in (None, ""))
+    return "\n".join(
+        f"- {sentence(name)}: {sentence(str(value))}"
+        for name, value in facts.items()
+        if value not in (None, "")
+    )
 
 
 def _text_conventions(conventions: Conventions) -> dict[str, object]:
@@ -136,13 +141,16 @@ def _scores(cells: Sequence[ComparedCell]) -> str:
     """The current records of our own as a table, and which measures look deeper than the runs go."""
     records = [r for c in cells if c.current for r in c.records if not r.origin]
     rows = [
-        f"| {r.cell} | {r.scale} | {' '.join(r.collections)} | {r.measure} | {r.measured:.4f} ({r.unit}) "
-        f"| {r.queries} | `{r.fingerprint[:12]}` |"
+        [r.cell, r.scale, " ".join(r.collections), r.measure, f"{r.measured:.4f} ({r.unit})", str(r.queries)]
         for r in records
+    ]
+    lines = [
+        f"| {' | '.join(map(escaped, row))} | {code(r.fingerprint[:12])} |"
+        for row, r in zip(rows, records, strict=True)
     ]
     head = f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}"
     cuts = cut_measures(cells)
-    return "\n".join([head, *rows, *([f"\n{cuts}."] if cuts else [])]) if rows else ""
+    return "\n".join([head, *lines, *([f"\n{cuts}."] if cuts else [])]) if records else ""
 
 
 def _data(model: Node) -> str:

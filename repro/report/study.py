@@ -8,7 +8,16 @@ from repro.judging.contrasts import Contrast
 from repro.judging.studies import Entry, Study
 from repro.judging.training_costs import Cost
 from repro.manifest.analysis_schema import Family
-from repro.report.study_words import caption, label, mark, order, preliminary_note, verdicts_note
+from repro.report.markdown import escaped, sentence
+from repro.report.study_words import (
+    capitalised,
+    caption,
+    label,
+    mark,
+    order,
+    preliminary_note,
+    verdicts_note,
+)
 
 COMPARED = ("", "column", "seeds", "difference", "95 % interval", "p", "p (Holm)", "verdict")
 POWER = (
@@ -43,18 +52,18 @@ def markdown(study: Study, *, title: str, command: str) -> str:
     table = study.table
     heads = [
         "",
-        *(column.label for column in table.columns),
+        *(escaped(column.label) for column in table.columns),
         "pre-training FLOPs",
         "pre-training seconds",
         "hours in all",
     ]
-    lines = [f"# {title}", "", f"{table.about}. Unit: {table.unit}.", ""]
-    lines += _table(heads, rows(study), texts=1)
-    lines += [caption(study), ""]
+    lines = [f"# {escaped(title)}", "", f"{sentence(table.about)}. Unit: {table.unit}.", ""]
+    lines += _table(heads, ([escaped(name), *numbers] for name, *numbers in rows(study)), texts=1)
+    lines += [sentence(caption(study)), ""]
     if study.contrasts:
-        lines += ["## What can be told apart", "", *(f"{sentence}\n" for sentence in preliminary_note(study))]
-        lines += [*(f"- {order(study, c)}" for c in table.columns), ""]
-        lines += ["## Comparisons", "", verdicts_note(study), ""]
+        lines += ["## What can be told apart", "", *(f"{note}\n" for note in preliminary_note(study))]
+        lines += [*(f"- {sentence(order(study, c))}" for c in table.columns), ""]
+        lines += ["## Comparisons", "", sentence(verdicts_note(study)), ""]
         lines += [line for family in study.analysis.families for line in _family(study, family)]
         lines += ["## Variances and power", "", POWER_NOTE, ""]
         lines += _table(POWER, [_power(study, c) for c in study.contrasts if c.difference], texts=2)
@@ -114,7 +123,7 @@ def _family(study: Study, family: Family) -> Iterator[str]:
     """The comparisons that are corrected together, column by column."""
     lines = [_comparison(study, c) for column in study.table.columns for c in study.of(family.id, column.id)]
     if lines:
-        yield from (f"### {family.label[:1].upper()}{family.label[1:]}", "")
+        yield from (f"### {sentence(capitalised(family.label))}", "")
         yield from _table(COMPARED, lines, texts=2)
 
 
@@ -150,7 +159,7 @@ def _equivalence(study: Study, c: Contrast) -> str:
 
 def _names(study: Study, c: Contrast) -> list[str]:
     column = next(x for x in study.table.columns if x.id == c.column)
-    return [f"{label(study, c.row)} – {label(study, c.against)}", column.label]
+    return [escaped(f"{label(study, c.row)} – {label(study, c.against)}"), escaped(column.label)]
 
 
 def _origin(study: Study) -> str:

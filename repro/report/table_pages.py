@@ -10,6 +10,7 @@ from repro.judging.summary import cut_measures, summarise
 from repro.manifest.schema import Row
 from repro.report.grid import Grid, compared_grid, rounded, rounded_measurement
 from repro.report.latex_caption import UNITS, cited_paper
+from repro.report.markdown import code, escaped, link, sentence
 from repro.report.markdown import table as markdown_table
 from repro.running.recipe_calls import not_at
 from repro.running.scale import scale
@@ -51,9 +52,9 @@ def _index(tables: Sequence[Sequence[ComparedCell]], rehearsals: dict[str, Compa
     for cells in tables:
         first, counts = cells[0].cell, summarise(cells)
         count = sum(rehearsals[c.cell.id].measured is not None for c in cells if c.cell.id in rehearsals)
-        link = f"[{first.paper.name}, table {first.table.id}]({_file_name(cells)})"
+        place = link(f"{first.paper.name}, table {first.table.id}", _file_name(cells))
         numbers = [len(cells), counts.measured, counts.imported, count]
-        rows.append([link, first.table.about, *map(str, numbers)])
+        rows.append([place, sentence(first.table.about), *map(str, numbers)])
     head = [
         "table",
         "what it shows",
@@ -68,7 +69,7 @@ def _index(tables: Sequence[Sequence[ComparedCell]], rehearsals: dict[str, Compa
 def _conditions(rehearsed: Sequence[ComparedCell]) -> dict[str, str]:
     """The data of the rehearsed cells, and the measures that look deeper than their runs go."""
     data, cuts = sorted({name for c in rehearsed for name in c.stand_ins}), cut_measures(rehearsed)
-    names = ", ".join(f"`{name}`" for name in data)
+    names = ", ".join(map(code, data))
     return {"data": names or "data that stand in for the paper's", "cuts": f" {cuts}." if cuts else ""}
 
 
@@ -77,8 +78,9 @@ def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) ->
     place = f"{first.paper.name} --table {first.table.id}"
     yield f"# {first.paper.name}, table {first.table.id}\n"
     unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
-    source = f"Table {first.table.id} of *{first.paper.manifest.title}*, {cited_paper(first.paper.manifest)}"
-    yield _text(f"{source}: {first.table.about}. {unit}.\n")
+    title, paper = escaped(first.paper.manifest.title), escaped(cited_paper(first.paper.manifest))
+    about = sentence(f"{first.table.about}. {unit}.")
+    yield f"Table {first.table.id} of *{title}*, {paper}: {about}\n"
     yield HOW_TO.format(
         place=place,
         cells=f"{first.paper.name}/{first.table.id}",
@@ -88,7 +90,7 @@ def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) ->
     yield from _overview(grid)
     for label, rows in _blocks(grid):
         if label:
-            yield _text(f"## {label}\n")
+            yield f"## {escaped(label)}\n"
         for row in rows:
             yield from _section(grid, row, rehearsals, place, level="###" if label else "##")
     yield f"*Written by `repro pages` of repro {__version__}.*\n"
@@ -103,13 +105,13 @@ def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:
 
 def _overview(grid: Grid[ComparedCell]) -> Iterator[str]:
     """All published numbers with those measured at full scale, each row with a link to its command."""
-    head = ["row", *(column.label for column in grid.columns)]
+    head = ["row", *(escaped(column.label) for column in grid.columns)]
     rows = []
     for label, block in _blocks(grid):
-        rows += [[f"*{label}*", *("" for _ in grid.columns)]] if label else []
+        rows += [[f"*{escaped(label)}*", *("" for _ in grid.columns)]] if label else []
         for row in block:
             cells = (grid.cells.get((row.id, column.id)) for column in grid.columns)
-            rows.append([f"[{_text(row.label)}](#{_anchor(row)})", *map(_pair, cells)])
+            rows.append([link(row.label, f"#{_anchor(row)}"), *map(_pair, cells)])
     yield from markdown_table(head, rows)
     if any(c.measured is not None for c in grid.cells.values()):
         yield "Published; behind an arrow what was measured at full scale.\n"
@@ -123,7 +125,7 @@ def _pair(c: ComparedCell | None) -> str:
 
 
 def _published_number(c: ComparedCell) -> str:
-    text = c.cell.printed.plain + c.cell.printed.marks.replace("*", "\\*")
+    text = escaped(c.cell.printed.plain + c.cell.printed.marks)
     return f"**{text}**" if c.cell.printed.bold else text
 
 
@@ -132,10 +134,10 @@ def _section(
 ) -> Iterator[str]:
     """A row: its commands, or why there is none, and a line for every column."""
     cells = [c for column in grid.columns if (c := grid.cells.get((row.id, column.id)))]
-    yield f"{level} {_text(row.label)} {{ #{_anchor(row)} }}\n"
+    yield f"{level} {escaped(row.label)} {{ #{_anchor(row)} }}\n"
     yield _command(cells, f"repro run {place} --row {row.id}", _scale(rehearsals))
     if row.note:
-        yield _text(f"{row.note.rstrip('.')}.\n")
+        yield sentence(f"{row.note.rstrip('.')}.") + "\n"
     yield from _numbers(cells, rehearsals)
 
 
@@ -144,7 +146,7 @@ def _command(cells: Sequence[ComparedCell], command: str, small_scale: str) -> s
     recipe_cells = [c.cell for c in cells if c.cell.recipe]
     if not recipe_cells:
         reason = cells[0].cell.row.not_measurable or "its numbers follow from those of other cells"
-        return _text(f"No command measures this row: {reason}.\n")
+        return sentence(f"No command measures this row: {reason}.") + "\n"
     has_rehearsal = any(not not_at(cell, scale(small_scale)) for cell in recipe_cells)
     rehearsal_command = f"{command} --scale {small_scale}\n" if has_rehearsal else ""
     return f"```bash\n{command}\n{rehearsal_command}```\n"
@@ -157,7 +159,7 @@ def _numbers(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell])
     rows = []
     for c in cells:
         column, rehearsal = c.cell.column, rehearsals.get(c.cell.id)
-        line = [column.label, _measure(c), _published_number(c), rounded_measurement(c) or "–"]
+        line = [escaped(column.label), _measure(c), _published_number(c), rounded_measurement(c) or "–"]
         line += [c.verdict.name if c.records else "–", (rehearsal and rounded_measurement(rehearsal)) or "–"]
         rows.append(line + [show(c) for show in extra_columns.values()])
     yield from markdown_table([*head, *extra_columns], rows)
@@ -169,12 +171,14 @@ def _measure(c: ComparedCell) -> str:
     column = c.cell.column
     if column.mean_of:
         return f"mean of {len(column.mean_of)} columns"
-    return " on ".join(f"`{name}`" for name in (column.measure, column.dataset) if name) or "–"
+    return " on ".join(code(name) for name in (column.measure, column.dataset) if name) or "–"
 
 
 def _imported_runs(c: ComparedCell) -> str:
     """Every run that others made, with whose it is and what is said of it."""
-    runs = (f"{rounded(run.measured, c.cell)} {run.verdict.name} ({run.maker})" for run in c.imported)
+    runs = (
+        f"{rounded(run.measured, c.cell)} {run.verdict.name} ({escaped(run.maker)})" for run in c.imported
+    )
     return "; ".join(runs) or "–"
 
 
@@ -183,15 +187,10 @@ def _closest_report(c: ComparedCell) -> str:
     if c.reported is None:
         return "–"
     closest, number = c.reported.closest, len(c.reported.reports)
-    place = f"[{_text(closest.source.name)}]({closest.source.address})"
+    place = link(closest.source.name, closest.source.address)
     match = "" if closest.report.match == "exact" else f", a {closest.report.match} match"
     span = f"; {number} reports, {c.reported.between}" if number > 1 else ""
     return f"{c.reported.shown} ({HOW[closest.report.how.start]}{match}, {place}{span})"
-
-
-def _text(words: str) -> str:
-    """Words of a manifest as Markdown shows them: brackets make no link and no tag."""
-    return words.replace("[", "\\[").replace("]", "\\]").replace("<", "&lt;")
 
 
 def _anchor(row: Row) -> str:

@@ -474,3 +474,12 @@ def test_any_bytes_are_refused_with_a_sentence_and_status_2(repro, judged, folde
     assert said.status == 2
     assert said.sentence.startswith(f"{path}:")
     assert not (folders / "results/records").exists()
+
+
+def test_the_name_of_a_file_is_no_markup_in_the_table_of_imported_runs(repro, file, folders):
+    name = "<img src=x onerror=alert(9)>a|b [k](javascript:x).run"
+    file.rename(folders / name)
+    assert repro("import-run", folders / name, "--cell", NEAR, "--table", folders / "page.md").status == 0
+    text = (folders / "page.md").read_text(encoding="utf-8")
+    shown = "&lt;img src=x onerror=alert(9)&gt;a\\|b \\[k\\](javascript:x).run"
+    assert text.count(shown) == text.count("onerror") == 2

@@ -1,11 +1,17 @@
 """Verdicts in Markdown, as exact strings."""
 
+import re
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from markdown import markdown
+from markdown_it import MarkdownIt
 
 from repro.errors import UsageError
-from repro.report.markdown import BEGIN, END, between, summary, table, verdicts
+from repro.report.markdown import BEGIN, END, between, code, escaped, link, sentence, summary, table, verdicts
+from repro.report.study import markdown as study_page
+from repro.report.table_pages import table_pages
 from tests.report.html.toy import report
 
 
@@ -46,3 +52,91 @@ def test_only_what_stands_between_the_markers_changes():
 
 def test_a_bar_or_a_tag_in_a_cell_does_not_break_its_table():
     assert table(["a"], [["x|y <b>\nz"]]) == ["| a |", "| --- |", "| x\\|y &lt;b> z |", ""]
+
+
+HOSTILE = (
+    "<img src=x onerror=alert(9)>",
+    "![a](javascript:alert(1)) and [k](javascript:alert(2))",
+    "\\[a\\](javascript:alert(3))",
+    "`[a`](javascript:alert(4)) ``b` <b>c</b>`",
+    "[k]: javascript:alert(5)",
+    "<javascript:alert(6)> &lt;b&gt; **b** __c__ _d_ a|b\\|c # e\n# f",
+    "`<b>` | `c|d`",
+)
+ALL_TAGS = {
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "p",
+    "h2",
+    "h3",
+    "em",
+    "strong",
+    "code",
+    "pre",
+    "a",
+    "ul",
+    "li",
+}
+ALL_TAGS |= {"h1", "hr", "ol", "details", "summary"}
+
+
+class Seen(HTMLParser):
+    """The tags of a page, where its links lead, and its text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.addresses, self.text = [], [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.addresses += [value for name, value in attributes if name in ("href", "src")]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def _commonmark(text):
+    return MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+
+
+RENDERERS = {
+    "CommonMark": _commonmark,
+    "the site's": lambda text: markdown(text, extensions=["tables", "attr_list", "md_in_html"]),
+}
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+@pytest.mark.parametrize("words", HOSTILE)
+def test_words_of_others_are_shown_as_they_are_and_are_no_markup(words, renderer):
+    render = RENDERERS[renderer]
+    for text in (f"a {escaped(words)} b", "\n".join(table([escaped(words)], [[escaped(words)]]))):
+        seen = Seen(render(text))
+        assert seen.addresses == [] and not {"img", "b", "em", "strong", "code"} & set(seen.tags)
+        assert " ".join(words.split()) in seen.text
+    assert Seen(render(f"a {sentence(words)} {code(words)}")).addresses == []
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", " java\tscript:alert(1)", "data:text/html,x", ""])
+def test_a_link_leads_into_the_web_or_the_site_only(address):
+    assert link("words", address) == "words"
+    assert link("w[x]", "https://h/a b(c)|d") == "[w\\[x\\]](https://h/a%20b%28c%29%7Cd)"
+    assert link("w", "#row") == "[w](#row)"
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+def test_no_text_of_a_manifest_or_a_record_is_markup_in_any_page(renderer):
+    add = " ".join(HOSTILE)
+    view = report(add=add).parts[0].views["full"]
+    rehearsal = report(add=add, scale="tiny").parts[0].views["tiny"]
+    pages = table_pages(view.comparison, rehearsal.comparison)
+    pages["summary"] = summary(view.comparison, scale="full")
+    pages["study"] = study_page(view.studies["2"], title="T" + add, command="x")
+    for name, text in pages.items():
+        seen = Seen(RENDERERS[renderer](text))
+        assert set(seen.tags) <= ALL_TAGS, name
+        assert all(re.match(r"https://|#|[\w-]+\.md$", address) for address in seen.addresses), name

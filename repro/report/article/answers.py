@@ -11,6 +11,7 @@ from repro.manifest.schema import Column
 from repro.manifest.study_pointers import StudyPointer, study_pointer
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
+from repro.report.markdown import code, escaped, sentence
 from repro.report.markdown import table as markdown_table
 from repro.report.study_words import capitalised, label
 
@@ -55,14 +56,15 @@ def _pointers(source: Paper) -> Iterator[tuple[str, StudyPointer]]:
         for words, statement in claims + readings:
             for pointer in map(study_pointer, statement.study):
                 if pointer.study == source.name:
-                    place = f"{statement.where}; `{paper.name}/{statement.id}`"
-                    yield f"{capitalised(words)} ({place})", pointer
+                    place = f"{sentence(statement.where)}; {code(f'{paper.name}/{statement.id}')}"
+                    yield f"{sentence(capitalised(words))} ({place})", pointer
 
 
 def _comparison_words(results: StudyResults, pointer: StudyPointer) -> str:
     """The rows in words, with the order that the paper gives them."""
     study = results.study(pointer.table)
-    return f"{label(study, pointer.row)} *{pointer.stated}* {label(study, pointer.other)}"
+    labels = (escaped(label(study, row)) for row in (pointer.row, pointer.other))
+    return f" *{pointer.stated}* ".join(labels)
 
 
 def _measurement(results: StudyResults, pointer: StudyPointer) -> str:
@@ -103,7 +105,7 @@ def _orders(results: StudyResults, table: str) -> str:
                 f"* {_comparison_words(results, pointer)}: {_format_pairs(published_pairs)}. {measurement}."
             )
         else:
-            missing_pairs.append(f"{label(study, row)} and {label(study, other)}")
+            missing_pairs.append(escaped(f"{label(study, row)} and {label(study, other)}"))
     remark = f"Side by side in no table of these papers: {'; '.join(missing_pairs)}."
     return "\n".join([*lines, *(["", remark] if missing_pairs else ())]).strip()
 

@@ -10,6 +10,7 @@ from repro.report.article.bibliography import bibtex
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
 from repro.report.article.words import value
+from repro.report.markdown import code, escaped, sentence
 from repro.report.markdown import table as markdown_table
 from repro.report.study_words import capitalised, shortened_note
 from repro.report.table_files import table_texts
@@ -35,7 +36,7 @@ def _table(results: StudyResults, identifier: str) -> str:
     """The table as ``repro tables`` writes it; its differences are folded, and notes stand once."""
     table = results.table(identifier)
     if all(c.measured is None for c in _cells(results, identifier)):
-        return f"**Table {identifier}.** {capitalised(table.about)}. This table is {NOT_MEASURED}."
+        return f"**Table {identifier}.** {sentence(capitalised(table.about))}. This table is {NOT_MEASURED}."
     if not results.study(identifier).entries:
         return _means(results, table)
     files = table_texts(
@@ -57,14 +58,17 @@ def _table(results: StudyResults, identifier: str) -> str:
 
 def _means(results: StudyResults, table: Table) -> str:
     """The means that records hold, where the scores of single queries are not at hand."""
-    head = ["", *(column.label for column in table.columns)]
+    head = ["", *(escaped(column.label) for column in table.columns)]
     rule = ["---", *("---:" for _ in table.columns)]
     rows = [
-        [row.label, *(value(results, f"{table.id}/{row.id}/{column.id}") for column in table.columns)]
+        [
+            escaped(row.label),
+            *(value(results, f"{table.id}/{row.id}/{column.id}") for column in table.columns),
+        ]
         for row in table.rows
     ]
     lines = [f"| {' | '.join(line)} |" for line in (head, rule, *rows)]
-    title = f"**Table {table.id}.** {capitalised(table.about)}. Unit: {table.unit}."
+    title = f"**Table {table.id}.** {sentence(capitalised(table.about))}. Unit: {table.unit}."
     return "\n".join([title, "", *lines, "", MEANS_ONLY])
 
 
@@ -97,4 +101,5 @@ def _maker(record: Record) -> tuple[str, str]:
     """The commit and the machine of the process that made a record."""
     commit = record.environment.get("commit") or ""
     digits, dirty, _ = commit.partition("-")
-    return f"`{digits[:SHORT]}{dirty and '-dirty'}`" if commit else "not known", record.machine
+    words = code(f"{digits[:SHORT]}{dirty and '-dirty'}") if commit else "not known"
+    return words, escaped(record.machine)

@@ -1,11 +1,10 @@
 """The first passages of several systems beside each other, as Markdown."""
 
-import html
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from repro.report.figures.canvas import write_csv
+from repro.report.markdown import escaped
 
 _HEAD = ("system", "wanted", "query", "found", "rank", "id", "grade", "score", "title", "text")
 
@@ -23,7 +22,7 @@ def passages(exhibits: Sequence[tuple[str, dict]], path: Path, *, note: str) -> 
     for entries in zip(*(exhibit["queries"] for _, exhibit in exhibits), strict=True):
         blocks += [_heading(entries[0]), _table([label for label, _ in exhibits], entries)]
     if note:
-        blocks.append(f"*{_plain(note)}*")
+        blocks.append(f"*{escaped(note)}*")
     path.write_text("\n\n".join(blocks) + "\n", encoding="utf-8", newline="\n")
     rows = [
         (label, entry["wanted"], entry["id"], entry["found"], *(passage[key] for key in _HEAD[4:]))
@@ -35,15 +34,15 @@ def passages(exhibits: Sequence[tuple[str, dict]], path: Path, *, note: str) -> 
 
 
 def _heading(entry: dict) -> str:
-    heading = f"## {_plain(entry['text'])}"
+    heading = f"## {escaped(entry['text'])}"
     if entry["found"]:
         return heading
-    return f"{heading}\n\nStands in for “{_plain(entry['wanted'])}”, which is not among these queries."
+    return f"{heading}\n\nStands in for “{escaped(entry['wanted'])}”, which is not among these queries."
 
 
 def _table(labels: Sequence[str], entries: Sequence[dict]) -> str:
     depth = max(len(entry["passages"]) for entry in entries)
-    lines = [_line("rank", *map(_plain, labels)), _line("--:", *["---"] * len(labels))]
+    lines = [_line("rank", *map(escaped, labels)), _line("--:", *["---"] * len(labels))]
     for place in range(depth):
         passages = (entry["passages"][place : place + 1] for entry in entries)
         lines.append(_line(str(place + 1), *(_cell(*passage) for passage in passages)))
@@ -53,9 +52,9 @@ def _table(labels: Sequence[str], entries: Sequence[dict]) -> str:
 def _cell(passage: dict | None = None) -> str:
     if passage is None:
         return "–"
-    title = f"**{_plain(passage['title'])}** " if passage["title"] else ""
-    facts = f"{_judgement(passage['grade'])}, score {passage['score']:.4g}, id {_plain(passage['id'])}"
-    return f"{title}{_plain(passage['text'])}<br>*{facts}*"
+    title = f"**{escaped(passage['title'])}** " if passage["title"] else ""
+    facts = f"{_judgement(passage['grade'])}, score {passage['score']:.4g}, id {escaped(passage['id'])}"
+    return f"{title}{escaped(passage['text'])}<br>*{facts}*"
 
 
 def _judgement(grade: int | None) -> str:
@@ -66,8 +65,3 @@ def _judgement(grade: int | None) -> str:
 
 def _line(*entries: str) -> str:
     return f"| {' | '.join(entries)} |"
-
-
-def _plain(text: str) -> str:
-    """A text on one line, nothing of which is markup."""
-    return re.sub(r"([\\`*_\[\]|~$#])", r"\\\1", html.escape(" ".join(text.split()), quote=False))

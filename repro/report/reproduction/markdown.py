@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from repro.report.markdown import table
+from repro.report.markdown import escaped, link, table
 from repro.report.reproduction.blocks import Block, Document, Fold, Grid, Inline, Link, Picture, Words
 
 
 def page(document: Document, foot: str) -> str:
     """The whole page; equal documents give equal text."""
-    lines = [f"# {_plain(document.title)}\n", *_blocks(document.lead)]
+    lines = [f"# {escaped(document.title)}\n", *_blocks(document.lead)]
     for section in document.sections:
-        lines += [f"## {_plain(section.title)} {{ #{section.place} }}\n", *_blocks(section.blocks)]
-    return "\n".join([*lines, f"*{_plain(foot)}*\n"])
+        lines += [f"## {escaped(section.title)} {{ #{section.place} }}\n", *_blocks(section.blocks)]
+    return "\n".join([*lines, f"*{escaped(foot)}*\n"])
 
 
 def _blocks(blocks) -> Iterator[str]:
@@ -26,7 +26,7 @@ def _block(block: Block) -> Iterator[str]:
     elif isinstance(block, Grid):
         yield from table(block.head, [[_inline(cell) for cell in row] for row in block.rows])
     elif isinstance(block, Fold):
-        yield f'<details markdown="1"><summary>{_plain(block.summary)}</summary>\n'
+        yield f'<details markdown="1"><summary>{escaped(block.summary)}</summary>\n'
         yield from _blocks(block.blocks)
         yield "</details>\n"
     else:
@@ -35,21 +35,13 @@ def _block(block: Block) -> Iterator[str]:
 
 
 def _picture(picture: Picture) -> Iterator[str]:
-    yield f"### {_plain(picture.title)} {{ #{picture.name}-picture }}\n"
-    yield f"![{_plain(picture.title)}]({picture.name}.svg)\n"
-    yield f"{_plain(picture.words)} [The numbers as CSV]({picture.name}.csv).\n".lstrip()
+    yield f"### {escaped(picture.title)} {{ #{picture.name}-picture }}\n"
+    yield f"![{escaped(picture.title)}]({picture.name}.svg)\n"
+    yield f"{escaped(picture.words)} [The numbers as CSV]({picture.name}.csv).\n".lstrip()
     yield from _blocks(picture.below)
 
 
 def _inline(inline: Inline) -> str:
     if isinstance(inline, Link):
-        words = _plain(inline.words)
-        return f"[{words}]({inline.address.replace(' ', '%20')})" if inline.address else words
-    return _plain(inline) if isinstance(inline, str) else "".join(map(_inline, inline))
-
-
-def _plain(words: str) -> str:
-    """Words in which nothing is Markdown."""
-    for sign in ("\\", "[", "]", "*", "_", "`"):
-        words = words.replace(sign, f"\\{sign}")
-    return words.replace("<", "&lt;")
+        return link(inline.words, inline.address)
+    return escaped(inline) if isinstance(inline, str) else "".join(map(_inline, inline))

@@ -105,7 +105,7 @@ def test_words_are_no_markup():
     assert "&lt;b&gt;" in page and "<b>" not in page and "A &lt;title&gt;" in page
     lines = markdown.page(_small(*blocks), "foot").splitlines()
     assert "## One \\[part\\] { #one }" in lines
-    assert "| a\\|b | c |" in lines and "| &lt;b> | [\\[x\\]](https://a/b%20c) |" in lines
+    assert "| a\\|b | c |" in lines and "| &lt;b&gt; | [\\[x\\]](https://a/b%20c) |" in lines
     assert '<details markdown="1"><summary>\\_x\\_</summary>' in lines and "\\*y\\*" in lines
 
 
