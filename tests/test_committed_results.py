@@ -20,10 +20,12 @@ from repro.running.requirements import Machine
 from repro.running.scale import scale, scales
 from repro.store import Store
 from repro.store.results import Results
+from tests.ci_commands import module
 from tests.floats import close
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Results(ROOT / "results")
+FIRST_TABLE = module(ROOT / "docs/first_table.py")
 
 
 def _plan(name):
@@ -37,6 +39,13 @@ def test_the_table_of_the_documentation_is_generated_from_the_records(tmp_path):
     table = verdicts(judged_cells(_plan("full"), RESULTS, Store(tmp_path)), covered)
     text = readme.read_text(encoding="utf-8")
     assert between(readme, text, table) == text
+
+
+@pytest.mark.parametrize("path", FIRST_TABLE.PAGES, ids=lambda path: path.name)
+def test_the_first_table_of_a_page_is_what_the_records_say(path):
+    assert FIRST_TABLE.page(path, FIRST_TABLE.block()) == path.read_text(encoding="utf-8"), (
+        FIRST_TABLE.__doc__
+    )
 
 
 @pytest.mark.parametrize("name", ["tiny", "full"])

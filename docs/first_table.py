@@ -1,0 +1,112 @@
+"""Write what README.md and the tutorial show of the first table again: ``python docs/first_table.py``.
+
+All of it follows from results/records: the numbers of the first command, and those of five seeds, as
+``repro run costa --table 1 --scale tiny --seeds 1,2,3,4,5`` measures them.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import combinations, groupby
+from pathlib import Path
+from statistics import fmean
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from repro.api.comparisons import compare_selection  # noqa: E402
+from repro.api.selection import select  # noqa: E402
+from repro.judging.compared import ComparedCell  # noqa: E402
+from repro.report.grid import Grid, compared_grid, rounded, rounded_measurement  # noqa: E402
+from repro.report.markdown import table  # noqa: E402
+from repro.running.workspace import Workspace  # noqa: E402
+
+PAGES = ROOT / "README.md", ROOT / "docs/tutorial.md"
+BEGIN, END = "<!-- written by docs/first_table.py: begin -->", "<!-- written by docs/first_table.py: end -->"
+SEEDS = (1, 2, 3, 4, 5)
+Spans = dict[str, tuple[float, float]]  # id of a cell -> lowest and highest of its seeds
+
+
+def block(results: Path = ROOT / "results") -> str:
+    """The table, a line for every row, and sentences on what in it is noise."""
+    one, five = (_measured(seeds, results) for seeds in ((), SEEDS))
+    spans = {c.cell.id: span for c in five if (span := _span(c))}
+    grid = compared_grid(one)
+    return "\n".join([*_table(grid, spans), *_noise(grid, spans)])
+
+
+def page(path: Path, new: str) -> str:
+    """The content of a page with the block in its place."""
+    head, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
+    return f"{head}{BEGIN}\n{new}\n{END}{rest.partition(END)[2]}"
+
+
+def _measured(seeds: tuple[int, ...], results: Path) -> list[ComparedCell]:
+    with tempfile.TemporaryDirectory() as store:
+        workspace = Workspace.open(store, str(results))
+        selection = select("costa/1", scale="tiny", seeds=seeds, workspace=workspace)
+        return list(compare_selection(selection, new_tests=False))
+
+
+def _span(c: ComparedCell) -> tuple[float, float] | None:
+    values = [record.measured for record in c.records if record.seed is not None]
+    return (min(values), max(values)) if len(values) == len(SEEDS) else None
+
+
+def _table(grid: Grid[ComparedCell], spans: Spans) -> Iterator[str]:
+    labels, rows = {group.id: group.label for group in grid.table.groups}, []
+    for group, members in groupby(grid.rows, key=lambda row: row.group):
+        rows.append([f"*{labels.get(group or '', 'Rows of reference')}*", *("" for _ in grid.columns)])
+        for row in members:
+            cells = (grid.cells.get((row.id, column.id)) for column in grid.columns)
+            rows.append([row.label, *(_entry(c, spans) for c in cells)])
+    yield from table(["", *(column.label for column in grid.columns)], rows)
+
+
+def _entry(c: ComparedCell | None, spans: Spans) -> str:
+    """One run's number, and the lowest and highest of the seeds'."""
+    if c is None or c.measured is None:
+        return "–"
+    span = spans.get(c.cell.id)
+    ends = f" ({'–'.join(rounded(end, c.cell) for end in span)})" if span else ""
+    return f"{rounded_measurement(c)}{ends}"
+
+
+def _noise(grid: Grid[ComparedCell], spans: Spans) -> Iterator[str]:
+    """Sentences on the spread in the first column, and on the rows whose order it leaves open."""
+    column = grid.columns[0]
+    cells = {row.id: grid.cells[row.id, column.id] for row in grid.rows if (row.id, column.id) in grid.cells}
+    trained = {id: spans[c.cell.id] for id, c in cells.items() if c.cell.id in spans and _is_published(c)}
+    if not trained:
+        return
+    widths = [high - low for low, high in trained.values()]
+    pairs = list(combinations(trained.values(), 2))
+    alike = sum(low <= other_high and other_low <= high for (low, high), (other_low, other_high) in pairs)
+    below = [
+        c.cell.row.label
+        for id, c in cells.items()
+        if id not in trained and c.measured is not None and _highest(c, spans) < min(trained.values())[0]
+    ]
+    yield (
+        f"One run and, in brackets, the lowest and highest of five seeds of fine-tuning: in {column.label} "
+        f"{fmean(widths):.3f} apart on average, {max(widths):.3f} at most. In {alike} of {len(pairs)} pairs "
+        f"of pre-trained rows the brackets overlap: which is above the other is noise here. "
+        f"Below all of them, whatever the seed: {', '.join(below) or 'nothing'}."
+    )
+
+
+def _is_published(c: ComparedCell) -> bool:
+    """Whether a row is one that the paper has."""
+    return c.cell.role != "reference"
+
+
+def _highest(c: ComparedCell, spans: Spans) -> float:
+    return spans[c.cell.id][1] if c.cell.id in spans else c.measured
+
+
+if __name__ == "__main__":
+    new = block()
+    for path in PAGES:
+        path.write_text(page(path, new), encoding="utf-8")
