@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.datasets import reading
-from repro.datasets.catalog import WORDS, catalog
+from repro.datasets.catalog import WORDS, Dataset, catalog
 from repro.datasets.row_digests import ContentDigest
 from repro.datasets.source import Source
 from repro.machine.package_data import read_facts
@@ -32,6 +32,11 @@ def key(dataset: str, piece: str) -> str:
     return f"{dataset} {piece}"
 
 
+def key_of(entry: Dataset, piece: str) -> str:
+    """Return the key of a piece that a dataset, or for documents its corpus, has."""
+    return key(entry.corpus_id if piece == "documents" else entry.id, piece)
+
+
 def differing(rows: Mapping[str, str]) -> list[str]:
     """Return a sentence for each piece whose rows are not those that its makers publish.
 
@@ -40,7 +45,7 @@ def differing(rows: Mapping[str, str]) -> list[str]:
     """
     others = (name for name, digest in rows.items() if digest and name in published())
     return [
-        f"the {_in_words(name)} are not as published; `repro data check {name.split()[0]}` says what differs"
+        f"the {in_words(name)} are not as published; `repro data check {name.split()[0]}` says what differs"
         for name in others
         if rows[name] not in published()[name]["digests"]
     ]
@@ -52,7 +57,7 @@ def unknown(rows: Mapping[str, str]) -> list[str]:
     What is embedded is generated, and its fingerprint follows from its rows.
     """
     return [
-        _in_words(name)
+        in_words(name)
         for name, digest in rows.items()
         if not (digest and name in published()) and not _is_embedded(name)
     ]
@@ -91,7 +96,7 @@ def problem(source: Source, facts: Mapping[str, Any]) -> str:
     if known is None or facts["digest"] in known["digests"]:
         return ""
     place = f"{source.files[0]}: " if source.files else ""
-    return f"{place}the {_in_words(name)} are not those published: {_difference(source, facts, known)}"
+    return f"{place}the {in_words(name)} are not those published: {_difference(source, facts, known)}"
 
 
 def _difference(source: Source, facts: Mapping[str, Any], known: Mapping[str, Any]) -> str:
@@ -108,7 +113,8 @@ def _counts(grades: Mapping[int, int]) -> str:
     return ", ".join(f"{count:,} of grade {grade}" for grade, count in grades.items())
 
 
-def _in_words(name: str) -> str:
+def in_words(name: str) -> str:
+    """Return a key as "judgements of beir/scifact/test"."""
     dataset, piece = name.split()
     return f"{WORDS[piece]} of {dataset}"
 

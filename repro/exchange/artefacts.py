@@ -1,12 +1,15 @@
 """A plan's artefacts sent to another store, or fetched from one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from repro.errors import UsageError
+from repro.datasets.source import Source
+from repro.errors import DataError, UsageError
 from repro.graph import Node, walk
 from repro.progress import Progress
+from repro.running import source_rows
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
 from repro.store import Store, make_writable
@@ -69,7 +72,9 @@ def send(
 def fetch(plan: Plan, nodes: Sequence[Node], store: Store, source: str, *, progress: Progress) -> Transfer:
     """Fetch what another store has of some nodes of a plan.
 
-    Raises UsageError for a folder that is not there.
+    Documents, queries and judgements are read again from their sources, which are here, as fingerprints
+    follow from their bytes; all else is noted as unchecked. Raises UsageError for a folder that is not there,
+    StoreError for an artefact that is refused.
     """
     origin = RemoteStore(source)
     if origin.is_folder and not Path(origin.root).is_dir():
@@ -79,12 +84,29 @@ def fetch(plan: Plan, nodes: Sequence[Node], store: Store, source: str, *, progr
     make_writable(store.root)
 
     def move(node: Node) -> str:
-        outcome = pull(node, store, origin, waiting=lambda: progress.note(f"  {node}: in use, waiting"))
+        def check(folder: Path, facts: Mapping[str, Any]) -> str | None:
+            return None if _is_made_again(node, folder, facts) else origin.name
+
+        def waiting() -> None:
+            progress.note(f"  {node}: in use, waiting")
+
+        outcome = pull(node, store, origin, waiting=waiting, check=check)
         if outcome == "fetched":
             store.remember(walk([node]))
         return outcome
 
     return _transfer(plan, nodes, move, "fetched", progress)
+
+
+def _is_made_again(node: Node, folder: Path, facts: Mapping[str, Any]) -> bool:
+    """Whether an artefact could be held against its source. Raises DataError where it is not as that."""
+    if not source_rows.is_whole(node):
+        return False
+    source = Source.from_json(node.params["source"])
+    source = source if source.kind != "library" else None
+    if fault := source_rows.fault(node, folder, facts, source):
+        raise DataError(fault)
+    return source is not None or source_rows.is_published(node, facts)
 
 
 def _transfer(

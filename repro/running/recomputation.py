@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import random
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from repro.datasets.source import Source
 from repro.errors import BlockedError
 from repro.graph import Node
 from repro.machine import kernels
 from repro.progress import Progress
+from repro.running import source_rows
 from repro.running.agreement import Agreement, agreement
 from repro.running.engines.inline import run_stage
 from repro.running.provenance import differences
@@ -61,42 +64,69 @@ class Sample:
         nodes: in the order of the stages.
         of: stage -> how many it was drawn from.
         left_out: stage -> artefacts that are not computed again: a training, one whose inputs or plan are not
-            in the store, or one of an earlier version of its stage.
+            in the store, one of an earlier version of its stage, or a collection that is not here.
+        sources: fingerprint -> the collection that an artefact is read from, where it is here.
     """
 
     nodes: list[Node]
     of: dict[str, int]
     left_out: dict[str, int]
+    sources: dict[str, Source] = field(default_factory=dict)
 
 
-def draw(store: Store, *, size: int, seed: int) -> Sample:
-    """``size`` artefacts of every stage that can be computed again from what is stored.
+def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: Path | None = None) -> Sample:
+    """``size`` artefacts of every stage that can be computed again from what is stored, or from data here.
 
-    The choice among a stage's artefacts depends on the seed and on these alone.
+    Those come first that are from another store and were not checked. The choice among a stage's artefacts
+    depends on the seed and on these alone.
+
+    Args:
+        data, home: where sources may lie: the user's own folder, and that of ir_datasets.
     """
     nodes, counts, omissions, find_node = [], {}, {}, _node_lookup(Lineage(store.root))
+    sources: dict[str, Source] = {}
     for stage in STAGES:
         names = sorted(path.name for path in store.root.glob(f"{stage}/*") if len(path.name) == 64)
-        candidates = [node for name in names if (node := find_node(name)) and _can_be_computed(node, store)]
+        described_nodes = filter(None, map(find_node, names))
+        candidates = [n for n in described_nodes if _can_be_made_again(n, store, sources, data, home)]
         if candidates:
             counts[stage] = len(candidates)
-            nodes += random.Random(f"{seed} {stage}").sample(candidates, min(size, len(candidates)))
+            random.Random(f"{seed} {stage}").shuffle(candidates)
+            nodes += sorted(candidates, key=lambda node: not store.is_unchecked(node))[:size]
         if len(candidates) < len(names):
             omissions[stage] = len(names) - len(candidates)
-    return Sample(nodes, counts, omissions)
+    return Sample(nodes, counts, omissions, sources)
 
 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
-    """Run each node's stage into a scratch folder and compare; nothing of the store is written.
+    """Run each node's stage into a scratch folder, or read its source again, and compare.
 
-    Kernels are pinned where those of one of the artefacts were.
+    Of the store only the notes go that what agrees was not checked, where it can be written. Kernels are
+    pinned where those of one of the artefacts were.
     """
     if any(store.record(node).get("facts", {}).get("kernels", {}).get("pins") for node in sample.nodes):
         kernels.pin()
     with progress.task("computing again", total=len(sample.nodes)) as advance:
         for node in sample.nodes:
-            yield _recompute_node(node, store)
+            recomputation = _recompute_node(node, store, sample.sources.get(node.fingerprint))
+            if recomputation.agreement in ("bits", "tolerance"):
+                with contextlib.suppress(OSError):
+                    store.vouch(node)
+            yield recomputation
             advance(1)
+
+
+def _can_be_made_again(
+    node: Node, store: Store, sources: dict[str, Source], data: Path | None, home: Path | None
+) -> bool:
+    """Whether inputs are there to compute it from or, by which it is added to ``sources``, its source."""
+    if node.stage not in source_rows.READ:
+        return _can_be_computed(node, store)
+    if not source_rows.is_whole(node):
+        return False
+    if source := source_rows.source_at_hand(node, data, home):
+        sources[node.fingerprint] = source
+    return bool(source) or source_rows.is_published(node, store.record(node).get("facts", {}))
 
 
 def _can_be_computed(node: Node, store: Store) -> bool:
@@ -130,19 +160,23 @@ def _node_lookup(lineage: Lineage) -> Callable[[str], Node | None]:
     return find_node
 
 
-def _recompute_node(node: Node, store: Store) -> Recomputation:
+def _recompute_node(node: Node, store: Store, source: Source | None = None) -> Recomputation:
     is_half = not {"fp16", "bf16", "float16"}.isdisjoint(
         {node.params.get(n) for n in ("precision", "numbers")}
     )
     tolerance = HALF_PRECISION if is_half else TOLERANCES.get(node.stage, 0.0)
-    with tempfile.TemporaryDirectory(prefix="repro-verify-") as scratch:
-        try:
-            run_stage(node, store, Path(scratch), Progress())
-            comparison = agreement(store.path(node), Path(scratch), tolerance=tolerance)
-        except BlockedError as error:
-            comparison = Agreement("blocked", None, str(error))
-        except Exception as error:
-            comparison = Agreement("failed", None, f"{type(error).__name__}: {error}")
+    try:
+        if node.stage in source_rows.READ:
+            why = source_rows.fault(node, store.path(node), store.record(node).get("facts", {}), source)
+            comparison = Agreement("none", None, why) if why else Agreement("bits")
+        else:
+            with tempfile.TemporaryDirectory(prefix="repro-verify-") as scratch:
+                run_stage(node, store, Path(scratch), Progress())
+                comparison = agreement(store.path(node), Path(scratch), tolerance=tolerance)
+    except BlockedError as error:
+        comparison = Agreement("blocked", None, str(error))
+    except Exception as error:
+        comparison = Agreement("failed", None, f"{type(error).__name__}: {error}")
     changes = differences(store.record(node).get("facts", {}))
     difference, why = comparison.difference, comparison.why
     return Recomputation(node.stage, node.fingerprint, comparison.name, tolerance, difference, why, changes)

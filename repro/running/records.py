@@ -22,6 +22,7 @@ from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.recurrence import Recurrence, recorded_before
 from repro.running.requirements import PIECES
+from repro.stage_table import STAGES
 from repro.store import RECORD, Store, read_json
 from repro.store.results import Record, Results
 
@@ -118,7 +119,21 @@ def _bare_record(measurement: Measurement, scale: str, store: Store) -> Record:
         collections=list(measurement.collections),
         deviation=_deviation(measurement, contents),
         rows=_rows(measurement, store),
+        unchecked=unchecked(measurement.parts, store),
     )
+
+
+def unchecked(ends: Iterable[Node], store: Store) -> list[str]:
+    """Return what below some nodes came from another store and was not made again here, in words."""
+    nodes = [node for node in walk(list(ends)) if store.is_unchecked(node) and store.state(node) == "stored"]
+    return sorted({_in_words(node) for node in nodes})
+
+
+def _in_words(node: Node) -> str:
+    """An artefact as "judgements of beir/scifact/test", "model" or "scores"."""
+    if piece := PIECES.get(node.stage):
+        return published_rows.in_words(published_rows.key_of(dataset(node.params["dataset"]), piece))
+    return STAGES[node.stage].output.replace("_", " ")
 
 
 def _rows(measurement: Measurement, store: Store) -> dict[str, str]:
@@ -130,12 +145,11 @@ def _rows(measurement: Measurement, store: Store) -> dict[str, str]:
     digests: dict[str, str] = {}
     for node in walk(measurement.parts):
         if piece := PIECES.get(node.stage):
-            name = dataset(node.params["dataset"])
             digest = str(node.params.get("identity", ""))
             if piece in KNOWN_BY_ROWS:
                 is_stored = store.state(node) == "stored"
                 digest = store.record(node)["facts"].get("rows", "") if is_stored else ""
-            key = published_rows.key(name.corpus_id if piece == "documents" else name.id, piece)
+            key = published_rows.key_of(dataset(node.params["dataset"]), piece)
             digests[key] = digests.get(key) or digest
     return digests
 

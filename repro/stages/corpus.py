@@ -66,7 +66,7 @@ def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[lis
     finished = len(ids)
     del ids
     names = list(blocks.features)
-    rows = _rows(documents, params, content)
+    rows = as_written(documents, params, content)
     if not as_source:
         rows = itertools.islice(rows, finished, None)
     batches = in_batches(_counted(rows, digest, advance), names)
@@ -78,7 +78,7 @@ def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[lis
     return firsts, facts if "first" in params else facts | {"rows": content.hexdigest()}
 
 
-def _rows(documents, params: dict, content: ContentDigest) -> Iterator[dict[str, str]]:
+def as_written(documents, params: dict, content: ContentDigest) -> Iterator[dict[str, str]]:
     """Yield what is written of each document, and count what the source has in ``content``."""
     entry = dataset(params["dataset"])
     template, placeholder = params.get("text", "{text}"), params.get("untitled", "")

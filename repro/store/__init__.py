@@ -14,7 +14,15 @@ from repro.errors import StoreError
 from repro.graph import Node
 from repro.progress import SILENT, Progress
 from repro.store import attempts, notes
-from repro.store.disk import RECORD, make_writable, remove, remove_irregular, sync, translated_errors
+from repro.store.disk import (
+    RECORD,
+    UNCHECKED,
+    make_writable,
+    remove,
+    remove_irregular,
+    sync,
+    translated_errors,
+)
 from repro.store.locks import beside_others, exclusive_lock, lock_file
 from repro.store.seal import content, damage, read_json, seal, wrong_sizes
 
@@ -102,6 +110,20 @@ class Store:
             contextlib.suppress(FileNotFoundError),
         ):  # another process was first
             remove(self.path(node))
+            self.vouch(node)
+
+    def is_unchecked(self, node: Node) -> bool:
+        """Return whether a node's artefact came from another store, and nothing here has made it again."""
+        return os.path.lexists(self.path(node).with_suffix(UNCHECKED))
+
+    def mark_unchecked(self, node: Node, giver: str) -> None:
+        """Note beside a node's artefact that it came from another store."""
+        self.path(node).parent.mkdir(parents=True, exist_ok=True)
+        self.path(node).with_suffix(UNCHECKED).write_text(f"{giver}\n", encoding="utf-8")
+
+    def vouch(self, node: Node) -> None:
+        """Take the note away: what is stored was made here, or made again and is the same."""
+        self.path(node).with_suffix(UNCHECKED).unlink(missing_ok=True)
 
     def remember(self, nodes: Iterable[Node]) -> None:
         """Write a note of each node, so that ``remembered`` finds it by fingerprint."""
@@ -127,6 +149,7 @@ class Store:
             self._check_inputs(node)
             attempts.begin(partial, self.contents(node.parents()))
             seal(partial, node, work(partial) or {}, self.progress)
+            self.vouch(node)
 
         return self._fill_and_rename(node, self.partial(node), make, waiting)
 

@@ -15,6 +15,7 @@ from repro.errors import StoreError
 
 RECORD = "artefact.json"
 GONE = ".gone"  # the name's end while what had the name is deleted
+UNCHECKED = ".unchecked"  # the end of a note's name, beside the artefact that it is about
 MEGABYTE = 10**6  # bytes that are read at a time
 BLOCKS = "blocks"  # a folder by which an interrupted stage goes on; no part of the artefact
 CHECKPOINTS = "checkpoints"  # that of a training

@@ -12,7 +12,7 @@ from typing import IO
 
 from repro.stage_table import STAGES
 from repro.store import Store, damage, lock_file, notes
-from repro.store.disk import remove, size_on_disk, translated_errors
+from repro.store.disk import UNCHECKED, remove, size_on_disk, translated_errors
 from repro.store.lineage import Lineage
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial|\.incoming)?(\.gone)?")
@@ -28,7 +28,7 @@ class Leftover:
 
     Attributes:
         kind: artefact, partial, lock, note or log.
-        stage: the stage it belongs to; empty for notes and logs.
+        stage: the stage it belongs to; empty for notes of nodes, and logs.
         bytes: its size on disk.
     """
 
@@ -66,6 +66,7 @@ def leftovers(
     small_items = [
         *_locks(store, removed_paths, builds),
         *_notes(store, reachable, removed_paths),
+        *_marks(store),
         *_logs(store, builds),
     ]
     return items + [item for item in small_items if _modification_time(item.path) <= cutoff]
@@ -145,6 +146,14 @@ def _artefacts(store: Store, reachable: set[str], builds: set[str], pending: set
                     yield Leftover("partial", path, stage, match[1], size_on_disk(path))
             elif match and match[1] not in reachable and stage != "imported_run":
                 yield Leftover("artefact", path, stage, match[1], size_on_disk(path))
+
+
+def _marks(store: Store) -> Iterator[Leftover]:
+    """Notes that an artefact is unchecked which is there no more."""
+    for stage in STAGES:
+        for path in sorted(store.root.glob(f"{stage}/*{UNCHECKED}")):
+            if not os.path.lexists(path.with_suffix("")):
+                yield Leftover("note", path, stage, path.stem, size_on_disk(path))
 
 
 def _locks(store: Store, removed_paths: set[Path], builds: set[str]) -> Iterator[Leftover]:

@@ -2,32 +2,41 @@
 
 The other side has the layout of a store, so that a folder of it can be given to ``--store``. Checksums show
 that an artefact arrived as its giver wrote it down, and the fingerprint that it claims to be what was asked
-for; that it is what its recipe makes, only making it again shows.
+for; that it is what its recipe makes, only making it again shows. So what was not made again is noted.
 """
 
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from repro.errors import StoreError
+from repro.errors import DataError, StoreError
 from repro.graph import Node
 from repro.store import RECORD, Store, make_writable
-from repro.store.disk import sha256, size_on_disk
+from repro.store.disk import remove, sha256, size_on_disk
 from repro.store.remote import RemoteStore
 from repro.store.seal import Files
 
 PIECE = 2**20
 
 
-def pull(node: Node, store: Store, source: RemoteStore, *, waiting: Callable[[], None]) -> str:
+Check = Callable[[Path, Mapping[str, Any]], str | None]
+
+
+def pull(node: Node, store: Store, source: RemoteStore, *, waiting: Callable[[], None], check: Check) -> str:
     """Fetch one artefact. Returns ``fetched``, ``already there`` or ``absent``.
 
     Files that an interrupted fetch left are kept where their checksums match.
 
+    Args:
+        check: what is to be noted of the artefact in a folder with these facts; None where nothing is, since
+            it was made again here, or its giver is believed. Raises DataError for one that is not what it
+            says.
+
     Raises:
-        StoreError: it is not what the record says, or the record is not that of the node.
+        StoreError: it is not what the record says, the record is not that of the node, or ``check`` refuses.
     """
     state = store.state(node)
     if state == "damaged":
@@ -52,10 +61,27 @@ def pull(node: Node, store: Store, source: RemoteStore, *, waiting: Callable[[],
             if name.lower().endswith("config.json") and _names_code(directory / name):
                 (directory / name).unlink()
                 raise source.refusal(node, f"{name} names code to be loaded with the model (auto_map)")
+        _note_origin(node, store, source, directory, content=content, check=check)
         (directory / RECORD).write_bytes(content)
 
     store.adopt(node, fetch, waiting=waiting)
     return "fetched"
+
+
+def _note_origin(
+    node: Node, store: Store, source: RemoteStore, directory: Path, *, content: bytes, check: Check
+) -> None:
+    """Note what is unchecked of an artefact before it has its name. Raises StoreError where it is refused."""
+    facts = json.loads(content).get("facts")
+    try:
+        remark = check(directory, facts if isinstance(facts, dict) else {})
+    except DataError as error:
+        remove(directory)
+        raise source.refusal(node, str(error)) from None
+    if remark is None:
+        store.vouch(node)
+    else:
+        store.mark_unchecked(node, remark)
 
 
 def _check_space(node: Node, directory: Path, size: int) -> None:
@@ -127,7 +153,12 @@ def push(node: Node, store: Store, target: RemoteStore) -> str:
     if target.is_folder:
         make_writable(Path(target.root), "place", "")
         receiver = Store(Path(target.root))
-        state = pull(node, receiver, RemoteStore(str(store.root)), waiting=lambda: None)
+        giver = RemoteStore(str(store.root))
+
+        def check(folder: Path, facts: Mapping[str, Any]) -> str | None:
+            return giver.name if store.is_unchecked(node) else None
+
+        state = pull(node, receiver, giver, waiting=lambda: None, check=check)
         return "sent" if state == "fetched" else state
     if target.record(node) is not None and _complete(target, node, files):
         return "already there"

@@ -1,7 +1,13 @@
 """``repro push`` and ``repro pull``: what one made, another verifies without making it."""
 
+import json
 import shutil
 
+import pytest
+
+from repro.datasets.row_digests import ContentDigest, RowDigest
+from repro.store import RECORD, Store
+from repro.store.seal import seal
 from tests.cli.conftest import CELL
 
 SELECTION = ("--cell", CELL, "--scale", "tiny")
@@ -90,7 +96,10 @@ def test_one_artefact_is_sent_and_fetched_by_its_first_digits(repro, measured):
     shutil.rmtree(measured / "store")
     said = repro("pull", there, *SELECTION, "--only", made.name)
     assert said.out == "1 artefacts: 1 fetched, 0 already there, 0 absent\n"
-    assert [folder.name for folder in (measured / "store/evaluate").iterdir()] == [made.name]
+    assert {path.name for path in (measured / "store/evaluate").iterdir()} == {
+        made.name,
+        f"{made.name}.unchecked",
+    }
 
 
 def test_digits_that_name_no_single_artefact_are_refused(repro, measured):
@@ -98,3 +107,81 @@ def test_digits_that_name_no_single_artefact_are_refused(repro, measured):
     assert said.sentence == "the selection has no artefact whose fingerprint begins with 'zz'"
     said = repro("pull", measured / "there", *SELECTION, "--only", "")
     assert said.sentence == "the selection has no artefact whose fingerprint begins with ''"
+
+
+def poison(store, *, digests):
+    """Make the first document of each query relevant, with new checksums and, where asked for, digests."""
+    [folder] = (store / "qrels").iterdir()
+    rows = [line.split() for line in (folder / "qrels.trec").read_text().splitlines()]
+    rows = [(query, rows[0][2], 1) for query, *_ in rows]
+    (folder / "qrels.trec").write_text("".join(f"{q} 0 {d} {g}\n" for q, d, g in rows))
+    record = json.loads((folder / RECORD).read_text())
+    facts = record["facts"]
+    if digests:
+        digest, content = RowDigest(), ContentDigest()
+        for row in rows:
+            digest.add(row)
+            content.add(row)
+        facts |= {"digest": digest.hexdigest(), "rows": content.hexdigest()}
+    seal(folder, Store(store).remembered(record["fingerprint"]), facts)
+
+
+@pytest.mark.parametrize(
+    ("digests", "reason"),
+    [
+        (False, "its rows are not those of which its record has the digest"),
+        (True, "its rows are not those that the embedded collection gives here"),
+    ],
+)
+def test_poisoned_judgements_with_right_checksums_are_refused(repro, measured, digests, reason):
+    (measured / "store").rename(measured / "peer")
+    poison(measured / "peer", digests=digests)
+    said = repro("pull", measured / "peer", *SELECTION, "--inputs")
+    assert said.status == 2 and f"is refused: {reason}; it was not stored" in said.sentence
+    assert not list((measured / "store").glob("qrels/*"))
+
+
+@pytest.mark.parametrize("digests", [False, True])
+def test_poisoned_judgements_in_the_store_are_found_by_reading_their_source_again(repro, measured, digests):
+    assert "0 not; left out: 1 lucene_index" in repro("verify", "--deep").out
+    poison(measured / "store", digests=digests)
+    said = repro("verify", "--deep")
+    assert said.status == 1 and "DIFFERS: qrels/" in said.out and "its rows are not those" in said.out
+
+
+def test_what_was_pulled_is_named_beside_its_numbers_until_it_is_made_again(repro, measured):
+    (measured / "store").rename(measured / "peer")
+    shutil.rmtree(measured / "results")
+    repro("pull", measured / "peer", *SELECTION)
+    assert records(repro, measured)["unchecked"] == ["scores"]
+    repro("pull", measured / "peer", *SELECTION, "--inputs")
+    store = measured / "store"
+    marked = {path.parent.name for path in store.glob("*/*.unchecked")}
+    assert marked == {"evaluate", "bm25", "lucene_index"}
+    repro("verify", "--deep")
+    assert {path.parent.name for path in store.glob("*/*.unchecked")} == {"lucene_index"}
+    shutil.rmtree(measured / "results")
+    assert records(repro, measured)["unchecked"] == ["lucene index"]
+
+
+def records(repro, folder):
+    assert repro("run", *SELECTION).status == 0
+    [path] = (folder / "results").rglob("costa.jsonl")
+    return json.loads(path.read_text().splitlines()[-1])
+
+
+def test_what_is_made_here_in_its_place_is_marked_no_more(repro, measured):
+    (measured / "store").rename(measured / "peer")
+    repro("pull", measured / "peer", *SELECTION, "--inputs")
+    shutil.rmtree(next(path for path in (measured / "store/evaluate").iterdir() if path.is_dir()))
+    repro("run", *SELECTION)
+    assert not list((measured / "store/evaluate").glob("*.unchecked"))
+
+
+def test_marks_go_along_to_a_folder_that_one_pushes_to(repro, measured):
+    (measured / "store").rename(measured / "peer")
+    repro("pull", measured / "peer", *SELECTION)
+    repro("push", measured / "there", *SELECTION)
+    assert len(list((measured / "there").glob("evaluate/*.unchecked"))) == 1
+    repro("push", measured / "other", *SELECTION, "--store", measured / "peer")
+    assert list((measured / "other").glob("*/*.unchecked")) == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from repro.graph import Node
-from repro.store import RECORD, Store, disk
+from repro.store import RECORD, Store, disk, remove
 from repro.store import leftovers as module
 from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover, remove_leftovers
 from repro.store.lineage import Lineage
@@ -306,3 +306,13 @@ def test_locks_go_before_what_looks_at_all_of_them(store, monkeypatch):
     assert remove_leftovers(store, items) == set(items)
     assert {item.kind for item in items} == {"artefact", "lock", "note"}
     assert looked == [1, 1]  # for two artefacts; the lock is the artefact's own
+
+
+def test_a_note_of_what_is_unchecked_goes_once_its_artefact_is_gone(store):
+    store.mark_unchecked(CORPUS, "there")
+    age(store, 100)
+    assert ("note", "corpus", CORPUS.fingerprint) not in found(store, CORPUS)
+    remove(store.path(CORPUS))
+    assert ("note", "corpus", CORPUS.fingerprint) in found(store, CORPUS, OTHER)
+    collect(store, CORPUS, OTHER)
+    assert not store.is_unchecked(CORPUS)

@@ -30,7 +30,7 @@ def build(store, files=FILES, node=NODE):
 
 
 def fetch(store, source, node=NODE):
-    return pull(node, store, source, waiting=lambda: None)
+    return pull(node, store, source, waiting=lambda: None, check=lambda folder, facts: None)
 
 
 @pytest.fixture

@@ -23,8 +23,10 @@ def command(selection, source, inputs, only):
     SRC is a folder, or a URL that fsspec knows (some take a package of their own: https:// takes aiohttp,
     s3:// takes s3fs). An artefact counts once its fingerprint follows from what it says it is and every
     checksum is right; then `repro run` finds it stored. Fingerprints follow from data and checkpoints, too:
-    have those that the sender had. Killed anywhere, the same command continues. That numbers are what a
-    recipe gives is its giver's word: pull with --inputs and remove the scores to have them computed here.
+    have those that the sender had. Killed anywhere, the same command continues. Documents, queries and
+    judgements are held against their collections here, and refused where they differ. That all else is what
+    a recipe gives is its giver's word, and is said beside the numbers that rest on it, until `repro verify
+    --deep` or a run has made it again here.
     """
     from repro.cli.printing import show_transfer
     from repro.exchange.artefacts import chosen_nodes, fetch

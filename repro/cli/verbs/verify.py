@@ -40,8 +40,10 @@ def command(store, results, rebuild, deep, sample, seed, verbose, as_json):
     Doubtful is a record that a newer one of equal fingerprint contradicts, and one of a time still to come.
 
     With --deep, evaluations, searches, minings, encodings and whatever else is neither a training nor read
-    from outside are computed again, into a scratch folder. Exit status 1: something does not agree with what
-    is stored; 2: something is damaged, and nothing was computed; 3: a stage failed; 4: one lacks something.
+    from outside are computed again, into a scratch folder; documents, queries and judgements are read again
+    where their collection is embedded or here. What came from another store comes first, and counts as
+    checked once it agrees. Exit status 1: something does not agree with what is stored; 2: something is
+    damaged, and nothing was computed; 3: a stage failed; 4: one lacks something.
     """
     from repro.cli.printing import emit_json
     from repro.running.provenance import Origins
@@ -68,18 +70,18 @@ def command(store, results, rebuild, deep, sample, seed, verbose, as_json):
         _print_origins(origins, verbose)
     status = 0 if len(removals) == len(damages) and not faults else 2
     if deep and not status:
-        status, values["recomputed"] = _recompute_sample(artefact_store, sample, seed, as_json)
+        status, values["recomputed"] = _recompute_sample(artefact_store, places, sample, seed, as_json)
     if as_json:
         emit_json(values)
     return status
 
 
-def _recompute_sample(store, size: int, seed: int, quiet: bool) -> tuple[int, dict]:
+def _recompute_sample(store, places, size: int, seed: int, quiet: bool) -> tuple[int, dict]:
     """Compute a sample again; returns the exit status and the object of ``--json``."""
     from repro.progress import TerminalProgress
     from repro.running.recomputation import draw, recompute
 
-    sample = draw(store, size=size, seed=seed)
+    sample = draw(store, size=size, seed=seed, data=places.data, home=places.home)
     reruns = list(recompute(sample, store, TerminalProgress()))
     if not quiet:
         _print_reruns(sample, reruns, seed)

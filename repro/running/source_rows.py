@@ -1,0 +1,99 @@
+"""Makes rows that artefacts hold of a source again from it: their giver's checksums vouch for nothing."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from repro.datasets import published_rows, reading
+from repro.datasets.arrow import read_rows
+from repro.datasets.catalog import catalog, dataset
+from repro.datasets.digests import identity, planned_source
+from repro.datasets.row_digests import ContentDigest, RowDigest
+from repro.datasets.source import Source
+from repro.datasets.sources import locate
+from repro.evaluation.text_lines import numbered_lines
+from repro.graph import Node
+from repro.running.requirements import PIECES
+from repro.stages.corpus import as_written
+
+FORMS = ("text", "untitled")  # parameters by which a corpus is not as it was read
+READ = ("corpus", "queries", "qrels")  # the stages of which an artefact's rows are the source's, one by one
+
+
+def is_whole(node: Node) -> bool:
+    """Return whether a node reads all rows of a source that the catalogue has."""
+    is_known = node.params.get("dataset") in catalog()
+    return node.stage in READ and is_known and "first" not in node.params and not node.inputs
+
+
+def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source | None:
+    """Return a whole node's source where it is embedded, or lies here with the bytes it was read with."""
+    source = locate(node.params["dataset"], PIECES[node.stage], data, home=home)
+    is_same = isinstance(source, Source) and identity(source) == node.params.get("identity")
+    return source if is_same else None
+
+
+def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | None) -> str:
+    """Return in what a whole node's artefact in ``folder`` is not what its source gives; empty where it is.
+
+    Without the source its rows are held against the digests among its ``facts`` alone. Raises DataError for a
+    source that is malformed, or changes meanwhile.
+    """
+    try:
+        stored, content = _digests(_stored_rows(node, folder))
+    except Exception as error:  # whatever a library says of a file that it cannot read
+        return f"its rows cannot be read ({type(error).__name__})"
+    if stored != facts.get("digest"):
+        return "its rows are not those of which its record has the digest"
+    if source is not None:
+        with planned_source({**node.params, "source": source.to_json()}):
+            made, content = _made(node, source)
+        if made != stored:
+            return f"its rows are not those that {_place(source)} gives here"
+    is_as_read = source is not None or node.params.keys().isdisjoint(FORMS)
+    if is_as_read and facts.get("rows", content) != content:
+        return "its record has another digest of what its rows say"
+    return ""
+
+
+def is_published(node: Node, facts: Mapping[str, Any]) -> bool:
+    """Return whether the content that a sound artefact's facts name is known as its makers'."""
+    entry, piece = dataset(node.params["dataset"]), PIECES[node.stage]
+    known = published_rows.published().get(published_rows.key_of(entry, piece), {})
+    as_read = node.params.keys().isdisjoint(FORMS)
+    return as_read and facts.get("rows") in known.get("digests", ())
+
+
+def _digests(rows: Iterable[Any]) -> tuple[str, str]:
+    digest, content = RowDigest(), ContentDigest()
+    for row in rows:
+        digest.add(row)
+        content.add(row)
+    return digest.hexdigest(), content.hexdigest()
+
+
+def _stored_rows(node: Node, folder: Path) -> Iterator[Any]:
+    if node.stage == "corpus":
+        for batch in read_rows(folder).with_format("arrow").iter(batch_size=1000):
+            yield from batch.to_pylist()
+    elif node.stage == "queries":
+        yield from (json.loads(line) for _, line in numbered_lines(folder / "queries.jsonl"))
+    else:
+        for _, line in numbered_lines(folder / "qrels.trec"):
+            query, _, document, grade = line.split()
+            yield query, document, int(grade)
+
+
+def _made(node: Node, source: Source) -> tuple[str, str]:
+    """The digest of the rows that the stage would write, and that of the content of the source."""
+    if node.stage != "corpus":
+        return _digests(reading.rows(source))
+    digest, content = RowDigest(), ContentDigest()
+    for row in as_written(reading.documents(source), node.params, content):
+        digest.add(row)
+    return digest.hexdigest(), content.hexdigest()
+
+
+def _place(source: Source) -> str:
+    return ", ".join(map(str, source.files)) or "the embedded collection"
