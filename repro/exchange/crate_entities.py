@@ -18,7 +18,7 @@ STATES = {
     "unknown": "of this artefact the store knew the fingerprint alone when this was written",
 }
 # of an artefact's facts, what properties of its entities tell
-PROPERTIES = {"repro", "source", "code", "modules", "libraries", "digest", "finished", "seconds"}
+PROPERTIES = {"repro", "code", "commit", "libraries", "digest", "finished", "seconds"}
 
 
 def add_record(entities: Entities, account: Account) -> None:

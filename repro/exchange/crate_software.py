@@ -48,23 +48,18 @@ def suite(entities: Entities, environment: Mapping[str, Any]) -> Reference:
 
 
 def stage(entities: Entities, artefact: Artefact) -> Reference:
-    """The code that made an artefact, by digests of its modules as far as the artefact records them."""
+    """The code that made an artefact, by its digest and commit as far as the artefact records them."""
     facts, module = artefact.facts, f"repro.stages.{artefact.stage}"
-    code_facts = {name: facts.get(name) for name in ("repro", "source", "code", "modules", "libraries")}
-    modules = facts.get("modules") or {module: facts.get("source")}
-    parts = [
-        _script(entities, f"#code/{name}/{digest}", name, name=name, identifier=digest)
-        for name, digest in modules.items()
-        if digest
-    ]
+    code_facts = {name: facts.get(name) for name in ("repro", "code", "commit", "libraries")}
+    identifiers = {"code": facts.get("code"), "commit": facts.get("commit")}
     return _script(
         entities,
         f"#stage/{artefact.stage}/{_digest(code_facts)}",
         module,
         name=f"repro, stage {artefact.stage}",
         version=facts.get("repro"),
-        identifier=facts.get("code"),
-        hasPart=parts + _libraries(entities, facts.get("libraries", {})),
+        identifier=[entities.value(f"#{k}/{v}", k, v) for k, v in identifiers.items() if v],
+        hasPart=_libraries(entities, facts.get("libraries", {})),
     )
 
 

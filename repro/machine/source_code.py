@@ -1,21 +1,25 @@
-"""Digests of the modules that a piece of work imports, which are read as text and not imported for it."""
+"""The code that a piece of work rests on, known by what it says and not by where it lies.
+
+It is the top-level definitions that are reached, by the names in them, from where the work begins. Source is
+read as text and not imported for it. What cannot be told from the text counts as a whole: a module that is
+handed about, one that a string names, a package of which a string names the beginning.
+"""
 
 import ast
 import functools
 import hashlib
 import importlib.util
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from repro.locations import PAPERS
+from repro.machine.definitions import FILE, WHOLE, Definition, Key, Reader, read_file
+from repro.machine.package_data import may_be_place
+from repro.machine.scopes import Module
 
 OURS = {"repro": Path(__file__).resolve().parents[2], "papers": PAPERS.parent}  # package -> what it lies in
-# the suite's version, its sentences and its bars move no number
-WITHOUT_EFFECT = ("repro", "repro.errors", "repro.progress")
-_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
-_WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+MISSING = "missing"
 
 
 @dataclass(frozen=True)
@@ -23,69 +27,218 @@ class Code:
     """The source that a piece of work rests on.
 
     Attributes:
-        modules: module -> the first 16 digits of its digest, in the order of names.
-        libraries: the top names of everything else that these modules import.
+        digest: sha256, in hexadecimal, over what the definitions say and which of them each names.
+        definitions: bare name -> 8 digits of a digest of what the definition says; of several, each.
+        libraries: the top names of everything else that they name.
     """
 
-    modules: dict[str, str]
+    digest: str
+    definitions: dict[str, str]
     libraries: frozenset[str]
 
-    @property
-    def digest(self) -> str:
-        """sha256, in hexadecimal, over the names and digests of the modules."""
-        lines = "".join(f"{name} {digest}\n" for name, digest in self.modules.items())
-        return hashlib.sha256(lines.encode()).hexdigest()
+
+@functools.cache
+def code(*entries: str) -> Code:
+    """The code that is reached from "module:name", or from the ``run`` of "module", else from all of it."""
+    tops = {entry.partition(":")[0].partition(".")[0] for entry in entries}
+    sources = sources_of(frozenset((*OURS, *tops)))
+    roots = [sources.entry(entry) for entry in entries]
+    reached = sources.reached([key for keys in roots for key in keys])
+    names = _by_name(reached) | {
+        entry: MISSING for entry, keys in zip(entries, roots, strict=True) if not keys
+    }
+    libraries = frozenset().union(*(definition.libraries for definition in reached.values()))
+    return Code(_digest(reached, roots), dict(sorted(names.items())), libraries)
 
 
-def code(*modules: str) -> Code:
-    """The modules and all that they import of ``repro``, ``papers`` and their own packages.
+def _by_name(reached: dict[Key, Definition]) -> dict[str, str]:
+    digests: dict[str, set[str]] = {}
+    for (place, name), definition in reached.items():
+        shown = {FILE: Path(place).name, WHOLE: "(module)", "#": "(statement)"}.get(name[0], name)
+        digests.setdefault(shown, set()).add(definition.digest[:8])
+    return {name: " ".join(sorted(each)) for name, each in digests.items()}
 
-    An import inside a function counts, and so does a module named by a string, as a child process or a recipe
-    names one.
+
+def _digest(reached: dict[Key, Definition], roots: list[list[Key]]) -> str:
+    """A digest that tells which definition each name means, also where several are called alike.
+
+    Each round adds to what a definition says the digests of what it names, until no two are told apart anew.
     """
-    packages = {*OURS, *(module.partition(".")[0] for module in modules)}
-    queue, digests, libraries = list(modules), {}, set()
-    while queue:
-        name = queue.pop()
-        top = name.partition(".")[0]
-        if top not in packages:
-            libraries.add(top)
-        elif name not in digests and (source := _source(name)):
-            digests[name] = source.digest
-            if name != "repro":  # which names modules for those who ask it for them, and imports none
-                queue += source.imports
-    names = sorted(digests.keys() - set(WITHOUT_EFFECT))
-    return Code({name: digests[name] for name in names}, frozenset(libraries))
+    digests = {key: definition.digest for key, definition in reached.items()}
+    count = 0
+    while count < (count := len(set(digests.values()))):
+        digests = {
+            key: _sha256(definition.digest, *(digests[k] for k in definition.keys))
+            for key, definition in reached.items()
+        }
+    return _sha256(*(_sha256(*(digests[key] for key in keys)) for keys in roots), *sorted(digests.values()))
 
 
-def digest(module: str) -> str | None:
-    """The digest of a module's source as it is here, as :class:`Code` has it; None where there is none."""
-    source = _source(module)
-    return source.digest if source else None
+def _sha256(*words: str) -> str:
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class _Source:
-    digest: str
-    imports: tuple[str, ...]
+class Sources:
+    """The modules of some packages, each read once; an edit made later has no part in this process."""
+
+    def __init__(self, packages: frozenset[str]):
+        self.packages = packages
+        self.module, self._meaning = functools.cache(self.module), functools.cache(self._meaning)
+        self.definition = functools.cache(self.definition)
+        self.effects, self.stated = functools.cache(self.effects), functools.cache(self.stated)
+
+    def module(self, name: str) -> Module | None:
+        """The module of that name; None where it is none, of another package, or no Python."""
+        parts = name.split(".")
+        if parts[0] not in self.packages or not all(
+            map(str.isidentifier, parts)
+        ):  # names come from records, too
+            return None
+        place = (_folder(parts[0]) or OURS["repro"]).joinpath(*parts)
+        path = next((p for p in (place / "__init__.py", place.with_suffix(".py")) if p.is_file()), None)
+        if path is None:
+            return None
+        text = path.read_bytes()
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError):  # nothing can have been made by it
+            return None
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        return Module.of(path, text, tree, package=package, packages=self.packages)
+
+    def entry(self, entry: str) -> list[Key]:
+        """The definitions that work begins with; one that has moved since is looked for by its name."""
+        module, colon, name = entry.partition(":")
+        name = name.partition(".")[0] if colon else "run"
+        if targets := [key for key in self.resolve(module, name) if key[0]]:
+            return targets
+        if not colon:
+            return [(module, WHOLE)] if self.module(module) else []
+        return self._moved(module.partition(".")[0], name)
+
+    def _moved(self, package: str, name: str) -> list[Key]:
+        """The one definition of that name, in its own package or else in any."""
+        for packages in ([package], sorted(self.packages)):
+            modules = (m for each in packages for m in self.inside(each, deep=True))
+            if len(keys := [(m, name) for m in modules if name in self.module(m).units]) == 1:
+                return keys
+        return []
+
+    def inside(self, package: str, *, deep: bool = False) -> list[str]:
+        """The modules in a package, or also those in its packages."""
+        source = self.module(package)
+        if source is None or source.path.name != "__init__.py":
+            return []
+        paths = source.path.parent.glob("**/*.py" if deep else "*")
+        names = {p.relative_to(source.path.parent).with_suffix("").parts for p in paths}
+        names = {name[:-1] if name[-1] == "__init__" else name for name in names} - {()}
+        return [
+            name for name in (f"{package}.{'.'.join(parts)}" for parts in sorted(names)) if self.module(name)
+        ]
+
+    def resolve(self, module: str, name: str, seen: tuple[Key, ...] = ()) -> list[Key]:
+        """What a name of a module means: definitions, whole modules, and names of libraries."""
+        return self._meaning(module, name, seen)
+
+    def _meaning(self, module: str, name: str, seen: tuple[Key, ...]) -> list[Key]:
+        source = self.module(module)
+        if source is None or (module, name) in seen:
+            return []
+        targets, seen = [(module, name)] if name in source.units else [], (*seen, (module, name))
+        for base, member in source.imports.get(name, ()):
+            targets += [t for t in self.imported(base, member, seen) if t not in targets]
+        if not targets:
+            targets = [target for star in source.stars for target in self.resolve(star, name, seen)]
+        return targets
+
+    def imported(self, base: str, member: str, seen: tuple[Key, ...] = ()) -> list[Key]:
+        """What an import of a member, or of the module itself, means."""
+        if base.partition(".")[0] not in self.packages or not (member or self.module(base)):
+            return [("", ".".join(filter(None, [base, member])))]
+        return self.member(base, member, seen) if member else [(base, WHOLE)]
+
+    def member(self, module: str, name: str, seen: tuple[Key, ...] = ()) -> list[Key]:
+        """What an attribute of a module means; all of the module where that cannot be told."""
+        if targets := self.resolve(module, name, seen):
+            return targets
+        if self.module(f"{module}.{name}"):
+            return [(f"{module}.{name}", WHOLE)]
+        return [(module, WHOLE)] if self.module(module) else [("", f"{module}.{name}")]
+
+    def loaded(self, names: Iterable[str]) -> list[str]:
+        """Those names that are modules of these packages, and the packages that these lie in."""
+        parts = (name.split(".") for name in names if name.partition(".")[0] in self.packages)
+        prefixes = (".".join(p[:count]) for p in parts for count in range(1, len(p) + 1))
+        return [name for name in dict.fromkeys(prefixes) if self.module(name)]
+
+    def stated(self, module: str, name: str) -> Path | str | None:
+        """The place or text that a constant states, as far as its own module tells it."""
+        source = self.module(module) if module else None
+        values = [getattr(s, "value", None) for s in source.units.get(name, ())] if source else []
+        if len(values) != 1 or not (isinstance(values[0], ast.Constant) or may_be_place(values[0])):
+            return None
+        return Reader(self, module).place(values[0])
+
+    def module_at(self, place: Path) -> str | None:
+        """The module whose source lies at a place; None where it is no source of ours."""
+        relative = self.relative(place)
+        name = relative.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        return name if relative.endswith(".py") and self.module(name) else None
+
+    def relative(self, place: Path) -> str:
+        """A place as seen from what the suite, or the papers, lie in."""
+        return next(
+            (place.relative_to(root).as_posix() for root in OURS.values() if root in [place, *place.parents]),
+            str(place),
+        )
+
+    def definition(self, key: Key) -> Definition:
+        """What a definition, a file of data, a statement or a whole module says."""
+        module, name = key
+        if name == FILE:
+            return read_file(module)
+        reader, source = Reader(self, module), self.module(module)
+        if name == WHOLE:
+            for each in sorted(source.units.keys() | source.imports.keys()):
+                reader.refer(self.resolve(module, each))
+            reader.refer((star, WHOLE) for star in source.stars if self.module(star))
+            reader.read(source.guarded)
+        else:
+            reader.read([source.statements[int(name[1:])]] if name[0] == "#" else source.units[name])
+        return reader.definition
+
+    def effects(self, module: str) -> frozenset[Key]:
+        """The statements that do something when a module is loaded, with all that it loads."""
+        pending, seen, keys = self.loaded([module]), set(), set()
+        while pending:
+            if (name := pending.pop()) not in seen:
+                seen.add(name)
+                source = self.module(name)
+                keys |= {(name, f"#{number}") for number in range(len(source.statements))}
+                keys |= {(name, each) for each in source.decorated()}
+                pending += self.loaded(source.loads)
+        return frozenset(keys)
+
+    def reached(self, roots: Iterable[Key]) -> dict[Key, Definition]:
+        """The definitions that are named by others, beginning with ``roots``, and what loading them does."""
+        found: dict[Key, Definition] = {}
+        pending, loaded = list(roots), set()
+        while pending:
+            if (key := pending.pop()) in found:
+                continue
+            found[key] = definition = self.definition(key)
+            pending += definition.keys
+            modules = definition.modules if key[1] == FILE else {key[0], *definition.modules}
+            for module in modules - loaded:
+                pending += self.effects(module)
+            loaded |= modules
+        return found
 
 
-@functools.cache  # of what was imported at about that time; an edit made later has no part in this process
-def _source(module: str) -> _Source | None:
-    """A module's digest and every name that may be a module it imports; None where it is no module."""
-    parts = module.split(".")
-    place = (_folder(parts[0]) or OURS["repro"]).joinpath(*parts)
-    path = next((p for p in (place / "__init__.py", place.with_suffix(".py")) if p.is_file()), None)
-    if path is None or not all(map(str.isidentifier, parts)):  # names come from records, too
-        return None
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError):  # nothing can have been made by it
-        return None
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    packages = (".".join(parts[:count]) for count in range(1, len(parts)))
-    digest = hashlib.sha256(repr(_shape(tree)).encode()).hexdigest()[:16]
-    return _Source(digest, tuple(dict.fromkeys([*packages, *_imports(tree, package)])))
+@functools.cache
+def sources_of(packages: frozenset[str]) -> Sources:
+    """The modules of these packages, as they are when they are first asked for."""
+    return Sources(packages)
 
 
 def _folder(package: str) -> Path | None:
@@ -100,39 +253,3 @@ def _folder(package: str) -> Path | None:
         return None
     origin = Path(spec.origin)
     return origin.parent.parent if spec.submodule_search_locations else origin.parent
-
-
-def _shape(value):
-    """A syntax tree as lists, without docstrings and what depends on the version of Python."""
-    if isinstance(value, ast.AST):
-        fields = dict(ast.iter_fields(value))
-        if isinstance(value, _WITH_DOCSTRING) and _has_docstring(value):
-            fields["body"] = fields["body"][1:]
-        parts = [(name, _shape(field)) for name, field in fields.items() if field is not None and field != []]
-        return [type(value).__name__, *parts]
-    return [_shape(item) for item in value] if isinstance(value, list) else value
-
-
-def _has_docstring(node: ast.AST) -> bool:
-    first = node.body[0] if node.body else None
-    constant = first.value if isinstance(first, ast.Expr) else None
-    return isinstance(constant, ast.Constant) and isinstance(constant.value, str)
-
-
-def _imports(tree: ast.Module, package: str) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-            yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from _module_names(node.value)
-
-
-def _module_names(text: str) -> Iterable[str]:
-    """The modules that a string names: "module", "module:name", or a package to be run."""
-    name = text.partition(":")[0]
-    if name.partition(".")[0] not in OURS or not _DOTTED.fullmatch(name):
-        return ()
-    return name, f"{name}.__main__"

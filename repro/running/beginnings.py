@@ -34,16 +34,18 @@ def made_by_all(
 
     So an artefact of which a part was made by other code than the rest is told as made by other code, be it
     looked at with the one or the other. A training says under ``resumed_at`` that it began anew, as 0; others
-    went on from what there was.
+    went on from what there was. Where the code begins is told as it is now.
     """
     sources = [*(begun if facts.get("resumed_at", True) else ()), made]
     return {
         key: {
-            name: _join_digests(entry[key].get(name) for entry in sources)
-            for name in chain(*(entry[key] for entry in sources))
+            name: _join_digests(entry.get(key, {}).get(name) for entry in sources)
+            for name in chain(*(entry.get(key, ()) for entry in sources))
         }
         if isinstance(value, Mapping)
-        else _join_digests(entry[key] for entry in sources)
+        else value
+        if isinstance(value, list)
+        else _join_digests(entry.get(key) for entry in sources)
         for key, value in made.items()
     }
 

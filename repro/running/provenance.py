@@ -1,17 +1,14 @@
-"""The code and the libraries that made an artefact: what is recorded of them, and how those here differ."""
+"""The artefacts of a store that other code or libraries made than those here, and what was made from them."""
 
 from __future__ import annotations
 
-import functools
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from repro.errors import BlockedError, StoreError
 from repro.graph import Node, walk
-from repro.machine import jvm, versions
-from repro.machine.source_code import code, digest
+from repro.running.code_facts import differences
 from repro.running.engines import slurm_jobs
 from repro.running.plan import Plan
 from repro.store import Store
@@ -21,70 +18,64 @@ from repro.store.underway import awaited_inputs, one_at_a_time
 REMEDY = "`repro run --rebuild-other-code` with a selection makes them again"
 
 
-def made_by(node: Node) -> dict[str, Any]:
-    """Facts of an artefact made here and now, which are no part of its identity.
-
-    ``code`` is a digest of the suite's and papers' modules that its stage imports, and an objective or view
-    that its parameters name; ``modules`` has one of each; ``libraries`` are versions of what these import.
-    """
-    sources = code(f"repro.stages.{node.stage}", *_modules(node.params))
-    by_name = {name: _version(name) for name in versions.distributions_behind(sources.libraries)}
-    libraries = {name: version for name, version in by_name.items() if version is not None}
-    return {"code": sources.digest, "modules": sources.modules, "libraries": libraries}
-
-
-def differences(facts: Mapping[str, Any]) -> list[str] | None:
-    """Modules and libraries that made an artefact and are others here; None where its facts do not say.
-
-    What a module imports is part of its digest, so that no new one goes unnoticed.
-    """
-    try:
-        modules, libraries = dict(facts["modules"]), dict(facts["libraries"])
-    except (KeyError, TypeError, ValueError):
-        return None
-    names = [name for name, recorded in modules.items() if digest(name) != recorded]
-    return names + [name for name, recorded in libraries.items() if _version(name) != recorded]
-
-
 @dataclass
 class Origins:
     """The artefacts that were made by other code or libraries than those here.
 
     Attributes:
         total: artefacts looked at.
-        other: fingerprint -> the modules and libraries that differ.
+        other: fingerprint -> the definitions and libraries that differ.
+        parents: fingerprint -> those of the artefacts that it was made from.
         unknown: fingerprints of artefacts that do not say what made them.
         from_others: fingerprints of artefacts whose inputs were made again since, and came out otherwise.
     """
 
     total: int = 0
+    parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
     other: dict[str, list[str]] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
     from_others: set[str] = field(default_factory=set)
 
-    def add(self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
+    def add(
+        self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str], node: Node | None = None
+    ) -> None:
         """Look at one artefact's facts; ``inputs`` are the contents of its inputs as they are stored."""
         self.total += 1
+        self.parents[fingerprint] = tuple(facts.get("inputs", inputs))
         recorded_inputs = facts.get("inputs", inputs)  # older artefacts do not say
         if any(recorded_inputs.get(one) != content for one, content in inputs.items()):
             self.from_others.add(fingerprint)
-        changes = differences(facts)
+        changes = differences(facts, node)
         if changes is None:
             self.unknown.add(fingerprint)
         elif changes:
             self.other[fingerprint] = changes
 
+    @property
+    def behind_other(self) -> set[str]:
+        """The artefacts that are not of other code themselves, and were made from one that is."""
+        names = {name: name.rpartition("/")[2] for name in self.parents}  # some are told with their stage
+        passed_on, before = {names[name] for name in self.other}, -1
+        while before < (before := len(passed_on)):
+            passed_on |= {
+                names[n] for n, parents in self.parents.items() if not passed_on.isdisjoint(parents)
+            }
+        return {name for name, fingerprint in names.items() if fingerprint in passed_on} - self.other.keys()
+
     def by_cell(self, plan: Plan) -> dict[str, dict[str, int]]:
-        """``other_code`` and ``unknown_code``, by cell: how many artefacts behind it are of which kind."""
+        """``other_code`` and ``unknown_code``, by cell: how many artefacts behind it are of which kind.
+
+        What was made from an artefact of other code counts as of other code.
+        """
         fingerprints: dict[str, set[str]] = {}
         for m in plan.measurements:
             fingerprints.setdefault(m.cell.id, set()).update(node.fingerprint for node in walk(m.parts))
-        counts = {}
+        counts, of_other_code = {}, self.other.keys() | self.behind_other
         for cell in plan.cells:
             row = cell.id.rpartition("/")[0]
             members = [cell.id, *(f"{row}/{column}" for column in cell.column.mean_of)]
             artefacts = set().union(*(fingerprints.get(member, ()) for member in members))
-            other_count, unknown_count = len(artefacts & self.other.keys()), len(artefacts & self.unknown)
+            other_count, unknown_count = len(artefacts & of_other_code), len(artefacts & self.unknown)
             counts[cell.id] = {"other_code": other_count, "unknown_code": unknown_count}
         return counts
 
@@ -92,6 +83,8 @@ class Origins:
     def sentence(self) -> str:
         """The counts in one sentence; empty where the code and the libraries here made everything."""
         parts = [f"{len(self.other)} of {self.total} artefacts were made by other code or libraries"]
+        if behind_other := self.behind_other:
+            parts.append(f"{len(behind_other)} from what these made")
         if self.unknown:
             parts.append(f"{len(self.unknown)} by unknown code")
         if self.from_others:
@@ -101,11 +94,14 @@ class Origins:
 
 def origins(plan: Plan, store: Store) -> Origins:
     """The origins of the plan's artefacts that were stored when it was looked up in the store."""
-    result = Origins()
+    result, nearest = Origins(), {}
     for node in plan.nodes:
+        parents = tuple(fingerprint for p in node.parents() for fingerprint in nearest[p.fingerprint])
         if plan.states.get(node.fingerprint) == "stored":
             inputs = (p for p in node.parents() if plan.states.get(p.fingerprint) == "stored")
-            result.add(node.fingerprint, store.record(node).get("facts", {}), store.contents(inputs))
+            result.add(node.fingerprint, store.record(node).get("facts", {}), store.contents(inputs), node)
+            result.parents[node.fingerprint], parents = parents, (node.fingerprint,)
+        nearest[node.fingerprint] = parents  # or what it was made from, where it is not stored any more
     return result
 
 
@@ -151,31 +147,3 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
             raise StoreError(f"{reason}; wait until it has ended, then give the same command again")
         for node in nodes:
             store.discard(node)
-
-
-def _modules(params: Mapping[str, Any]) -> Iterator[str]:
-    """The modules of what parameters name as ``path`` ("module:name")."""
-    for value in params.values():
-        if isinstance(value, Mapping):
-            module, colon, _ = str(value.get("path", "")).partition(":")
-            if colon:
-                yield module
-
-
-def _version(library: str) -> str | None:
-    return (
-        _java_version(*map(os.environ.get, jvm.NAMED_BY))
-        if library == "java"
-        else _installed_version(library)
-    )
-
-
-@functools.cache
-def _installed_version(library: str) -> str | None:
-    return versions.version(library)
-
-
-@functools.cache  # by the variables that choose it, which are set and unset within one process
-def _java_version(*_: str | None) -> str | None:
-    java = jvm.runtime()
-    return java.version if java else None

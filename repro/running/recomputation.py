@@ -17,8 +17,8 @@ from repro.machine import kernels
 from repro.progress import Progress
 from repro.running import source_rows
 from repro.running.agreement import Agreement, agreement
+from repro.running.code_facts import differences
 from repro.running.engines.inline import run_stage
-from repro.running.provenance import differences
 from repro.stage_table import ENCODINGS, STAGES, TRAININGS
 from repro.store import Store
 from repro.store.lineage import Lineage
@@ -40,7 +40,7 @@ class Recomputation:
         agreement: ``bits``, ``tolerance``, ``none``, or ``failed`` and ``blocked``, where nothing came of it.
         difference: as :class:`repro.running.agreement.Agreement` has it.
         why: a sentence where it does not agree, or could not be computed.
-        other_code: the modules and libraries that made the stored one and are others here; None if unknown.
+        other_code: definitions and libraries that made the stored one and are others here; None if unknown.
     """
 
     stage: str
@@ -177,6 +177,6 @@ def _recompute_node(node: Node, store: Store, source: Source | None = None) -> R
         comparison = Agreement("blocked", None, str(error))
     except Exception as error:
         comparison = Agreement("failed", None, f"{type(error).__name__}: {error}")
-    changes = differences(store.record(node).get("facts", {}))
+    changes = differences(store.record(node).get("facts", {}), node)
     difference, why = comparison.difference, comparison.why
     return Recomputation(node.stage, node.fingerprint, comparison.name, tolerance, difference, why, changes)

@@ -18,6 +18,7 @@ from repro.machine import kernels
 from repro.machine.system import hardware
 from repro.machine.versions import commit, software
 from repro.manifest.cells import Cell
+from repro.running.code_facts import Makers, join_codes
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.recurrence import Recurrence, recorded_before
@@ -55,11 +56,11 @@ def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> lis
     Args:
         sound_only: leave out damaged evaluations, for which StoreError is raised otherwise.
     """
-    records = []
+    records, makers = [], Makers(store)
     for m in plan.measurements:
         if all(plan.states[p.fingerprint] == "stored" for p in m.parts):
             with contextlib.suppress(StoreError if sound_only else ()):
-                bare_record = _bare_record(m, plan.scale.name, store)
+                bare_record = _bare_record(m, plan.scale.name, store, makers)
                 records.append(replace(bare_record, scale_facts=plan.scale.digest))
     return records + averages(plan, records)
 
@@ -89,10 +90,11 @@ def measured_record(measurement: Measurement, scale: str, store: Store) -> Recor
     Of several groups of runs the largest mean. A set of queries that several runs answer is counted once;
     what is missing, in the run that misses most.
     """
-    return replace(_bare_record(measurement, scale, store), **_circumstances(measurement.parts, store))
+    bare_record = _bare_record(measurement, scale, store, Makers(store))
+    return replace(bare_record, **_circumstances(measurement.parts, store))
 
 
-def _bare_record(measurement: Measurement, scale: str, store: Store) -> Record:
+def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Makers) -> Record:
     means: dict[str, float] = {}
     queries: dict[str, int] = {}
     missing: dict[str, int] = {}
@@ -120,6 +122,7 @@ def _bare_record(measurement: Measurement, scale: str, store: Store) -> Record:
         deviation=_deviation(measurement, contents),
         rows=_rows(measurement, store),
         unchecked=unchecked(measurement.parts, store),
+        **makers.behind(measurement.parts),
     )
 
 
@@ -232,6 +235,8 @@ def _average(cell: Cell, parts: list[Record]) -> Record:
         deviation=None,
         rows=_merge(r.rows for r in parts),
         unchecked=list(dict.fromkeys(item for r in parts for item in r.unchecked)),
+        code=join_codes(r.code for r in parts),
+        commits=sorted({commit for r in parts for commit in r.commits}),
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from repro.machine import source_code
 from repro.store.record_lines import line_of, record_of
 from tests.cli.conftest import CELL
 from tests.floats import close
@@ -100,9 +101,12 @@ def test_a_deposit_tells_number_verdict_code_libraries_machine_and_data(crate, m
     }
     for action in made:
         code = entities[action["instrument"]["@id"]]
-        modules = {entities[part["@id"]]["name"] for part in code["hasPart"]}
-        assert f"repro.stages.{action['name'].split()[1].rstrip(',')}" in modules
-        assert all({"identifier", "version"} & set(entities[part["@id"]]) for part in code["hasPart"])
+        stage = action["name"].split()[1].rstrip(",")
+        identifiers = code["identifier"] if isinstance(code["identifier"], list) else [code["identifier"]]
+        values = {entities[one["@id"]]["name"]: entities[one["@id"]]["value"] for one in identifiers}
+        assert values["code"] == source_code.code(f"repro.stages.{stage}").digest
+        assert values.get("commit") == commit
+        assert all("version" in entities[part["@id"]] for part in code.get("hasPart", ()) if "@id" in part)
         assert action["startTime"] <= action["endTime"]
     [data] = by_name(entities, "data")[:1]
     assert data["value"].startswith("rows:")

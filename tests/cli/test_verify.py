@@ -1,9 +1,11 @@
 """``repro verify``: every artefact read; test_bad_store.py has the damaged ones."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
+from repro.machine import source_code
 from repro.store.underway import announce
 from tests.cli.conftest import CELL
 from tests.vector_store import forge, vector_store
@@ -58,12 +60,15 @@ def test_what_is_still_being_written_is_left_alone(repro, measured):
 @pytest.fixture
 def other_code(measured, monkeypatch):
     """The store of CELL, whose evaluation was made by another version of its stage's module."""
-    from repro.running import provenance
+    from repro.running import code_facts
 
-    here = provenance.digest
-    monkeypatch.setattr(
-        provenance, "digest", lambda name: "other" if name == "repro.stages.evaluate" else here(name)
-    )
+    def code(*entries):
+        here = source_code.code(*entries)
+        if entries == ("repro.stages.evaluate",):
+            here = replace(here, digest="other", definitions=here.definitions | {"run": "other"})
+        return here
+
+    monkeypatch.setattr(code_facts, "code", code)
     return measured
 
 
@@ -76,10 +81,10 @@ SENTENCE = (
 def test_what_other_code_made_is_counted_and_on_request_named(repro, other_code):
     assert repro("verify").out == f"6 artefacts read, 0 damaged\n1 records read, 0 damaged\n{SENTENCE}\n"
     *_, line, _ = repro("verify", "--verbose").out.splitlines()
-    assert line.startswith("other code: evaluate/") and line.endswith(": repro.stages.evaluate")
+    assert line.startswith("other code: evaluate/") and line.endswith(": run")
     said = repro("verify", "--json").json
     assert (said["artefacts"], said["damaged"], said["unknown_code"]) == (6, {}, 0)
-    assert list(said["other_code"].values()) == [["repro.stages.evaluate"]]
+    assert list(said["other_code"].values()) == [["run"]]
 
 
 def test_status_and_compare_count_what_other_code_made(repro, other_code):

@@ -1,7 +1,6 @@
 """A paper, a collection and a stage so small that a command takes milliseconds, to be changed and harmed."""
 
 import contextlib
-import functools
 import hashlib
 import importlib.metadata
 import itertools
@@ -22,6 +21,7 @@ from repro.machine import source_code
 from repro.manifest import measures_per_dataset
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import select
+from repro.running import code_facts
 from repro.running.plan import plan
 from repro.running.runner import prepare
 from repro.running.scale import scale
@@ -290,13 +290,6 @@ class ToyWorld:
         return [node.fingerprint for node in nodes]
 
 
-def _source_of_now():
-    """What every command reads anew, of the one module that changes; the others are read once."""
-    read = source_code._source.__wrapped__
-    kept = functools.cache(read)
-    return lambda module: (read if module == "repro.stages.embed" else kept)(module)
-
-
 def _averages(values: list[set[float]]) -> set[float]:
     """The means of one value of each set."""
     return {sum(some) / len(some) for some in itertools.product(*values)}
@@ -317,7 +310,10 @@ def patched(root: Path) -> Iterator[Moments]:
         patch.setattr(at_hand, "ROOT", root / "world/papers")
         # of the suite's own modules, which no walk changes, none is found
         patch.setattr(source_code, "OURS", dict.fromkeys(source_code.OURS, root / "world"))
-        patch.setattr(source_code, "_source", _source_of_now())
+        # and the one that changes is read anew each time
+        patch.setattr(source_code, "sources_of", source_code.Sources)
+        patch.setattr(code_facts, "code", source_code.code.__wrapped__)
+        patch.setattr(code_facts, "_code_of_all", code_facts._code_of_all.__wrapped__)
         patch.setattr(digests, "SETTLED", 0)  # an edit waits for the next tick of the clock itself
         patch.setattr(catalog, "FILE", root / "catalog.yaml")
         patch.setattr(measures_per_dataset, "_by_dataset", lambda: LISTED)

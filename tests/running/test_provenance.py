@@ -4,36 +4,53 @@ import pytest
 
 from repro.errors import BlockedError, StoreError
 from repro.graph import Node
+from repro.locations import CHECKOUT
 from repro.machine import versions
 from repro.progress import Progress
-from repro.running import provenance
+from repro.running import code_facts
+from repro.running.code_facts import Makers, differences, join_codes, made_by, planned_code
 from repro.running.engines import inline
 from repro.running.engines.inline import run_node
 from repro.running.plan import Plan
-from repro.running.provenance import Origins, differences, discard, made_by, made_otherwise, origins
+from repro.running.provenance import Origins, discard, made_otherwise, origins
 from repro.running.requirements import Machine, Obstacle
 from repro.stages import qrels
 from repro.store import Store
 from repro.store.underway import announce
 
-OLDER = {"code": "0" * 64, "modules": {"repro.stages.qrels": "0" * 16}}
+OBJECTIVE = {"name": "mlm", "version": 1, "path": "papers.baselines.weak_decoder:WeakDecoder"}
+
+
+def older(facts: dict, **definitions: str) -> dict:
+    """The facts of what an earlier version made, in which these definitions said something else."""
+    return facts | {"code": "0" * 64, "definitions": facts["definitions"] | definitions}
 
 
 def test_an_artefact_says_which_code_and_libraries_made_it(tmp_path):
     store, node = Store(tmp_path), Machine().resolve(Node("qrels", {"dataset": "tiny/wiki/test"}))
     run_node(node, store, Progress())
     facts = store.record(node)["facts"]
-    assert "repro.stages.qrels" in facts["modules"] and len(facts["code"]) == 64
+    assert {"run", "words.yaml"} <= facts["definitions"].keys() and len(facts["code"]) == 64
+    assert facts.get("commit") == versions.commit(CHECKOUT)
     assert facts["libraries"]["datasets"] == versions.version("datasets")
     assert "torch" not in facts["libraries"]
     assert differences(facts) == []
 
 
-def test_the_objectives_module_is_part_of_what_made_a_model():
-    objective = {"name": "mlm", "version": 1, "path": "papers.baselines.weak_decoder:WeakDecoder"}
-    made = made_by(Node("pretrain", {"objective": objective, "options": {}}))
-    assert "papers.baselines.weak_decoder" in made["modules"]
+def test_the_objective_is_part_of_what_made_a_model():
+    made = made_by(Node("pretrain", {"objective": OBJECTIVE, "options": {}}))
+    assert {"WeakDecoder", "train"} <= made["definitions"].keys()
+    assert "WeakDecoder" not in made_by(Node("pretrain", {"options": {}}))["definitions"]
     assert {"torch", "transformers", "tokenizers"} <= made["libraries"].keys()
+
+
+def test_the_objective_that_counts_is_where_the_plan_has_it_now_or_else_where_it_has_gone():
+    node = Node("pretrain", {"objective": OBJECTIVE, "options": {}})
+    facts = made_by(node)
+    moved = facts | {"entries": ["repro.stages.pretrain", "papers.of_old.decoders:WeakDecoder"]}
+    assert differences(moved, node) == differences(moved) == []
+    gone = facts | {"entries": ["repro.stages.pretrain", "papers.of_old.decoders:Decoder"]}
+    assert differences(gone, node) == [] and "papers.of_old.decoders:Decoder" in differences(gone)
 
 
 def test_a_lucene_index_rests_on_java_and_pyserini():
@@ -50,14 +67,16 @@ def test_the_java_is_the_one_that_is_named_now(monkeypatch, tmp_path):
 
 def test_what_differs_is_named_and_what_is_not_recorded_is_unknown():
     facts = made_by(Node("search", {"depth": 10}))
-    older = facts | {"modules": facts["modules"] | {"repro.stages.search": "0" * 16, "repro.gone": "1" * 16}}
+    before = older(facts, run="0" * 8, gone="1" * 8)
     newer = facts | {"libraries": facts["libraries"] | {"numpy": "1.0"}}
-    assert differences(older) == ["repro.stages.search", "repro.gone"]
+    assert differences(before) == ["gone", "run"]
+    assert differences(facts | {"code": "0" * 64}) == ["which of the definitions of one name is meant"]
     assert differences(newer) == ["numpy"]
-    for unknown in ({}, {"modules": [1], "libraries": {}}, {"modules": None, "libraries": None}):
+    nothing, modules = dict.fromkeys(facts), {"modules": {"repro.stages.search": "0" * 16}, "libraries": {}}
+    for unknown in ({}, facts | {"definitions": [1]}, facts | {"entries": 1}, nothing, modules):
         assert differences(unknown) is None
     made = Origins()
-    for name, one in (("a", facts), ("b", older), ("c", {})):
+    for name, one in (("a", facts), ("b", before), ("c", {})):
         made.add(name, one, {})
     assert made.sentence == (
         "1 of 3 artefacts were made by other code or libraries, 1 by unknown code; "
@@ -76,7 +95,7 @@ def chain(tmp_path, monkeypatch):
     for node in (corpus, queries, index, run, theirs):
         facts = made_by(node)
         if node in (index, theirs):
-            facts["modules"] |= {f"repro.stages.{node.stage}": "0" * 16}
+            facts = older(facts, run="0" * 8)
         store.build(node, lambda out, facts=facts: facts, waiting=lambda: None)
     plan = Plan(None, [], [], Machine())
     monkeypatch.setattr(Plan, "ends", [run, theirs])
@@ -87,6 +106,44 @@ def chain(tmp_path, monkeypatch):
 def test_what_was_made_from_an_artefact_of_other_code_goes_with_it_but_no_imported_run(chain):
     plan, store, index, run = chain
     assert made_otherwise(plan, store) == [index, run]
+
+
+def test_what_was_made_from_an_artefact_of_other_code_is_counted_beside_it(chain, monkeypatch):
+    plan, store, index, run = chain
+    origin = origins(plan, store)
+    assert origin.behind_other == {run.fingerprint} and index.fingerprint in origin.other
+    assert (
+        "2 of 5 artefacts were made by other code or libraries, 1 from what these made; " in origin.sentence
+    )
+    scores = Node("evaluate", {"measures": []}, {"run": run, "qrels": Node("qrels", {"dataset": "x"})})
+    facts = made_by(scores)
+    store.build(scores, lambda out: facts, waiting=lambda: None)
+    store.discard(run)
+    monkeypatch.setattr(Plan, "ends", [scores])
+    plan = Plan(None, [], [], Machine())
+    plan.look(store)
+    assert origins(plan, store).behind_other == {scores.fingerprint}  # what lay between is gone
+
+
+def test_records_say_the_code_and_the_commits_of_all_that_is_behind_them(chain):
+    _, store, index, run = chain
+    assert Makers(store).behind([run])["code"] not in ("", planned_code([run]))
+    for node in (index, run):
+        store.discard(node)
+        facts = made_by(node) | {"commit": {index: "a and b", run: "c-dirty"}[node]}
+        store.build(node, lambda out, facts=facts: facts, waiting=lambda: None)
+    behind = Makers(store).behind([run])
+    assert behind["code"] == planned_code([run]) != planned_code([index])
+    assert {"a", "b", "c-dirty"} <= set(behind["commits"])
+    store.discard(index)
+    assert Makers(store).behind([run])["code"] == ""
+    store.build(index, lambda out: {"code": "0", "modules": {}}, waiting=lambda: None)
+    assert Makers(store).behind([run])["code"] == ""
+
+
+def test_the_code_of_several_is_unknown_where_one_of_them_is():
+    assert join_codes(["a", "b", "a"]) == join_codes(["b", "a"]) != join_codes(["a"])
+    assert join_codes(["a", ""]) == ""
 
 
 def test_what_was_made_from_an_input_that_came_out_otherwise_since_is_counted_and_goes(chain):
@@ -129,9 +186,9 @@ def test_nothing_goes_that_cannot_be_made_again_here(chain):
 
 
 def test_versions_and_digests_are_looked_up_once(monkeypatch):
-    provenance._version("numpy")
+    code_facts._version("numpy")
     monkeypatch.setattr(versions, "version", None)
-    assert provenance._version("numpy")
+    assert code_facts._version("numpy")
 
 
 @pytest.mark.parametrize(
@@ -154,13 +211,12 @@ def test_what_went_on_from_blocks_of_other_code_is_told_as_made_by_other_code(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(qrels, "run", interrupted)
-        patch.setattr(inline, "made_by", lambda node: {**made_by(node), **OLDER})
+        patch.setattr(inline, "made_by", lambda node: older(made_by(node), run="0" * 8))
         run_node(node, store, Progress())
     monkeypatch.setattr(qrels, "run", resumed)
     run_node(node, store, Progress())
     facts = store.record(node)["facts"]
-    assert differences(facts) == (["repro.stages.qrels"] if other else [])
+    assert differences(facts) == (["run"] if other else [])
     assert (
-        facts["code"].startswith(f"{OLDER['code']} and ") is other
-        and not (store.path(node) / "blocks").exists()
+        facts["code"].startswith(f"{'0' * 64} and ") is other and not (store.path(node) / "blocks").exists()
     )

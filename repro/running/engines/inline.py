@@ -20,13 +20,13 @@ from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
 from repro.progress import Progress
 from repro.running.beginnings import beginnings, made_by_all
+from repro.running.code_facts import made_by
 from repro.running.description import Place
 from repro.running.description import places as rows_of
 from repro.running.engines import shards
 from repro.running.engines.timed_tasks import TimedTasks
 from repro.running.engines.torchrun import build
 from repro.running.plan import Plan
-from repro.running.provenance import made_by
 from repro.running.requirements import Machine, Obstacle
 from repro.running.run_progress import RunProgress
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes

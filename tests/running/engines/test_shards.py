@@ -19,10 +19,10 @@ from repro.machine.shard import Shard
 from repro.manifest.cells import select
 from repro.nn import pair_scores
 from repro.progress import Progress
+from repro.running.code_facts import differences, made_by
 from repro.running.engines import inline, shards
 from repro.running.engines.inline import run_node
 from repro.running.plan import plan
-from repro.running.provenance import differences, made_by
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.stages import encode, encode_views, mine
@@ -90,19 +90,19 @@ def test_the_last_shard_to_end_makes_the_bytes_of_the_whole(new, node):
 
 @pytest.mark.parametrize("other", ["1/3", "2/3", "3/3"])
 def test_shards_of_other_code_are_told_of_the_whole(new, monkeypatch, other):
-    store, older = new("store"), {"repro.stages.encode": "0" * 16}
+    store, older = new("store"), {"run": "0" * 8}
     for part in ("1/3", "2/3", "3/3"):
         with monkeypatch.context() as patch:
             if part == other:
                 made = made_by(ENCODE)
-                made["modules"] |= older
+                made |= {"definitions": made["definitions"] | older, "code": "0" * 64}
                 patch.setattr(inline, "made_by", lambda node, made=made: made)
             fill(store, ENCODE, part)
     facts, here = store.record(ENCODE)["facts"], made_by(ENCODE)
-    assert differences(facts) == ["repro.stages.encode"]
-    both = facts["modules"].pop("repro.stages.encode").split(" and ")
-    assert set(both) == {"0" * 16, here["modules"].pop("repro.stages.encode")} and len(both) == 2
-    assert facts["modules"] == here["modules"] and facts["libraries"] == here["libraries"]
+    assert differences(facts) == ["run"]
+    both = facts["definitions"].pop("run").split(" and ")
+    assert set(both) == {"0" * 8, here["definitions"].pop("run")} and len(both) == 2
+    assert facts["definitions"] == here["definitions"] and facts["libraries"] == here["libraries"]
 
 
 def encoded_blocks(monkeypatch, *, dies_after: int = 99) -> list[int]:

@@ -1,0 +1,280 @@
+"""What single definitions say, and which other definitions they name, wherever either of them lies."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repro.machine.package_data import Places, data_files, digest_of_data, may_be_place
+from repro.machine.scopes import PLAIN_DECORATORS, Scope, assigned_names, imports_of, is_main_guard, loaded_by
+
+if TYPE_CHECKING:
+    from repro.machine.source_code import Sources
+
+Key = tuple[str, str]  # a module and a name in it; WHOLE is all of it, FILE a file of data, "#0" a statement
+WHOLE, FILE = "*", "@"
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(\.|\.[A-Za-z_]\w*|:[A-Za-z_]\w*)")
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a definition says.
+
+    Attributes:
+        digest: over its syntax tree, where what it names of ours stands by its bare name, and what is of a
+            library by its whole name, so that imports and aliases are no part of it.
+        keys: the definitions that it names, in the order in which it names them.
+        modules: modules of ours that it imports itself.
+        libraries: the top names of what else it names.
+    """
+
+    digest: str
+    keys: tuple[Key, ...] = ()
+    modules: frozenset[str] = frozenset()
+    libraries: frozenset[str] = frozenset()
+
+
+@dataclass
+class Reader:
+    """Reads definitions of one module into words, and notes what they name."""
+
+    sources: Sources
+    module: str
+    words: list[str] = field(default_factory=list)
+    keys: list[Key] = field(default_factory=list)
+    modules: set[str] = field(default_factory=set)
+    libraries: set[str] = field(default_factory=set)
+    scopes: list[Scope] = field(default_factory=list)
+
+    @property
+    def definition(self) -> Definition:
+        """All that was read so far."""
+        digest = hashlib.sha256("\n".join(self.words).encode()).hexdigest()
+        return Definition(digest, tuple(self.keys), frozenset(self.modules), frozenset(self.libraries))
+
+    def read(self, value) -> None:
+        """Read a node, a list of nodes, or a plain value of one."""
+        if isinstance(value, ast.AST):
+            if not self._is_place(value):
+                getattr(self, f"_{type(value).__name__}", self._node)(value)
+        elif isinstance(value, list):
+            self.words.append("[")
+            for item in value:
+                self.read(item)
+            self.words.append("]")
+        else:
+            self.words.append(repr(value))
+
+    def refer(self, targets: Iterable[Key]) -> None:
+        """Name definitions, whole modules and, with an empty module, what is of a library."""
+        for module, name in targets:
+            if module:
+                self.words.append(f"-> {name}")
+                self.keys.append((module, name))
+            else:
+                self.words.append(name)
+                self.libraries.add(name.partition(".")[0])
+
+    def _node(self, node: ast.AST, *, without: tuple[str, ...] = ()) -> None:
+        self.words.append(type(node).__name__)
+        for name in node._fields:
+            value = getattr(node, name, None)
+            # what is empty is left out, since a later Python has fields that an earlier one has not
+            if value is not None and value != [] and name not in ("ctx", "kind", "type_comment", *without):
+                self.words.append(name)
+                self.read(value)
+        self.words.append(")")
+
+    def place(self, node: ast.AST) -> Path | str | None:
+        """The place or text that an expression stands for, as far as it can be told."""
+        return Places(self.sources.module(self.module).path, self._stated, self._folder).find(node)
+
+    def _is_place(self, node: ast.AST) -> bool:
+        """Whether a node is the place of something beside a module, which then is read by its content."""
+        if not may_be_place(node) or not isinstance(place := self.place(node), Path):
+            return False
+        self._refer_to_place(place)
+        if isinstance(node, ast.Name):  # a place that is put together from this while running
+            self._refer_to_place(place.parent)
+        return True
+
+    def _refer_to_place(self, place: Path) -> None:
+        if module := self.sources.module_at(place):
+            return self.refer([(module, WHOLE)])
+        files = data_files(place)
+        self.words.append("data" if files else f"place {self.sources.relative(place)}")
+        self.keys += [(str(file), FILE) for file in files]
+
+    def _stated(self, node: ast.Name | ast.Attribute) -> Path | str | None:
+        """The place or text that a constant of a module, or a variable that is assigned once, stands for."""
+        scopes = reversed(self.scopes) if isinstance(node, ast.Name) else ()
+        if scope := next((scope for scope in scopes if node.id in scope.names), None):
+            is_likely = b"__file__" in self.sources.module(self.module).words
+            value = scope.constants.get(node.id) if is_likely else None
+            return self.place(value) if value is not None and may_be_place(value) else None
+        targets = self._targets(node)
+        return self.sources.stated(*targets[0]) if len(targets) == 1 else None
+
+    def _Assign(self, node: ast.Assign) -> None:
+        """A folder that is given a name counts where the name is used, which tells what of it is read."""
+        [target, *others] = node.targets
+        is_named = isinstance(target, ast.Name) and not others and may_be_place(node.value)
+        is_only = is_named and (not self.scopes or self.scopes[-1].constants.get(target.id) is node.value)
+        place = self.place(node.value) if is_only else None
+        if isinstance(place, Path) and place.is_dir():
+            self.words += ["Assign", target.id, self.sources.relative(place)]
+        else:
+            self._node(node)
+
+    def _folder(self, node: ast.AST) -> Path | None:
+        """The folder of the package of ours that an argument of ``importlib.resources`` names."""
+        is_here = isinstance(node, ast.Name) and node.id in ("__package__", "__name__")
+        name = self.sources.module(self.module).package if is_here else getattr(node, "value", None)
+        targets = [] if is_here else self._targets(node)
+        name = targets[0][0] if targets and targets[0][1] == WHOLE else name
+        source = self.sources.module(name) if isinstance(name, str) else None
+        return source.path.parent if source else None
+
+    def _targets(self, node: ast.AST) -> list[Key]:
+        """What a name, or a name behind modules, is known to mean; nothing for all else."""
+        if isinstance(node, ast.Name):
+            return self._lookup(node.id)
+        if not isinstance(node, ast.Attribute):
+            return []
+        targets = []
+        for module, name in self._targets(node.value):
+            if not module:
+                targets.append(("", f"{name}.{node.attr}"))
+            elif name == WHOLE:
+                targets += self.sources.member(module, node.attr)
+        return targets
+
+    def _lookup(self, name: str) -> list[Key]:
+        for place, scope in enumerate(reversed(self.scopes)):
+            if name in scope.names and (place == 0 or not scope.is_class):
+                imported = scope.names[name]
+                return [key for base, member in imported for key in self.sources.imported(base, member)]
+        targets = self.sources.resolve(self.module, name)
+        if not targets and name in ("globals", "__name__", "__package__", "__spec__"):
+            return [(self.module, WHOLE)]  # by which any of its names can be reached
+        return targets
+
+    def _Name(self, node: ast.Name) -> None:
+        if targets := self._lookup(node.id):
+            self.refer(targets)
+        else:
+            self.words.append(f"Name {node.id}")
+        self._refer_to_folder(node)
+
+    def _Attribute(self, node: ast.Attribute) -> None:
+        if targets := self._targets(node):
+            self.refer(targets)
+            self._refer_to_folder(node)
+        else:
+            self._node(node)
+
+    def _refer_to_folder(self, node: ast.Name | ast.Attribute) -> None:
+        place = self._stated(node) if isinstance(node.ctx, ast.Load) else None
+        if isinstance(place, Path) and place.is_dir():
+            self._refer_to_place(place)
+
+    def _Constant(self, node: ast.Constant) -> None:
+        targets = list(self._named(node.value)) if isinstance(node.value, str) else []
+        if targets:
+            self.refer(targets)
+        else:
+            self.words.append(f"Constant {node.value!r}")
+
+    def _named(self, text: str) -> Iterator[Key]:
+        """What a string names: "module", which may be run, "module:name", or the beginning "package."."""
+        if not _DOTTED.fullmatch(text):
+            return
+        module, colon, name = text.partition(":")
+        if module.endswith("."):
+            yield from ((inner, WHOLE) for inner in self.sources.inside(module[:-1], deep=True))
+        elif self.sources.module(module):
+            yield from self.sources.resolve(module, name) if colon else [(module, WHOLE)]
+            if not colon and self.sources.module(f"{module}.__main__"):
+                yield f"{module}.__main__", WHOLE
+
+    def _Import(self, node: ast.Import | ast.ImportFrom) -> None:
+        package = self.sources.module(self.module).package
+        self.modules |= set(self.sources.loaded(loaded_by(node, package)))
+        used = self.scopes[-1].used if self.scopes else ()
+        for name, targets in imports_of(node, package):
+            if name not in used:  # it is imported for what the import does
+                self.refer(key for target in targets for key in self.sources.imported(*target) if not key[0])
+
+    _ImportFrom = _Import
+
+    def _If(self, node: ast.If) -> None:
+        if not is_main_guard(node) or self.scopes:
+            return self._node(node)
+        self.words.append("If main")
+        self.read(node.body)
+
+    def _AnnAssign(self, node: ast.AnnAssign) -> None:
+        is_field = self.scopes and self.scopes[-1].is_class  # where dataclasses and pydantic read it
+        self._node(node, without=() if is_field else ("annotation",))
+
+    def _FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
+        decorators = getattr(node, "decorator_list", [])
+        self.words += [type(node).__name__, getattr(node, "name", "")]
+        self.read(decorators)
+        names = [name for d in decorators for _, name in self._targets(getattr(d, "func", d))]
+        keeps_annotations = any(not name.startswith(PLAIN_DECORATORS) for name in names)
+        arguments = node.args
+        for kind in ("posonlyargs", "args", "vararg", "kwonlyargs", "kwarg"):
+            declared = getattr(arguments, kind)
+            for one in declared if isinstance(declared, list) else filter(None, [declared]):
+                self.words.append(f"{kind} {one.arg}")
+                if keeps_annotations and one.annotation:
+                    self.read(one.annotation)
+        self.read(arguments.defaults)
+        self.read(arguments.kw_defaults)
+        self._within(Scope.of(node, self.sources.module(self.module).package), node.body)
+
+    _AsyncFunctionDef = _Lambda = _FunctionDef
+
+    def _ClassDef(self, node: ast.ClassDef) -> None:
+        self.words += ["ClassDef", node.name]
+        for part in (node.decorator_list, node.bases, node.keywords):
+            self.read(part)
+        scope, package = Scope({}, is_class=True), self.sources.module(self.module).package
+        self.scopes.append(scope)
+        for statement in _without_docstring(node.body):
+            self.read(statement)
+            scope.names |= assigned_names([statement], package)  # what stands before it means what is outside
+        self.scopes.pop()
+        self.words.append(")")
+
+    def _ListComp(self, node) -> None:
+        self.words.append(type(node).__name__)
+        self.read(node.generators[0].iter)  # in the scope outside, as Python does
+        names = assigned_names([g.target for g in node.generators], "")
+        self.scopes.append(Scope(names))
+        self._node(node)
+        self.scopes.pop()
+
+    _SetComp = _GeneratorExp = _DictComp = _ListComp
+
+    def _within(self, scope: Scope, body) -> None:
+        self.scopes.append(scope)
+        self.read(_without_docstring(body) if isinstance(body, list) else body)
+        self.scopes.pop()
+
+
+def read_file(path: str) -> Definition:
+    """A file of data as a definition, by what it holds. Its name is no part of it."""
+    return Definition(digest_of_data(path))
+
+
+def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    first = body[0].value if body and isinstance(body[0], ast.Expr) else None
+    is_docstring = isinstance(first, ast.Constant) and isinstance(first.value, str)
+    return body[1:] if is_docstring else body
