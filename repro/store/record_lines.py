@@ -120,6 +120,8 @@ class Record:
         return (
             bool(self.collections and not other.collections)
             or (self.deviation is not None and other.deviation is None)
+            or len(list(filter(None, self.rows.values()))) > len(list(filter(None, other.rows.values())))
+            or set(self.unchecked) < set(other.unchecked)
             or not description.items() <= other.origin.items()
         )
 

@@ -12,7 +12,7 @@ from repro.progress import Progress
 from repro.running.engines.inline import ensure
 from repro.running.plan import plan
 from repro.running.records import measured_record, record
-from repro.running.requirements import Machine, Obstacle
+from repro.running.requirements import PIECES, Machine, Obstacle
 from repro.running.runner import Options
 from repro.running.scale import scale
 from repro.store import Store
@@ -48,6 +48,8 @@ def _engine(value=0.5, *, fail=(), block=()):
             raise BlockedError("nothing here", "get it")
 
         def work(directory):
+            if node.stage in PIECES:
+                return {"rows": f"{node.stage} of {node.params['dataset']}"}
             if node.stage == "evaluate":
                 measures = {m: [value, value] for m in node.params["measures"]}
                 (directory / "scores.json").write_text(json.dumps({**SCORES, "measures": measures}))
@@ -248,3 +250,28 @@ def test_a_reading_may_say_what_a_column_is_measured_by(make):
     cell = "costa/1/hardneg.bert/dev.r1000"
     assert (usual[cell].measure, other[cell].measure) == ("R@1000", "Success@1000")
     assert other[cell].departures["dev-recall"] == "success"
+
+
+def test_a_record_names_the_rows_of_every_piece_behind_it_and_what_is_unchecked(make):
+    build, store, _ = make
+    made = build(rows=("bm25",))
+    execute(made, store, _engine()[0], Progress())
+    m = made.measurements[0]
+    rows = {
+        "tiny/passage documents": "corpus of tiny/passage",
+        "tiny/passage/dev queries": "queries of tiny/passage/dev",
+        "tiny/passage/dev qrels": "qrels of tiny/passage/dev",
+    }
+    bare = measured_record(m, "tiny", store)
+    assert bare.rows == rows and bare.unchecked == []
+    [judgements] = [node for node in made.nodes if node.fingerprint == m.parts[0].inputs["qrels"].fingerprint]
+    for node in (judgements, *m.runs):
+        store.mark_unchecked(node, "a peer")
+    named = measured_record(m, "tiny", store)
+    assert named.unchecked == ["judgements of tiny/passage/dev", "run"]
+    assert bare.tells_more_than(named) and not named.tells_more_than(bare)
+    [corpus] = [node for node in made.nodes if node.stage == "corpus"]
+    store.discard(corpus)
+    less = measured_record(m, "tiny", store)
+    assert less.rows == rows | {"tiny/passage documents": ""}
+    assert bare.tells_more_than(less) and not less.tells_more_than(bare)
