@@ -102,8 +102,9 @@ def _is_made_again(node: Node, folder: Path, facts: Mapping[str, Any]) -> bool:
     """Whether an artefact could be held against its source. Raises DataError where it is not as that."""
     if not source_rows.is_whole(node):
         return False
-    source = Source.from_json(node.params["source"])
-    source = source if source.kind != "library" else None
+    source = Source.from_json(node.params["source"]) if "source" in node.params else None
+    if source is not None and source.kind == "library":  # it is not here, and no artefact was made of it
+        source = None
     if fault := source_rows.fault(node, folder, facts, source):
         raise DataError(fault)
     return source is not None or source_rows.is_published(node, facts)

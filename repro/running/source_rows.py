@@ -8,7 +8,7 @@ from typing import Any
 from repro.datasets import published_rows, reading
 from repro.datasets.arrow import read_rows
 from repro.datasets.catalog import catalog, dataset
-from repro.datasets.digests import identity, planned_source
+from repro.datasets.digests import files, identity, planned_source
 from repro.datasets.row_digests import ContentDigest, RowDigest
 from repro.datasets.source import Source
 from repro.datasets.sources import locate
@@ -96,4 +96,4 @@ def _made(node: Node, source: Source) -> tuple[str, str]:
 
 
 def _place(source: Source) -> str:
-    return ", ".join(map(str, source.files)) or "the embedded collection"
+    return ", ".join(map(str, files(source))) or "the embedded collection"

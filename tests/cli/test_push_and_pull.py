@@ -1,11 +1,16 @@
 """``repro push`` and ``repro pull``: what one made, another verifies without making it."""
 
+import contextlib
 import json
 import shutil
 
 import pytest
 
 from repro.datasets.row_digests import ContentDigest, RowDigest
+from repro.errors import DataError
+from repro.exchange import artefacts
+from repro.graph import Node
+from repro.running.requirements import Machine
 from repro.store import RECORD, Store
 from repro.store.seal import seal
 from tests.cli.conftest import CELL
@@ -185,3 +190,16 @@ def test_marks_go_along_to_a_folder_that_one_pushes_to(repro, measured):
     assert len(list((measured / "there").glob("evaluate/*.unchecked"))) == 1
     repro("push", measured / "other", *SELECTION, "--store", measured / "peer")
     assert list((measured / "other").glob("*/*.unchecked")) == []
+
+
+def test_judgements_of_a_collection_that_is_not_here_are_no_more_than_what_their_record_says(tmp_path):
+    """No stage reads one that is to be downloaded, so that a peer who has it made it up."""
+    node = Machine().resolve(Node("qrels", {"dataset": "beir/scifact/test"}))
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made/qrels.trec").write_text("1 0 d1 1\n")
+    digest = RowDigest()
+    digest.add(("1", "d1", 1))
+    for facts, outcome in (({}, DataError), ({"digest": digest.hexdigest()}, None)):
+        for bare in (node, Node("qrels", {"dataset": "beir/scifact/test"})):
+            with pytest.raises(outcome) if outcome else contextlib.nullcontext():
+                assert artefacts._is_made_again(bare, tmp_path / "made", facts) is False

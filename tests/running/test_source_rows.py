@@ -118,3 +118,11 @@ def test_what_is_published_is_known_without_the_source_but_not_in_another_form(r
     facts = made(node, tmp_path / "out")
     assert is_published(node, facts) and not is_published(node, {**facts, "rows": "0" * 64})
     assert not is_published(Node("corpus", {**node.params, **FORM}), facts)
+
+
+def test_collections_of_parts_and_judgements_by_answers_are_held_against_their_sources(tmp_path):
+    for stage, dataset in (("corpus", "tiny/text-books"), ("qrels", "tiny/wiki/test")):
+        node = Machine().resolve(Node(stage, {"dataset": dataset}))
+        facts = made(node, tmp_path / stage)
+        source = source_at_hand(node, None, None)
+        assert source is not None and fault(node, tmp_path / stage, facts, source) == ""
