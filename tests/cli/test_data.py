@@ -6,7 +6,7 @@ from repro.datasets import fetching, hub_models
 from repro.datasets.catalog import catalog
 from repro.datasets.fetching import Offer
 from repro.errors import BlockedError
-from tests.datasets.folders import word_list
+from tests.datasets.folders import beir_folder, without_counts, word_list
 
 
 @pytest.fixture
@@ -44,16 +44,26 @@ def test_without_a_folder_what_is_embedded_is_checked(repro):
     assert (said.status, said.out) == (0, "nothing wrong\n")
 
 
-def test_what_is_not_held_against_a_known_digest_is_named_and_its_digest_is_told(repro, data):
+def test_what_is_not_held_against_a_known_digest_is_named_and_its_digest_is_told(repro, data, monkeypatch):
+    without_counts(monkeypatch, "beir/fiqa", "beir/fiqa/test")
+    beir_folder(data / "beir/fiqa")
+    said = repro("data", "check", "beir/fiqa", "beir/fiqa/test")
+    pieces = "documents of beir/fiqa, queries of beir/fiqa/test, judgements of beir/fiqa/test"
+    assert (said.status, said.out) == (0, f"not held against a known digest: {pieces}\nnothing wrong\n")
+    said = repro("data", "check", "beir/fiqa/test", "--json")
+    assert said.status == 0 and [piece["piece"] for piece in said.json] == ["queries", "qrels"]
+    assert said.json[1]["grades"] == {"0": 1, "2": 1} and len(said.json[1]["digest"]) == 64
+
+
+def test_rows_that_are_not_those_published_are_a_problem(repro, data):
+    questions = "".join(f"q {number}\t['a']\n" for number in range(3610))
     (data / "topics").mkdir()
-    (data / "qrels").mkdir()
-    (data / "topics/topics.msmarco-passage.train.txt").write_text("1\tone\n")
-    (data / "qrels/qrels.msmarco-passage.train.txt").write_text("1 0 2 1\n")
-    said = repro("data", "check", "msmarco-passage/train/judged", "--json")
-    assert said.status == 2 and [piece["piece"] for piece in said.json] == ["queries", "qrels"]
-    (data / "topics/topics.dpr.nq.test.txt").write_text("".join(f"q {n}\t['a']\n" for n in range(3610)))
+    (data / "topics/topics.dpr.nq.test.txt").write_text(questions)
     said = repro("data", "check", "dpr-w100/natural-questions/test")
-    assert said.status == 2 and "are not those published: the ids are the same, but not the texts" in said.out
+    words = (
+        "the queries of dpr-w100/natural-questions/test are not those published: the ids are the same, but"
+    )
+    assert said.status == 2 and words in said.out and said.out.endswith("problems: 1\n")
 
 
 def test_a_collection_that_is_not_the_papers_is_a_problem(repro, data):

@@ -107,6 +107,7 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
         "ignore_identical_ids": False,
         "judgements": "qrels",
     }
+    assert list(record.rows) == ["tiny/passage/dl19 qrels"] and len(*record.rows.values()) == 64
     again = file.rename(folders / "renamed.trec")
     assert [one["new"] for one in repro("import-run", again, "--cell", NEAR, "--json").json] == [False]
     assert _records(folders) == [record]
