@@ -190,7 +190,7 @@ def _status() -> int:
         _say(str(error))
         return error.exit_status
     except OSError as error:  # of the user's files and folders; what is raised inside a stage stays there
-        _say(f"{error.filename or 'standard output'}: {error.strerror or error}")
+        _say(f"{error.filename or 'standard output'}: {error.strerror or error}{_home_remedy(error)}")
         if not error.filename:
             _give_up_output()
         return 2
@@ -200,6 +200,14 @@ def _status() -> int:
             raise
         return 0
     return status if isinstance(status, int) else 0
+
+
+def _home_remedy(error: OSError) -> str:
+    """Say what to do where the user's home is not there, or cannot be used."""
+    home, name = os.path.expanduser("~"), str(error.filename or "")
+    is_of_home = name and os.path.commonpath([home, os.path.abspath(name)]) in (home, os.path.abspath(name))
+    remedy = "; set HOME, or REPRO_STORE, REPRO_RESULTS and REPRO_DATA, to folders that can be written"
+    return remedy if is_of_home and not os.access(home, os.W_OK) else ""
 
 
 def _hint(error: click.ClickException) -> str:

@@ -79,7 +79,7 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
     table_plan = plan.of_table(paper, table)
     if not _evaluations(table_plan, StudyEvidence(store, paths)):
         return None
-    with translated_errors(results.root, "results folder", "--results"):
+    with translated_errors(results.root, "results folder", "--results or REPRO_RESULTS"):
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
         with FileLock(paths[-1].with_suffix(".lock")):
             evidence = StudyEvidence(store, paths)  # another process may have written the file meanwhile

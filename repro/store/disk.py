@@ -16,13 +16,16 @@ from repro.errors import StoreError
 RECORD = "artefact.json"
 GONE = ".gone"  # the name's end while what had the name is deleted
 UNCHECKED = ".unchecked"  # the end of a note's name, beside the artefact that it is about
+STORE = "--store or REPRO_STORE"  # by which a user names it
 MEGABYTE = 10**6  # bytes that are read at a time
 BLOCKS = "blocks"  # a folder by which an interrupted stage goes on; no part of the artefact
 CHECKPOINTS = "checkpoints"  # that of a training
 
 
 @contextlib.contextmanager
-def translated_errors(root: Path, what: str = "store", option: str = "--store") -> Iterator[None]:
+def translated_errors(
+    root: Path, what: str = "store", option: str = "--store or REPRO_STORE"
+) -> Iterator[None]:
     """Turn operating-system errors about a folder or file of the user into a StoreError of one sentence.
 
     Args:
@@ -44,6 +47,8 @@ def translated_errors(root: Path, what: str = "store", option: str = "--store") 
     try:
         yield
     except OSError as error:
+        if _is_above(error, root):
+            reasons[errno.ENOENT] = f"{error.filename} is not there and cannot be made;"
         if error.errno not in reasons or _lies_elsewhere(error, root):
             raise
         reason = f"{reasons[error.errno]} name another{option and ' with ' + option}"
@@ -58,7 +63,12 @@ def _lies_elsewhere(error: OSError, root: Path) -> bool:
     return not (path.is_relative_to(root) or root.is_relative_to(path))
 
 
-def make_writable(root: Path, what: str = "store", option: str = "--store") -> None:
+def _is_above(error: OSError, root: Path) -> bool:
+    """Whether the error names a folder that ``root`` would lie in."""
+    return isinstance(error.filename, str | os.PathLike) and Path(error.filename) in root.absolute().parents
+
+
+def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
     """Make a folder and try to write into it, before hours of work rely on that. Raises StoreError."""
     with translated_errors(root, what, option):
         root.mkdir(parents=True, exist_ok=True)

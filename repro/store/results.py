@@ -15,7 +15,7 @@ from repro.store.record_lines import Record, is_future, line_of, record_of, time
 
 __all__ = ["AppendedRecord", "FaultyLine", "Record", "Results"]
 
-_FOLDER = "results folder", "--results"
+_FOLDER = "results folder", "--results or REPRO_RESULTS"
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,33 @@ def test_a_store_that_is_a_file_is_refused(repro, folders, line, inside):
     (folders / "file").write_text("")
     said = repro(*line, "--store", f"{folders}/file{inside}")
     assert said.status == 2
-    words = "part of that path is a file; name another with --store"
+    words = "part of that path is a file; name another with --store or REPRO_STORE"
     assert said.sentence == f"the store {folders}/file{inside} cannot be used: {words}"
+
+
+@pytest.mark.parametrize(
+    "verb", [("run", "--cell", CELL, "--scale", "tiny"), ("rehearse", "--cell", CELL), ("calibrate",)]
+)
+def test_a_home_that_is_not_there_has_a_remedy(repro, monkeypatch, verb):
+    for name in ("REPRO_STORE", "REPRO_RESULTS", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/proc/nohome")
+    said = repro(*verb)
+    assert said.status == 2
+    place, reason = "/proc/nohome/.cache/repro-bench/store", "/proc/nohome is not there and cannot be made"
+    assert (
+        said.sentence
+        == f"the store {place} cannot be used: {reason}; name another with --store or REPRO_STORE"
+    )
+
+
+def test_what_else_fails_in_a_home_that_is_not_there_has_a_remedy(monkeypatch):
+    from repro.cli import _home_remedy
+
+    monkeypatch.setenv("HOME", "/proc/nohome")
+    remedy = "; set HOME, or REPRO_STORE, REPRO_RESULTS and REPRO_DATA, to folders that can be written"
+    assert _home_remedy(FileNotFoundError(errno.ENOENT, "x", "/proc/nohome/.cache/x")) == remedy
+    assert _home_remedy(FileNotFoundError(errno.ENOENT, "x", "/elsewhere")) == ""
 
 
 @pytest.mark.parametrize("number", WORDS)
@@ -45,7 +70,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_anything_runs(repro, f
     refuse(folders / "store", number)
     said = repro(*RUN)
     assert said.status == 2
-    assert said.sentence == f"the store {folders}/store cannot be used: {WORDS[number]}--store"
+    assert said.sentence == f"the store {folders}/store cannot be used: {WORDS[number]}--store or REPRO_STORE"
 
 
 @pytest.mark.parametrize("number", WORDS)
@@ -55,7 +80,8 @@ def test_results_that_cannot_be_written_are_refused_before_anything_runs(repro, 
         said = repro(*line)
         assert said.status == 2
         assert (
-            said.sentence == f"the results folder {folders}/results cannot be used: {WORDS[number]}--results"
+            said.sentence
+            == f"the results folder {folders}/results cannot be used: {WORDS[number]}--results or REPRO_RESULTS"
         )
     assert not (folders / "store/corpus").exists()
 
@@ -99,7 +125,7 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_stage_costs_nothing_that_was_do
     with monkeypatch.context() as patched:
         patched.setattr(RowBlocks, "write", full)
         said = repro(*RUN)
-    sentence = f"the store {folders}/store cannot be used: {WORDS[errno.ENOSPC]}--store"
+    sentence = f"the store {folders}/store cannot be used: {WORDS[errno.ENOSPC]}--store or REPRO_STORE"
     assert said.status == 3
     assert f"  failed: {sentence}\n" in said.err
     assert said.err.endswith("2 run now; records in " + str(folders / "results\n"))

@@ -25,7 +25,7 @@ def command(selection):
 
     cells, store = compare_selection(selection, new_tests=False), selection.workspace.store
     folder = selection.workspace.results.root / "figures" / selection.scale
-    with translated_errors(selection.workspace.results.root, "results folder", "--results"):
+    with translated_errors(selection.workspace.results.root, "results folder", "--results or REPRO_RESULTS"):
         folder.mkdir(parents=True, exist_ok=True)
         hours = training_hours(cells.plan, store)
         curves = draw_curves(cells, folder, hours=hours)

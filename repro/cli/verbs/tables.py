@@ -39,7 +39,11 @@ def command(selection, out, document, two_column, reported):
     comparison, plan, results = compared_cells.comparison, compared_cells.plan, workspace.results
     folder = Path(out) if out else results.root / "tables" / selection.scale
     with translated_errors(
-        *((folder, "folder", "--out") if out else (results.root, "results folder", "--results"))
+        *(
+            (folder, "folder", "--out")
+            if out
+            else (results.root, "results folder", "--results or REPRO_RESULTS")
+        )
     ):
         store = workspace.store
         options = {"seeds": selection.seeds, "two_column": two_column, "reported": reported}
