@@ -484,3 +484,19 @@ def test_the_name_of_a_file_is_no_markup_in_the_table_of_imported_runs(repro, fi
     text = (folders / "page.md").read_text(encoding="utf-8")
     shown = "&lt;img src=x onerror=alert(9)&gt;a\\|b \\[k\\](javascript:x).run"
     assert text.count(shown) == text.count("onerror") == 2
+
+
+def test_a_run_that_is_not_known_to_follow_the_chosen_reading_is_not_shown_beside_it(repro, file, toy):
+    toy.write_text(CELLS.replace("label: BM25,", "label: BM25, recipe: words, with: {depth: 10},"))
+    recipes = toy.with_name("recipes.py")
+    recipes.write_text(recipes.read_text().replace("k1=0.9,", 'k1=request.reading("k1"),'))
+    toy.with_name("readings.yaml").write_text(READINGS)
+    papers.cache_clear()
+    assert repro("import-run", file, "--cell", NEAR).status == 0  # nothing is said of its k1
+    shown = {
+        choice: len(
+            repro("compare", "--cell", NEAR, "--reading", f"k1={choice}", "--json").json[0]["imported"]
+        )
+        for choice in ("tuned", "plain")
+    }
+    assert shown == {"tuned": 1, "plain": 0}

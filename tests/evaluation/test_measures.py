@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from repro.errors import DataError, UsageError
+from repro.evaluation import measures
 from repro.evaluation.measures import Measure, by_rank, coverage, parse_measure, score
 from repro.evaluation.qrels import read_qrels
 from repro.evaluation.run_writer import write_run
@@ -207,3 +208,12 @@ def test_public_runs_score_what_is_published_of_them(real_data, tmp_path, name, 
     scores = score(run, qrels, ["nDCG@10"], ignore_identical_ids=False)
     assert round(scores.means["nDCG@10"], 4) == ndcg
     assert scores == score(as_written(tmp_path, run), qrels, ["nDCG@10"], ignore_identical_ids=False)
+
+
+def test_a_grade_below_zero_never_reaches_the_counter_that_would_write_outside_its_array(monkeypatch):
+    counted, count = [], measures._trec_scores
+    monkeypatch.setattr(measures, "_trec_scores", lambda *given: counted.append(given[1]) or count(*given))
+    score(
+        {"q": [("d1", 2.0), ("d2", 1.0)]}, {"q": {"d1": -2, "d2": 1}}, ["nDCG@10"], ignore_identical_ids=False
+    )
+    assert counted == [{"q": {"d1": 0, "d2": 1}}]

@@ -149,6 +149,9 @@ def test_nothing_measured_is_not_run_at_any_scale():
         (">150GB", 150, "lower"),
         ("<27GB", 26.1, "consistent"),
         ("≤27", 28, "higher"),
+        ("≤27", 27, "consistent"),
+        ("≥27", 27, "consistent"),
+        ("≥27", 26, "lower"),
     ],
 )
 def test_a_printed_bound_is_obeyed_or_not(printed, measured, name):

@@ -135,3 +135,11 @@ def test_a_batch_is_framed_and_padded():
     assert batch["masked_ids"].tolist() == [[2, 4, 4, 4, 3], [2, 3, 0, 0, 0]]
     assert batch["labels"].tolist() == [[IGNORED, 10, 11, 12, IGNORED], [IGNORED] * 5]
     assert batch["attention_mask"].tolist() == [[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]]
+
+
+def test_a_random_word_may_be_any_of_the_vocabulary_the_last_one_too():
+    places = {"special_ids": SPECIAL, "mask_id": MASK, "vocabulary_size": 7, "draw": "each"}
+    shares = {"rate": 1.0, "mask": 0.0, "random": 1.0}
+    ids, generators = np.full(400, 5), [np.random.default_rng(0)]
+    fed, _ = masked_tokens(ids, [400], generators=generators, **places, **shares)
+    assert set(fed.tolist()) == set(range(7))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from papers.baselines.encoders import seed
 from papers.costa import recipes
 from repro.graph import Node
 from repro.manifest.papers import paper
@@ -71,3 +72,11 @@ def test_few_queries_are_the_best_of_six_settings_or_the_mean_of_all(choice, siz
     runs = recipes.few_queries(request, encoder="costa", queries=100)
     assert [len(group) for group in runs.groups] == sizes
     assert len({run.fingerprint for run in runs.all}) == 18
+
+
+@pytest.mark.parametrize("decoder", ["released", "bottleneck-slot"])
+def test_seeds_weak_decoder_has_the_three_layers_and_the_span_of_two_that_the_paper_states(decoder):
+    """§2.2."""
+    node = seed(requested(seed_checkpoint="three-layers-span-2", seed_decoder=decoder))
+    options = node.params["options"]
+    assert (options["decoder_layers"], options["span"]) == (3, 2)

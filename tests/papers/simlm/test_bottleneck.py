@@ -6,7 +6,8 @@ import torch
 from papers.simlm.bottleneck import EncoderDecoder
 from repro.errors import UsageError
 from tests.floats import close
-from tests.papers.simlm.pretraining import DECODER
+from tests.papers.simlm.pretraining import DECODER, rows
+from tests.papers.simlm.pretraining_cases import CASES
 from tests.tiny_models import tiny_masked_lm
 
 
@@ -113,3 +114,17 @@ def test_a_separate_head_starts_equal_and_goes_its_own_way():
 def test_a_wrong_option_is_a_usage_error(changes, said):
     with pytest.raises(UsageError, match=said):
         network(**changes)
+
+
+@pytest.mark.parametrize(
+    "name", ["simlm", "simlm, shared draws", "enc-dec-mlm", "enc-dec-rtd", "autoencoder"]
+)
+def test_what_the_decoder_gets_wrong_trains_the_encoders_layers(name):
+    """Through the vector alone: embeddings and head may be shared, layers are not."""
+    module, changes = CASES[name]
+    objective = module.objective(**changes)
+    losses = objective(objective.collate(rows()))
+    decoder_loss = next(loss for part, loss in losses.items() if part.startswith("decoder"))
+    decoder_loss.backward()
+    last_layer = objective.network.encoder.base_model.encoder.layer[-1]
+    assert (last_layer.output.dense.weight.grad != 0).any()
