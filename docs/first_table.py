@@ -30,7 +30,10 @@ Spans = dict[str, tuple[float, float]]  # id of a cell -> lowest and highest of 
 
 
 def block(results: Path = ROOT / "results") -> str:
-    """The table, a line for every row, and sentences on what in it is noise."""
+    """The table, a line for every row, and sentences on what in it is noise.
+
+    What the recipes as they are did not measure is missing.
+    """
     one, five = (_measured(seeds, results) for seeds in ((), SEEDS))
     spans = {c.cell.id: span for c in five if (span := _span(c))}
     grid = compared_grid(one)
@@ -51,7 +54,7 @@ def _measured(seeds: tuple[int, ...], results: Path) -> list[ComparedCell]:
 
 
 def _span(c: ComparedCell) -> tuple[float, float] | None:
-    values = [record.measured for record in c.records if record.seed is not None]
+    values = [record.measured for record in c.records if record.seed is not None and not c.outdated]
     return (min(values), max(values)) if len(values) == len(SEEDS) else None
 
 
@@ -67,7 +70,7 @@ def _table(grid: Grid[ComparedCell], spans: Spans) -> Iterator[str]:
 
 def _entry(c: ComparedCell | None, spans: Spans) -> str:
     """One run's number, and the lowest and highest of the seeds'."""
-    if c is None or c.measured is None:
+    if c is None or c.measured is None or c.outdated:
         return "–"
     span = spans.get(c.cell.id)
     ends = f" ({'–'.join(rounded(end, c.cell) for end in span)})" if span else ""

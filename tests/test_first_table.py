@@ -45,6 +45,14 @@ def test_every_row_is_there_and_a_span_where_all_five_seeds_were_measured(block)
     assert "| BM25 | 0.100 | 0.100 | 0.100 | 0.100 |" in block
 
 
+def test_what_the_recipes_as_they_are_did_not_measure_is_missing(tmp_path):
+    [m] = select("costa/1/sparse.bm25/dev.rr10", scale="tiny").plan().measurements
+    facts = {"cell": m.cell.id, "scale": "tiny", "seed": None, "queries": 10, "missing": 0}
+    older = Record(**facts, measured=0.4, fingerprint="f" * 64, measure=m.measure, unit=m.cell.unit)
+    Results(tmp_path).append([older])
+    assert "| BM25 | – | – | – | – |" in SCRIPT.block(tmp_path).splitlines()
+
+
 def test_the_spread_is_told_and_whose_order_it_leaves_open(block):
     assert "MRR@10 0.110 apart on average, 0.150 at most." in block[-1]
     assert "In 1 of 3 pairs of pre-trained rows the brackets overlap" in block[-1]  # BERT's and COSTA's
