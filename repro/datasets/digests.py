@@ -29,33 +29,16 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
     if source.kind in ("folder", "home"):
         return f"sha256:{digest(source.files, cache=cache)}"
     if source.kind == "embedded":
-        return f"rows:{_generated(source, cache)}"
+        return f"rows:{_generated(source)}"
     return f"{source.kind}:{source.dataset}:{source.piece}:{source.version}"
 
 
-def _generated(source: Source, cache: Path | None) -> str:
-    """The digest of an embedded piece's rows.
-
-    For a plan it is remembered for as long as the generator and the words that it reads are the same; a stage
-    looks at what was generated for it.
-    """
-    entries = _read_cache(cache)
-    key = f"{source.dataset} {source.piece}"
-    stamp = "" if cache is None else digest(_generator(), cache=cache)
-    if cache is not None and isinstance(entry := entries.get(key), list) and entry[:1] == [stamp]:
-        return str(entry[-1])
+def _generated(source: Source) -> str:
+    """The digest of an embedded piece's rows, which take tenths of a second to make: looking writes nothing."""
     rows = RowDigest()
     for row in reading.rows(source):
         rows.add(row)
-    if cache is not None:
-        _write_cache(cache, _read_cache(cache) | {key: [stamp, rows.hexdigest()]})
     return rows.hexdigest()
-
-
-def _generator() -> list[Path]:
-    """The files that an embedded collection is made by and of."""
-    folder = Path(__file__).parent
-    return [*sorted(p for p in (folder / "tiny").iterdir() if p.is_file()), folder / "records.py"]
 
 
 def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:

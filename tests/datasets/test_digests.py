@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from repro.datasets import digests, reading, tiny
+from repro.datasets import digests, tiny
 from repro.datasets.digests import digest, file_sha256, identity, planned_source, unchanged
 from repro.datasets.records import Judgement
 from repro.datasets.row_digests import ContentDigest, RowDigest
@@ -142,24 +142,6 @@ def test_a_word_less_is_another_collection(plain_identities, fewer_words):
         pass
     for id, plain in plain_identities.items():
         assert identity(Source(id, "documents", "embedded")) != plain, id
-
-
-def test_rows_of_an_embedded_collection_are_remembered_until_its_generator_changes(
-    tmp_path, monkeypatch, settled
-):
-    generator, cache, read = write(tmp_path / "words.yaml", "a: [b]"), tmp_path / "digests.json", []
-    monkeypatch.setattr(digests, "_generator", lambda: [generator])
-    first, rows = identity(PASSAGES, cache=cache), reading.rows
-    monkeypatch.setattr(reading, "rows", lambda source: read.append(source) or rows(source))
-    assert identity(PASSAGES, cache=cache) == first and read == []
-    write(generator, "a: [c]")
-    assert identity(PASSAGES, cache=cache) == first and read == [PASSAGES]
-    assert identity(PASSAGES) == first and read == [PASSAGES] * 2  # a stage's, which asks no memory
-
-
-def test_words_are_among_what_an_embedded_collection_is_generated_by():
-    names = {path.name for path in digests._generator()}
-    assert {"words.yaml", "words.py", "draw.py", "records.py"} <= names
 
 
 def test_rows_are_digested_in_order_and_counted():
