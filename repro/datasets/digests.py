@@ -34,7 +34,7 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
 
 
 def _generated(source: Source) -> str:
-    """The digest of an embedded piece's rows, which take tenths of a second to make: looking writes nothing."""
+    """Return the digest of an embedded piece's rows, made anew each time, as looking writes nothing."""
     rows = RowDigest()
     for row in reading.rows(source):
         rows.add(row)
