@@ -77,6 +77,12 @@ class AnyOrder(RuleBasedStateMachine):
                 assert tuple(row["seeds"]) == (asked[1] or (None,)), row
         self.check(said, asked)
 
+    @rule(asked=asked)
+    def run_the_other_paper(self, asked):
+        """The twin, whose cells have their scores in common with the toy's, and records of its own."""
+        said = repro("run", "twin", "--json", *options(asked))
+        self.check(said, asked)
+
     @rule(verb=st.sampled_from(["run", "run", *KILLED]), asked=asked, moment=whens, cut=places)
     def be_killed(self, verb, asked, moment, cut):
         """At any moment at which a file is synced, renamed or removed; what was being written is cut off."""
@@ -252,6 +258,13 @@ class AnyOrder(RuleBasedStateMachine):
             said = repro("compare", "toy", "--json", *options(asked))
             assert said.status == 0 or self.harm_in(), said.err
             self.check(said, asked)
+            both = repro("compare", "toy", "twin", "--json", *options(asked))
+            self.check(both, asked)
+            alone = {row["id"]: row for row in (said.json if said.out else ())}
+            for row in both.json if both.out and alone else ():
+                fields = ("measured", "current", "seeds")
+                one, other = ([place[name] for name in fields] for place in (row, alone.get(row["id"], row)))
+                assert one == other, f"{row['id']}: {other} alone, and {one} beside the other paper"
 
     def check(self, said, asked, others=None):
         """Every cell printed as current is true, of the files as they are or as they were for ``others``."""

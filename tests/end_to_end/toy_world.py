@@ -27,6 +27,7 @@ from repro.running.runner import prepare
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.stage_table import STAGES, StageSpec
+from repro.store import remote
 from tests.end_to_end.commands import Moments, forget
 from tests.end_to_end.fresh_scores import measured_anew, scored_anew
 
@@ -34,9 +35,10 @@ CATALOG = """\
 collections:
 - {id: toy, title: Toy, licence: none, source: none, how: write it, splits: {test: {}}}
 """
+PAPERS = ("toy", "twin")  # of equal tables, so that a cell of one has its scores in common with the other
 LISTED = {"toy/test": ("RR@2", "RR@3", "R@2", "Success@2", "nDCG@3")}
 CELLS = """\
-paper: toy
+paper: {paper}
 title: A toy
 tables:
 - id: "1"
@@ -150,7 +152,8 @@ class ToyWorld:
         )
         self.manifest = {"rr": "RR@2", "recall": "R@2", "gain": "nDCG@3"}
         for name, text in (("readings.yaml", READINGS), ("recipes.py", RECIPES), ("__init__.py", "")):
-            self._write(root / "papers/toy" / name, text.encode())
+            for paper in PAPERS:
+                self._write(root / "papers" / paper / name, text.encode())
         self._write(root / "papers/__init__.py", b"")
         self.change_manifest("unit", "fraction")
         self.states = dict.fromkeys(FILES, 0)
@@ -168,7 +171,9 @@ class ToyWorld:
     def change_manifest(self, key: str, value: str) -> None:
         """Correct the manifest: another ``unit``, or another measure of the column ``key``."""
         self.manifest[key] = value
-        self._write(self.root / "papers/toy/cells.yaml", CELLS.format(**self.manifest).encode())
+        for paper in PAPERS:
+            text = CELLS.format(paper=paper, **self.manifest)
+            self._write(self.root / "papers" / paper / "cells.yaml", text.encode())
 
     def write_code(self, code: int) -> None:
         """Change what the toy's stage does; of its version nothing is said."""
@@ -319,6 +324,7 @@ def patched(root: Path) -> Iterator[Moments]:
         patch.setattr(measures_per_dataset, "_by_dataset", lambda: LISTED)
         patch.setattr(importlib.metadata, "entry_points", lambda **_: importlib.metadata.EntryPoints())
         patch.setitem(STAGES, "embed", StageSpec({"texts": "corpus|queries"}, "embeddings"))
+        patch.setitem(remote.WRITTEN_FILES, "embed", r"code\.txt|ids\.txt|vectors\.npy")
         patch.setitem(sys.modules, "repro.stages.embed", None)
         for name in ("fsync", "rename", "replace", "unlink"):
             patch.setattr(os, name, moments.patched(name))
