@@ -335,3 +335,16 @@ def test_a_guarantee_that_was_taken_out_is_missed(machine, guarantee, monkeypatc
         run_state_machine_as_test(
             machine, settings=budget(FOUND_WITHIN, derandomize=True, phases=[Phase.generate])
         )
+
+
+@pytest.mark.xfail(strict=True, reason="a paper's records are read where the paper is selected, and not else")
+def test_a_cell_has_one_current_number_whatever_else_is_selected(machine):
+    """Other code made the twin's scores, in an empty store; then there are only the records of both."""
+    walk = machine()
+    walk.begin()
+    walk.run(({}, ()), "")
+    walk.lose("store")
+    walk.world.write_code(2)
+    walk.run_the_other_paper(({}, ()))
+    walk.lose("store")
+    walk.what_is_printed_as_current_is_true()
