@@ -10,8 +10,8 @@ Beside the stage stands the bare training: the same mathematics from the same st
 collated before. Both end with the same weights, to the bit, or there is no table, where torch's generator is
 used by neither. CPU seconds of a process of its own, the least overhead of ``--rounds``. *Start* is
 wall-clock time from the stage's beginning to its first forward pass, in a process that has run a training of
-one step before, so that libraries and modules are loaded. ``--beside`` is another checkout; the two take
-turns.
+one step before, so that libraries and modules are loaded. ``--beside`` is another checkout, ``--pinned`` the
+same one with the kernels of every processor with AVX2 (repro/machine/kernels.py); they take turns.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ from pathlib import Path
 
 from arguments import checkout, names_among
 
+from repro.machine import kernels
+
 HERE = Path(__file__).resolve().parents[1]
+PINNED = "pinned kernels"
 COUNTED = 3  # steps whose operations are counted
 TRAININGS = ("mlm", "costa", "cpdae", "contextual-autoencoder", "simlm", "contrastive", "cross-encoder")
 
@@ -42,43 +45,61 @@ def main() -> None:
     options.add_argument("--steps", type=int, default=250)
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--beside", type=checkout, help="a checkout of another version")
+    options.add_argument("--pinned", action="store_true", help="with pinned kernels, too")
     options.add_argument("--child", help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.child:
         return print(json.dumps(measured(json.loads(chosen.child))))
-    trees = {"before": chosen.beside} if chosen.beside else {}
-    trees["now"] = HERE
-    rows, now_and_before = [], {}
+    trees = {"before": (chosen.beside, {})} if chosen.beside else {}
+    trees["now"] = (HERE, {})
+    if chosen.pinned:
+        trees[PINNED] = (HERE, kernels.pins())
+    rows, runs_by_name = [], {}
     with tempfile.TemporaryDirectory() as folder:
         for name, task in tasks(Path(folder) / "store", chosen.trainings).items():
             task["params"] |= {"max_steps": chosen.steps, "epochs": None}
             told = {tree: [] for tree in trees}
             for _ in range(chosen.rounds):  # by turns
-                for tree, path in trees.items():
-                    told[tree].append(child(task, path))
+                for tree, (path, variables) in trees.items():
+                    told[tree].append(child(task, path, variables))
             rows += [row(name, tree, runs, chosen) for tree, runs in told.items()]
-            now_and_before[name] = [[overhead(run, chosen) for run in told[tree]] for tree in reversed(trees)]
+            runs_by_name[name] = told
     from beside import BEFORE, Beside
     from report import write
 
     beside = [
-        Beside(f"overhead of a step, {name}", BEFORE, "CPU ms", *taken)
-        for name, taken in now_and_before.items()
+        Beside(
+            f"overhead of a step, {name}",
+            BEFORE,
+            "CPU ms",
+            *by_tree(told, ("now", "before"), "overhead", chosen),
+        )
+        for name, told in runs_by_name.items()
         if chosen.beside
+    ]
+    beside += [
+        Beside(
+            f"a step, {name}, {PINNED}",
+            "as the processor has them",
+            "CPU ms",
+            *by_tree(told, (PINNED, "now"), "mathematics", chosen),
+        )
+        for name, told in runs_by_name.items()
+        if chosen.pinned
     ]
     command = " ".join(["python", "benchmarks/step.py", *sys.argv[1:]])
     write("Overhead of a step", rows, command, beside=beside)
 
 
-def overhead(run: dict, chosen) -> float:
-    """CPU milliseconds of a step beyond its mathematics."""
-    return run["overhead"] / chosen.steps * 1e3
+def by_tree(runs: dict[str, list[dict]], trees: tuple[str, str], of: str, chosen) -> list[list[float]]:
+    """CPU milliseconds of a step's ``overhead`` or ``mathematics``, of two trees, one for each round."""
+    return [[run[of] / chosen.steps * 1e3 for run in runs[tree]] for tree in trees]
 
 
 def row(name: str, tree: str, runs: list[dict], chosen) -> dict[str, object]:
     digests = {run["weights"] for run in runs} | {run["bare weights"] for run in runs if run["tied"]}
     assert len(digests) == 1, f"{name}: the weights of {tree} are not those of the bare steps"
-    over = sorted(overhead(run, chosen) for run in runs)
+    over = sorted(run["overhead"] / chosen.steps * 1e3 for run in runs)
     least = min(run["mathematics"] for run in runs) / chosen.steps * 1e3
     starts = sorted(run["start"] for run in runs)
     return {
@@ -120,9 +141,10 @@ def tasks(store_at: Path, names: list[str]) -> dict[str, dict]:
     return made
 
 
-def child(task: dict, tree: Path) -> dict:
+def child(task: dict, tree: Path, variables: dict[str, str]) -> dict:
     command = [sys.executable, str(Path(__file__).resolve()), "--child", json.dumps(task)]
     environment = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    environment |= variables
     told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     return json.loads(told.stdout.splitlines()[-1])
 
