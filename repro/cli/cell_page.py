@@ -142,6 +142,8 @@ class CellPage:
         yield from (("planned", line) for line in dict.fromkeys(planned_values))
         for stand in self.stands:
             yield stand.scale, _standing(stand)
+            if stand.data_without_digest:
+                yield "data", f"not held against a known digest: {', '.join(stand.data_without_digest)}"
             for run in stand.imported:
                 yield "run of others", f"{run.measured:.4g} ({run.maker}), {run.verdict.name}"
         yield from self._report_lines(None if verbose else IN_FULL)
@@ -192,7 +194,7 @@ def _definition(cell: Cell) -> str:
 
 def _standing(stand: ComparedCell) -> str:
     """A cell at one scale in a sentence: the measured value, its collection and date, the verdict."""
-    from repro.report.grid import rounded_measurement
+    from repro.report.grid import shown_measurement
 
     if stand.measured is None:
         reason = (
@@ -205,7 +207,7 @@ def _standing(stand: ComparedCell) -> str:
     seeds = f"mean of {len(stand.records)} seeds, " if len(stand.records) > 1 else ""
     basis = f"{seeds}{first.queries} queries of {', '.join(stand.measured_on)}, {first.recorded[:10]}"
     basis += f", the first {stand.cut_at} documents of each only" if stand.cut_at else ""
-    return f"{rounded_measurement(stand)} ({basis}); {stand.verdict.name}: {stand.verdict.why}"
+    return f"{shown_measurement(stand)} ({basis}); {stand.verdict.name}: {stand.verdict.why}"
 
 
 def _recipe_call(cell: Cell) -> str:

@@ -10,7 +10,6 @@ from repro.judging.summary import Summary, conditions, summarise
 from repro.judging.verdict import FAILS
 from repro.manifest.cells import ShownExhibit
 from repro.running.plan import Plan
-from repro.running.provenance import origins
 from repro.running.recurrence import Recurrence, sentences
 from repro.running.runner import Outcome
 from repro.store import Store
@@ -75,13 +74,13 @@ def show(
     from repro.judging.contrast_values import contrasts_by_cell
     from repro.judging.plain_values import cells_as_json
 
-    provenance, cells = origins(plan, store), comparison.cells if chosen is None else chosen
+    cells = comparison.cells if chosen is None else chosen
     if as_json:
-        by_cell, ids = provenance.by_cell(plan), {c.cell.id for c in cells}
+        ids = {c.cell.id for c in cells}
         objects = [cell for cell in cells_as_json(comparison) if cell["id"] in ids]
         contrasts = contrasts_by_cell(comparison, plan, store, results)
         studies = {identifier: {"contrasts": values} for identifier, values in contrasts.items()}
-        return emit_json([cell | by_cell[cell["id"]] | studies.get(cell["id"], {}) for cell in objects])
+        return emit_json([cell | studies.get(cell["id"], {}) for cell in objects])
     summary_above = summary_first and laid_out()
     if summary_above:
         _show_summary(comparison, plan)
@@ -90,7 +89,8 @@ def show(
     show_paired(comparison, cells)
     if not summary_above:
         _show_summary(comparison, plan)
-    for line in [*notices(comparison, cells, brief=summary_first), *filter(None, [provenance.sentence])]:
+    sentences = filter(None, [comparison.origins and comparison.origins.sentence])
+    for line in [*notices(comparison, cells, brief=summary_first), *sentences]:
         say(line, error=True)
 
 
@@ -200,8 +200,8 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
     for c in cells:
         if c.verdict.name == "failed":
             lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
-        for notice in filter(None, (c.contradicted, c.outdated)):
-            lines.setdefault(notice, []).append(c.cell.id)
+        for doubt in c.doubts:
+            lines.setdefault(str(doubt), []).append(c.cell.id)
         for run in c.imported:
             lines.setdefault(run.verdict.why, []).append(c.cell.id)
         for reading, reason in (c.records[0].substitutes if c.records else {}).items():

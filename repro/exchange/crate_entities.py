@@ -122,7 +122,7 @@ def _circumstances(account: Account) -> dict[str, Any]:
         "measured on": ", ".join(account.compared.measured_on) or None,
         "seed": "the paper's own" if record.seed is None else record.seed,
         "fingerprint": record.fingerprint,
-        "outdated": account.compared.outdated or None,
+        "doubts": "; ".join(map(str, account.compared.doubts)) or None,
         "documents of a query, fewer than the measure looks at": account.compared.cut_at,
         "queries": record.queries,
         "queries missing": record.missing,

@@ -193,7 +193,7 @@ def _details(accounts: Sequence[Account]) -> dict[str, str]:
         "verdict": compared.verdict.name,
         "why": compared.verdict.why,
         "scale": record.scale,
-        "outdated": compared.outdated or None,
+        "doubts": "; ".join(map(str, compared.doubts)) or None,
         "documents of a query, fewer than the measure looks at": compared.cut_at,
         "seeds": [account.record.seed for account in accounts],
         "values": [account.record.measured for account in accounts],

@@ -15,7 +15,7 @@ from repro.exchange.public_runs import cells_of_run, scorable_cells, split_by_pr
 from repro.exchange.run_origin import Origin, departures
 from repro.graph import Node, check_types
 from repro.judging.among_reports import ValueAmongReports, among_reports
-from repro.judging.imported import SCALE, imported_verdict
+from repro.judging.imported import SCALE, imported_run
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
 from repro.progress import Progress
@@ -56,7 +56,7 @@ class ImportedCell:
     @property
     def verdict(self) -> Verdict:
         """The verdict on the imported run alone."""
-        return imported_verdict(self.cell, self.record, self.made)
+        return imported_run(self.cell, self.record, self.made).verdict
 
     @property
     def among_reports(self) -> ValueAmongReports | None:

@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from repro.datasets.catalog import catalog, dataset
+from repro.datasets.published_rows import unknown
+from repro.judging.doubts import CodeCounts, Doubt
 from repro.judging.imported import ImportedRun
 from repro.judging.query_interval import QueryInterval, query_interval
 from repro.judging.reported import ReportedValues
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
 from repro.manifest.reading_schema import Reading
+from repro.running.provenance import Origins
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
 
@@ -27,8 +30,8 @@ class ComparedCell:
         records: one per distinct measurement (seeds that change nothing count once).
         verdict: what may be said of the number, and why.
         obstacles: what stands in the way, for a cell that is blocked.
-        outdated: why the records are not of the graph and the manifest as they are now; empty where they are.
-        contradicted: which record the stored scores, shown in its place, contradict; empty where none.
+        doubts: why the number may not be what would be measured here and now; every outlet tells them.
+        code: how many artefacts behind the number are known to be of other, or of unknown code.
         imported: runs that others made of the cell's system, each with a verdict of its own; no measurements.
         collections: ids of the data that the cell is measured on at this scale.
         cut_at: documents a query of the runs at this scale, where the measure looks deeper; else None.
@@ -40,8 +43,8 @@ class ComparedCell:
     records: tuple[Record, ...]
     verdict: Verdict
     obstacles: tuple[Obstacle, ...] = ()
-    outdated: str = ""
-    contradicted: str = ""
+    doubts: tuple[Doubt, ...] = ()
+    code: CodeCounts = field(default_factory=CodeCounts)
     imported: tuple[ImportedRun, ...] = ()
     collections: tuple[str, ...] = ()
     cut_at: int | None = None
@@ -49,8 +52,26 @@ class ComparedCell:
 
     @property
     def current(self) -> bool:
-        """Whether the records are of the graph and the manifest as they are; older ones stay, and say so."""
-        return not self.outdated
+        """Whether nothing is known against the number: it is what would be measured here and now."""
+        return not self.doubts
+
+    @property
+    def outdated(self) -> str:
+        """Why the records are not of the graph and the manifest as they are now; empty where they are."""
+        return self._why("outdated")
+
+    @property
+    def contradicted(self) -> str:
+        """Which record the stored scores, shown in its place, contradict; empty where none."""
+        return self._why("contradicted")
+
+    @property
+    def doubts_shown(self) -> tuple[Doubt, ...]:
+        """The doubts about the number and about the runs of others that stand beside it."""
+        return (*self.doubts, *(doubt for run in self.imported for doubt in run.doubts))
+
+    def _why(self, kind: str) -> str:
+        return next((doubt.why for doubt in self.doubts if doubt.kind == kind), "")
 
     @property
     def measured(self) -> float | None:
@@ -89,6 +110,11 @@ class ComparedCell:
         names = [c.dataset for c in parts if c.dataset in catalog()]
         originals = {*names, *chain.from_iterable(dataset(name).members for name in names)}
         return tuple(identifier for identifier in self.measured_on if identifier not in originals)
+
+    @property
+    def data_without_digest(self) -> list[str]:
+        """The pieces of data behind the number of which no published digest is known to hold them against."""
+        return list(dict.fromkeys(name for r in self.records for name in unknown(r.rows)))
 
     @property
     def interval(self) -> QueryInterval | None:
@@ -138,6 +164,7 @@ class Comparison:
         untested: why tests that were due could not be computed.
         readings: cell -> the readings that its number rests on, by id; filled for a report.
         paired: cell -> our run of it against the runs that others made of that very system.
+        origins: of the plan's stored artefacts; None where no store was looked at.
     """
 
     cells: list[ComparedCell]
@@ -145,6 +172,7 @@ class Comparison:
     untested: list[str] = field(default_factory=list)
     readings: dict[str, dict[str, Reading]] = field(default_factory=dict)
     paired: dict[str, tuple[PairedTest, ...]] = field(default_factory=dict)
+    origins: Origins | None = None
 
     def counts(self) -> Counter:
         """How often each verdict was given."""

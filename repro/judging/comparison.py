@@ -3,21 +3,21 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import chain
 from typing import TypeVar
 
 from repro.judging.compared import ComparedCell, Comparison
+from repro.judging.doubts import code_counts, doubts
 from repro.judging.evidence import Evidence
-from repro.judging.imported import ImportedRun, imported_verdict
+from repro.judging.imported import ImportedRun, imported_run
 from repro.judging.paired_runs import stored_paired_tests
 from repro.judging.reported import reported_values
 from repro.judging.row_tests import stored_tests
 from repro.judging.tolerance import UNITS, Tolerance, implied_class, tolerance
 from repro.judging.verdict import Verdict, verdict
 from repro.running.plan import Plan
+from repro.running.provenance import origins
 from repro.running.recipe_calls import not_at
 from repro.running.records import identities, known_records, stored_records
-from repro.running.requirements import Obstacle
 from repro.running.runner import Outcome
 from repro.store import Store
 from repro.store.results import Record, Results
@@ -35,19 +35,28 @@ def compare(
         store: whose evaluations the records are held against; where the two differ the stored scores count.
         outcome: of the run just made, so that failures are told.
     """
-    by_paper = [results.read(plan.scale.name, paper) for paper in {c.paper.name: 0 for c in plan.cells}]
+    name = plan.scale.name
+    # of all papers, selected or not: cells share evaluations, and one cell has one current number
+    all_records = [r for paper in results.papers(name) for r in results.read(name, paper)]
     stored_results = stored_records(plan, store, sound_only=True) if store else []
     measurements = _by_cell(plan.measurements, lambda m: m.cell.id)
-    records = _by_cell(chain(*by_paper), lambda r: r.cell)
-    other_results = _by_cell([*known_records(plan, by_paper), *stored_results], lambda r: r.cell)
-    by_cell = identities(plan)
+    records = _by_cell(all_records, lambda r: r.cell)
+    other_results = _by_cell([*known_records(plan, all_records), *stored_results], lambda r: r.cell)
+    by_cell, origin = identities(plan), origins(plan, store) if store else None
     cases = (
         Evidence(
-            c, plan, measurements[c.id], by_cell.get(c.id, {}), records[c.id], other_results[c.id], outcome
+            c,
+            plan,
+            measurements[c.id],
+            by_cell.get(c.id, {}),
+            records[c.id],
+            other_results[c.id],
+            outcome,
+            origin,
         )
         for c in plan.cells
     )
-    return Comparison([_judge(case) for case in cases])
+    return Comparison([_judge(case) for case in cases], origins=origin)
 
 
 def _by_cell(items: Iterable[T], cell: Callable[[T], str]) -> dict[str, list[T]]:
@@ -92,67 +101,33 @@ def _judge_records(case: Evidence) -> ComparedCell | None:
     records = [result or record for record, result in case.current] or case.older
     if not records:
         return None
+    counts = code_counts(case, records)
+    reasons = doubts(case, records, counts)
+    is_modified = (case.departures and not case.authors_model) or records[0].substitutes
     judgement = verdict(
         case.cell.printed,
         [r.measured for r in records],
         scale=case.plan.scale.name,
-        modified=bool((case.departures and not case.authors_model) or records[0].substitutes),
+        modified=bool(is_modified or any(doubt.kind == "other data" for doubt in reasons)),
         tolerance=_tolerance(case),
     )
-    reason, contradiction = "" if case.current else _why_outdated(case), _contradiction(case)
-    why = "; ".join(filter(None, [judgement.why, case.authors_model, contradiction, reason]))
-    judgement = replace(judgement, why=why)
-    return replace(_compared_cell(case, judgement, records), contradicted=contradiction, outdated=reason)
-
-
-def _contradiction(case: Evidence) -> str:
-    """Tell both values where current records are contradicted, and whose the other is; else empty."""
-    pairs = [
-        f"{r.measured:.10g}, {'by a newer record' if result.recorded else 'stored'} {result.measured:.10g}"
-        for r, result in case.current
-        if result
-    ]
-    if not pairs:
-        return ""
-    return f"recorded {'; '.join(pairs)}: the latter counts, and `repro run` records it"
-
-
-def _why_outdated(case: Evidence) -> str:
-    """Why the records of a cell, of its measure and unit, are not what would be measured now."""
-    if sentence := _other_seeds(case):
-        return sentence
-    if any(not o.of_machine for o in _obstacles(case)):
-        return "what this was measured from is not all here, so that nothing says whether it is current"
-    return "the recipe has changed since this was measured"
-
-
-def _other_seeds(case: Evidence) -> str:
-    """A sentence that names the seeds of records where these were not asked for; empty where they were."""
-    seeds = {r.seed for r in case.older} - {m.seed for m in case.parts}
-    if not (case.parts and seeds):
-        return ""
-    names = ",".join(str(seed) for seed in sorted(seeds - {None}))
-    return f"measured with {f'--seeds {names}' if names else 'its own seed'}, which was not asked for here"
+    why = "; ".join(filter(None, [judgement.why, case.authors_model, *map(str, reasons)]))
+    compared = _compared_cell(case, replace(judgement, why=why), records)
+    return replace(compared, doubts=reasons, code=counts)
 
 
 def _imported_runs(case: Evidence) -> tuple[ImportedRun, ...]:
     """The runs that others made, each judged by itself."""
     parts = [node for m in case.measurements for node in m.parts]
-    return tuple(ImportedRun(r, imported_verdict(case.cell, r, parts)) for r in case.imported)
+    return tuple(imported_run(case.cell, r, parts) for r in case.imported)
 
 
 def _judge_obstacles(case: Evidence) -> ComparedCell | None:
     """Judge by the obstacles in the way of its nodes."""
-    obstacles = _obstacles(case)
-    if not obstacles:
+    if not case.obstacles:
         return None
-    return replace(_compared_cell(case, Verdict("blocked", obstacles[0].cause)), obstacles=obstacles)
-
-
-def _obstacles(case: Evidence) -> tuple[Obstacle, ...]:
-    """The obstacles of a cell's nodes, each once."""
-    nodes = [part for m in case.parts for part in m.parts]
-    return tuple(dict.fromkeys(o for node in nodes for o in case.plan.obstacles(node)))
+    verdict = Verdict("blocked", case.obstacles[0].cause)
+    return replace(_compared_cell(case, verdict), obstacles=case.obstacles)
 
 
 def _judge_not_run(case: Evidence) -> ComparedCell:

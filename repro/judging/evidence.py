@@ -5,10 +5,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from repro.manifest.cells import Cell
+from repro.running.code_facts import join_codes, planned_code
 from repro.running.imports import import_of, scoring_settings
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
+from repro.running.provenance import Origins
 from repro.running.records import member_cells
+from repro.running.requirements import Obstacle
 from repro.running.runner import Outcome
 from repro.store.results import Record
 
@@ -24,6 +27,7 @@ class Evidence:
         identities: seed -> what a record must have been measured by to be of graph and manifest as they are.
         records: all of the cell at the plan's scale, in the order they were made.
         other_results: what newer records of the same scores say of the cell, then what the store says.
+        origins: of the plan's stored artefacts; None where no store was looked at.
         outcome: of the run just made, if one was.
     """
 
@@ -34,6 +38,7 @@ class Evidence:
     records: Sequence[Record]
     other_results: Sequence[Record]
     outcome: Outcome | None
+    origins: Origins | None = None
 
     @cached_property
     def parts(self) -> list[Measurement]:
@@ -118,6 +123,17 @@ class Evidence:
         """Documents a query of the cell's runs at the plan's scale, where the measure looks deeper."""
         return min((m.cut_at for m in self.parts if m.cut_at), default=None)
 
+    def planned_code(self, seed: int | None) -> str:
+        """The digest that a record of this seed holds if the code that is here made all that is behind it."""
+        codes = [planned_code(m.parts) for m in self.parts if m.seed == seed]
+        return join_codes(codes) if self.cell.column.mean_of or not codes else codes[0]
+
+    @cached_property
+    def obstacles(self) -> tuple[Obstacle, ...]:
+        """The obstacles in the way of its nodes, each once."""
+        nodes = [part for m in self.parts for part in m.parts]
+        return tuple(dict.fromkeys(o for node in nodes for o in self.plan.obstacles(node)))
+
     def _scored_alike(self, record: Record) -> bool:
         """Whether an imported run was scored as the cell is; by the same judgements, if they are here."""
         if not self.cell.column.dataset or (record.measure, record.unit) != self.definition:
@@ -133,7 +149,8 @@ def _complete_record(record: Record, other: Record) -> Record:
     """The record, with what another of the same scores says beside the result."""
     if not other.tells_more_than(record):
         return record
-    return replace(record, collections=other.collections, deviation=other.deviation)
+    names = ("collections", "deviation", "code", "commits", "rows", "unchecked")
+    return replace(record, **{name: getattr(other, name) or getattr(record, name) for name in names})
 
 
 def newest(records: Iterable[Record]) -> list[Record]:

@@ -1,9 +1,10 @@
 """Runs that others made, beside a published cell: what each is, and a verdict of its own."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from repro.graph import Node
+from repro.judging.doubts import Doubt, doubts_about_run
 from repro.judging.tolerance import UNITS, Tolerance, implied_class, tolerance
 from repro.judging.verdict import Verdict, verdict
 from repro.manifest.cells import Cell
@@ -22,6 +23,7 @@ class ImportedRun:
 
     record: Record
     verdict: Verdict
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def measured(self) -> float:
@@ -54,6 +56,7 @@ class ImportedRun:
             "difference": self.verdict.difference,
             "verdict": self.verdict.name,
             "why": self.verdict.why,
+            "doubts": [asdict(doubt) for doubt in self.doubts],
             "queries": record.queries,
             "missing": record.missing,
             "readings": record.readings,
@@ -62,21 +65,23 @@ class ImportedRun:
         }
 
 
-def imported_verdict(cell: Cell, record: Record, nodes: Iterable[Node]) -> Verdict:
-    """Judge one imported run under the readings that it follows; ``why`` names it.
+def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedRun:
+    """Judge one imported run under the readings that it follows; ``why`` of its verdict names it.
 
     Args:
         nodes: by which the cell's own recipe measures it; the tolerance follows from them. Empty without one.
     """
-    width, modified = _tolerance(cell, list(nodes)), bool(record.readings)
-    judgement = verdict(cell.printed, [record.measured], scale=SCALE, modified=modified, tolerance=width)
-    if judgement.name == "modified":
+    width, doubts = _tolerance(cell, list(nodes)), doubts_about_run(record)
+    is_modified = bool(record.readings) or any(doubt.kind == "other data" for doubt in doubts)
+    judgement = verdict(cell.printed, [record.measured], scale=SCALE, modified=is_modified, tolerance=width)
+    if record.readings and judgement.name == "modified":
         choices = ", ".join(f"{reading} is {choice}" for reading, choice in record.readings.items())
         judgement = replace(judgement, why=f"it follows another reading than the row: {choices}")
-    run = ImportedRun(record, judgement)
+    run = ImportedRun(record, judgement, doubts)
     made_by = ", ".join(filter(None, [record.origin.get("toolkit"), run.settings]))
     name = f"{run.file} ({made_by})" if made_by else run.file
-    return replace(judgement, why=f"run by others, {name}: {judgement.why}")
+    why = "; ".join([judgement.why, *map(str, doubts)])
+    return replace(run, verdict=replace(judgement, why=f"run by others, {name}: {why}"))
 
 
 def _tolerance(cell: Cell, nodes: list[Node]) -> Tolerance | None:

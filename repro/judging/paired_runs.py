@@ -49,7 +49,7 @@ def _pairs(comparison: Comparison, plan: Plan, store: Store) -> Iterator[Pair]:
     measurements: dict[str, Measurement] = {m.cell.id: m for m in reversed(plan.measurements)}
     for c in comparison.cells:
         measurement = measurements.get(c.cell.id)
-        if measurement and c.records and c.current and _is_by_one_run(measurement, store):
+        if measurement and c.records and not c.outdated and _is_by_one_run(measurement, store):
             for run in c.imported:
                 their_run = import_of(
                     c.cell, measurement, plan.machine, {"sha256": run.record.origin["sha256"]}

@@ -2,22 +2,31 @@
 
 from repro.judging.compared import ComparedCell
 from repro.judging.comparison import compare
-from repro.manifest.cells import Cell
+from repro.judging.doubts import Doubt
+from repro.manifest.cells import Cell, cell
 from repro.running.plan import plan
 from repro.running.scale import known_scales
 from repro.running.workspace import Workspace
+from repro.store.results import Record
 
 
-def standings(cell: Cell, workspace: Workspace) -> list[ComparedCell]:
+def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
     """The cell judged at full scale, then at every other one with a record of it; nothing is run.
 
     Raises what ``compare`` raises.
     """
     compared_cells = []
     for name, scale in known_scales().items():
-        is_recorded = any(r.cell == cell.id for r in workspace.results.read(name, cell.paper.name))
+        records = workspace.results.read(name, measured_cell.paper.name)
+        is_recorded = any(r.cell == measured_cell.id for r in records)
         if is_recorded or scale.compares_with_paper:
-            cell_plan = plan([cell], scale=scale, machine=workspace.machine)
+            cell_plan = plan([measured_cell], scale=scale, machine=workspace.machine)
             cell_plan.look(workspace.store)
             compared_cells += compare(cell_plan, workspace.results, store=workspace.store).cells
     return compared_cells
+
+
+def doubts_of(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
+    """The doubts about the number that a record gives its cell; none where the cell shows another one."""
+    matches = [c for c in standings(cell(record.cell), workspace) if c.scale == record.scale]
+    return next((c.doubts for c in matches if record.identity in {r.identity for r in c.records}), ())

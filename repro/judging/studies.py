@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from repro.evaluation.crossed import Estimate, estimate
+from repro.judging.compared import ComparedCell
 from repro.judging.contrasts import Contrast, OfSeeds, contrasts, floor_standings
+from repro.judging.doubts import doubts_in_brief
 from repro.judging.study_scores import StudyEvidence, scores_paths
 from repro.judging.training_costs import Cost, costs, row_hours, total_hours, untrained_rows
 from repro.manifest.analysis_schema import Analysis, Confirmatory, TableAnalysis
@@ -63,6 +65,7 @@ class Study:
         total_hours: of all its trainings, each once; None where one of unknown time is among them.
         untrained: rows that no training enters.
         commits: of the suite, with which it was recorded, the oldest first.
+        doubts: about its numbers, in words; empty without any.
         plan: the whole analysis, of which this table's is a part.
     """
 
@@ -76,6 +79,7 @@ class Study:
     total_hours: float | None = None
     untrained: Sequence[str] = ()
     commits: Sequence[str] = ()
+    doubts: str = ""
     plan: Analysis = field(default_factory=Analysis)
 
     @property
@@ -144,18 +148,19 @@ def study_of(
     *,
     source: Paper,
     table: Table,
-    records: Iterable[Record] = (),
+    cells: Iterable[ComparedCell] = (),
     results: Results | None = None,
 ) -> Study:
     """The study of a table, from the scores of queries that the store or a file of the results has.
 
     Args:
-        records: of the plan's cells, for the commits.
+        cells: the plan's, compared, for the commits and the doubts.
         results: whose file of scores counts for what the store lacks.
 
     Raises ManifestError where the plan of analysis is broken, DataError where that file is.
     """
     table_plan = plan.of_table(source.name, table.id)
+    cells = [c for c in cells if c.cell.table.id == table.id]
     files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()
     evidence = StudyEvidence(store, files)
     return judged(
@@ -166,7 +171,8 @@ def study_of(
         hours=row_hours(table_plan, evidence),
         total_hours=total_hours(table_plan, evidence),
         untrained=untrained_rows(table_plan),
-        commits=_commits(table_plan, records),
+        commits=_commits(table_plan, [record for c in cells for record in c.records]),
+        doubts=doubts_in_brief(cells, lead="doubtful of these numbers"),
     )
 
 

@@ -1,7 +1,7 @@
 """The answers of a study to readings and claims: two of its rows compared, at its size, on equal terms."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from statistics import fmean
 
@@ -36,6 +36,7 @@ class Answer:
         verdict: as the study's analysis has it; empty where there is no interval.
         as_stated: whether the order is that of the text; None where nothing is told apart or stated.
         preliminary: that planned seeds are missing, if they are.
+        doubts: kinds of doubts about the numbers of the two rows.
     """
 
     scale: str
@@ -47,6 +48,7 @@ class Answer:
     verdict: str = ""
     as_stated: bool | None = None
     preliminary: str = ""
+    doubts: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         interval = "" if self.low is None else f" ({self.low:+.2f} to {self.high:+.2f})"
@@ -54,7 +56,8 @@ class Answer:
         verdict = f"{self.preliminary}: {verdict}" if self.preliminary else verdict
         order = {True: ", as the text has it", False: ", the other way round in the text", None: ""}
         words = f"{self.difference:+.2f}{interval} points of {self.column}, {self.counted}: {verdict}"
-        return f"{self.scale}: {words}{order[self.as_stated]}"
+        doubts = f"; in doubt: {', '.join(self.doubts)}" if self.doubts else ""
+        return f"{self.scale}: {words}{order[self.as_stated]}{doubts}"
 
     @property
     def counted(self) -> str:
@@ -191,16 +194,16 @@ def _scale_answers(
     compared_cells = judged_cells(study_plan, evidence.results, evidence.store).cells
     column = primary_column(source, table)
     study = study_of(study_plan, evidence.store, source=source, table=table, results=evidence.results)
-    by_row = {
-        c.cell.row.id: _values_by_seed(c)
-        for c in compared_cells
-        if c.cell.column.id == column.id and c.current
-    }
+    in_column = [c for c in compared_cells if c.cell.column.id == column.id and not c.outdated]
+    by_row = {c.cell.row.id: _values_by_seed(c) for c in in_column}
+    doubts_by_row = {c.cell.row.id: [doubt.kind for doubt in c.doubts] for c in in_column}
     for text, pointer in pointers.items():
         ours, theirs = by_row.get(pointer.row, {}), by_row.get(pointer.other, {})
         means = of_means(ours, theirs, column, unit=table.unit, scale=scale.name)
         if means is not None:
-            yield text, tested_answer(study, pointer, column, scale=scale.name) or means
+            answer = tested_answer(study, pointer, column, scale=scale.name) or means
+            doubts = dict.fromkeys(k for row in (pointer.row, pointer.other) for k in doubts_by_row[row])
+            yield text, replace(answer, doubts=tuple(doubts))
 
 
 def _values_by_seed(c: ComparedCell) -> dict[int | None, float]:

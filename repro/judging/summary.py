@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from repro.judging.compared import ComparedCell
+from repro.judging.doubts import doubts_in_brief
 from repro.judging.verdict import FAILS, NEITHER, PASSES
 from repro.running.records import member_cells
 
@@ -72,9 +73,10 @@ def distinct(cells: Sequence[ComparedCell]) -> int:
 
 
 def conditions(cells: Sequence[ComparedCell]) -> str:
-    """The data and the depth of the runs, where a scale changes them, in words; empty where it does not."""
+    """All that has to be known of these numbers, in words: data and depth of a scale, doubts; else empty."""
     data = stand_ins(cells)
-    return "; ".join(filter(None, (f"measured on {data}" if data else "", cut_measures(cells))))
+    where = f"measured on {data}" if data else ""
+    return "; ".join(filter(None, (where, cut_measures(cells), doubts_in_brief(cells))))
 
 
 def cut_measures(cells: Sequence[ComparedCell]) -> str:

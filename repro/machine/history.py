@@ -1,5 +1,6 @@
 """The history of a checkout: when a file was last changed, and whether a commit contains another."""
 
+import functools
 import subprocess
 from pathlib import Path
 
@@ -21,6 +22,14 @@ def contains(folder: Path, commit: str, earlier: str) -> bool | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return {0: True, 1: False}.get(status)
+
+
+@functools.cache
+def is_in_history(folder: Path, commit: str) -> bool | None:
+    """Whether a checkout has the commit in its past; None without a checkout, or without all of its past."""
+    if not (folder / ".git").exists() or _git(folder, "rev-parse", "--is-shallow-repository") != "false":
+        return None
+    return _git(folder, "merge-base", "--is-ancestor", commit, "HEAD") is not None
 
 
 def _git(folder: Path, *words: str) -> str | None:

@@ -41,7 +41,7 @@ def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
     readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
     how = conditions(points)
     yield from (_note(points[0].scale, readings), how, _shared_note(points) if how else "")
-    yield from (f"in brackets: {figure.trend.across}" if figure.trend else "", _outdated_note(points))
+    yield f"in brackets: {figure.trend.across}" if figure.trend else ""
 
 
 def _shared_note(points: Sequence[ComparedCell]) -> str:
@@ -51,11 +51,6 @@ def _shared_note(points: Sequence[ComparedCell]) -> str:
     return (
         "" if number == len(measured) else f"{len(measured)} points are {number} measurements at this scale"
     )
-
-
-def _outdated_note(points: Sequence[ComparedCell]) -> str:
-    number = sum(bool(c.outdated) for c in points)
-    return f"{number} of {len(points)} points not measured as the manifest is" if number else ""
 
 
 def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Generic, Self, TypeVar
 
 from repro.judging.compared import ComparedCell
+from repro.judging.imported import ImportedRun
 from repro.manifest.cells import Cell
 from repro.manifest.decimals import half_up
 from repro.manifest.schema import Column, Mark, Row, Table
@@ -111,6 +112,18 @@ def rounded(value: float, cell: Cell) -> str:
 def rounded_measurement(c: ComparedCell) -> str | None:
     """The measured value, rounded as the published one; None where nothing was measured."""
     return None if c.measured is None else rounded(c.measured, c.cell)
+
+
+def shown_measurement(c: ComparedCell) -> str | None:
+    """The measured value as a table shows it: rounded, in brackets where something is doubtful about it."""
+    value = rounded_measurement(c)
+    return f"({value})" if value and c.doubts else value
+
+
+def shown_run(run: ImportedRun, cell: Cell) -> str:
+    """The score of a run that others made as a table shows it, in brackets where it is in doubt."""
+    value = rounded(run.measured, cell)
+    return f"({value})" if run.doubts else value
 
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:

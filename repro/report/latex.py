@@ -14,8 +14,8 @@ from repro.report.grid import (
     Head,
     best_measured,
     compared_grid,
-    rounded_measurement,
     runs,
+    shown_measurement,
     spans,
 )
 from repro.report.latex_caption import caption, short_caption
@@ -191,7 +191,7 @@ class _Writer:
             return Entry("" if c is None else "--")
         sign = SYMBOLS.get(c.verdict.name, "") if c.verdict.difference is None else ""
         suffix = interval(c) + (rf"\,{sign}" if sign else "") + raised(self._beaten(c))
-        return Entry(rounded_measurement(c) or "", suffix, (c.cell.row.id, c.cell.column.id) in self.best)
+        return Entry(shown_measurement(c) or "", suffix, (c.cell.row.id, c.cell.column.id) in self.best)
 
     def _beaten(self, c: ComparedCell) -> str:
         letters = self.grid.letters

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from repro.judging.compared import ComparedCell
+from repro.judging.doubts import doubts_in_brief
 from repro.judging.reported import HOW, STARTS
 from repro.judging.summary import cut_measures
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
 from repro.report.latex_entries import MAKINGS
 from repro.report.latex_text import SYMBOLS, escape
+from repro.report.study_words import capitalised
 
 LETTERED = (
     r"Raised letters: rows that ours beats by the runs of one seed (paired two-sided $t$-test over queries, "
@@ -47,7 +49,9 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool) -> str
     parts += [*_scale(measured_cells), *_bold_meanings(cells, best=bold), *_reports(cells), *_signs(cells)]
     if lettered:
         parts.append(LETTERED)
-    return " ".join([*parts, *_outdated_cells(measured_cells), *_marks(first.table)])
+    if doubts := doubts_in_brief(measured_cells):
+        parts.append(escape(f"{capitalised(doubts)}."))
+    return " ".join([*parts, *_marks(first.table)])
 
 
 def _number_origins(cells: Sequence[ComparedCell]) -> str:
@@ -103,14 +107,6 @@ def _signs(cells: Sequence[ComparedCell]) -> Iterator[str]:
     verdict_names = {judged.verdict.name for judged in (*measured_cells, *runs)}
     if signs := [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in verdict_names]:
         yield f"{', '.join(signs)}."
-
-
-def _outdated_cells(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    """The cells whose numbers are not of the manifest as it is, five of them by name."""
-    names = ["/".join(c.cell.id.split("/")[2:]) for c in cells if c.outdated]
-    if names:
-        remainder = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        yield escape(f"Not known to be measured as the manifest is: {', '.join(names[:5])}{remainder}.")
 
 
 def _marks(table: Table) -> Iterator[str]:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from repro.judging.compared import ComparedCell
 from repro.judging.reported import STARTS
 from repro.judging.verdict import prediction_half_width
-from repro.report.grid import rounded
+from repro.report.grid import rounded, shown_run
 from repro.report.latex_text import SYMBOLS, escape, raised
 
 MAKINGS = {start: start[0] for start in STARTS}  # run, checkpoint, index, trained, fine-tuned, unknown
@@ -52,7 +52,7 @@ def by_others(c: ComparedCell | None) -> Entry:
         return Entry()
     run = c.imported[-1]
     sign = SYMBOLS.get(run.verdict.name, "")
-    return Entry(rounded(run.measured, c.cell), rf"\,{sign}" if sign else "")
+    return Entry(shown_run(run, c.cell), rf"\,{sign}" if sign else "")
 
 
 def reported_entry(c: ComparedCell | None) -> Entry:

@@ -11,9 +11,11 @@ from repro.errors import UsageError
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.comparison import judged_cells
 from repro.judging.coverage import CoverageItem, Tally, coverage
+from repro.judging.doubts import doubts_in_brief
 from repro.judging.summary import summarise
 from repro.judging.verdict import FAILS
-from repro.report.grid import rounded_measurement
+from repro.report.grid import shown_measurement
+from repro.report.study_words import capitalised
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace
 
@@ -30,7 +32,14 @@ def summary(comparison: Comparison, *, scale: str) -> str:
     measured_note = f"{totals.measured} measured ({totals.measurements} distinct)"
     runs_note = f" {totals.imported} have runs by others, which are not counted." if totals.imported else ""
     count = f"{totals.cells} cells, {measured_note}, {totals.failing} failing.{runs_note}{note}"
-    lines = [f"## Verdicts at scale {scale}", "", count, ""]
+    doubts = capitalised(doubts_in_brief(comparison.cells))
+    lines = [
+        f"## Verdicts at scale {scale}",
+        "",
+        count,
+        "",
+        *([f"{doubts}.", ""] if doubts else []),
+    ]
     if failures:
         lines += table(["cell", "published", "ours", "verdict", "why"], [_failure_row(c) for c in failures])
     return "\n".join([*lines, *_counts(comparison)])
@@ -51,7 +60,7 @@ def _failures(table: tuple[tuple[str, str], list[ComparedCell]]) -> int:
 
 
 HEAD = ("paper", "title", "cells", "distinct measurements at tiny", "at full", "pass", "fail", "neither")
-HEAD += ("only run by others",)
+HEAD += ("in doubt", "only run by others")
 
 
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem]]) -> str:
@@ -72,7 +81,8 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
             numbers = Tally(name, name, items).measurements
             counts = (numbers["tiny"], numbers["full"], totals.passing, totals.failing, totals.neither)
             title = escaped(f"{manifest.title} ({manifest.venue})")
-            fields = map(_number, (*counts, totals.only_imported))
+            in_doubt = sum(bool(c.doubts) for c in cells)
+            fields = map(_number, (*counts, in_doubt, totals.only_imported))
             rows.append([f"`{name}`", title, str(len(items)), *fields])
     return "\n".join(table(HEAD, rows))
 
@@ -143,7 +153,7 @@ def _failure_row(c: ComparedCell) -> list[str]:
     return [
         code(c.cell.id),
         escaped(c.cell.printed.plain),
-        rounded_measurement(c) or "–",
+        shown_measurement(c) or "–",
         c.verdict.name,
         sentence(c.verdict.why),
     ]

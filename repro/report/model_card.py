@@ -11,6 +11,7 @@ from repro.exchange.measured_encoder import Export, MeasuredEncoder
 from repro.graph import Node, walk
 from repro.judging.compared import ComparedCell
 from repro.judging.comparison import compare
+from repro.judging.doubts import doubts_in_brief
 from repro.judging.summary import cut_measures
 from repro.locations import CHECKOUT
 from repro.machine.versions import commit
@@ -138,19 +139,16 @@ def _text_conventions(conventions: Conventions) -> dict[str, object]:
 
 
 def _scores(cells: Sequence[ComparedCell]) -> str:
-    """The current records of our own as a table, and which measures look deeper than the runs go."""
-    records = [r for c in cells if c.current for r in c.records if not r.origin]
-    rows = [
-        [r.cell, r.scale, " ".join(r.collections), r.measure, f"{r.measured:.4f} ({r.unit})", str(r.queries)]
-        for r in records
-    ]
-    lines = [
-        f"| {' | '.join(map(escaped, row))} | {code(r.fingerprint[:12])} |"
-        for row, r in zip(rows, records, strict=True)
-    ]
+    """The records of our own as a table, and what has to be known of them: depth of runs, and doubts."""
+    records = [(c, r) for c in cells if not c.outdated for r in c.records if not r.origin]
+    lines = []
+    for c, r in records:
+        value = f"({r.measured:.4f})" if c.doubts else f"{r.measured:.4f}"
+        row = [r.cell, r.scale, " ".join(r.collections), r.measure, f"{value} ({r.unit})", str(r.queries)]
+        lines.append(f"| {' | '.join(map(escaped, row))} | {code(r.fingerprint[:12])} |")
     head = f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}"
-    cuts = cut_measures(cells)
-    return "\n".join([head, *lines, *([f"\n{cuts}."] if cuts else [])]) if records else ""
+    notes = [f"\n{note}." for note in (cut_measures(cells), doubts_in_brief(cells)) if note]
+    return "\n".join([head, *lines, *notes]) if records else ""
 
 
 def _data(model: Node) -> str:

@@ -44,7 +44,12 @@ def mark(verdict: str) -> str:
 def caption(study: Study) -> str:
     """How to read the table: intervals, marks, rows without training and rows at the floor, cost."""
     sentences = [METHOD, *_signs(study), *_few_seeds(study), *_untrained_rows(study), *_floor(study), COST]
-    return " ".join([*preliminary_note(study), *sentences])
+    return " ".join([*preliminary_note(study), *doubts_note(study), *sentences])
+
+
+def doubts_note(study: Study) -> list[str]:
+    """Say what is doubtful of the numbers, if anything is."""
+    return [f"{capitalised(study.doubts)}."] if study.doubts else []
 
 
 def shortened_note(text: str, study: Study, *, explained: str) -> str:

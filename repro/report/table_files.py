@@ -67,8 +67,8 @@ def table_texts(
 
 def _study(cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results | None) -> Study:
     """The study of a table, of whose cells there is one at least."""
-    records, cell = [record for c in cells for record in c.records], cells[0].cell
-    return study_of(plan, store, source=cell.paper, table=cell.table, records=records, results=results)
+    cell = cells[0].cell
+    return study_of(plan, store, source=cell.paper, table=cell.table, cells=cells, results=results)
 
 
 def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:

@@ -5,10 +5,11 @@ from itertools import groupby
 
 from repro import __version__
 from repro.judging.compared import ComparedCell, Comparison
+from repro.judging.doubts import doubts_in_brief
 from repro.judging.reported import HOW
 from repro.judging.summary import cut_measures, summarise
 from repro.manifest.schema import Row
-from repro.report.grid import Grid, compared_grid, rounded, rounded_measurement
+from repro.report.grid import Grid, compared_grid, shown_measurement, shown_run
 from repro.report.latex_caption import UNITS, cited_paper
 from repro.report.markdown import code, escaped, link, sentence
 from repro.report.markdown import table as markdown_table
@@ -114,14 +115,15 @@ def _overview(grid: Grid[ComparedCell]) -> Iterator[str]:
             rows.append([link(row.label, f"#{_anchor(row)}"), *map(_pair, cells)])
     yield from markdown_table(head, rows)
     if any(c.measured is not None for c in grid.cells.values()):
-        yield "Published; behind an arrow what was measured at full scale.\n"
+        doubts = doubts_in_brief(grid.cells.values())
+        yield f"Published; behind an arrow what was measured at full scale{doubts and f', {doubts}'}.\n"
 
 
 def _pair(c: ComparedCell | None) -> str:
     if c is None:
         return "–"
     number = _published_number(c)
-    return number if c.measured is None else f"{number} → {rounded_measurement(c)}"
+    return number if c.measured is None else f"{number} → {shown_measurement(c)}"
 
 
 def _published_number(c: ComparedCell) -> str:
@@ -159,12 +161,13 @@ def _numbers(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell])
     rows = []
     for c in cells:
         column, rehearsal = c.cell.column, rehearsals.get(c.cell.id)
-        line = [escaped(column.label), _measure(c), _published_number(c), rounded_measurement(c) or "–"]
-        line += [c.verdict.name if c.records else "–", (rehearsal and rounded_measurement(rehearsal)) or "–"]
+        line = [escaped(column.label), _measure(c), _published_number(c), shown_measurement(c) or "–"]
+        line += [c.verdict.name if c.records else "–", (rehearsal and shown_measurement(rehearsal)) or "–"]
         rows.append(line + [show(c) for show in extra_columns.values()])
     yield from markdown_table([*head, *extra_columns], rows)
-    if outdated := dict.fromkeys(c.outdated for c in cells if c.outdated):
-        yield f"Of the measured: {'; '.join(outdated)}.\n"
+    shown = [*cells, *(rehearsals[c.cell.id] for c in cells if c.cell.id in rehearsals)]
+    if whys := dict.fromkeys(str(doubt) for c in shown for doubt in c.doubts):
+        yield f"Doubtful of the measured, which is in brackets: {sentence('; '.join(whys))}.\n"
 
 
 def _measure(c: ComparedCell) -> str:
@@ -176,9 +179,7 @@ def _measure(c: ComparedCell) -> str:
 
 def _imported_runs(c: ComparedCell) -> str:
     """Every run that others made, with whose it is and what is said of it."""
-    runs = (
-        f"{rounded(run.measured, c.cell)} {run.verdict.name} ({escaped(run.maker)})" for run in c.imported
-    )
+    runs = (f"{shown_run(run, c.cell)} {run.verdict.name} ({escaped(run.maker)})" for run in c.imported)
     return "; ".join(runs) or "–"
 
 

@@ -21,6 +21,8 @@ from repro.report.grid import (
     rounded,
     rounded_measurement,
     runs,
+    shown_measurement,
+    shown_run,
 )
 from repro.report.sheet import Cell as Shown
 from repro.report.sheet import Column, Sheet, Value
@@ -136,17 +138,17 @@ class _Writer:
         return Text(f"{self.letters.get(head.id, ' ')} {head.label}")
 
     def _measured(self, c: ComparedCell | None) -> Shown:
-        """Ours with its verdict, in brackets where the manifest is another now."""
+        """Ours with its verdict."""
         if c is None:
             return Text()
-        style, value = STYLES[c.verdict.name], rounded_measurement(c)
+        style, value = STYLES[c.verdict.name], shown_measurement(c)
         if value is None:
             return Text(c.verdict.name, style=style)
         bold = " bold" if (c.cell.row.id, c.cell.column.id) in self.best else ""
         suffix = Text(self._beaten(c), style=style)
         if c.verdict.name != "scaled":
             suffix.append(f" {c.verdict.name}", style=f"{style} italic")
-        return Value(Text(f"({value})" if c.outdated else value, style=style + bold), suffix)
+        return Value(Text(value, style=style + bold), suffix)
 
     def _beaten(self, c: ComparedCell) -> str:
         """Raised letters of the rows that ours beats; of three neighbours or more a range."""
@@ -189,13 +191,11 @@ def _imported_run(c: ComparedCell | None) -> Shown:
     if c is None or not c.imported:
         return Text()
     run = c.imported[-1]
-    return Value(
-        Text(rounded(run.measured, c.cell), style="dim"), Text(f" {run.verdict.name}", style="dim italic")
-    )
+    return Value(Text(shown_run(run, c.cell), style="dim"), Text(f" {run.verdict.name}", style="dim italic"))
 
 
 CELL_HEAD = ("cell", "published", "measured", "difference", "verdict", "scale", "better than")
-CELL_HEAD += ("95 % over queries", "collections", "by others", *HEAD_OF_REPORTS)
+CELL_HEAD += ("95 % over queries", "collections", "doubts", "by others", *HEAD_OF_REPORTS)
 
 
 def cell_line(comparison: Comparison, c: ComparedCell) -> tuple[str, ...]:
@@ -210,7 +210,8 @@ def cell_line(comparison: Comparison, c: ComparedCell) -> tuple[str, ...]:
         "" if c.outdated else ",".join(comparison.betters(c)),
         _interval(c),
         ",".join(c.measured_on) if c.records else "",
-        ", ".join(f"{rounded(run.measured, c.cell)} {run.verdict.name} ({run.maker})" for run in c.imported),
+        "; ".join(doubt.kind for doubt in c.doubts),
+        ", ".join(f"{shown_run(run, c.cell)} {run.verdict.name} ({run.maker})" for run in c.imported),
         *fields_of_reports(c.reported),
     )
 

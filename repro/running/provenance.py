@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from repro.errors import BlockedError, StoreError
-from repro.graph import Node, walk
+from repro.graph import Node
 from repro.running.code_facts import differences
 from repro.running.engines import slurm_jobs
 from repro.running.plan import Plan
@@ -51,7 +52,7 @@ class Origins:
         elif changes:
             self.other[fingerprint] = changes
 
-    @property
+    @cached_property  # once all have been looked at
     def behind_other(self) -> set[str]:
         """The artefacts that are not of other code themselves, and were made from one that is."""
         names = {name: name.rpartition("/")[2] for name in self.parents}  # some are told with their stage
@@ -61,23 +62,6 @@ class Origins:
                 names[n] for n, parents in self.parents.items() if not passed_on.isdisjoint(parents)
             }
         return {name for name, fingerprint in names.items() if fingerprint in passed_on} - self.other.keys()
-
-    def by_cell(self, plan: Plan) -> dict[str, dict[str, int]]:
-        """``other_code`` and ``unknown_code``, by cell: how many artefacts behind it are of which kind.
-
-        What was made from an artefact of other code counts as of other code.
-        """
-        fingerprints: dict[str, set[str]] = {}
-        for m in plan.measurements:
-            fingerprints.setdefault(m.cell.id, set()).update(node.fingerprint for node in walk(m.parts))
-        counts, of_other_code = {}, self.other.keys() | self.behind_other
-        for cell in plan.cells:
-            row = cell.id.rpartition("/")[0]
-            members = [cell.id, *(f"{row}/{column}" for column in cell.column.mean_of)]
-            artefacts = set().union(*(fingerprints.get(member, ()) for member in members))
-            other_count, unknown_count = len(artefacts & of_other_code), len(artefacts & self.unknown)
-            counts[cell.id] = {"other_code": other_count, "unknown_code": unknown_count}
-        return counts
 
     @property
     def sentence(self) -> str:

@@ -25,6 +25,7 @@ from repro.running.recurrence import Recurrence, recorded_before
 from repro.running.requirements import PIECES
 from repro.stage_table import STAGES
 from repro.store import RECORD, Store, read_json
+from repro.store.record_lines import time_of
 from repro.store.results import Record, Results
 
 KNOWN_BY_ROWS = ("documents", "queries", "qrels")
@@ -65,17 +66,13 @@ def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> lis
     return records + averages(plan, records)
 
 
-def known_records(plan: Plan, by_paper: Iterable[Iterable[Record]]) -> list[Record]:
-    """The newest records of a plan's cells and averages, whichever cells they were made for.
+def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
+    """The newest records of a plan's cells and averages, whichever cells and papers they were made for.
 
     Args:
-        by_paper: records of each paper, in the order they were made; between papers their time decides.
+        records: of all papers at the plan's scale.
     """
-    newest: dict[tuple[str, str, str], Record] = {}
-    for records in by_paper:
-        for identity, r in {r.identity: r for r in records if not r.origin}.items():
-            if identity not in newest or newest[identity].recorded <= r.recorded:
-                newest[identity] = r
+    newest = {r.identity: r for r in sorted(records, key=time_of) if not r.origin}
     parts = [
         replace(newest[m.identity], cell=m.cell.id, seed=m.seed, readings=dict(m.departures))
         for m in plan.measurements

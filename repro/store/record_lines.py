@@ -117,12 +117,16 @@ class Record:
     def tells_more_than(self, other: "Record") -> bool:
         """Whether this record of the same result proves or says what the other does not."""
         description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
-        return (
-            bool(self.collections and not other.collections)
-            or (self.deviation is not None and other.deviation is None)
-            or len(list(filter(None, self.rows.values()))) > len(list(filter(None, other.rows.values())))
-            or set(self.unchecked) < set(other.unchecked)
-            or not description.items() <= other.origin.items()
+        known, known_of_other = (sum(map(bool, record.rows.values())) for record in (self, other))
+        return any(
+            (
+                self.collections and not other.collections,
+                self.code and self.code != other.code,
+                self.deviation is not None and other.deviation is None,
+                known > known_of_other,
+                set(self.unchecked) < set(other.unchecked),
+                not description.items() <= other.origin.items(),
+            )
         )
 
 

@@ -63,6 +63,10 @@ class Results:
         places = [folder / kind for folder in self.folders]
         return {p.name for place in places if place.is_dir() for p in place.iterdir() if p.is_dir()}
 
+    def papers(self, scale: str) -> list[str]:
+        """The papers of which there are records at a scale."""
+        return sorted({path.stem for f in self.folders for path in (f / "records" / scale).glob("*.jsonl")})
+
     def figures(self, scale: str) -> list[Path]:
         """The drawings of a scale by their names; one of ``root`` stands for the release's."""
         places = [folder / "figures" / scale for folder in self.folders]

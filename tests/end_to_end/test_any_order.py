@@ -337,7 +337,6 @@ def test_a_guarantee_that_was_taken_out_is_missed(machine, guarantee, monkeypatc
         )
 
 
-@pytest.mark.xfail(strict=True, reason="a paper's records are read where the paper is selected, and not else")
 def test_a_cell_has_one_current_number_whatever_else_is_selected(machine):
     """Other code made the twin's scores, in an empty store; then there are only the records of both."""
     walk = machine()

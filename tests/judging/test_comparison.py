@@ -72,7 +72,7 @@ def test_a_result_that_differs_is_recorded_shown_and_told(measure, results):
     _, added = measure(made, 0.4)
     assert [r.measured for r in added] == [0.4]
     assert [r.measured for r in results.read("tiny", "costa")] == [0.5, 0.4]
-    assert (only(made, results).measured, only(made, results).current) == (0.4, True)
+    assert (only(made, results).measured, only(made, results).outdated) == (0.4, "")
     assert measure(made, 0.4)[1] == []
 
 
@@ -94,7 +94,7 @@ def test_stored_scores_count_where_a_record_says_otherwise(measure, results):
     measure(made, 0.5)
     store, _ = measure(made, 0.4, recorded=False)
     held = only(made, results, store=store)
-    assert (held.measured, held.current) == (0.4, True)
+    assert (held.measured, held.outdated) == (0.4, "")
     assert "recorded 0.5, stored 0.4: the latter counts" in held.verdict.why
     assert only(made, results).measured == 0.5
 
@@ -114,7 +114,7 @@ def test_a_newer_record_of_the_same_scores_counts_for_every_cell_and_average(mea
     row = AVERAGE.removesuffix("average")
     shown = [c.measured for c in compare(planned(*(row + m for m in members())), results).cells]
     assert set(shown) == {40, 50}  # some collections have one stand-in at this scale
-    assert held.current and held.measured == pytest.approx(fmean(shown))
+    assert not held.outdated and held.measured == pytest.approx(fmean(shown))
     assert "by a newer record" in held.verdict.why
 
 
@@ -148,7 +148,7 @@ def test_a_record_of_another_measure_or_unit_is_no_measurement_of_the_cell(measu
 
 def test_an_average_of_other_members_or_by_another_measure_is_not_current(measure, results):
     measure(planned(AVERAGE), 0.5)
-    assert only(planned(AVERAGE), results).current
+    assert not only(planned(AVERAGE), results).outdated
 
     fewer = only(planned(AVERAGE, columns={"mean_of": members()[1:]}), results)
     assert (fewer.current, fewer.outdated) == (False, "the recipe has changed since this was measured")
@@ -169,7 +169,7 @@ def test_a_choice_that_leaves_the_graph_as_it_is_is_recorded_beside_the_default(
         measure(made, 0.5)
     for made, chosen in zip(plans, order, strict=True):
         shown = only(made, results)
-        assert (shown.measured, shown.current, shown.records[0].readings) == (0.5, True, chosen)
+        assert (shown.measured, shown.outdated, shown.records[0].readings) == (0.5, "", chosen)
 
 
 def test_a_choice_that_changes_nothing_of_a_cell_is_no_departure_of_it(measure, results):
@@ -224,7 +224,7 @@ def test_records_of_seeds_that_are_not_asked_for_say_so(measure, results):
     shown = only(planned(trained), results)
     assert (shown.measured, shown.current) == (0.5, False)
     assert shown.verdict.why.endswith("measured with --seeds 1,2, which was not asked for here")
-    assert only(planned(trained, seeds=(1, 2)), results).current
+    assert not only(planned(trained, seeds=(1, 2)), results).outdated
 
 
 def test_an_older_record_is_not_averaged_with_one_of_a_seed_that_nobody_asked_for(measure, results):

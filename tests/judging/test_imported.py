@@ -3,7 +3,7 @@
 import pytest
 
 from repro.graph import Node
-from repro.judging.imported import ImportedRun, imported_verdict
+from repro.judging.imported import imported_run
 from repro.manifest.cells import cell
 from repro.store.results import Record
 
@@ -22,7 +22,7 @@ def _judged(identifier, measured, *made, **changes):
         **changes,
     }
     record = Record(identifier, "full", measured, None, "f", **facts)
-    return ImportedRun(record, imported_verdict(cell(identifier), record, made))
+    return imported_run(cell(identifier), record, made)
 
 
 def test_a_run_of_another_choice_than_the_rows_is_modified_and_not_compared():

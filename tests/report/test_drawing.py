@@ -7,6 +7,7 @@ from types import SimpleNamespace as Made
 import pytest
 
 from repro.judging.compared import ComparedCell
+from repro.judging.doubts import Doubt
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import ShownExhibit, cells_of, table_of
 from repro.manifest.papers import paper
@@ -117,9 +118,6 @@ def test_points_that_are_not_of_the_manifest_as_it_is_are_counted_on_the_face(mo
     monkeypatch.setattr(drawing.figures, "curves", lambda panels, path, *, note: notes.append(note))
     table = table_of(paper("cotmae_v2"), "figure-3")
     cells = [_point(cell) for cell in cells_of(paper("cotmae_v2"), (table,))]
-    for outdated in ("", "the recipe has changed since this was measured"):
-        list(drawing.draw_curves([replace(cells[0], outdated=outdated), *cells[1:]], tmp_path, hours={}))
-    assert [f"1 of {len(cells)} points not measured as the manifest is" in note for note in notes] == [
-        False,
-        True,
-    ]
+    for doubts in ((), (Doubt("outdated", "the recipe has changed since this was measured"),)):
+        list(drawing.draw_curves([replace(cells[0], doubts=doubts), *cells[1:]], tmp_path, hours={}))
+    assert ["1 not known to be measured as the manifest is now" in note for note in notes] == [False, True]

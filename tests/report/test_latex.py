@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from repro.judging.compared import ComparedCell, Comparison
+from repro.judging.doubts import Doubt
 from repro.judging.imported import ImportedRun
 from repro.judging.reported import reported_values
 from repro.judging.verdict import Verdict
@@ -198,13 +199,14 @@ def test_special_characters_are_made_harmless():
     )
 
 
-def test_numbers_that_are_not_of_the_manifest_as_it_is_are_named():
+def test_numbers_that_are_not_of_the_manifest_as_it_is_are_counted():
     first, *others = CELLS
-    older = replace(first, outdated="the recipe has changed since this was measured")
-    said = "Not known to be measured as the manifest is: "
+    older = replace(first, doubts=(Doubt("outdated", "the recipe has changed since this was measured"),))
+    said = "In brackets, as something about them is doubtful: 1 not known to be measured as"
+
     assert said not in latex(Comparison(CELLS, TESTS), CELLS, command="c")
     text = latex(Comparison([older, *others], TESTS), [older, *others], command="c")
-    assert escape(f"{said}{first.cell.row.id}/{first.cell.column.id}.") in text
+    assert escape(said) in text
 
 
 class AllBeaten(Comparison):

@@ -8,8 +8,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 from repro.errors import UsageError
+from repro.judging.doubts import IN_BRACKETS, KINDS
 from repro.report.markdown import BEGIN, END, between, code, escaped, link, sentence, summary, table, verdicts
 from repro.report.study import markdown as study_page
+from repro.report.study_words import capitalised
 from repro.report.table_pages import table_pages
 from tests.report.html.toy import report
 
@@ -20,6 +22,8 @@ def test_what_fails_comes_first_with_its_reason():
         "## Verdicts at scale full",
         "",
         "6 cells, 4 measured (2 distinct), 1 failing. 1 have runs by others, which are not counted.",
+        "",
+        f"{capitalised(IN_BRACKETS)}: 1 {KINDS['outdated']}.",
         "",
         "| cell | published | ours | verdict | why |",
         "| --- | --- | --- | --- | --- |",
@@ -36,9 +40,9 @@ def test_a_paper_is_one_line_of_a_readme():
     covered = {"toy": part.covered}
     assert verdicts(part.views["full"].comparison, covered).splitlines() == [
         "| paper | title | cells | distinct measurements at tiny | at full | pass | fail | neither "
-        "| only run by others |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| `toy` | A toy (Nowhere) | 6 | 6 | – | 2 | 1 | 1 | 1 |",
+        "| in doubt | only run by others |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| `toy` | A toy (Nowhere) | 6 | 6 | – | 2 | 1 | 1 | 1 | 1 |",
     ]
 
 

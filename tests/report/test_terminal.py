@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from repro.judging.compared import ComparedCell, Comparison
+from repro.judging.doubts import Doubt
 from repro.judging.effects import Effect
 from repro.judging.imported import ImportedRun
 from repro.judging.reported import ReportedValues
@@ -134,7 +135,7 @@ def test_ours_stands_beneath_print_with_its_verdict_and_the_rows_it_beats():
 
 def test_a_number_that_is_not_of_the_manifest_as_it_is_stands_in_brackets_and_beats_none():
     first, second, third = _comparison(_paper()).cells
-    outdated = replace(second, outdated="the recipe has changed since this was measured")
+    outdated = replace(second, doubts=(Doubt("outdated", "the recipe has changed since this was measured"),))
     comparison = Comparison([first, outdated, third], _comparison(_paper()).tests)
     assert (
         _squeezed(_shown(compared_table(comparison, comparison.cells)))[-1]

@@ -31,5 +31,5 @@ def test_of_two_papers_records_of_one_evaluation_the_newer_counts_for_both(paper
         for name in papers
     ]
     plan = SimpleNamespace(measurements=measurements, cells=[])
-    known = known_records(plan, [by_paper[name] for name in papers])
+    known = known_records(plan, [r for name in papers for r in by_paper[name]])
     assert {(r.cell, r.measured) for r in known} == {("one/1/bm25/dev", 0.4), ("other/1/bm25/dev", 0.4)}

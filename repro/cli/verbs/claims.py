@@ -64,7 +64,7 @@ def _print_table(name: str, statements, scale_name: str, *, marks: bool) -> None
     rows = []
     for j in singles:
         place = [j.statement.id.removeprefix(f"{name}/"), j.statement.where]
-        rows.append([*place, _text(j), _judgement(j.published), _judgement(j.ours), _reports(j.reported)])
+        rows.append([*place, _text(j), _judgement(j.published), _ours(j), _reports(j.reported)])
     rows += _grouped_rows([j for j in statements if j not in singles])
     ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
     head = ["claim", "where", "what is stated", "paper", ours, "reports"]
@@ -76,7 +76,8 @@ def _grouped_rows(statements) -> list[list[str]]:
     groups: dict[tuple, list] = {}
     for j in statements:
         report_state = j.reported.state if j.reported.speaks else ""
-        key = j.statement.kind, j.statement.where, j.published.state, j.ours.state, report_state
+        ours = f"{j.ours.state}{' (in doubt)' * bool(j.doubts)}"
+        key = j.statement.kind, j.statement.where, j.published.state, ours, report_state
         groups.setdefault(key, []).append(j)
     return [
         [f"{group[0].statement.tables[0]}/{kind}/…", where, f"{len(group)} {_noun(kind, group)}", *states]
@@ -111,6 +112,12 @@ def _judgement(judgement) -> str:
     reason += f"; and {len(tail)} more" if reason and tail else ""
     reason += f"\n{judgement.differs_by_measure}" if judgement.differs_by_measure else ""
     return f"{judgement.state}{test}{reason}"
+
+
+def _ours(item) -> str:
+    """The judgement by our numbers, with what is doubtful about them."""
+    doubts = f"\nin doubt: {', '.join(item.doubts)}" if item.doubts else ""
+    return _judgement(item.ours) + doubts
 
 
 def _count(items, scale_name: str) -> str:

@@ -59,13 +59,17 @@ def _measure_tiny(cell, workspace) -> int:
     from repro.api.comparisons import compare_selection
     from repro.api.selection import select
     from repro.cli.printing import table
+    from repro.judging.doubts import doubts_in_brief
+    from repro.report.grid import shown_measurement
 
     name = f"{cell.paper.name}/{cell.table.id}"
     bm25 = _measure(select(cell.id, scale="tiny", workspace=workspace))
     table_cells = compare_selection(select(name, scale="tiny", workspace=workspace), new_tests=False)
     rows = [c for c in table_cells if c.cell.column.id == cell.column.id and c.measured is not None]
-    lines = [[c.cell.row.label, *_group(c.cell), f"{c.measured:.3f}"] for c in rows]
+    lines = [[c.cell.row.label, *_group(c.cell), shown_measurement(c)] for c in rows]
     table(f"{name} at scale tiny", ["system", "", cell.column.measure], lines, right=(2,))
+    if doubts := doubts_in_brief(rows):
+        print(f"{doubts}.")
     if len(lines) > 1:
         print(f"{cell.row.label} was measured just now, the other rows are on record: trained in minutes")
         print("on a CPU, on data that the package makes, and never compared with the paper.")
@@ -105,11 +109,11 @@ def _measure_scifact(cell, workspace) -> int:
     """Measure BM25 on SciFact and print it beside the published number."""
     from repro.api.selection import select
     from repro.cli.printing import table
-    from repro.report.grid import rounded_measurement
+    from repro.report.grid import shown_measurement
 
     cells = _measure(select(cell.id, workspace=workspace))
     [c] = cells
-    row = [cell.id, cell.column.measure, cell.printed.plain, rounded_measurement(c) or "–", c.verdict.name]
+    row = [cell.id, cell.column.measure, cell.printed.plain, shown_measurement(c) or "–", c.verdict.name]
     table("published beside measured", ["cell", "measure", "published", "measured", "verdict"], [row])
     print(c.verdict.why)
     return _status(cells)

@@ -39,6 +39,7 @@ def command(what, annotate, schema, output, scale_name, store, results):
     from pathlib import Path
 
     from repro.exchange.run_export import stored_run
+    from repro.judging.standings import doubts_of
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
@@ -52,6 +53,8 @@ def command(what, annotate, schema, output, scale_name, store, results):
     _write(header, run.path, Path(output) if output else None)
     if run.described:
         print(run.described, file=sys.stderr)
+    for doubt in doubts_of(run.record, workspace) if run.record else ():
+        print(f"in doubt, {doubt}", file=sys.stderr)
 
 
 def _write(header: str, run, output) -> None:

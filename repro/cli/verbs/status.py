@@ -16,14 +16,11 @@ def command(selection, as_json):
     from repro.cli.printing import emit_json, table
     from repro.judging.plain_values import cell_as_json
     from repro.judging.summary import conditions, summarise
-    from repro.running.provenance import origins
 
     compared_cells, store = compare_selection(selection, new_tests=False), selection.workspace.store
     comparison, plan = compared_cells.comparison, compared_cells.plan
-    provenance = origins(plan, store)
     if as_json:
-        by_cell = provenance.by_cell(plan)
-        return emit_json([cell_as_json(c) | by_cell[c.cell.id] for c in comparison.cells])
+        return emit_json([cell_as_json(c) for c in comparison.cells])
     rows = []
     for names, cells in comparison.by_table().items():
         counts = summarise(cells)
@@ -36,8 +33,8 @@ def command(selection, as_json):
         print(how)
     stored_count = sum(state == "stored" for state in plan.states.values())
     print(f"{stored_count} of {len(plan.nodes)} nodes are stored in {store.root}")
-    if provenance.sentence:
-        print(provenance.sentence)
+    if comparison.origins.sentence:
+        print(comparison.origins.sentence)
     tell_jobs(plan, store)
 
 

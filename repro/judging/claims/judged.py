@@ -9,6 +9,7 @@ from repro.judging.claims.places import Places
 from repro.judging.claims.statements import Judgement, Statement, statements
 from repro.judging.claims.values import MeasuredValues, PublishedValues, Values, facts_of_exhibits
 from repro.judging.comparison import judged_cells
+from repro.judging.doubts import KINDS
 from repro.manifest.cells import exhibits, select
 from repro.manifest.papers import Paper, papers
 from repro.running.plan import plan
@@ -24,6 +25,7 @@ class JudgedStatement:
         published, ours: by the paper's own numbers, and by our measurements.
         scale: of our measurements.
         reported: by what others report, which changes nothing of the other two.
+        doubts: kinds of doubts about our numbers behind it.
     """
 
     statement: Statement
@@ -31,6 +33,7 @@ class JudgedStatement:
     ours: Judgement
     scale: str
     reported: ReportsJudgement = field(default_factory=ReportsJudgement)
+    doubts: tuple[str, ...] = ()
 
     @property
     def fails(self) -> bool:
@@ -60,6 +63,7 @@ class JudgedStatement:
                 "why": self.ours.why,
                 "test": self.ours.test,
                 "measures": dict(self.ours.measures),
+                "doubts": list(self.doubts),
             },
             "reports": self.reported.as_json(),
             "scale": self.scale,
@@ -78,8 +82,10 @@ class PublishedJudgement:
 
     def judged(self, ours: Values, scale: str) -> JudgedStatement:
         """The statement judged by our numbers, too."""
+        ours.doubted.clear()
         judgement = self.statement.judge(ours, self.places)
-        return JudgedStatement(self.statement, self.published, judgement, scale, self.reported)
+        doubts = tuple(kind for kind in KINDS if kind in ours.doubted)
+        return JudgedStatement(self.statement, self.published, judgement, scale, self.reported, doubts)
 
 
 def print_judgements(source: Paper) -> list[PublishedJudgement]:

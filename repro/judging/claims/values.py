@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from repro.judging.compared import Comparison
 from repro.manifest.cells import Cell
@@ -19,10 +19,12 @@ class Values(Protocol):
         is_published: whether they are the paper's, whose marks of significance stand for tests.
         is_stated: whether they are decimals as somebody states them, which decides what equality with a
             rounded number means; what is measured here is known in full.
+        doubted: kinds of doubts about the numbers that were asked for, since somebody emptied it.
     """
 
     is_published: bool
     is_stated: bool
+    doubted: set[str]
 
     def number(self, cell: Cell) -> Decimal | float:
         """The value of a cell in the paper's unit. Raises MissingNumber."""
@@ -50,6 +52,7 @@ class PublishedValues:
     """The numbers that the paper published."""
 
     is_published = is_stated = True
+    doubted: ClassVar[set[str]] = set()
 
     def number(self, cell: Cell) -> Decimal:
         """The printed number, of a bound the bound. Raises MissingNumber at a dash or words."""
@@ -94,22 +97,25 @@ class MeasuredValues:
 
     comparison: Comparison
     exhibits: Mapping[str, Mapping] = field(default_factory=dict)
+    doubted: set[str] = field(default_factory=set, init=False)
     is_published: bool = field(default=False, init=False)
     is_stated: bool = field(default=False, init=False)
 
     def __post_init__(self):
-        by_cell = {c.cell.id: c for c in self.comparison.cells if c.current and c.records}
+        by_cell = {c.cell.id: c for c in self.comparison.cells if c.records and not c.outdated}
         object.__setattr__(self, "_known", by_cell)
 
     def number(self, cell: Cell) -> float:
         """The mean over seeds. Raises MissingNumber where nothing was measured."""
         if cell.id not in self._known:
             raise MissingNumber(f"{cell.id} is not measured")
+        self.doubted.update(doubt.kind for doubt in self._known[cell.id].doubts)
         return self._known[cell.id].measured
 
     def told(self, cell: Cell) -> str:
-        """The mean with four digits after the point at most."""
-        return format_value(self.number(cell))
+        """The mean with four digits after the point at most, in brackets where it is in doubt."""
+        value = format_value(self.number(cell))
+        return f"({value})" if self._known[cell.id].doubts else value
 
     def check_order(self, one: Cell, other: Cell) -> None:
         """Nothing: means are known in full."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from repro.judging.doubts import doubts_in_brief
 from repro.manifest.schema import Table
 from repro.report.article.bibliography import bibtex
 from repro.report.article.prose import NOT_MEASURED
@@ -69,7 +70,8 @@ def _means(results: StudyResults, table: Table) -> str:
     ]
     lines = [f"| {' | '.join(line)} |" for line in (head, rule, *rows)]
     title = f"**Table {table.id}.** {sentence(capitalised(table.about))}. Unit: {table.unit}."
-    return "\n".join([title, "", *lines, "", MEANS_ONLY])
+    doubts = doubts_in_brief(_cells(results, table.id), lead=" Doubtful of these numbers")
+    return "\n".join([title, "", *lines, "", f"{MEANS_ONLY}{doubts and f'{doubts}.'}"])
 
 
 def _cells(results: StudyResults, table: str):
@@ -83,7 +85,8 @@ def _fold(summary: str, text: str) -> str:
 def _records(results: StudyResults, scale: str) -> str:
     """A line for every commit and machine that made records: of the tables, or of figures at a scale."""
     by_maker: dict[tuple, list[Record]] = {}
-    for c in results.figures(scale) if scale else results.cells.values():
+    cells = results.figures(scale) if scale else results.cells.values()
+    for c in cells:
         for record in c.records:
             by_maker.setdefault(_maker(record), []).append(record)
     if not by_maker:
@@ -94,7 +97,8 @@ def _records(results: StudyResults, scale: str) -> str:
         days = sorted(record.recorded[:10] for record in records)
         seeds = sorted({record.seed for record in records if record.seed is not None})
         rows.append([commit, machine, str(len(records)), ", ".join(map(str, seeds)), days[0], days[-1]])
-    return "\n".join(markdown_table(head, rows)).strip()
+    doubts = doubts_in_brief(cells, lead="Doubtful of these numbers")
+    return "\n".join([*markdown_table(head, rows), doubts and f"{doubts}."]).strip()
 
 
 def _maker(record: Record) -> tuple[str, str]:

@@ -89,11 +89,10 @@ class StudyResults:
     def study(self, identifier: str) -> Study:
         """A study as it was measured, with its comparisons. Raises UsageError for an unknown one."""
         if identifier not in self._studies:
-            records = [record for c in self.comparison.cells for record in c.records]
             arguments = {
                 "source": self.source,
                 "table": self.table(identifier),
-                "records": records,
+                "cells": self.comparison.cells,
                 "results": self.workspace.results,
             }
             self._studies[identifier] = study_of(self.plan, self.workspace.store, **arguments)
@@ -129,4 +128,4 @@ class StudyResults:
 
 
 def _current_cell(c: ComparedCell) -> ComparedCell:
-    return c if c.current else replace(c, records=())
+    return replace(c, records=()) if c.outdated else c

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from repro.errors import UsageError
 from repro.judging.compared import ComparedCell
+from repro.judging.doubts import doubts_in_brief
 from repro.report.figures.canvas import COLOURS, GREY
 from repro.report.grid import compared_grid, label_in_full
 
@@ -34,7 +35,9 @@ def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
     axes[0].set_yticks(range(len(grid.rows)), [label_in_full(grid.table, row) for row in grid.rows])
     axes[0].invert_yaxis()
     caveat = "" if cells[0].scale == "full" else ": other data than the published numbers are of"
-    axes[0].figure.suptitle(f"{tables[0]}, scale {cells[0].scale}{caveat}", fontsize=10)
+    doubts = doubts_in_brief(cells, lead="doubtful of the measured")
+    title = f"{tables[0]}, scale {cells[0].scale}{caveat}"
+    axes[0].figure.suptitle("\n".join(filter(None, [title, doubts])), fontsize=10)
     handles = {n: h for place in axes for h, n in zip(*place.get_legend_handles_labels(), strict=True)}
     place = {"loc": "outside lower center", "ncols": 3, "frameon": False, "fontsize": 9}
     axes[0].figure.legend(handles.values(), handles, **place)

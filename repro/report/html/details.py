@@ -114,8 +114,10 @@ def _measurement(c: ComparedCell) -> Iterator[Markup]:
         )
     if c.cut_at:
         yield _fact("cut", f"only the first {c.cut_at} documents count: this scale searches no deeper")
-    if c.records and not c.current:
-        yield _fact("outdated", c.outdated)
+    if c.data_without_digest:
+        yield _fact("data", f"not held against a known digest: {', '.join(c.data_without_digest)}")
+    for doubt in c.doubts:
+        yield _fact("in doubt", str(doubt))
 
 
 def _difference(c: ComparedCell) -> Iterator[Markup]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import urlencode
 
 from repro.judging.compared import ComparedCell
-from repro.report.grid import label_in_full, rounded, rounded_measurement
+from repro.report.grid import label_in_full, shown_measurement, shown_run
 from repro.report.html.details import about
 from repro.report.html.elements import Content, Markup, by_scale, el
 from repro.report.html.sections import Report
@@ -79,9 +79,8 @@ def _published_number(cell) -> str:
 
 
 def _measured_contents(c: ComparedCell) -> Iterator[Content]:
-    value = rounded_measurement(c) or ""
-    yield f"({value})" if c.outdated and value else value
+    yield shown_measurement(c) or ""
     yield "" if c.verdict.difference is None else f"{c.verdict.difference:+.4g}"
     yield badge(c.verdict.name)
     run = c.imported[-1] if c.imported else None
-    yield (f"{rounded(run.measured, c.cell)} ", badge(run.verdict.name, plain=True)) if run else ""
+    yield (f"{shown_run(run, c.cell)} ", badge(run.verdict.name, plain=True)) if run else ""

@@ -5,16 +5,18 @@ from collections.abc import Sequence
 from repro import __version__
 from repro.judging.compared import ComparedCell
 from repro.judging.coverage import WAYS, Tally, total, usual_first
+from repro.judging.doubts import doubts_in_brief
 from repro.judging.summary import cut_measures, summarise
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier, plain_table, section
 from repro.report.html.listing import to_list
 from repro.report.html.sections import Part, Report
 from repro.report.html.tables import scrolling
 from repro.report.html.verdicts import bar, bars, legend
+from repro.report.study_words import capitalised
 
 HOW_TO_READ = (
     "Above stands the published number, beneath what we measured, with a sign for the verdict. "
-    "What is not measured as the manifest is now stands in round brackets; a run that others made, "
+    "What may not be what would be measured now stands in round brackets; a run that others made, "
     "which is no measurement of ours, in square ones. In quotation marks stands what others report, of "
     "several the closest in kind with their number: no verdict rests on it. "
     "Press a number to see how it is defined, judged and made again; arrow keys go from one to the next."
@@ -81,9 +83,10 @@ def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
     """The data that these numbers are of, where they are not the papers'."""
     names = sorted({name for c in cells if c.measured is not None for name in c.stand_ins})
     codes = [(", " if number else "", el("code", name)) for number, name in enumerate(names)]
-    cuts = cut_measures(cells)
-    note = f" {cuts}." if cuts else ""
-    return el("p", "Measured on ", codes, f", which stand in for the papers' data.{note}") if names else None
+    notes = filter(None, (cut_measures(cells), doubts_in_brief(cells)))
+    note = " ".join(f"{capitalised(text)}." for text in notes)
+    data = ("Measured on ", codes, ", which stand in for the papers' data. ") if names else None
+    return el("p", data, note) if data or note else None
 
 
 def _card(part: Part) -> Markup:

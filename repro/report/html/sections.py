@@ -182,7 +182,7 @@ def _views(
                 [judgement.judged(measured_values, plan.scale.name) for judgement in statements[name]],
                 drawings(results.figures(plan.scale.name), source),
                 scatters(plan, store, name),
-                studies(plan, store, source, results),
+                studies(comparison, plan, store, source, results),
                 {t.id: texts.get(f"{name}-table{t.id}.tex", "") for t in source.manifest.tables},
             ),
         )
@@ -201,12 +201,14 @@ def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
     return by_owner
 
 
-def studies(plan: Plan, store: Store, source: Paper, results: Results) -> dict[str, Study]:
+def studies(
+    comparison: Comparison, plan: Plan, store: Store, source: Paper, results: Results
+) -> dict[str, Study]:
     """The paper's tables of kind study, where something of them is known."""
-    tables = {}
+    tables, cells = {}, [c for c in comparison.cells if c.cell.paper.name == source.name]
     for table in source.manifest.tables:
         if table.kind == "study":
-            study = study_of(plan, store, source=source, table=table, results=results)
+            study = study_of(plan, store, source=source, table=table, cells=cells, results=results)
             if study.entries:
                 tables[table.id] = study
     return tables

@@ -101,6 +101,7 @@ def _judgements(scale: str, j: JudgedStatement) -> Content:
     kind = "" if scale == "full" or j.ours.state == UNTESTED else "scaled"
     judgements = (("paper", j.published), ("ours", j.ours))
     whys = [(name, "; ".join(filter(None, _grounds(judgement)))) for name, judgement in judgements]
+    whys += [("in doubt", ", ".join(j.doubts))]
     states = el("p", _state("paper", j.published.state), _state("ours", j.ours.state, kind=kind))
     return states, [el("p", f"{name}: {_cut(why)}", class_="fine") for name, why in whys if why]
 

@@ -14,8 +14,8 @@ from repro.report.grid import (
     column_heads,
     label_in_full,
     meaning,
-    rounded,
-    rounded_measurement,
+    shown_measurement,
+    shown_run,
     spans,
 )
 from repro.report.html import reports
@@ -24,7 +24,7 @@ from repro.report.html.elements import Content, Markup, by_scale, el, identifier
 from repro.report.html.verdicts import sign, tone
 from repro.report.study import format_cost, half_width
 from repro.report.study import sign as above_or_below
-from repro.report.study_words import preliminary_note
+from repro.report.study_words import doubts_note, preliminary_note
 
 
 def table(source: Paper, printed: Table, compared: Sequence[Mapping[str, ComparedCell]]) -> Markup:
@@ -104,17 +104,11 @@ def _printed_number(cell: Cell) -> Content:
 
 
 def _measured_number(c: ComparedCell) -> Markup:
-    """Verdict and value; what is not measured as the manifest is now stands in brackets."""
-    prefix = f", {c.verdict.name}{', outdated' if c.outdated else ''} "
-    value = (
-        f" ({rounded_measurement(c)})"
-        if c.outdated
-        else f" {rounded_measurement(c)}"
-        if c.measured is not None
-        else None
-    )
+    """Verdict and value, in brackets where something is doubtful about it."""
+    prefix = f", {c.verdict.name}{', in doubt' if c.doubts else ''} "
+    value = f" {shown_measurement(c)}" if c.measured is not None else None
     content = el("span", prefix, class_="unseen"), sign(c.verdict.name), value
-    return el("span", content, class_="ours", title=c.outdated or None)
+    return el("span", content, class_="ours", title="; ".join(map(str, c.doubts)) or None)
 
 
 def _imported_number(c: ComparedCell) -> Markup | None:
@@ -123,7 +117,7 @@ def _imported_number(c: ComparedCell) -> Markup | None:
         return None
     run = c.imported[-1]
     prefix = el("span", f", by others, {run.verdict.name} ", class_="unseen")
-    value = f" {rounded(run.measured, c.cell)}"
+    value = f" {shown_run(run, c.cell)}"
     title = f"by {run.maker}, not the suite's: {run.verdict.name}"
     return el("span", prefix, "[", sign(run.verdict.name), value, "]", class_="ours others", title=title)
 
@@ -193,7 +187,13 @@ def study(title: str, table: Table, measured: Study) -> Markup:
     heads = el("thead", head(column_heads(table.columns), ("FLOPs", "seconds")))
     body = el("table", heads, el("tbody", rows), class_="printed")
     marks = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {reference}"
-    note = " ".join([*preliminary_note(measured), f"{marks}; differences with 95 % interval and Holm's p."])
+    note = " ".join(
+        [
+            *preliminary_note(measured),
+            *doubts_note(measured),
+            f"{marks}; differences with 95 % interval and Holm's p.",
+        ]
+    )
     return el("div", el("p", caption, class_="caption"), scrolling(body, title), el("p", note, class_="fine"))
 
 

@@ -11,6 +11,7 @@ class MadeUp:
     def __init__(self, numbers, tests=(), seeds=(), drawings=()):
         self.numbers, self.tests = numbers, dict(tests)
         self.seeds, self.drawings = dict(seeds), dict(drawings)
+        self.doubted = set()
 
     def number(self, cell):
         return _known(self.numbers, f"{cell.row.id}/{cell.column.id}")

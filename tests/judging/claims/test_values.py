@@ -5,6 +5,7 @@ import pytest
 from repro.judging.claims.statements import statements
 from repro.judging.claims.values import MeasuredValues
 from repro.judging.compared import ComparedCell, Comparison
+from repro.judging.doubts import Doubt
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import cell
 from repro.manifest.claim_expressions import MissingNumber
@@ -14,9 +15,9 @@ from repro.store.results import Record
 MINE, OTHER = "costa/2/first.seed/dev.rr100", "costa/2/first.bert/dev.rr100"
 
 
-def _compared(identifier, value, *, outdated="", verdict="scaled", **record):
+def _compared(identifier, value, *, doubts=(), verdict="scaled", **record):
     found = Record(identifier, "tiny", value, None, "f" * 64, 5, 0, "RR@10", "fraction", **record)
-    return ComparedCell(cell(identifier), "tiny", (found,), Verdict(verdict, "why"), outdated=outdated)
+    return ComparedCell(cell(identifier), "tiny", (found,), Verdict(verdict, "why"), doubts=doubts)
 
 
 def _measured(*compared, p=None):
@@ -40,7 +41,7 @@ def test_there_is_no_test_across_columns_tables_or_rows_that_did_not_run():
 @pytest.mark.parametrize(
     "compared",
     [
-        _compared(MINE, 0.4, outdated="why"),
+        _compared(MINE, 0.4, doubts=(Doubt("outdated", "why"),)),
         ComparedCell(cell(MINE), "tiny", (), Verdict("not run", "why")),
     ],
     ids=["of an older graph", "not recorded"],

@@ -16,6 +16,7 @@ from repro.judging.claims.statements import Judgement, Statement
 from repro.judging.compared import ComparedCell, Comparison, PairedTest
 from repro.judging.contrasts import Contrast
 from repro.judging.coverage import CoverageItem
+from repro.judging.doubts import Doubt
 from repro.judging.imported import ImportedRun
 from repro.judging.reported import ReportedValues
 from repro.judging.studies import Entry, Study
@@ -270,7 +271,14 @@ def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
         )
     own_records = tuple(records) if measured else ()
     return ComparedCell(
-        cell, scale, own_records, verdict, obstacles, outdated, imported=imported, reported=reported
+        cell,
+        scale,
+        own_records,
+        verdict,
+        obstacles,
+        (Doubt("outdated", outdated),) if outdated else (),
+        imported=imported,
+        reported=reported,
     )
 
 

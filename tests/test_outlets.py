@@ -1,0 +1,298 @@
+"""Whatever is doubtful about a number is said at every place from which it may be quoted.
+
+``VERBS_AS_OUTLETS`` and ``NAMES_AS_OUTLETS`` have every verb of the command line and every name of
+``import repro``: how it shows measured numbers, or a sentence that says why it shows none. A new verb or name
+without its line fails. ``pytest -s`` prints the table of outlets and kinds of doubt.
+"""
+
+import html
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import pytest
+
+import repro as suite
+from repro.api.comparisons import compare
+from repro.api.public import __all__ as NAMES
+from repro.api.selection import select
+from repro.cli import VERBS
+from repro.exchange.run_export import ExportedRun
+from repro.judging import doubts
+from repro.judging.doubts import KINDS
+from repro.report.model_card import _scores
+from repro.running.code_facts import planned_code
+from repro.running.engines import table as engines
+from repro.running.runner import Outcome
+from repro.running.workspace import Workspace
+from repro.store.results import Record
+from tests.cli.conftest import folders as folders
+from tests.cli.conftest import repro as repro
+
+TABLE = ("costa", "--table", "1", "--scale", "tiny")
+OTHER_ROWS = {"beir/scifact/test qrels": "0" * 64}
+OTHER_DATA = "the judgements of beir/scifact/test are not as published"
+# kind -> what a record says, beside a sound one, that its number is doubted for
+FAULTS = {
+    "contradicted": {},
+    "outdated": {"fingerprint": "0" * 64},
+    "other code": {"code": "0" * 16},
+    "unknown code": {"code": ""},
+    "other data": {"rows": OTHER_ROWS},
+    "from a peer": {"unchecked": ["judgements of tiny/passage/dev"]},
+    "dirty tree": {"commits": ["1" * 40 + "-dirty"]},
+    "unknown commit": {"commits": ["2" * 40]},
+    "from the future": {"recorded": "2099-01-01T00:00:00+00:00"},
+}
+
+
+def sound_records(*names, workspace) -> list[Record]:
+    """A record of every measured cell, as the code that is here makes it."""
+    return [
+        Record(
+            cell=m.cell.id,
+            scale="tiny",
+            measured=0.5,
+            seed=m.seed,
+            fingerprint=m.fingerprint,
+            queries=150,
+            missing=0,
+            measure=m.measure,
+            unit=m.cell.unit,
+            recorded="2026-01-01T00:00:00+00:00",
+            collections=list(m.collections),
+            code=planned_code(m.parts),
+        )
+        for m in select(*names, scale="tiny", workspace=workspace).plan().measurements
+    ]
+
+
+@pytest.fixture
+def world(repro, folders, monkeypatch):
+    """Records of a table, of a study and of a figure, in which every kind of doubt occurs."""
+    workspace = Workspace.open()
+    kinds, faulty = [*FAULTS], []  # the first record is contradicted: cpdae has its evaluation, too
+    monkeypatch.setattr(doubts, "differing", lambda rows: [OTHER_DATA] * (rows == OTHER_ROWS))
+    monkeypatch.setattr(doubts, "is_in_history", lambda folder, commit: commit != "2" * 40)
+    for names in (["costa/1"], ["head_to_head/1"], ["cotmae_v2/figure-3"]):
+        records = sound_records(*names, workspace=workspace)
+        faulty += [replace(r, **FAULTS[kinds[n % len(kinds)]]) for n, r in enumerate(records)]
+    twins = {r.identity: r for r in sound_records("cpdae/1", workspace=workspace)}
+    contradicted = next(r for r in faulty if r.identity in twins)
+    faulty.append(replace(twins[contradicted.identity], measured=0.25, recorded="2026-02-01T00:00:00+00:00"))
+    workspace.results.append(faulty)
+    facts = {"of_each_kind": faulty[: len(FAULTS)], "patch": monkeypatch}
+    return SimpleNamespace(repro=repro, workspace=workspace, folder=folders, **facts)
+
+
+def printed(*arguments):
+    """What a command prints; the numbers of a terminal, and lines for a program, among it."""
+
+    def read(world) -> str:
+        said = world.repro(*arguments)
+        return said.out + said.err
+
+    return read
+
+
+def written(*arguments, into="--out", files="*"):
+    """What a command writes into a folder or a file."""
+
+    def read(world) -> str:
+        place = world.folder / "written"
+        said = world.repro(*arguments, into, place)
+        texts = [p.read_text() for p in sorted([place, *place.rglob(files)]) if p.is_file()]
+        return "\n".join([*texts, said.err])
+
+    return read
+
+
+def at_a_terminal(*arguments):
+    def read(world) -> str:
+        world.patch.setenv("COLUMNS", "200")
+        return printed(*arguments)(world)
+
+    return read
+
+
+def of_a_run(world) -> str:
+    """What a run prints in which nothing was left to be done."""
+    for engine in list(engines.ENGINES):
+        world.patch.setitem(engines.ENGINES, engine, lambda *_: Outcome())
+    return printed("run", *TABLE)(world)
+
+
+def of_figures(world) -> str:
+    """The notes of a figure that is drawn from the records."""
+    world.repro("figures", "cotmae_v2", "--figure", "3", "--scale", "tiny")
+    return "\n".join(path.read_text() for path in (world.folder / "results/figures").rglob("*.svg"))
+
+
+def of_the_demo(world) -> str:
+    """The demo's table of rows that are on record."""
+    world.patch.setattr("repro.cli.verbs.demo._measure", lambda selection: [])
+    world.patch.setattr("repro.cli.verbs.demo._status", lambda cells: 0)
+    world.patch.setattr("repro.cli.verbs.demo._is_at_hand", lambda yes: False)
+    return printed("demo", "-o", world.folder / "page.html")(world)
+
+
+def of_cells(*options):
+    """The pages of all cells of the table, whose kinds of doubt are all there are."""
+
+    def read(world) -> str:
+        return "\n".join(printed("show", record.cell, *options)(world) for record in world.of_each_kind)
+
+    return read
+
+
+def of_exported_runs(world) -> str:
+    """What is said of the run of each cell, which no store has here."""
+    texts = []
+    for record in world.of_each_kind:
+        place = world.folder / "run.trec"
+        place.write_text("")
+        run = ExportedRun(place, None, record)
+        world.patch.setattr("repro.exchange.run_export.stored_run", lambda *_, run=run, **__: run)
+        texts.append(printed("export-run", record.cell, "--scale", "tiny")(world))
+    return "\n".join(texts)
+
+
+def of_exported_encoders(world) -> str:
+    """The scores on the card of a model, of cells that need no model here."""
+    return _scores(compare("costa/1", scale="tiny", workspace=world.workspace).comparison.cells)
+
+
+def of_a_readme(world) -> str:
+    """The column of the table of verdicts that counts cells in doubt."""
+    place = world.folder / "readme.md"
+    place.write_text("<!-- verdicts:begin -->\n<!-- verdicts:end -->\n")
+    world.repro("report", "--readme", place)
+    return place.read_text()
+
+
+def of_a_frame(world) -> str:
+    frame = compare("costa/1", scale="tiny", workspace=world.workspace).to_frame()
+    assert not frame[frame.doubts.notna()].current.any()
+    return "; ".join(frame.doubts.dropna())
+
+
+def of_a_plot(world) -> str:
+    axes = compare("costa/1", scale="tiny", workspace=world.workspace).plot()
+    text = axes[0].figure.get_suptitle()
+    plt.close("all")
+    return text
+
+
+def of_claims(world) -> str:
+    return "; ".join(
+        suite.claims("costa", scale="tiny", workspace=world.workspace).to_frame().doubts.dropna()
+    )
+
+
+THEIRS = "scores what a user or somebody else ran, which no record of the suite's is about"
+NO_NUMBER = "shows no measured number"
+HAPPENED = "shows records as they were written, one after another; none is called current"
+VERBS_AS_OUTLETS = {
+    "demo": [of_the_demo],
+    "smoke": NO_NUMBER,
+    "list": NO_NUMBER,
+    "show": [of_cells(), of_cells("--json")],
+    "cells": NO_NUMBER,
+    "reported": THEIRS,
+    "coverage": "counts cells and shows no number",
+    "settings": NO_NUMBER,
+    "readings": "shows differences of studies as `Answer` has them: tests/judging/test_study_answers.py",
+    "plan": NO_NUMBER,
+    "rehearse": NO_NUMBER,
+    "run": [of_a_run],
+    "status": [
+        printed("status", "costa", "--scale", "tiny"),
+        printed("status", "costa", "--scale", "tiny", "--json"),
+    ],
+    "stage": NO_NUMBER,
+    "compare": [
+        printed("compare", *TABLE),
+        printed("compare", *TABLE, "--json"),
+        at_a_terminal("compare", *TABLE),
+    ],
+    "claims": [
+        printed("claims", "costa", "--scale", "tiny"),
+        printed("claims", "costa", "--scale", "tiny", "--json"),
+    ],
+    "audit": NO_NUMBER,
+    "evaluate": THEIRS,
+    "tables": [
+        written("tables", *TABLE, files="*.tex"),
+        written("tables", "head_to_head", "--table", "1", "--scale", "tiny", files="*.md"),
+        written("tables", "head_to_head", "--table", "1", "--scale", "tiny", files="*.tex"),
+    ],
+    "figures": [of_figures],
+    "report": [
+        written("report", "costa", "--scale", "tiny", into="--output"),
+        printed("report", "costa", "--scale", "tiny", "--markdown"),
+    ],
+    "article": [written("article", "head_to_head", "--scale", "tiny", files="*.md")],
+    "pages": [written("pages", "costa", files="costa-table1.md")],
+    "push": NO_NUMBER,
+    "pull": NO_NUMBER,
+    "import-run": THEIRS,
+    "export": [
+        written("export", *TABLE, "--to", "ro-crate", into="--output"),
+        written("export", *TABLE, "--to", "every-eval-ever", into="--output", files="*.json"),
+    ],
+    "export-encoder": [of_exported_encoders],
+    "export-run": [of_exported_runs],
+    "new-paper": NO_NUMBER,
+    "new-report": NO_NUMBER,
+    "gc": NO_NUMBER,
+    "verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
+    "data": NO_NUMBER,
+    "doctor": NO_NUMBER,
+    "calibrate": NO_NUMBER,
+}
+NAMES_AS_OUTLETS = {
+    "compare": [of_a_frame, of_a_plot],
+    "measure": "gives what compare gives",
+    "claims": [of_claims],
+    "ComparedCells": "what compare gives",
+    "evaluate": THEIRS,
+    "EncoderScores": THEIRS,
+    "RunScores": THEIRS,
+    "records": HAPPENED,
+    **dict.fromkeys(
+        ("audit", "references", "settings", "paper", "papers", "table", "cell", "Cell"), NO_NUMBER
+    ),
+    **dict.fromkeys(("PublishedPaper", "PublishedTable", "Listing", "select", "Selection"), NO_NUMBER),
+    **dict.fromkeys(("Workspace", "user_scale"), NO_NUMBER),
+}
+OUTLETS = {
+    f"{name}{f' {number}' if number else ''}": read
+    for name, ways in {**VERBS_AS_OUTLETS, **{f"repro.{n}": w for n, w in NAMES_AS_OUTLETS.items()}}.items()
+    if not isinstance(ways, str)
+    for number, read in enumerate(ways)
+}
+# what an outlet says otherwise of a kind, or why there is none in these records
+OTHERWISE = {
+    "claims": {"outdated": ""},  # records of another graph judge no claim
+    "claims 1": {"outdated": ""},
+    "repro.claims": {"outdated": ""},
+    "export": {"contradicted": "left out ("},  # two numbers, neither of which has a provenance
+    "export 1": {"contradicted": "left out ("},
+    # no other paper has the cells of these
+    **{outlet: {"contradicted": ""} for outlet in ("tables 1", "tables 2", "article", "figures")},
+}
+
+
+def test_every_verb_and_every_name_says_how_it_shows_numbers_or_why_it_shows_none():
+    assert VERBS_AS_OUTLETS.keys() == {verb for group in VERBS.values() for verb in group}
+    assert NAMES_AS_OUTLETS.keys() == set(NAMES)
+
+
+@pytest.mark.parametrize("outlet", OUTLETS)
+def test_every_kind_of_doubt_is_said_where_a_number_is_shown(world, outlet):
+    said = " ".join(html.unescape(re.sub(r"\\[a-z]+\{|[\\{}]", "", OUTLETS[outlet](world))).split())
+    told = {kind for kind in KINDS if kind in said or KINDS[kind] in said}
+    told |= {kind for kind, words in OTHERWISE.get(outlet, {}).items() if words in said}
+    print(f"| {outlet} | {' | '.join('yes' if kind in told else 'no' for kind in KINDS)} |")
+    assert told == KINDS.keys(), said[:3000]
