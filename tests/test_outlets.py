@@ -47,7 +47,7 @@ FAULTS = {
 }
 
 
-def sound_records(*names, workspace) -> list[Record]:
+def sound_records(*names) -> list[Record]:
     """A record of every measured cell, as the code that is here makes it."""
     return [
         Record(
@@ -64,23 +64,26 @@ def sound_records(*names, workspace) -> list[Record]:
             collections=list(m.collections),
             code=planned_code(m.parts),
         )
-        for m in select(*names, scale="tiny", workspace=workspace).plan().measurements
+        for m in select(*names, scale="tiny").plan().measurements
     ]
 
 
-@pytest.fixture
-def world(repro, folders, monkeypatch):
+@pytest.fixture(scope="module")
+def faulty() -> list[Record]:
     """Records of a table, of a study and of a figure, in which every kind of doubt occurs."""
-    workspace = Workspace.open()
-    kinds, faulty = [*FAULTS], []  # the first record is contradicted: cpdae has its evaluation, too
+    kinds, records = [*FAULTS], []  # the first record is contradicted: cpdae has its evaluation, too
+    for names in (["costa/1"], ["head_to_head/1"], ["cotmae_v2/figure-3"]):
+        records += [replace(r, **FAULTS[kinds[n % len(kinds)]]) for n, r in enumerate(sound_records(*names))]
+    twin = next(r for r in sound_records("cpdae/1") if r.identity == records[0].identity)
+    return [*records, replace(twin, measured=0.25, recorded="2026-02-01T00:00:00+00:00")]
+
+
+@pytest.fixture
+def world(repro, folders, monkeypatch, faulty):
+    """A results folder of these records, whose commits and data are told apart without a history."""
     monkeypatch.setattr(doubts, "differing", lambda rows: [OTHER_DATA] * (rows == OTHER_ROWS))
     monkeypatch.setattr(doubts, "is_in_history", lambda folder, commit: commit != "2" * 40)
-    for names in (["costa/1"], ["head_to_head/1"], ["cotmae_v2/figure-3"]):
-        records = sound_records(*names, workspace=workspace)
-        faulty += [replace(r, **FAULTS[kinds[n % len(kinds)]]) for n, r in enumerate(records)]
-    twins = {r.identity: r for r in sound_records("cpdae/1", workspace=workspace)}
-    contradicted = next(r for r in faulty if r.identity in twins)
-    faulty.append(replace(twins[contradicted.identity], measured=0.25, recorded="2026-02-01T00:00:00+00:00"))
+    workspace = Workspace.open()
     workspace.results.append(faulty)
     facts = {"of_each_kind": faulty[: len(FAULTS)], "patch": monkeypatch}
     return SimpleNamespace(repro=repro, workspace=workspace, folder=folders, **facts)
