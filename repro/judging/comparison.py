@@ -37,7 +37,8 @@ def compare(
     """
     name = plan.scale.name
     # of all papers, selected or not: cells share evaluations, and one cell has one current number
-    all_records = [r for paper in results.papers(name) for r in results.read(name, paper)]
+    papers = sorted({*results.papers(name), *(c.paper.name for c in plan.cells)})
+    all_records = [r for paper in papers for r in results.read(name, paper)]
     stored_results = stored_records(plan, store, sound_only=True) if store else []
     measurements = _by_cell(plan.measurements, lambda m: m.cell.id)
     records = _by_cell(all_records, lambda r: r.cell)
