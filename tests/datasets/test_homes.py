@@ -15,6 +15,9 @@ from tests.datasets.folders import planned, without_counts
 from tests.standins.fill import fill
 from tests.standins.served import at_home
 
+READERS = {"documents": reading.documents, "queries": reading.queries, "qrels": reading.judgements}
+READERS |= survey.READERS
+
 
 @pytest.fixture(scope="module")
 def fetched(standins, tmp_path_factory):
@@ -45,7 +48,7 @@ def test_every_piece_of_every_collection_reads_as_if_it_had_been_fetched(fetched
         for piece in entry.pieces if in_home(entry) else ():
             here, there = locate(id, piece, None, home=standins / "home"), locate(id, piece, fetched / "data")
             assert (here.kind, there.kind) == ("home", "folder"), (id, piece)
-            read = survey.READERS[piece]
+            read = READERS[piece]
             assert list(read(here)) == list(read(there)), (id, piece)
             compared += 1
     assert compared == 105
@@ -59,7 +62,7 @@ def test_reading_writes_nothing_into_the_home(standins, believed):
         (NQ, "queries"),
         (NQ, "qrels"),
     ]:
-        assert list(survey.READERS[piece](locate(id, piece, None, home=standins / "home")))
+        assert list(READERS[piece](locate(id, piece, None, home=standins / "home")))
     assert sorted((standins / "home").rglob("*")) == before
 
 
