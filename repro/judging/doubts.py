@@ -117,7 +117,7 @@ def code_counts(case: Evidence, records: Sequence[Record]) -> CodeCounts:
         other, unknown = nodes & of_others, nodes & origins.unknown
         if other or unknown or (nodes and nodes <= origins.parents.keys()):
             return CodeCounts(len(other), len(unknown))
-    if records and all(r.code and r.code == case.planned_code(r.seed) for r in records):
+    if records and all(r.code and r.code == case.planned_code(r) for r in records):
         return CodeCounts(0, 0)
     return CodeCounts()
 

@@ -123,9 +123,10 @@ class Evidence:
         """Documents a query of the cell's runs at the plan's scale, where the measure looks deeper."""
         return min((m.cut_at for m in self.parts if m.cut_at), default=None)
 
-    def planned_code(self, seed: int | None) -> str:
-        """The digest that a record of this seed holds if the code that is here made all that is behind it."""
-        codes = [planned_code(m.parts) for m in self.parts if m.seed == seed]
+    def planned_code(self, record: Record) -> str:
+        """The digest that a record holds if the code that is here makes all that is behind it."""
+        seeds = [seed for seed, identity in self.identities.items() if identity == record.identity]
+        codes = [planned_code(m.parts) for m in self.parts if m.seed in seeds[:1]]
         return join_codes(codes) if self.cell.column.mean_of or not codes else codes[0]
 
     @cached_property

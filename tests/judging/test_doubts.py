@@ -39,6 +39,12 @@ def test_a_record_of_the_code_that_is_here_is_current_without_any_artefact(resul
     assert (shown.current, shown.doubts, shown.code.other_code, shown.code.unknown_code) == (True, (), 0, 0)
 
 
+def test_a_record_of_another_seed_that_changes_nothing_is_as_current(results):
+    made = planned(RR)
+    results.append([recorded(made), recorded(made, seed=2)])
+    assert only(made, results).current
+
+
 @pytest.mark.parametrize(
     ("facts", "kind"),
     [
