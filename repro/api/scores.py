@@ -12,8 +12,6 @@ from repro.api.listing import Listing
 from repro.api.selection import check_several
 from repro.errors import UsageError
 from repro.exchange.user_encoder import UserEncoder
-from repro.exchange.user_encoder_scores import ColumnScore, scores_on_table
-from repro.exchange.user_run_scores import common_dataset, scored_run
 from repro.judging.among_reports import ValueAmongReports, among_reports_of_share
 from repro.manifest.cells import Cell, cell
 from repro.nn.encoder_conventions import Conventions, own_code, stated_or_chosen
@@ -23,6 +21,8 @@ from repro.running.workspace import Workspace
 
 if TYPE_CHECKING:
     import pandas
+
+    from repro.exchange.user_encoder_scores import ColumnScore
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class RunScores:
         return pandas.Series(self.measures, name="value", dtype=float).rename_axis("measure").to_frame()
 
 
-class EncoderScores(Listing[ColumnScore]):
+class EncoderScores(Listing["ColumnScore"]):
     """An encoder's scores in the columns of a table.
 
     Attributes:
@@ -142,6 +142,8 @@ def evaluate(
     check_several(measures=measures, cells=cells, columns=columns)
     workspace = workspace or Workspace.open()
     named_cells = [cell(name) for name in cells]
+    from repro.exchange.user_run_scores import common_dataset
+
     dataset = common_dataset(named_cells, dataset)
     if (dataset is None) == (table is None):
         raise UsageError("a run is scored on a dataset, an encoder on a table; give one of the two")
@@ -156,6 +158,8 @@ def evaluate(
     origin = "; ".join(filter(None, (origin, *codes)))
     options = {"table": table, "columns": columns, "row": row, "scale": scale_of(scale)}
     options |= {"workspace": workspace, "progress": progress or Progress()}
+    from repro.exchange.user_encoder_scores import scores_on_table
+
     scores, left_out = scores_on_table(models, full_conventions, **options)
     return EncoderScores(scores, left_out, full_conventions, origin)
 
@@ -166,6 +170,8 @@ def _run_scores(
     if not path.is_file():  # before judgements are missed, or read
         raise UsageError(f"there is no file {str(path)!r}; give a TREC run, plain or gzipped")
     names = [*measures, *(cell.column.measure for cell in cells)]
+    from repro.exchange.user_run_scores import scored_run
+
     scores = scored_run(path, dataset, names, data=workspace.data)
     comparable = () if scores["differing"] else cells
     places = [among_reports_of_share(cell, scores["measures"][cell.column.measure]) for cell in comparable]

@@ -145,7 +145,9 @@ class CellPage:
             if stand.data_without_digest:
                 yield "data", f"not held against a known digest: {', '.join(stand.data_without_digest)}"
             for run in stand.imported:
-                yield "run of others", f"{run.measured:.4g} ({run.maker}), {run.verdict.name}"
+                doubts = "; ".join(map(str, run.doubts))
+                score = f"({run.measured:.4g})" if doubts else f"{run.measured:.4g}"
+                yield "run of others", f"{score} ({run.maker}), {run.verdict.name}{doubts and f'; {doubts}'}"
         yield from self._report_lines(None if verbose else IN_FULL)
         for command in self.commands:
             yield "measure it" if command == self.commands[0] else "rehearse it", command

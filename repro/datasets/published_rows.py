@@ -115,8 +115,8 @@ def _counts(grades: Mapping[int, int]) -> str:
 
 def in_words(name: str) -> str:
     """Return a key as "judgements of beir/scifact/test"."""
-    dataset, piece = name.split()
-    return f"{WORDS[piece]} of {dataset}"
+    dataset, _, piece = name.partition(" ")  # of a record, in which anything may stand
+    return f"{WORDS.get(piece, piece)} of {dataset}"
 
 
 def _is_embedded(name: str) -> bool:

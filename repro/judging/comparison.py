@@ -94,7 +94,9 @@ def _judge_failure(case: Evidence) -> ComparedCell | None:
     if not errors:
         return None
     values = ", ".join(f"{r.measured:.6g}" for r in case.older)
-    return _compared_cell(case, Verdict("failed", f"{errors[0]}{f'; on record: {values}' if values else ''}"))
+    reasons = doubts(case, case.older, code_counts(case, case.older)) if case.older else ()
+    on_record = "; ".join([f"on record: {values}", *map(str, reasons)]) if values else ""
+    return _compared_cell(case, Verdict("failed", "; ".join(filter(None, [str(errors[0]), on_record]))))
 
 
 def _judge_records(case: Evidence) -> ComparedCell | None:

@@ -84,7 +84,7 @@ def _of_records(records: Sequence[Record]) -> dict[str, str]:
     return {
         "other data": _listed("{}", (s for r in records for s in differing(r.rows))),
         "from a peer": _listed("{} from a peer, not checked here", (s for r in records for s in r.unchecked)),
-        **_of_commits({c for r in records for c in (*r.commits, r.environment.get("commit")) if c}),
+        **_of_commits({c for r in records for c in r.every_commit}),
         "from the future": _listed("recorded {}, which is still to come", times),
     }
 

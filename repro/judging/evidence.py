@@ -150,8 +150,9 @@ def _complete_record(record: Record, other: Record) -> Record:
     """The record, with what another of the same scores says beside the result."""
     if not other.tells_more_than(record):
         return record
-    names = ("collections", "deviation", "code", "commits", "rows", "unchecked")
-    return replace(record, **{name: getattr(other, name) or getattr(record, name) for name in names})
+    names = ("collections", "deviation", "code", "commits", "rows")
+    fuller = {name: getattr(other, name) or getattr(record, name) for name in names}
+    return replace(record, **fuller, unchecked=other.unchecked)
 
 
 def newest(records: Iterable[Record]) -> list[Record]:

@@ -2,7 +2,7 @@
 
 from repro.judging.compared import ComparedCell
 from repro.judging.comparison import compare
-from repro.judging.doubts import Doubt
+from repro.judging.doubts import Doubt, doubts_about_run
 from repro.manifest.cells import Cell, cell
 from repro.running.plan import plan
 from repro.running.scale import known_scales
@@ -27,6 +27,9 @@ def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
 
 
 def doubts_of(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
-    """The doubts about the number that a record gives its cell; none where the cell shows another one."""
+    """The doubts about the number that a record gives its cell, whether or not the cell shows it."""
     matches = [c for c in standings(cell(record.cell), workspace) if c.scale == record.scale]
-    return next((c.doubts for c in matches if record.identity in {r.identity for r in c.records}), ())
+    if shown := [c for c in matches if record.identity in {r.identity for r in c.records}]:
+        return shown[0].doubts
+    why = "its cell shows another record, of another recipe, seed or reading, or somebody's run"
+    return (*(() if record.origin else (Doubt("outdated", why),)), *doubts_about_run(record))

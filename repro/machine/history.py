@@ -1,6 +1,7 @@
 """The history of a checkout: when a file was last changed, and whether a commit contains another."""
 
 import functools
+import re
 import subprocess
 from pathlib import Path
 
@@ -29,7 +30,10 @@ def is_in_history(folder: Path, commit: str) -> bool | None:
     """Whether a checkout has the commit in its past; None without a checkout, or without all of its past."""
     if not (folder / ".git").exists() or _git(folder, "rev-parse", "--is-shallow-repository") != "false":
         return None
-    return _git(folder, "merge-base", "--is-ancestor", commit, "HEAD") is not None
+    if not re.fullmatch("[0-9a-f]{7,64}", commit):
+        return False
+    known = contains(folder, "HEAD", commit)
+    return known if known is not None or _git(folder, "cat-file", "-t", commit) else False
 
 
 def _git(folder: Path, *words: str) -> str | None:

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from repro.errors import DataError
 from repro.graph import canonical
+from repro.machine.versions import DIRTY
 
 DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
 LARGEST = {"fraction": 1, "percent": 100}  # value in a unit; any other, as of an index's size, has none
@@ -114,6 +115,16 @@ class Record:
         gpus = [f"{n} x {name}" if n > 1 else name for name, n in Counter(hardware.get("gpu") or ()).items()]
         return ", ".join(filter(None, [*gpus, hardware.get("cpu"), cores]))
 
+    @property
+    def is_of_dirty_tree(self) -> bool:
+        """Whether something behind it was made by a working tree that differed from its commit."""
+        return any(str(commit).endswith(DIRTY) for commit in self.every_commit)
+
+    @property
+    def every_commit(self) -> list[str]:
+        """The commits of the artefacts behind it, and that of the process that recorded it."""
+        return [*self.commits, *filter(None, [self.environment.get("commit")])]
+
     def tells_more_than(self, other: "Record") -> bool:
         """Whether this record of the same result proves or says what the other does not."""
         description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
@@ -125,6 +136,7 @@ class Record:
                 self.deviation is not None and other.deviation is None,
                 known > known_of_other,
                 set(self.unchecked) < set(other.unchecked),
+                other.is_of_dirty_tree and not self.is_of_dirty_tree,
                 not description.items() <= other.origin.items(),
             )
         )

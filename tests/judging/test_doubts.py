@@ -101,6 +101,20 @@ def test_one_cell_has_one_number_whatever_else_is_selected(results):
     assert kinds(mine, results) == ["contradicted"]
 
 
+def test_what_was_measured_again_on_a_clean_tree_is_recorded_and_clears_the_doubt(results):
+    made = planned(RR)
+    results.append([recorded(made, commits=["1" * 40 + "-dirty"], recorded="2026-01-02T00:00:00+00:00")])
+    assert kinds(made, results) == ["dirty tree"]
+    [added] = results.append([recorded(made, recorded="2026-01-03T00:00:00+00:00")])
+    assert added.contradicted is None and kinds(made, results) == []
+
+
+def test_a_name_of_data_that_nobody_knows_is_told_as_it_is(results):
+    made = planned(RR)
+    results.append([recorded(made, rows={"a": "1", "b c d": "2", "tiny/passage/dev qrels": "3"})])
+    assert only(made, results).data_without_digest[:1] == [" of a"]
+
+
 def test_a_record_of_a_time_to_come_counts_after_every_other(results):
     made, theirs = planned(RR), planned(THEIRS)
     results.append([recorded(made, measured=0.5, recorded="2026-01-02T00:00:00+00:00")])
