@@ -76,7 +76,7 @@ class Record:
 
     def __post_init__(self):
         """Raise DataError for numbers that no measurement gives, and for a time that is none."""
-        largest = LARGEST.get(self.unit, math.inf)
+        largest = LARGEST.get(self.unit, math.inf) if self.measure else math.inf  # a setting is no score
         rounded_up = largest * (1 + 1e-9)  # a sum of floats
         if not 0 <= self.measured <= rounded_up:
             bound = "are not below 0" if largest == math.inf else f"lie between 0 and {largest}"

@@ -43,7 +43,8 @@ def test_one_that_is_not_is_named_with_the_likely_cause_and_fails_where_that_is_
     assert repro(*RUN, "--strict").status == 1
 
 
-def test_nothing_is_said_where_nothing_is_on_record(repro, measured):
+def test_nothing_is_said_where_nothing_is_on_record(repro, committed):
+    committed.path("tiny", "costa").unlink()
     assert "on record" not in repro(*RUN).out
 
 
