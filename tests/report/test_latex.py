@@ -221,7 +221,8 @@ class AllBeaten(Comparison):
 def _measured_as_published(cell, verdict="exact", seeds=1):
     values = (float(cell.printed.value) + 0.01 * n for n in range(seeds))
     records = [
-        Record(cell.id, "full", value, n, "f", 1, 0, cell.column.measure or "", cell.unit) for n, value in enumerate(values)
+        Record(cell.id, "full", value, n, "f", 1, 0, cell.column.measure or "", cell.unit)
+        for n, value in enumerate(values)
     ]
     return ComparedCell(cell, "full", tuple(records), Verdict(verdict, "", difference=-0.1))
 
