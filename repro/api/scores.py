@@ -70,7 +70,7 @@ class EncoderScores(Listing["ColumnScore"]):
     def __init__(
         self, scores: Sequence[ColumnScore], left_out: Sequence[str], conventions: Conventions, origin: str
     ):
-        super().__init__(scores, line=ColumnScore.as_line, index="column")
+        super().__init__(scores, line=lambda score: score.as_line(), index="column")
         self.left_out, self.conventions, self.origin = list(left_out), conventions, origin
 
 
