@@ -158,6 +158,7 @@ def evaluate(
     origin = "; ".join(filter(None, (origin, *codes)))
     options = {"table": table, "columns": columns, "row": row, "scale": scale_of(scale)}
     options |= {"workspace": workspace, "progress": progress or Progress()}
+    options["scale"].pin_kernels(options["progress"])  # before what scores loads their libraries
     from repro.exchange.user_encoder_scores import scores_on_table
 
     scores, left_out = scores_on_table(models, full_conventions, **options)
