@@ -142,9 +142,7 @@ def evaluate(
     check_several(measures=measures, cells=cells, columns=columns)
     workspace = workspace or Workspace.open()
     named_cells = [cell(name) for name in cells]
-    from repro.exchange.user_run_scores import common_dataset
-
-    dataset = common_dataset(named_cells, dataset)
+    dataset = _dataset_of(named_cells, dataset)
     if (dataset is None) == (table is None):
         raise UsageError("a run is scored on a dataset, an encoder on a table; give one of the two")
     if any((measures,) if dataset is None else (columns, row, query_model, conventions, scale != "full")):
@@ -152,12 +150,29 @@ def evaluate(
         raise UsageError(f"{message}; leave out what is of the other")
     if dataset is not None:
         return _run_scores(Path(source), dataset, measures, named_cells, workspace)
-    models = tuple(UserEncoder.find(str(name), workspace.data) for name in (source, query_model or source))
+    names = (str(source), str(query_model or source))
+    options = {"table": table, "columns": columns, "row": row, "scale": scale_of(scale)}
+    options |= {"workspace": workspace, "progress": progress or Progress()}
+    return _encoder_scores(names, conventions, options)
+
+
+def _dataset_of(cells: Sequence[Cell], dataset: str | None) -> str | None:
+    """The dataset that a run is scored on; None where nothing names one, as for an encoder."""
+    if not cells:
+        return dataset
+    from repro.exchange.user_run_scores import common_dataset
+
+    return common_dataset(cells, dataset)
+
+
+def _encoder_scores(
+    names: Sequence[str], conventions: Mapping[str, Any], options: Mapping[str, Any]
+) -> EncoderScores:
+    """Score the encoders of passages and of queries; ``options`` are those of ``scores_on_table``."""
+    models = tuple(UserEncoder.find(name, options["workspace"].data) for name in names)
     full_conventions, origin = stated_or_chosen(models[0].folder, conventions)
     codes = dict.fromkeys(own_code(model.folder) for model in models)
     origin = "; ".join(filter(None, (origin, *codes)))
-    options = {"table": table, "columns": columns, "row": row, "scale": scale_of(scale)}
-    options |= {"workspace": workspace, "progress": progress or Progress()}
     options["scale"].pin_kernels(options["progress"])  # before what scores loads their libraries
     from repro.exchange.user_encoder_scores import scores_on_table
 
