@@ -169,6 +169,12 @@ def _other_seeds(case: Evidence) -> str:
     return f"measured with {f'--seeds {names}' if names else 'its own seed'}, which was not asked for here"
 
 
+def doubt_kinds(cells: Iterable[ComparedCell]) -> str:
+    """The kinds of doubt about the numbers of cells, for a column beside them; empty without any."""
+    found = {doubt.kind for c in cells for doubt in c.doubts}
+    return "; ".join(kind for kind in KINDS if kind in found)
+
+
 IN_BRACKETS = "in brackets, as something about them is doubtful"
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from repro.evaluation import means
 from repro.judging.compared import ComparedCell
+from repro.judging.doubts import doubt_kinds
 from repro.judging.summary import conditions
 from repro.manifest.cells import figure_of
 from repro.manifest.schema import Column, Figure, Line
@@ -106,12 +107,13 @@ def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, fl
     return (x, c.measured, *spread)
 
 
-def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str]:
-    """Seeds, commits and hours of training behind a point, as far as they are known."""
+def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str, str]:
+    """Seeds, commits and hours of training behind a point, as far as they are known, and its doubts."""
     seeds = (record.seed for record in c.records if record.seed is not None)
     commits = filter(None, {record.environment.get("commit") for record in c.records})
     duration = hours.get(c.cell.id)
-    return " ".join(map(str, seeds)), " ".join(sorted(commits)), "" if duration is None else f"{duration:.4f}"
+    time = "" if duration is None else f"{duration:.4f}"
+    return " ".join(map(str, seeds)), " ".join(sorted(commits)), time, doubt_kinds([c])
 
 
 def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:

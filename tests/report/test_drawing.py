@@ -82,8 +82,8 @@ def test_a_point_has_the_extremes_over_seeds_as_its_band(measured, spread):
 
 def test_a_record_without_a_commit_adds_nothing_to_the_commits_of_a_point():
     records = [Made(seed=n, environment=e) for n, e in enumerate([{}, {"commit": "b"}, {"commit": "a"}])]
-    compared = Made(cell=Made(id="c"), records=records)
-    assert drawing._origin(compared, {}) == ("0 1 2", "a b", "")
+    compared = Made(cell=Made(id="c"), records=records, doubts=())
+    assert drawing._origin(compared, {}) == ("0 1 2", "a b", "", "")
 
 
 def line(label, *values):
@@ -104,13 +104,14 @@ def _point(cell) -> ComparedCell:
     return ComparedCell(cell, "tiny", (made,), Verdict("scaled", ""))
 
 
-def test_a_point_says_its_seeds_commits_and_hours():
+def test_a_point_says_its_seeds_commits_hours_and_doubts():
     of_seeds = [Record("c", "tiny", 0.5, seed, "f", 1, 0, "RR@10", "percent") for seed in (1, 2)]
     commits = [replace(r, environment={"commit": c}) for r, c in zip(of_seeds, "ba", strict=True)]
     cell = cells_of(paper("cotmae_v2"))[0]
     point = ComparedCell(cell, "tiny", tuple(commits), Verdict("scaled", ""))
-    assert drawing._origin(point, {cell.id: 0.25}) == ("1 2", "a b", "0.2500")
-    assert drawing._origin(point, {}) == ("1 2", "a b", "")
+    assert drawing._origin(point, {cell.id: 0.25}) == ("1 2", "a b", "0.2500", "")
+    doubtful = replace(point, doubts=(Doubt("dirty tree", "changed"), Doubt("outdated", "older")))
+    assert drawing._origin(doubtful, {}) == ("1 2", "a b", "", "outdated; dirty tree")
 
 
 def test_points_that_are_not_of_the_manifest_as_it_is_are_counted_on_the_face(monkeypatch, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 
 from repro.report import figures
 from repro.report.figures import canvas
+from repro.report.figures.line_charts import MADE
 
 PANELS = [
     {
@@ -85,16 +86,16 @@ def test_drawing_never_loads_pyplot(tmp_path):
 def test_the_numbers_of_a_curve_lie_beside_it(tmp_path):
     figures.curves(PANELS, tmp_path / "c.svg", note="small print")
     head, *rows = _rows(tmp_path / "c.csv")
-    assert head == ["panel", "measure", "series", "x", "y", "lowest", "highest", "seeds", "commit", "hours"]
-    assert ["dev", "RR@10", "ours", "5000.0", "0.4", "0.3", "0.5", "", "", ""] in rows
-    assert ["dev", "RR@10", "BM25", "", "0.2", "", "", "", "", ""] in rows and len(rows) == 9
+    assert head == ["panel", "measure", "series", "x", "y", "lowest", "highest", *MADE]
+    assert ["dev", "RR@10", "ours", "5000.0", "0.4", "0.3", "0.5", "", "", "", ""] in rows
+    assert ["dev", "RR@10", "BM25", "", "0.2", "", "", "", "", "", ""] in rows and len(rows) == 9
 
 
 def test_how_a_point_was_made_lies_beside_its_number(tmp_path):
     panel = _panel((1, 0.5, None, None))
-    panel["series"][0]["made"] = [("1 2", "abc", "0.5")]
+    panel["series"][0]["made"] = [("1 2", "abc", "0.5", "dirty tree")]
     figures.curves([panel], tmp_path / "c.svg", note="")
-    assert _rows(tmp_path / "c.csv")[1][-3:] == ["1 2", "abc", "0.5"]
+    assert _rows(tmp_path / "c.csv")[1][-4:] == ["1 2", "abc", "0.5", "dirty tree"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])

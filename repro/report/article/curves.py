@@ -41,7 +41,7 @@ def curves(results: StudyResults, put: Put, scale: str, figures: Sequence[str]) 
         name="-".join(("curves", *figures[:1])),
         title=f"{chosen_figures[0].panels[0].label} by {chosen_figures[0].x}" if alone else SETTINGS,
         small=f"{_description(chosen_figures)}{far}{data_of(cells)} {seeds_of(cells)} Scale {scale}.",
-        head=("figure", "line", "x", "mean", "lowest", "highest"),
+        head=("figure", "line", "x", "mean", "lowest", "highest", "doubts"),
         rows=[row for pair in measured_figures for row in _rows(*pair)],
     )
     return "\n\n".join([picture, *_missing_sentences(figure_points)])
@@ -85,7 +85,7 @@ def growth(results: StudyResults, put: Put, scale: str, identifier: str) -> str:
         name=f"growth-{identifier}",
         title=f"{figure.panels[0].label} as models and texts grow",
         small=f"{data_of(measured_points)} {seeds_of(measured_points)} Scale {scale}.",
-        head=("size", "of", "system", "x", "mean", "lowest", "highest"),
+        head=("size", "of", "system", "x", "mean", "lowest", "highest", "doubts"),
         rows=[(size_name, *row) for size, panel in by_size.items() for row in _numbers(size, panel.of)],
     )
     cells = [c for c in results.figures(scale) if c.cell.table.id == f"figure-{identifier}"]
@@ -157,7 +157,7 @@ def _rows(figure: Figure, points: Points) -> list[tuple]:
 
 
 def _numbers(first: str | float, lines: Iterable[tuple[str, Sequence[Place]]]) -> list[tuple]:
-    return [(first, name, p.x, p.y, p.low, p.high) for name, line in lines for p in line]
+    return [(first, name, p.x, p.y, p.low, p.high, p.doubts) for name, line in lines for p in line]
 
 
 def _panel(figure: Figure, points: Points, *, alone: bool) -> Lines:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from repro.judging.compared import ComparedCell
+from repro.judging.doubts import doubt_kinds
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.figures.canvas import write_csv
 from repro.report.figures.line_panels import Place
@@ -51,7 +52,7 @@ def picture(
 def place_of(x: float, compared: ComparedCell, *, hollow: bool = False) -> Place:
     """A measured cell as a point at ``x``: its mean, with the lowest and the highest of its seeds."""
     values = [record.measured for record in compared.records]
-    return Place(x, compared.measured, min(values), max(values), hollow)
+    return Place(x, compared.measured, min(values), max(values), hollow, doubt_kinds([compared]))
 
 
 def round_numbers(values: Iterable[float]) -> list[float]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from repro.errors import unknown
 from repro.judging.compared import ComparedCell
 from repro.judging.contrasts import Contrast
+from repro.judging.doubts import doubt_kinds
 from repro.judging.studies import Study
 from repro.manifest.schema import Column, Row, Table
 from repro.report.article.curves import curves, growth
@@ -48,7 +49,11 @@ def _scores(results: StudyResults, put: Put, table: str, levels: Sequence[str]) 
         cells = {row.label: c for row, c in _measured_rows(results, study, column)}
         dots = {n: [r.measured for r in c.records] for n, c in cells.items() if n not in lines}
         panels.append(SeedScores(column.label, dots, {n: cells[n].measured for n in lines if n in cells}))
-        rows += [(column.label, n, r.seed, r.measured) for n, c in cells.items() for r in c.records]
+        rows += [
+            (column.label, n, r.seed, r.measured, doubt_kinds([c]))
+            for n, c in cells.items()
+            for r in c.records
+        ]
         dotted_cells += [cells[name] for name in dots]
     systems = [row.label for row in study.rows if row.label not in lines]
     return put(
@@ -57,7 +62,7 @@ def _scores(results: StudyResults, put: Put, table: str, levels: Sequence[str]) 
         title=f"Table {table}: every system, every seed",
         small=f"A dot is a seed, a bar the mean of a system over {seed_count(dotted_cells)}; {study.unit}. "
         f"Scale {results.scale}.",
-        head=("column", "system", "seed", "score"),
+        head=("column", "system", "seed", "score", "doubts"),
         rows=rows,
     )
 
@@ -73,7 +78,8 @@ def _differences(results: StudyResults, put: Put, table: str, references: Sequen
             estimate = tuple(100 * x for x in (c.difference.mean, *c.difference.interval()))
             by_reference[names[c.against]][label] = estimate
             seeds.add(c.difference.seeds)
-            rows.append((column.label, label, names[c.against], *estimate, c.holm, c.verdict))
+            doubts = doubt_kinds(results.cell(f"{table}/{row}/{column.id}") for row in (c.row, c.against))
+            rows.append((column.label, label, names[c.against], *estimate, c.holm, c.verdict, doubts))
         panels.append(Differences(column.label, by_reference, outcome.analysis.matters.get(column.id)))
     systems = [
         row.label
@@ -88,7 +94,7 @@ def _differences(results: StudyResults, put: Put, table: str, references: Sequen
         small=" ".join(
             [*preliminary_note(outcome), _intervals(seeds), *_floor_note(rows), f"Scale {results.scale}."]
         ),
-        head=("column", "system", "against", "difference", "low", "high", "p (Holm)", "verdict"),
+        head=("column", "system", "against", "difference", "low", "high", "p (Holm)", "verdict", "doubts"),
         rows=rows,
     )
 
@@ -103,7 +109,7 @@ def _intervals(seeds: Iterable[int]) -> str:
 def _floor_note(rows: Iterable[tuple]) -> list[str]:
     """A sentence on the columns of which nothing is concluded, from the lines of the picture's numbers."""
     verdicts: dict[str, set[str]] = {}
-    for column, *_, verdict in rows:
+    for column, *_, verdict, _doubts in rows:
         verdicts.setdefault(column, set()).add(verdict)
     columns = [column for column, names in verdicts.items() if names == {"at the floor"}]
     return [f"At the floor, so that nothing is concluded: {', '.join(columns)}."] if columns else []
@@ -135,7 +141,7 @@ def _work(results: StudyResults, put: Put, column: str, tables: Sequence[str]) -
         title=f"{_head(results, column, tables)} over the work of pre-training",
         small=f"{_measure(results, column, tables)} Filled: {_tables(tables[:1])}{hollow_note}. "
         f"{_evidence(points, tables)} Scale {results.scale}.",
-        head=("table", "system", "10^12 FLOPs", "mean", "lowest", "highest"),
+        head=("table", "system", "10^12 FLOPs", "mean", "lowest", "highest", "doubts"),
         rows=_numbers(points),
     )
 
@@ -159,7 +165,7 @@ def _shares(results: StudyResults, put: Put, column: str, tables: Sequence[str])
         name="shares",
         title=f"{_head(results, column, tables)} by training queries",
         small=f"{_measure(results, column, tables)} {_evidence(points, tables)} Scale {results.scale}.",
-        head=("table", "system", "percent of queries", "mean", "lowest", "highest"),
+        head=("table", "system", "percent of queries", "mean", "lowest", "highest", "doubts"),
         rows=_numbers(points),
     )
 
@@ -208,7 +214,10 @@ def _by_label(points: Sequence[_Point], hollow: Sequence[str] = ()) -> list[tupl
 
 def _numbers(points: Sequence[_Point]) -> list[tuple]:
     places = [(point, place_of(point.x, point.cell)) for point in points]
-    return [(point.table, point.label, place.x, place.y, place.low, place.high) for point, place in places]
+    return [
+        (point.table, point.label, place.x, place.y, place.low, place.high, place.doubts)
+        for point, place in places
+    ]
 
 
 def _head(results: StudyResults, column: str, tables: Sequence[str]) -> str:

@@ -29,7 +29,8 @@ def words(results: StudyResults) -> dict[str, Callable[..., str]]:
 def value(results: StudyResults, cell: str, scale: str = "") -> str:
     """The mean over seeds, with a decimal, of fractions with three; of a figure's point at another scale.
 
-    Of a table's cell the mean that its table shows: over the planned seeds, where some have been measured.
+    In brackets where something is doubtful about it. Of a table's cell the mean that its table shows: over
+    the planned seeds, where some have been measured.
     """
     c = results.point(cell, scale) if scale else results.cell(cell)
     if c.measured is None:
@@ -38,7 +39,8 @@ def value(results: StudyResults, cell: str, scale: str = "") -> str:
     if not scale:
         entry = results.study(c.cell.table.id).entries.get((c.cell.row.id, c.cell.column.id))
     mean = c.measured if entry is None else entry.mean * (100 if is_percent else 1)
-    return f"{mean:.{1 if is_percent else 3}f}"
+    text = f"{mean:.{1 if is_percent else 3}f}"
+    return f"({text})" if c.doubts else text
 
 
 def _count(results: StudyResults, name: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from repro.report.figures.canvas import COLOURS, LINES, MARKERS, canvas, foot, legend, write_csv
 
 Point = tuple[float | None, float, float | None, float | None]  # x, y, low, high
-MADE = ("seeds", "commit", "hours")  # of training
+MADE = ("seeds", "commit", "hours", "doubts")  # hours of training
 
 
 def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
@@ -47,7 +47,7 @@ def _rows(panels: Sequence[dict]) -> list[tuple]:
 
 
 def _origins(series: dict) -> Sequence[tuple]:
-    """Return seeds, commits and hours behind each point; blanks where they are unknown."""
+    """Return what is known of each point, in the order of ``MADE``; blanks where nothing is."""
     return series.get("made") or [("",) * len(MADE)] * len(series["points"])
 
 

@@ -10,13 +10,14 @@ from repro.report.figures.slide import Theme, label_ends, marker, slide
 
 @dataclass(frozen=True)
 class Place:
-    """A point of a line: its mean with the lowest and highest, and whether its mark is hollow."""
+    """A point of a line: its mean with the lowest and highest, whether its mark is hollow, and its doubts."""
 
     x: float
     y: float
     low: float
     high: float
     hollow: bool = False
+    doubts: str = ""
 
 
 @dataclass(frozen=True)

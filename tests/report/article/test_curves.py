@@ -16,7 +16,9 @@ SOURCE = paper("head_to_head")
 def _cells(line, *places, seeds=1):
     records = tuple(SimpleNamespace(measured=float(seed)) for seed in range(seeds))
     row = [SimpleNamespace(with_={line.over: x}) for x in places]
-    return [SimpleNamespace(cell=SimpleNamespace(row=r), records=records, measured=0.5) for r in row]
+    return [
+        SimpleNamespace(cell=SimpleNamespace(row=r), records=records, measured=0.5, doubts=()) for r in row
+    ]
 
 
 @pytest.fixture

@@ -31,10 +31,10 @@ def test_records_of_a_changed_tree_are_counted_apart(commits, said, monkeypatch)
 
 def test_columns_of_which_nothing_is_concluded_are_named_beneath_the_picture_of_differences():
     rows = [
-        ("A", "x", "at the floor"),
-        ("A", "y", "at the floor"),
-        ("B", "x", "above"),
-        ("B", "y", "at the floor"),
+        ("A", "x", "at the floor", ""),
+        ("A", "y", "at the floor", ""),
+        ("B", "x", "above", ""),
+        ("B", "y", "at the floor", ""),
     ]
     assert pictures._floor_note(rows) == ["At the floor, so that nothing is concluded: A."]
     assert pictures._floor_note(rows[2:]) == []
