@@ -170,8 +170,7 @@ def disk_options(function: Callable) -> Callable:
         callback=_kinds,
         help="Remove what nothing selected reads any more: vectors, runs (of training queries), tokens,"
         " indexes, separated by commas. It is made again when something asks for it. What other processes,"
-        " Slurm's queue or nodes noted since the run began are to read stays; of tasks that an Argo workflow"
-        " had waiting before, nothing is known.",
+        " Slurm's queue or nodes noted since the run began are to read stays.",
     )(function)
 
 
@@ -196,13 +195,6 @@ def stated_options(*names: str) -> list[str]:
     context = click.get_current_context()
     typed_names = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
     return [option.opts[-1] for option in context.command.params if option.name in typed_names]
-
-
-def scale_words(ctx: click.Context) -> tuple[str, str]:
-    """The option of a command line that says its scale."""
-    if OF_FILE in ctx.meta:
-        return "--scale-file", ctx.meta[OF_FILE][1]
-    return "--scale", ctx.params["scale_name"]
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:

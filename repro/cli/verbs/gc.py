@@ -49,8 +49,7 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
     What was made from data or checkpoints that are not at hand now is kept where a manifest names them,
     since its fingerprint cannot be told. Interrupted attempts, locks and notes go by their age. What a run
     or `plan --remember` asked for within --keep-days, what waits in Slurm's queue, what a running process
-    builds, what there is of these, and what they read, stays. Tasks of an Argo workflow that wait for longer
-    are not known.
+    builds, what there is of these, and what they read, stays.
 
     With --finished go the vectors of rows that are measured; they are made again when something asks for
     them.
