@@ -60,7 +60,7 @@ REFUSED = {
     "run costa --store=": "an empty path was given for what REPRO_STORE names",
     "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is no path",
     f"plan cotsa --cell {CELL}": r"there is no paper 'cotsa' \(did you mean 'costa'",
-    "plan costa --remember --by row": "--by is of the plan that is shown; --remember shows none",
+    "plan costa --remember --by row": "--by is of the plan that is shown, which --remember does not",
     "readings costa --gpu h100": "--gpu tells hours in the table of --decisive",
     "evaluate my.run --dataset tiny/passage/dev --scale tiny": "a RUN is scored by --dataset, --measure and",
     "evaluate my.run": "`repro data list` names datasets",
