@@ -6,14 +6,14 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Generic, Self, TypeVar
 
-from repro.judging.compared import ComparedCell
+from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.imported import ImportedRun
 from repro.manifest.cells import Cell
 from repro.manifest.decimals import half_up
 from repro.manifest.schema import Column, Mark, Row, Table
 
 T = TypeVar("T")
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
+LETTERS = "abcdefghijklmnoprstuvwxyz"  # Unicode has no raised q, which a terminal would need
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,19 @@ class Grid(Generic[T]):
 
     @property
     def letters(self) -> dict[str, str]:
-        """Row -> its letter; its number where there are more rows than letters."""
-        few = len(self.rows) <= len(LETTERS)
-        return {row.id: LETTERS[i] if few else str(i + 1) for i, row in enumerate(self.rows)}
+        """Row of the whole table -> its letter; its number where there are more rows than letters."""
+        rows = self.table.rows
+        few = len(rows) <= len(LETTERS)
+        return {row.id: LETTERS[i] if few else str(i + 1) for i, row in enumerate(rows)}
+
+
+def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *, between: str) -> str:
+    """Return the letters of the rows shown that ours beats, with a sign between ranges or numbers."""
+    shown_rows = {row.id for row in grid.rows}
+    rows = [] if c.outdated else [row for row in comparison.betters(c) if row in shown_rows]
+    letters = grid.letters
+    parts = runs([letters[row] for row in rows], [*letters.values()])
+    return ("" if all(part in LETTERS for part in parts) else between).join(parts)
 
 
 def compared_grid(cells: Sequence[ComparedCell]) -> Grid[ComparedCell]:

@@ -8,16 +8,7 @@ from dataclasses import dataclass
 
 from repro.judging.compared import ComparedCell, Comparison
 from repro.manifest.schema import Manifest
-from repro.report.grid import (
-    LETTERS,
-    Grid,
-    Head,
-    best_measured,
-    compared_grid,
-    runs,
-    shown_measurement,
-    spans,
-)
+from repro.report.grid import Grid, Head, beaten, best_measured, compared_grid, shown_measurement, spans
 from repro.report.latex_caption import caption, short_caption
 from repro.report.latex_entries import (
     Entry,
@@ -99,7 +90,7 @@ class _Writer:
 
     def __init__(self, grid: Grid[ComparedCell], comparison: Comparison):
         self.grid, self.comparison = grid, comparison
-        self.lettered = any(map(comparison.betters, grid.cells.values()))
+        self.lettered = any(beaten(c, comparison, grid, between="") for c in grid.cells.values())
         self.best = best_measured(grid)
         lines = [grid.line(head) for head in grid.down]
         columns = [self._below([line[n] for line in lines]) for n in range(len(grid.across))]
@@ -190,15 +181,9 @@ class _Writer:
         if c is None or c.measured is None:
             return Entry("" if c is None else "--")
         sign = SYMBOLS.get(c.verdict.name, "") if c.verdict.difference is None else ""
-        suffix = interval(c) + (rf"\,{sign}" if sign else "") + raised(self._beaten(c))
+        letters = beaten(c, self.comparison, self.grid, between=",").replace("-", "--")
+        suffix = interval(c) + (rf"\,{sign}" if sign else "") + raised(letters)
         return Entry(shown_measurement(c) or "", suffix, (c.cell.row.id, c.cell.column.id) in self.best)
-
-    def _beaten(self, c: ComparedCell) -> str:
-        letters = self.grid.letters
-        beaten_letters = [letters[row] for row in self.comparison.betters(c) if row in letters]
-        parts = runs(beaten_letters, [*letters.values()])
-        single = all(part in LETTERS for part in parts)
-        return ("" if single else ",").join(parts).replace("-", "--")
 
 
 def _head_lines(parts: Sequence[tuple[str, int]]) -> Iterator[str]:

@@ -13,14 +13,15 @@ from repro.judging.verdict import PASSES
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Table
 from repro.report.grid import (
+    LETTERS,
     Grid,
     Head,
+    beaten,
     best_measured,
     column_heads,
     compared_grid,
     rounded,
     rounded_measurement,
-    runs,
     shown_measurement,
     shown_run,
 )
@@ -31,8 +32,7 @@ from repro.report.terminal_reports import HEAD_OF_REPORTS, fields_of_reports, li
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
 STYLES |= {"inconclusive": "yellow", "modified": "yellow", "scaled": "cyan"}
 STYLES |= {"blocked": "magenta", "not run": "dim"}
-# there is no raised q
-RAISED = dict(zip("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ", strict=True))
+RAISED = str.maketrans(f"{LETTERS}0123456789-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 BENEATH = "published above, measured beneath"
 
 
@@ -79,7 +79,6 @@ class _Writer:
 
     def __init__(self, grid: Grid[ComparedCell], comparison: Comparison):
         self.grid, self.comparison = grid, comparison
-        self.letters = dict(zip((row.id for row in grid.rows), RAISED, strict=False))
         self.best = best_measured(grid)
         self.published = any(not c.cell.printed.is_dash for c in grid.cells.values())
 
@@ -135,7 +134,9 @@ class _Writer:
         return [_format_published(c), self._measured(c), *map(Text, texts)]
 
     def _label(self, head: Head) -> Text:
-        return Text(f"{self.letters.get(head.id, ' ')} {head.label}")
+        letters = self.grid.letters
+        width = max(map(len, letters.values()))
+        return Text(f"{letters.get(head.id, ''):>{width}} {head.label}")
 
     def _measured(self, c: ComparedCell | None) -> Shown:
         """Ours with its verdict."""
@@ -145,19 +146,10 @@ class _Writer:
         if value is None:
             return Text(c.verdict.name, style=style)
         bold = " bold" if (c.cell.row.id, c.cell.column.id) in self.best else ""
-        suffix = Text(self._beaten(c), style=style)
+        suffix = Text(beaten(c, self.comparison, self.grid, between=" ").translate(RAISED), style=style)
         if c.verdict.name != "scaled":
             suffix.append(f" {c.verdict.name}", style=f"{style} italic")
         return Value(Text(value, style=style + bold), suffix)
-
-    def _beaten(self, c: ComparedCell) -> str:
-        """Raised letters of the rows that ours beats; of three neighbours or more a range."""
-        if c.outdated:
-            return ""
-        beaten_letters = [self.letters[row] for row in self.comparison.betters(c) if row in self.letters]
-        parts = runs(beaten_letters, [*RAISED])
-        separator = "" if all(part in RAISED for part in parts) else " "
-        return separator.join("".join(RAISED.get(letter, "⁻") for letter in part) for part in parts)
 
 
 def _format_published(c: ComparedCell | None) -> Shown:

@@ -1,10 +1,13 @@
 """LaTeX is compared as exact strings, and compiled where there is a LaTeX."""
 
+import io
+import re
 import shutil
 import subprocess
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.doubts import Doubt
@@ -13,40 +16,39 @@ from repro.judging.reported import reported_values
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, papers
-from repro.manifest.schema import Manifest, Row
-from repro.report.grid import Grid
+from repro.manifest.schema import Manifest
 from repro.report.latex import latex
 from repro.report.latex_entries import Entry, in_line
 from repro.report.latex_page import document
 from repro.report.latex_text import SYMBOLS, escape
+from repro.report.terminal import RAISED, compared_table
 from repro.store.results import Record
 from tests.made_up_reports import reported_of
 from tests.report.pdf_boxes import out_of_place, overprinted, tables_on_pages
 
-MANIFEST = Manifest.model_validate(
-    {
-        "paper": "p",
-        "title": "A & B",
-        "tables": [
-            {
-                "id": "1",
-                "about": "50% of _all_",
-                "unit": "fraction",
-                "bold": "column",
-                "marks": {"*": {"means": "significant", "over": ["x"]}},
-                "columns": [
-                    {"id": "a", "head": ["Dev", "MRR@10"], "dataset": "cranfield", "measure": "RR@10"},
-                    {"id": "b", "head": ["Dev", "R@1k"]},
-                ],
-                "groups": [{"id": "g", "label": "Group #1"}],
-                "rows": [
-                    {"id": "g.x", "group": "g", "label": "X", "cells": ["0.316", "-"]},
-                    {"id": "g.y", "group": "g", "label": "Y_z", "cells": ["**0.342*†**", "0.941"]},
-                ],
-            }
-        ],
-    }
-)
+FACTS = {
+    "paper": "p",
+    "title": "A & B",
+    "tables": [
+        {
+            "id": "1",
+            "about": "50% of _all_",
+            "unit": "fraction",
+            "bold": "column",
+            "marks": {"*": {"means": "significant", "over": ["x"]}},
+            "columns": [
+                {"id": "a", "head": ["Dev", "MRR@10"], "dataset": "cranfield", "measure": "RR@10"},
+                {"id": "b", "head": ["Dev", "R@1k"]},
+            ],
+            "groups": [{"id": "g", "label": "Group #1"}],
+            "rows": [
+                {"id": "g.x", "group": "g", "label": "X", "cells": ["0.316", "-"]},
+                {"id": "g.y", "group": "g", "label": "Y_z", "cells": ["**0.342*†**", "0.941"]},
+            ],
+        }
+    ],
+}
+MANIFEST = Manifest.model_validate(FACTS)
 
 
 class _Paper(Paper):
@@ -185,12 +187,34 @@ def test_a_table_that_is_wider_than_a_column_spans_two():
     assert r"\begin{table}" in latex(Comparison(cells), cells, command="c")
 
 
-def test_more_rows_than_letters_are_numbered():
-    def letters(count):
-        return Grid(None, [Row(id=f"r{n}", label="") for n in range(count)], [], {}).letters
+@pytest.mark.parametrize("count", [2, 18, 26])
+def test_a_row_has_one_letter_in_the_terminal_and_in_latex_whatever_is_selected(count):
+    cells = _rows(count)
+    for shown_cells in (cells, cells[-2:]):
+        comparison = AllBeaten(shown_cells)
+        text = latex(comparison, shown_cells, command="c")
+        in_latex = dict(re.findall(r"^\((\w+)\)~row(\d+)", text, flags=re.MULTILINE))
+        printed = io.StringIO()
+        Console(file=printed, width=200).print(compared_table(comparison, shown_cells))
+        in_terminal = dict(re.findall(r"^ *(\w+) row(\d+)", printed.getvalue(), flags=re.MULTILINE))
+        letters = "abcdefghijklmnoprstuvwxyz" if count < 26 else [str(n + 1) for n in range(count)]
+        assert in_latex == in_terminal
+        assert list(in_latex) == list(letters)[:count][-len(shown_cells) :]
+        last_line = next(line for line in text.splitlines() if f"row{count - 1}" in line)
+        beaten = re.search(r"\\textsuperscript\{([^}]+)\}", last_line)[1]
+        raised = beaten.replace("--", "-").replace(",", " ").translate(RAISED)
+        assert f"{raised} exact" in " ".join(printed.getvalue().split("row")[-1].split())
 
-    assert letters(2) == {"r0": "a", "r1": "b"}
-    assert list(letters(27).values()) == [str(n) for n in range(1, 28)]
+
+def _rows(count):
+    """Measured cells of a table of so many rows."""
+    rows = [{"id": f"r{n}", "label": f"row{n}", "cells": ["0.3", "-"]} for n in range(count)]
+
+    class Made(Paper):
+        manifest = Manifest.model_validate(FACTS | {"tables": [FACTS["tables"][0] | {"rows": rows}]})
+
+    made = cells_of(Made("p", None, "papers.p"), Made.manifest.tables)
+    return [_measured_as_published(c) for c in made if c.is_numeric]
 
 
 def test_special_characters_are_made_harmless():
