@@ -1,31 +1,53 @@
-"""Text, marks and verdicts as LaTeX writes them."""
+r"""Text, marks and verdicts as LaTeX writes them.
+
+How a character is set follows from what Unicode says of it: its decomposition and its category. Listed are
+only those that LaTeX has a command for and Unicode takes for simple. All others are left to ``\reprochar``,
+which sets the character where the engine reads Unicode and the font has it, and else, as in pdfLaTeX, its
+number.
+"""
 
 import unicodedata
 
-_ESCAPES = {
-    "\\": r"\textbackslash{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "†": r"$\dagger$",
-    "‡": r"$\ddagger$",
-    "–": "--",
-    "—": "---",
-    "τ": r"$\tau$",
-    "α": r"$\alpha$",
-    "λ": r"$\lambda$",
-    ">": r"$>$",
-    "<": r"$<$",
-    "é": r"\'e",
-    "×": r"$\times$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "±": r"$\pm$",
-    "▲": r"$\blacktriangle$",
-    "▼": r"$\blacktriangledown$",
-    "△": r"$\vartriangle$",
-    "▽": r"$\triangledown$",
+_GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho varsigma sigma tau"
+_GREEK += " upsilon varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
+_MATHS = {
+    "αβγδεζηθικλμνξπρςστυφχψωΓΔΘΛΞΠΣΦΨΩ": _GREEK,
+    "†‡×≤≥±≈→←": "dagger ddagger times le ge pm approx rightarrow leftarrow",
+    "▲▼△▽": "blacktriangle blacktriangledown vartriangle triangledown",
 }
+_WORDS = {
+    "\\~^": "textbackslash textasciitilde textasciicircum",
+    "ßæÆœŒøØłŁıȷ§": "ss ae AE oe OE o O l L i j S",
+}
+_CODES = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    **{character: f"${character}$" for character in "<>|"},
+    **{'"': "''", "–": "--", "—": "---", "−": "$-$", "‘": "`", "’": "'", "“": "``", "”": "''", "\xa0": "~"},
+    **{
+        sign: rf"\{name}{{}}"
+        for signs, names in _WORDS.items()
+        for sign, name in zip(signs, names.split(), strict=True)
+    },
+    **{
+        sign: rf"$\{name}$"
+        for signs, names in _MATHS.items()
+        for sign, name in zip(signs, names.split(), strict=True)
+    },
+}
+# combining mark -> the accent that every encoding of fonts has
+_ACCENTS = dict(
+    zip(
+        "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0323\u0327\u0331",
+        "`'^~=u.\"rHvdcb",
+        strict=True,
+    )
+)
+_TAGS = {"<super>": r"\textsuperscript{%s}", "<sub>": r"\textsubscript{%s}", "<circle>": r"\textcircled{%s}"}
+LIGATURES = ("--", "``", "''", "?`", "!`")  # signs that LaTeX sets as another one
+NUMBERED = (
+    r"\providecommand\reprochar[2]{\ifdefined\Umathchar\iffontchar\font"
+    r'"#1 #2\else\texttt{U+#1}\,\allowbreak\fi\else\texttt{U+#1}\,\allowbreak\fi}'
+)
 SYMBOLS = {
     "exact": r"$=$",
     "consistent": r"$\approx$",
@@ -38,8 +60,49 @@ SYMBOLS = {
 
 
 def escape(text: str) -> str:
-    """Text with LaTeX's special characters made harmless; raised and lowered digits become scripts."""
-    return "".join(_ESCAPES.get(character) or _script(character) for character in text)
+    r"""Return text as LaTeX that is set by every engine, in one line; ``NUMBERED`` defines ``\reprochar``."""
+    pieces = [""]
+    for character in "".join(map(_decomposed, unicodedata.normalize("NFC", text))):
+        if character in _ACCENTS and _can_bear_an_accent(pieces[-1]):
+            pieces.append(rf"\{_ACCENTS[character]}{{{pieces.pop()}}}")
+            continue
+        code = _code(character)
+        if pieces[-1][-1:] + code[:1] in LIGATURES:
+            pieces.append(r"\textcompwordmark{}")
+        pieces.append(code)
+    return "".join(pieces)
+
+
+def _can_bear_an_accent(code: str) -> bool:
+    return len(code) == 1 or code in _CODES.values()  # what bears one already does not
+
+
+def _decomposed(character: str) -> str:
+    """Return a character as a base and an accent that can be set, or else as it is."""
+    parts = unicodedata.normalize("NFD", character)
+    return parts if len(parts) <= 2 and _can_be_set(parts) else character
+
+
+def _can_be_set(text: str) -> bool:
+    return all(" " <= character <= "~" or character in _CODES or character in _ACCENTS for character in text)
+
+
+def _code(character: str) -> str:
+    """Return how a character that is no accent is set."""
+    if character in _CODES:
+        return _CODES[character]
+    if character.isspace():
+        return " "
+    if " " <= character <= "~":
+        return character
+    category = unicodedata.category(character)
+    if category == "Cf" or unicodedata.name(character, "").startswith("VARIATION SELECTOR"):
+        return ""  # nobody sees it
+    parts, tag = unicodedata.normalize("NFKD", character), unicodedata.decomposition(character).split(" ")[0]
+    if tag.startswith("<") and _can_be_set(parts):
+        return _TAGS.get(tag, "%s") % escape(parts)
+    sign = "" if category in ("Cc", "Cs") else character  # the others can stand in a file
+    return rf"\reprochar{{{ord(character):04X}}}{{{sign}}}"
 
 
 def raised(text: str) -> str:
@@ -48,12 +111,6 @@ def raised(text: str) -> str:
 
 
 def table_row(*entries: str) -> str:
-    """A line of a ``tabular``."""
-    return " & ".join(entries) + r" \\"
-
-
-def _script(character: str) -> str:
-    kind, _, code = unicodedata.decomposition(character).partition(" ")
-    if kind not in ("<sub>", "<super>"):
-        return character
-    return f"${'_' if kind == '<sub>' else '^'}{{{chr(int(code, 16))}}}$"
+    r"""Return a line of a ``tabular``; what begins like an argument of the ``\\`` before it is guarded."""
+    guard = "{}" if entries[0].lstrip().startswith(("[", "*")) else ""
+    return guard + " & ".join(entries) + r" \\"
