@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from repro.manifest.cells import Cell, cells_of, figure_tables, is_measured
+from repro.manifest.cells import Cell, every_cell, is_measured
 from repro.manifest.papers import Paper, papers
 
 
@@ -97,4 +97,4 @@ def _papers(ctx) -> list[Paper]:
 
 def _cells(sources: Iterable[Paper]) -> Iterator[Cell]:
     for source in sources:
-        yield from filter(is_measured, cells_of(source, (*source.manifest.tables, *figure_tables(source))))
+        yield from filter(is_measured, every_cell(source))

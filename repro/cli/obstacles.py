@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from repro.cli.plan_summary import GB
+from repro.cli.printing import say
 from repro.judging.compared import ComparedCell, Comparison
+from repro.manifest.cells import count_in_words
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.cost.throughput import throughput
 from repro.running.node_obstacles import distinct_obstacles, obstacles_of
@@ -46,10 +48,9 @@ def show_needs(
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)
     verb = "trained" if trainings else "measured"
-    print(
-        f"Nothing of {', '.join(places)} can be {verb} on this machine:\n{len(cells)} of "
-        f"{len(comparison.cells)} cells wait for what is not here. In all that takes"
-    )
+    waiting = count_in_words(c.cell for c in cells)
+    print(f"Nothing of {', '.join(places)} can be {verb} on this machine:")
+    say(f"{waiting} wait for what is not here. In all that takes")
     _print_columns(_requirement_lines(plan, store, gpu))
     print("What to do")
     _print_columns(_command_lines(shlex.join(words), plan, places))

@@ -8,6 +8,7 @@ from pathlib import Path
 from repro.cli.plan_notes import device_notes
 from repro.cli.printing import say
 from repro.machine.sizes import size_in_words
+from repro.manifest.cells import count_in_words
 from repro.running.cost.estimate import Estimate
 from repro.running.cost.throughput import ASSUMED, assumed_throughput
 from repro.running.discarding import DISCARDABLE, discarded_stages
@@ -33,7 +34,7 @@ def show_summary(
     """
     plan = cost.plan
     without_recipe = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
-    print(f"{len(plan.measurements)} measurements at scale {plan.scale.name}")
+    say(f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}")
     print(
         f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "
         f"{sum(r['needed'] for r in rows)} to run; {without_recipe} cells have no recipe yet"
@@ -55,8 +56,7 @@ def refused_cell_lines(plan: Plan) -> list[str]:
     """Lines on cells that are not measured at the plan's scale, a line for each reason."""
     counts = refusals(plan.cells, plan.scale)
     return [
-        f"not at scale {plan.scale.name}: {count} of {len(plan.cells)} cells, because {reason}"
-        for reason, count in counts.items()
+        f"not at scale {plan.scale.name}: {count} cells, because {reason}" for reason, count in counts.items()
     ]
 
 

@@ -8,7 +8,7 @@ from repro.cli.obstacles import blocked_cell_lines, row_of
 from repro.judging.compared import ComparedCell, Comparison, PairedTest
 from repro.judging.summary import Summary, conditions, summarise
 from repro.judging.verdict import FAILS
-from repro.manifest.cells import ShownExhibit
+from repro.manifest.cells import ShownExhibit, count_in_words
 from repro.running.plan import Plan
 from repro.running.recurrence import Recurrence, sentences
 from repro.running.runner import Outcome
@@ -177,13 +177,12 @@ def summary(comparison: Comparison) -> list[str]:
 
 
 def _measured_line(comparison: Comparison, counts: Summary) -> str:
-    scales = {c.scale for c in comparison.cells}
-    number = f"{counts.measured} measured ({_count(counts.measurements, 'distinct measurement')})"
-    if scales - {"full"}:
+    number = _count(counts.measurements, "distinct measurement")
+    if {c.scale for c in comparison.cells} - {"full"}:
         judgement = "not compared with the published numbers"
     else:
         judgement = f"{counts.passing} pass, {counts.failing} fail, {counts.neither} neither"
-    return f"{_count(counts.cells, 'cell')} at scale {', '.join(sorted(scales))}: {number}, {judgement}"
+    return f"{counts.words}: {number}, {judgement}"
 
 
 def _count(number: int, noun: str) -> str:
@@ -215,12 +214,11 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
 
 
 def _obstacle_lines(cells: Sequence[ComparedCell], brief: bool) -> list[str]:
-    lines, count = blocked_cell_lines(Comparison(list(cells))), sum(bool(c.obstacles) for c in cells)
+    lines = blocked_cell_lines(Comparison(list(cells)))
     if not brief or len(lines) <= FEW_OBSTACLES:
         return lines
-    return [
-        f"{count} cells are blocked; `repro plan --summary` with the same selection says what they wait for"
-    ]
+    blocked = count_in_words(c.cell for c in cells if c.obstacles)
+    return [f"blocked: {blocked}; `repro plan` with the same selection says what they wait for"]
 
 
 def _missing_run_lines(comparison: Comparison) -> list[str]:

@@ -9,7 +9,7 @@ from repro.cli.study_answers import show_answers
 from repro.errors import UsageError
 from repro.judging.study_answers import Answer, answers_in, as_json
 from repro.locations import Locations
-from repro.manifest.cells import Cell, ShownExhibit, cell, cells_of, exhibits, figure_tables, table_of
+from repro.manifest.cells import Cell, ShownExhibit, cell, cells_of, every_cell, exhibits, table_of
 from repro.manifest.papers import Paper, paper, papers
 from repro.running.cell_readings import CellReadings
 from repro.running.cost.throughput import Throughput, assumed_throughput
@@ -114,7 +114,7 @@ def of_papers(names: Sequence[str], cells: Sequence[str], tables: Sequence[str])
 
 def _cells_and_exhibits(source: Paper, tables: tuple[str, ...]) -> list[Cell | ShownExhibit]:
     shown_tables = tuple(table_of(source, t) for t in tables)
-    cells = cells_of(source, shown_tables or (*source.manifest.tables, *figure_tables(source)))
+    cells = cells_of(source, shown_tables) if shown_tables else every_cell(source)
     return [*cells, *exhibits((source.name,), tables)]
 
 

@@ -1,12 +1,13 @@
 """Every cell that could be measured: the strongest way to do so, and the scales at which it was done."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
+from repro.judging.evidence import is_measurement
 from repro.judging.settings.checked import of_tables
 from repro.judging.settings.parameter import is_setting
-from repro.manifest.cells import Cell, cells_of, exhibits, figure_tables, is_measured
+from repro.manifest.cells import Cell, cells_of, every_cell, exhibits, is_measured
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
 from repro.manifest.yaml_file import fault_at
@@ -26,11 +27,9 @@ class CoverageItem:
         place: ``table 1`` or ``figure 3``.
         way: one of ``WAYS``, the strongest there is: a recipe of ours, a released checkpoint, an imported
             run, computed from an index, or none of them.
-        measured: scales with a record or drawing of it; ``full, imported`` where all records are of runs that
-            others made.
+        measured: scales with a measurement or drawing of it; ``full, imported`` where only others ran it.
         reason: why there is no way; empty where there is one.
-        measurements: scale, named as in ``measured`` -> what tells a measurement, which cells may share, from
-            others: the evaluation of the newest record and its measure. An average of other cells has none.
+        counted_as: what the cell is counted among; ``drawing`` for an exhibit.
     """
 
     id: str
@@ -40,7 +39,7 @@ class CoverageItem:
     measured: tuple[str, ...]
     recipe: str | None = None
     reason: str = ""
-    measurements: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    counted_as: str = "published"
 
 
 def coverage(source: Paper, results: Results) -> list[CoverageItem]:
@@ -54,18 +53,13 @@ def coverage(source: Paper, results: Results) -> list[CoverageItem]:
     for scale in usual_first(results.scales("records")):
         for record in results.read(scale, source.name):
             records.setdefault(record.cell, []).append(record)
-    tables = (*source.manifest.tables, *figure_tables(source))
-    cells = filter(is_measured, cells_of(source, tables))
+    cells = filter(is_measured, every_cell(source))
     items = [_coverage_item(cell, records.get(cell.id, [])) for cell in cells]
     for exhibit in exhibits((source.name,), ()):
         place = place_of(exhibit.owner)
         scales = _drawing_scales(results, source.name, place)
-        measurements = dict.fromkeys(scales, (exhibit.id, "drawing"))
-        items.append(
-            CoverageItem(
-                exhibit.id, source.name, place, "recipe", scales, recipe_path(exhibit), "", measurements
-            )
-        )
+        facts = (exhibit.id, source.name, place, "recipe", scales, recipe_path(exhibit))
+        items.append(CoverageItem(*facts, counted_as="drawing"))
     return items
 
 
@@ -87,38 +81,40 @@ class Tally:
     settings: Counter[str] = field(default_factory=Counter)
 
     @property
+    def published(self) -> "Tally":
+        """The tally of the published cells alone."""
+        return replace(self, cells=[c for c in self.cells if c.counted_as == "published"])
+
+    @property
+    def apart(self) -> "Tally":
+        """The tally of what no paper has a number for: points, rows of reference, drawings, studies."""
+        return replace(self, cells=[c for c in self.cells if c.counted_as != "published"])
+
+    @property
     def ways(self) -> dict[str, int]:
         """Way -> how many cells are measured by it."""
         return {way: sum(c.way == way for c in self.cells) for way in WAYS}
 
     @property
     def measured(self) -> Counter[str]:
-        """Scale -> how many cells have a record or drawing of it."""
+        """Scale -> how many cells have a measurement or drawing of it."""
         return Counter(scale for c in self.cells for scale in c.measured)
 
-    @property
-    def measurements(self) -> Counter[str]:
-        """Scale -> how many distinct measurements the records and drawings of the cells are."""
-        distinct = dict.fromkeys(item for c in self.cells for item in c.measurements.items())
-        return Counter(scale for scale, _ in distinct)
-
     def as_json(self) -> dict:
-        """The object that ``repro coverage --json`` prints."""
-        detail = [
-            {"id": c.id, "way": c.way, "measured": c.measured, "recipe": c.recipe, "reason": c.reason}
-            for c in self.cells
-        ]
+        """The object that ``repro show coverage --format json`` prints."""
+        names = ("id", "counted_as", "way", "measured", "recipe", "reason")
         return {
             "paper": self.paper,
             "what": self.what,
-            "cells": len(self.cells),
-            "ways": self.ways,
-            "measured": dict(self.measured),
-            "distinct_measurements": dict(self.measurements),
+            **self.published._counts(),
+            "apart": self.apart._counts(),
             "settings": dict(self.settings),
             "nothing_to_measure": self.idle,
-            "detail": detail,
+            "detail": [{name: getattr(c, name) for name in names} for c in self.cells],
         }
+
+    def _counts(self) -> dict:
+        return {"cells": len(self.cells), "ways": self.ways, "measured": dict(self.measured)}
 
 
 def tallies(source: Paper, results: Results) -> list[Tally]:
@@ -174,19 +170,14 @@ def place_of(owner: str) -> str:
 
 
 def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
-    own_scales = {record.scale for record in records if not record.origin}
-    scale_names = (r.scale if r.scale in own_scales else f"{r.scale}, imported" for r in records)
+    definition = cell.column.measure or "", cell.unit
+    own_scales = {r.scale: None for r in records if is_measurement(r, *definition, {})}
+    imported = {f"{r.scale}, imported": None for r in records if r.origin and r.scale not in own_scales}
     way = _way(cell, records)
     reason = (cell.column.not_measurable or cell.row.not_measurable) if way == "not measurable" else ""
     recipe = recipe_path(cell) if way not in ("run", "not measurable") else None
-    newest_records = dict(zip(scale_names, records, strict=True))
-    measurements = {
-        scale: (r.fingerprint, r.measure) for scale, r in newest_records.items() if not cell.column.mean_of
-    }
-    place = place_of(cell.table.id)
-    return CoverageItem(
-        cell.id, cell.paper.name, place, way, tuple(newest_records), recipe, reason, measurements
-    )
+    place, scales = place_of(cell.table.id), (*own_scales, *imported)
+    return CoverageItem(cell.id, cell.paper.name, place, way, scales, recipe, reason, cell.counted_as)
 
 
 def _way(cell: Cell, records: Sequence[Record]) -> str:

@@ -1,6 +1,6 @@
 """Everything that a verdict on one cell may rest on, and which of its records are measurements of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -82,7 +82,7 @@ class Evidence:
 
         Those of the seeds in question go before others, which may be of another graph than they are.
         """
-        records = [r for r in self.of_readings if (r.measure, r.unit) == self.definition]
+        records = [r for r in self.records if is_measurement(r, *self.definition, self.departures)]
         seeds = {m.seed for m in self.parts}
         return newest([r for r in records if r.seed in seeds] or records)
 
@@ -153,6 +153,16 @@ def _complete_record(record: Record, other: Record) -> Record:
     names = ("collections", "deviation", "code", "commits", "rows")
     fuller = {name: getattr(other, name) or getattr(record, name) for name in names}
     return replace(record, **fuller, unchecked=other.unchecked)
+
+
+def is_measurement(record: Record, measure: str, unit: str, readings: Mapping[str, str]) -> bool:
+    """Return whether the suite itself measured what a cell is defined as, under these readings.
+
+    Args:
+        measure: of the cell; empty where its column does not say it, as of an average.
+    """
+    is_defined_so = record.unit == unit and measure in ("", record.measure)
+    return is_defined_so and record.readings == readings and not record.origin
 
 
 def newest(records: Iterable[Record]) -> list[Record]:

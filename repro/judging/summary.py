@@ -7,14 +7,16 @@ from dataclasses import asdict, dataclass
 from repro.judging.compared import ComparedCell
 from repro.judging.doubts import doubts_in_brief
 from repro.judging.verdict import FAILS, NEITHER, PASSES
+from repro.manifest.cells import count_in_words
 from repro.running.records import member_cells
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of cells.
+    """Counts of the published cells; of all cells where none is a paper's number, as in a study.
 
     Attributes:
+        words: how many of the cells are measured, what no paper has a number for apart.
         measured: cells with a number of the suite's own; ``measurements`` is how many of these numbers are
             distinct, as cells may share an evaluation and a measure, and an average adds none to its parts.
         passing, failing, neither: by the verdicts on the suite's own measurements alone.
@@ -26,6 +28,7 @@ class Summary:
         verdicts: how often each was given to the suite's own.
     """
 
+    words: str
     cells: int
     measured: int
     measurements: int
@@ -44,12 +47,14 @@ class Summary:
         return asdict(self)
 
 
-def summarise(cells: Sequence[ComparedCell]) -> Summary:
+def summarise(compared: Sequence[ComparedCell]) -> Summary:
     """Count compared cells."""
+    cells = published(compared) or compared
     verdicts = Counter(c.verdict.name for c in cells)
     inside = [c.published_inside for c in cells if c.published_inside is not None]
     runs = {(run.record.fingerprint, run.record.measure) for c in cells for run in c.imported}
     return Summary(
+        words=measured_in_words(compared),
         cells=len(cells),
         measured=sum(c.measured is not None for c in cells),
         measurements=distinct(cells),
@@ -63,6 +68,18 @@ def summarise(cells: Sequence[ComparedCell]) -> Summary:
         only_imported=sum(bool(c.imported) and c.measured is None for c in cells),
         verdicts=dict(verdicts.most_common()),
     )
+
+
+def published(compared: Sequence[ComparedCell]) -> list[ComparedCell]:
+    """Return those that are a paper's number."""
+    return [c for c in compared if c.cell.counted_as == "published"]
+
+
+def measured_in_words(compared: Sequence[ComparedCell]) -> str:
+    """Return how many of the cells are measured at their scale, in the words of ``count_in_words``."""
+    scales = ", ".join(sorted({c.scale for c in compared}))
+    measured = {c.cell.id for c in compared if c.measured is not None}
+    return count_in_words((c.cell for c in compared), measured=measured, scale=scales)
 
 
 def distinct(cells: Sequence[ComparedCell]) -> int:

@@ -1,5 +1,6 @@
-"""Cells with an address, and the selection of some of them."""
+"""Cells with an address, what each counts as, and the selection of some of them."""
 
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -7,6 +8,14 @@ from repro.errors import UsageError, unknown
 from repro.manifest import printed
 from repro.manifest.papers import Paper, paper, papers
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
+
+# what cells are counted as -> the words for one and for several; only the first are papers' numbers
+COUNTED = {
+    "published": ("published cell", "published cells"),
+    "point": ("point of figures", "points of figures"),
+    "reference": ("cell of reference rows", "cells of reference rows"),
+    "study": ("cell of the suite's own study", "cells of the suite's own study"),
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,17 @@ class Cell:
     def is_unpublished(self) -> bool:
         """Whether the paper has no number to compare with: a study, a figure's point, a row of reference."""
         return self.table.kind in ("figure", "study") or self.row.role == "reference"
+
+    @property
+    def counted_as(self) -> str | None:
+        """What the cell is counted among, a key of ``COUNTED``; None where nothing could be measured."""
+        if self.table.kind == "study" or (self.table.kind == "figure" and self.paper.manifest.is_study):
+            return "study"
+        if self.table.kind == "figure":
+            return "point"
+        if self.row.role == "reference":
+            return "reference"
+        return "published" if self.table.kind == "results" and self.is_numeric else None
 
     @property
     def role(self) -> str:
@@ -116,8 +136,35 @@ def _table_cells(source: Paper, table: Table) -> tuple[Cell, ...]:
 
 
 def numeric_cells(source: Paper) -> list[Cell]:
-    """The numeric cells of a paper's result tables."""
-    return [c for c in cells_of(source) if c.table.kind == "results" and c.is_numeric]
+    """Return the published cells of a paper: the numeric ones of its result tables."""
+    return [c for c in cells_of(source) if c.counted_as == "published"]
+
+
+def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
+    """Return the cells that count as something, each once, by what they count as, then by id."""
+    kinds: dict[str, dict[str, Cell]] = {kind: {} for kind in COUNTED}
+    for chosen in cells:
+        if chosen.counted_as:
+            kinds[chosen.counted_as][chosen.id] = chosen
+    return {kind: chosen for kind, chosen in kinds.items() if chosen}
+
+
+def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = None, scale: str = "") -> str:
+    """Return how many cells these are: the published ones first, what no paper has a number for apart.
+
+    Every outlet says it in these words, so that one selection has one count.
+
+    Args:
+        measured: ids of the cells that are measured at ``scale``; None where that is not asked.
+    """
+    phrases = []
+    for kind, chosen in by_count(cells).items():
+        phrase = f"{len(chosen)} {COUNTED[kind][len(chosen) != 1]}"
+        if measured is not None:
+            phrase = f"{sum(name in measured for name in chosen)} of {phrase}"
+            phrase += "" if phrases else f" measured at {scale}"
+        phrases.append(phrase)
+    return "; apart, ".join(filter(None, (phrases[0], ", ".join(phrases[1:])))) if phrases else "no cells"
 
 
 def cell(identifier: str) -> Cell:
@@ -153,6 +200,11 @@ def table_of(source: Paper, identifier: str) -> Table:
 def figure_tables(source: Paper) -> tuple[Table, ...]:
     """The figures that are measured point by point, each as a table named ``figure-N``."""
     return tuple(figure.as_table for figure in source.manifest.figures if figure.lines)
+
+
+def every_cell(source: Paper) -> list[Cell]:
+    """Return every cell of a paper's tables, and every point of its figures that are measured."""
+    return cells_of(source, (*source.manifest.tables, *figure_tables(source)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,8 +278,7 @@ def select(
 
 
 def _candidates(source: Paper, tables: tuple[str, ...]) -> list[Cell]:
-    all_tables = (*source.manifest.tables, *figure_tables(source))
-    return cells_of(source, tuple(table_of(source, t) for t in tables) or all_tables)
+    return cells_of(source, tuple(table_of(source, t) for t in tables)) if tables else every_cell(source)
 
 
 def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: list[Cell]) -> list[Cell]:
@@ -242,7 +293,7 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
 
 def is_measured(chosen: Cell) -> bool:
     """Whether there is something to measure: a number of a result table, or what is published nowhere."""
-    return chosen.is_unpublished or (chosen.table.kind == "results" and chosen.is_numeric)
+    return chosen.counted_as is not None
 
 
 def _require_measured(candidate: Cell) -> Cell:

@@ -249,3 +249,9 @@ class Manifest(StrictMapping):
     readings_of: tuple[str, ...] = ()
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...] = ()
+
+    @property
+    def is_study(self) -> bool:
+        """Whether it is the suite's own study, of which no paper has a number, and no paper's."""
+        kinds = {table.kind for table in self.tables}
+        return "study" in kinds and "results" not in kinds

@@ -2,7 +2,6 @@
 
 import html
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -12,7 +11,7 @@ from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.comparison import judged_cells
 from repro.judging.coverage import CoverageItem, Tally, coverage
 from repro.judging.doubts import doubts_in_brief
-from repro.judging.summary import summarise
+from repro.judging.summary import measured_in_words, published, summarise
 from repro.judging.verdict import FAILS
 from repro.report.grid import shown_measurement
 from repro.report.study_words import capitalised
@@ -29,9 +28,8 @@ def summary(comparison: Comparison, *, scale: str) -> str:
     """The cells that fail, one a line, and then the counts of verdicts in every table."""
     failures, totals = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
     note = "" if scale == "full" else " Only full scale is compared with the published numbers."
-    measured_note = f"{totals.measured} measured ({totals.measurements} distinct)"
     runs_note = f" {totals.imported} have runs by others, which are not counted." if totals.imported else ""
-    count = f"{totals.cells} cells, {measured_note}, {totals.failing} failing.{runs_note}{note}"
+    count = f"{totals.words}: {totals.failing} failing.{runs_note}{note}"
     doubts = capitalised(doubts_in_brief(comparison.cells))
     lines = [
         f"## Verdicts at scale {scale}",
@@ -46,28 +44,27 @@ def summary(comparison: Comparison, *, scale: str) -> str:
 
 
 def _counts(comparison: Comparison) -> list[str]:
-    """A line for every table, those with most failures first."""
-    verdict_names = [name for name in ORDER if comparison.counts()[name]]
+    """A line for every table, those with most failures first: its published cells, or those of a study."""
+    counted = {names: summarise(cells) for names, cells in comparison.by_table().items()}
+    present = {name for counts in counted.values() for name in counts.verdicts}
+    verdict_names = [name for name in ORDER if name in present]
     rows = []
-    for names, cells in sorted(comparison.by_table().items(), key=_failures, reverse=True):
-        counts = Counter(c.verdict.name for c in cells)
-        rows.append([*names, str(len(cells)), *(_number(counts[name]) for name in verdict_names)])
+    for names, counts in sorted(counted.items(), key=lambda item: item[1].failing, reverse=True):
+        numbers = (_number(counts.verdicts.get(name, 0)) for name in verdict_names)
+        rows.append([*names, str(counts.cells), *numbers])
     return table(["paper", "table", "cells", *verdict_names], rows)
 
 
-def _failures(table: tuple[tuple[str, str], list[ComparedCell]]) -> int:
-    return sum(c.verdict.name in FAILS for c in table[1])
-
-
-HEAD = ("paper", "title", "cells", "distinct measurements at tiny", "at full", "pass", "fail", "neither")
-HEAD += ("in doubt", "only run by others")
+HEAD = ("paper", "title", "published cells", "measured at full", "pass", "fail", "neither", "in doubt")
+HEAD += ("only run by others", "reported by others", "measured at tiny")
 
 
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem]]) -> str:
-    """A line for each paper: its title, its cells, how many are measured, and what full scale says of them.
+    """A line for each paper: how many of its published cells are measured, and what full scale says of them.
 
     Verdicts are those on the suite's own measurements; cells that only others ran are counted by themselves.
-    What prints nothing, a study of the suite's own, has no line.
+    A study of the suite's own has no line; the sentence below counts it, and what else no paper has a number
+    for, apart.
 
     Args:
         comparison: at full scale.
@@ -75,16 +72,16 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
     """
     rows = []
     for name, items in covered.items():
-        cells = [c for c in comparison.cells if c.cell.paper.name == name and c.cell.table.kind != "study"]
-        if any(not c.cell.is_unpublished for c in cells):
+        cells = published([c for c in comparison.cells if c.cell.paper.name == name])
+        if cells:
             manifest, totals = cells[0].cell.paper.manifest, summarise(cells)
-            numbers = Tally(name, name, items).measurements
-            counts = (numbers["tiny"], numbers["full"], totals.passing, totals.failing, totals.neither)
+            counts = [totals.measured, totals.passing, totals.failing, totals.neither]
+            counts += [sum(bool(c.doubts) for c in cells), totals.only_imported]
+            counts += [sum(c.reported is not None for c in cells)]
+            counts += [Tally(name, name, items).published.measured["tiny"]]
             title = escaped(f"{manifest.title} ({manifest.venue})")
-            in_doubt = sum(bool(c.doubts) for c in cells)
-            fields = map(_number, (*counts, in_doubt, totals.only_imported))
-            rows.append([f"`{name}`", title, str(len(items)), *fields])
-    return "\n".join(table(HEAD, rows))
+            rows.append([f"`{name}`", title, str(totals.cells), *map(_number, counts)])
+    return "\n".join([*table(HEAD, rows), f"{measured_in_words(comparison.cells)}."])
 
 
 def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:

@@ -7,7 +7,7 @@ from repro import __version__
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.doubts import doubts_in_brief
 from repro.judging.reported import HOW
-from repro.judging.summary import cut_measures, summarise
+from repro.judging.summary import cut_measures, measured_in_words, summarise
 from repro.manifest.schema import Row
 from repro.report.grid import Grid, compared_grid, shown_measurement, shown_run
 from repro.report.latex_caption import UNITS, cited_paper
@@ -40,27 +40,30 @@ def table_pages(full: Comparison, rehearsal: Comparison) -> dict[str, str]:
     rehearsals = {c.cell.id: c for c in rehearsal.cells}
     tables = [cells for cells in full.by_table().values() if cells[0].cell.table.kind == "results"]
     pages = {_file_name(cells): "\n".join(_page(cells, rehearsals)) for cells in tables}
-    return {"index.md": "\n".join(_index(tables, rehearsals)), **pages}
+    return {"index.md": "\n".join(_index(full, tables, rehearsals)), **pages}
 
 
 def _file_name(cells: Sequence[ComparedCell]) -> str:
     return f"{cells[0].cell.paper.name}-table{cells[0].cell.table.id}.md"
 
 
-def _index(tables: Sequence[Sequence[ComparedCell]], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
+def _index(
+    full: Comparison, tables: Sequence[Sequence[ComparedCell]], rehearsals: dict[str, ComparedCell]
+) -> Iterator[str]:
     yield INDEX
+    yield f"{measured_in_words(full.cells)}.\n"
     rows = []
     for cells in tables:
         first, counts = cells[0].cell, summarise(cells)
-        count = sum(rehearsals[c.cell.id].measured is not None for c in cells if c.cell.id in rehearsals)
+        rehearsed = summarise([rehearsals[c.cell.id] for c in cells if c.cell.id in rehearsals])
         place = link(f"{first.paper.name}, table {first.table.id}", _file_name(cells))
-        numbers = [len(cells), counts.measured, counts.imported, count]
+        numbers = [counts.cells, counts.measured, counts.imported, rehearsed.measured]
         rows.append([place, sentence(first.table.about), *map(str, numbers)])
     head = [
         "table",
         "what it shows",
-        "cells",
-        "measured",
+        "published cells",
+        "measured at full",
         "run by others",
         f"measured at {_scale(rehearsals)}",
     ]

@@ -8,7 +8,7 @@ from itertools import chain, groupby
 from repro.datasets.catalog import dataset
 from repro.errors import ReproError
 from repro.graph import Node, canonical, walk
-from repro.manifest.cells import Cell, ShownExhibit, cells_of, exhibits, figure_tables
+from repro.manifest.cells import Cell, ShownExhibit, cells_of, every_cell, exhibits
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.recipe.request import Choices, Runs
@@ -195,7 +195,7 @@ class CellReadings:
 
 def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]]:
     """Every row of tables and figures with its cells, then every exhibit by itself."""
-    cells = cells_of(source, (*source.manifest.tables, *figure_tables(source)))
+    cells = every_cell(source)
     for row, row_cells in groupby(cells, key=lambda c: c.id.rpartition("/")[0]):
         yield row, list(row_cells)
     for exhibit in exhibits((source.name,), ()):

@@ -145,9 +145,8 @@ def test_what_fails_is_shown_alone_and_the_counts_are_of_all(repro, toy, folders
         "cell",
         "toy/1/bm25/dev",
     ]
-    assert (
-        "3 cells at scale full: 2 measured (1 distinct measurement), 1 pass, 1 fail, 0 neither." in said.out
-    )
+    counts = "2 of 3 published cells measured at full: 1 distinct measurement, 1 pass, 1 fail, 0 neither."
+    assert counts in said.out
 
 
 @pytest.mark.parametrize("verb", ["compare", "status", "tables", "figures"])
@@ -170,7 +169,7 @@ def test_a_terminal_of_80_columns_gets_a_table_and_a_pipe_a_line_a_cell(repro, m
     shown = repro("compare", "costa", *selection).out.splitlines()
     assert "Fine-tuning with official BM25 negatives" in shown
     assert all(len(line) <= 80 for line in shown)
-    assert shown[0].startswith("66 cells at scale tiny: 1 measured (1 distinct measurement)")
+    assert shown[0].startswith("1 of 58 published cells measured at tiny; apart, 0 of 8")
     assert any(line.startswith("measured on tiny/passage/dev in place of") for line in shown)
 
 

@@ -26,7 +26,7 @@ def test_people_see_a_block_per_paper(repro, toy, monkeypatch):
     said = repro("list")
     assert said.status == 0 and said.err == ""
     lines = [line.rstrip() for line in said.out.splitlines() if line.strip()]
-    assert lines[0] == "toy: A toy ()"
+    assert lines[0] == "toy: A toy (), 3 published cells"
     assert lines[1].split() == ["kind", "cells", "recipe", "about"]
     assert re.fullmatch(r"table 1 +results +3 +2 +one system", lines[3])
 

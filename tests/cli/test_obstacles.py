@@ -22,7 +22,8 @@ def test_a_table_that_cannot_be_trained_here_is_answered_in_few_lines(repro, fol
     assert said.status == 4
     lines = said.out.splitlines()
     assert len(lines) < 25 and lines[0] == "Nothing of costa/1 can be trained on this machine:"
-    assert not any("published" in line for line in lines)
+    assert lines[1].startswith("55 published cells; apart, 8 cells of reference rows wait for ")
+    assert not any("published" in line for line in lines[2:])
     took = {line.split()[0]: line for line in lines[2:9]}
     assert "needs a GPU" in took["machine"] and "GPU hours (h100, assumed 35%" in took["work"]
     assert "6 collections (14.61 GB), 2 checkpoints" in said.out
@@ -73,7 +74,7 @@ def test_beside_what_ran_rows_are_told_everything_that_they_lack_and_the_one_com
 
 def test_what_is_not_trained_is_said_to_be_measured(repro, toy):
     out = repro("run", "toy").out
-    assert out.startswith("Nothing of toy/1/bm25 can be measured on this machine:\n2 of 3 cells wait ")
+    assert out.startswith("Nothing of toy/1/bm25 can be measured on this machine:\n2 published cells wait ")
 
 
 def test_on_eighty_columns_no_line_is_longer_and_no_word_torn(repro, monkeypatch):

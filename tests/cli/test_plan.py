@@ -25,7 +25,7 @@ def test_nodes_come_inputs_first_with_state_and_fingerprint(repro, verb):
 def test_people_see_a_summary_and_then_a_line_a_node(repro):
     lines = [line for line in repro("plan", *LINE).out.splitlines() if line.strip()]
     assert lines[:2] == [
-        "1 measurements at scale tiny",
+        "1 published cell: 1 measurements at scale tiny",
         "6 stage calls asked for, 6 distinct nodes, 6 to run; 0 cells have no recipe yet",
     ]
     heads = ["to download: nothing", "disk: about ", "work: about ", "obstacles: none"]
@@ -37,9 +37,9 @@ def test_people_see_a_summary_and_then_a_line_a_node(repro):
 @pytest.mark.parametrize("verb", [("plan",), ("run", "--dry-run")], ids=lambda verb: verb[0])
 def test_where_nothing_is_planned_the_reason_is_told_and_no_empty_table(repro, verb):
     lines = repro(*verb, "head_to_head", "--figure", "steps", "--scale", "tiny").out.splitlines()
-    assert lines[0] == "0 measurements at scale tiny"
+    assert re.fullmatch(r"\d+ cells of the suite's own study: 0 measurements at scale tiny", lines[0])
     why = "because this is measured at scale curves only, or at one that is like it"
-    assert re.fullmatch(rf"not at scale tiny: (\d+) of \1 cells, {why}", lines[2])
+    assert re.fullmatch(rf"not at scale tiny: \d+ cells, {why}", lines[2])
     assert lines[3:] == ["obstacles: none"]
 
 
@@ -47,8 +47,8 @@ def test_cells_that_are_not_measured_at_the_scale_are_counted_beside_those_that_
     rows = ("--row", "sparse.deepct", "--row", "sparse.bm25")
     said = repro("plan", "costa", "--table", "1", *rows, "--scale", "tiny").out
     why = "what others expanded or weighed is measured at full scale only"
-    assert f"\nnot at scale tiny: 3 of 7 cells, because {why}\n" in said
-    assert said.startswith("4 measurements") and " evaluate " in said
+    assert f"\nnot at scale tiny: 3 cells, because {why}\n" in said
+    assert said.startswith("7 published cells: 4 measurements") and " evaluate " in said
 
 
 def test_what_is_stored_is_not_needed(repro, measured):

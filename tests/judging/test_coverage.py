@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from repro.cli import cli
 from repro.errors import ManifestError, UsageError
-from repro.judging.coverage import WAYS, CoverageItem, Tally, _coverage_item, coverage, tallies
+from repro.judging.coverage import WAYS, CoverageItem, Tally, _coverage_item, coverage
 from repro.manifest.cells import cell, cells_of, exhibits, figure_tables, numeric_cells
 from repro.manifest.papers import Paper, papers
 from repro.store.results import Record, Results
@@ -86,32 +86,22 @@ def test_a_column_that_nobody_can_measure_stands_above_a_rows_recipe(tmp_path):
 
 
 def test_an_imported_run_is_a_way_where_there_is_no_recipe_and_is_told_apart():
-    own = Record("", "full", 0.5, None, "f", 10, 0, "RR@10", "percent")
+    own = Record("", "full", 0.5, None, "f", 10, 0, "nDCG@10", "percent")
     imported = replace(own, origin={"kind": "import"})
     bare, made = cell("simlm/2/dense.coil/dl19.ndcg10"), cell("simlm/2/sparse.bm25/dl19.ndcg10")
     assert _coverage_item(bare, [imported]).way == "run" and _coverage_item(bare, [imported]).reason == ""
     assert _coverage_item(made, [imported]).way == "recipe"
     assert _coverage_item(made, [imported]).measured == ("full, imported",)
     assert _coverage_item(made, [imported, own]).measured == ("full",)
-
-
-def test_cells_that_share_an_evaluation_and_a_measure_are_one_measurement(tmp_path):
-    ids = [f"cotmae_v2/3/bm25/{column}" for column in ("nfcorpus", "scifact", "average")]
-    for measured in (32.0, 33.0):
-        of_all = (Record(i, "tiny", measured, None, "f", 10, 0, "nDCG@10", "percent") for i in ids)
-        Results(tmp_path).append(of_all)
-    [tally] = [t for t in tallies(papers()["cotmae_v2"], Results(tmp_path)) if t.what == "table 3"]
-    assert (tally.measured["tiny"], tally.measurements["tiny"]) == (3, 1)
-    assert "3 (1)" in _said(tmp_path, "cotmae_v2")
+    for other in (replace(own, measure="RR@10"), replace(own, readings={"seed": "two"})):
+        assert _coverage_item(made, [imported, other]).measured == ("full, imported",)
 
 
 def test_scales_are_counted_in_one_order_in_every_process():
     scales = ("full", "small", "tiny", *"abcdef")
-    kinds = {scale: (f"of {scale}", "RR@10") for scale in scales}
-    cells = [CoverageItem(name, "toy", "table 1", "recipe", scales, measurements=kinds) for name in "xy"]
+    cells = [CoverageItem(name, "toy", "table 1", "recipe", scales) for name in "xy"]
     tally = Tally("toy", "table 1", cells).as_json()
     assert list(tally["measured"].items()) == [(scale, 2) for scale in scales]
-    assert list(tally["distinct_measurements"].items()) == [(scale, 1) for scale in scales]
 
 
 def _said(results, *arguments):
@@ -128,19 +118,21 @@ def test_records_and_drawings_of_each_scale_are_counted(tmp_path):
     (tmp_path / "figures/tiny/simlm-table9.md").touch()
     rows = {row["what"]: row for row in json.loads(_said(tmp_path, "simlm", "--json"))}
     measured = {what: row["measured"] for what, row in rows.items() if row["measured"]}
-    assert rows["table 5"]["distinct_measurements"] == {"tiny": 1, "tiny-long": 1}
-    assert measured == {"table 5": {"tiny": 1, "tiny-long": 1}, "table 9": {"tiny": 2}}
+    assert measured == {"table 5": {"tiny": 1, "tiny-long": 1}}
+    assert rows["table 9"]["apart"]["measured"] == {"tiny": 2}
     assert sum(rows["table 11"]["settings"].values()) == 18 and rows["table 11"]["cells"] == 0
     assert rows["table 11"]["nothing_to_measure"] == 0
     assert all(name.isidentifier() for row in rows.values() for name in row)
     for row in rows.values():
-        assert sum(row["ways"].values()) == row["cells"] == len(row["detail"])
+        counts = row, row["apart"]
+        assert all(sum(c["ways"].values()) == c["cells"] for c in counts)
+        assert sum(c["cells"] for c in counts) == len(row["detail"])
 
 
 def test_people_see_a_line_per_table_their_sum_and_on_demand_the_reasons(tmp_path):
     plain, told = _said(tmp_path, "cpdae").splitlines(), _said(tmp_path, "cpdae", "-v")
-    lines = {line.split("\t")[0]: line.split() for line in plain if line.strip()}
-    assert [*lines["all"][1:7], *lines["all"][-1:]] == ["101", "99", "–", "–", "–", "2", "–"]
+    lines = {line.split("\t")[0]: line.split("\t") for line in plain if line.strip()}
+    assert [*lines["all"][1:7], *lines["all"][-1:]] == ["100 +1", "98 +1", "–", "–", "–", "2", "–"]
     assert "table 4" in lines and "TREC archive" not in "".join(plain)
     assert "table 1, best-trec-trad, 2 cells: runs that other groups submitted" in told
 

@@ -1,13 +1,20 @@
 """Counts: what the suite measured and says, and what others ran, which is in none of it."""
 
+import html
+import re
 from dataclasses import replace
 
+import pytest
+
+from repro.api.selection import select
 from repro.judging.compared import ComparedCell
 from repro.judging.imported import ImportedRun
 from repro.judging.summary import conditions, cut_measures, stand_ins, summarise
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import cell
-from repro.store.results import Record
+from repro.store.results import Record, Results
+from tests.cli.conftest import folders as folders
+from tests.cli.conftest import repro as repro
 
 BEIR = "cotmae_v2/3/bm25/"
 
@@ -61,3 +68,67 @@ def test_a_measure_that_looks_deeper_than_the_scale_searches_is_told():
     assert cut_measures([_compared("scifact", "", cut_at=5)]) == ""  # not measured
     tiny = replace(column, cut_at=5, scale="tiny", collections=("tiny/zeroshot",))
     assert conditions([tiny]) == f"measured on tiny/zeroshot in place of beir/nfcorpus/test; {deep}"
+
+
+# of each kind one cell that is measured, then others that are none of the default, or none of the suite's
+MEASURED = (
+    "costa/1/sparse.bm25/dev.rr10",
+    "costa/1/reference.untrained/dev.rr10",
+    "costa/figure-4/costa.500/dev.rr10",
+)
+COSTA = "1 of 157 published cells measured at full; apart, 1 of 36 points of figures"
+REFERENCE = "1 of 8 cells of reference rows"
+STUDY = "1 of 740 cells of the suite's own study"
+SELECTIONS = {
+    "costa/1": f"1 of 58 published cells measured at full; apart, {REFERENCE}",
+    "costa": f"{COSTA}, {REFERENCE}",
+    "": f"1 of 611 published cells measured at full; apart, 1 of 70 points of figures, {REFERENCE}, {STUDY}",
+}
+
+
+@pytest.fixture
+def measured_cells(folders):
+    """A measured cell of each kind, and records that are no measurement of the cell."""
+    measurements = {m.cell.id: m for m in select("costa", "head_to_head").plan().measurements}
+    study = next(name for name in measurements if name.startswith("head_to_head/1/"))
+    of_cells = [_record_of(measurements[name]) for name in (*MEASURED, study)]
+    other = _record_of(measurements["costa/1/bm25neg.bert/dev.rr10"])
+    others = [replace(other, readings={"seed": "two"}), replace(other, unit="GB")]
+    others.append(replace(other, origin={"file": "a.trec", "sha256": "0" * 64}))
+    Results(folders / "results").append([*of_cells, *others])
+
+
+def _record_of(m):
+    facts = ("full", 0.5, m.seed, m.fingerprint, 50, 0, m.measure, m.cell.unit)
+    return Record(m.cell.id, *facts, recorded="2026-01-01T00:00:00+00:00")
+
+
+@pytest.mark.parametrize(("selection", "sentence"), SELECTIONS.items())
+def test_every_outlet_counts_the_same(repro, folders, measured_cells, selection, sentence):
+    paper, _, table = selection.partition("/")
+    names = ("costa",) if paper else ()
+    tables = ("--table", table) if table else ()
+    assert sentence in _words(repro("compare", *names, *tables).out)
+    cells = re.sub(r"\d+ of (?=\d)| measured at full", "", sentence)
+    assert f"{cells}: " in _words(repro("plan", *(names or ("--all",)), *tables).out)
+    if table:
+        return  # other outlets are of papers
+    page = folders / "index.md"
+    page.write_text("<!-- verdicts:begin -->\n<!-- verdicts:end -->\n")
+    repro("report", *names, "--readme", page)
+    repro("report", *names, "-o", folders / "report.html")
+    repro("pages", *names, "-o", folders / "pages")
+    outlets = (
+        repro("coverage", *names).err,
+        repro("report", "--markdown", *names).out,
+        page.read_text(encoding="utf-8"),
+        (folders / "pages/index.md").read_text(encoding="utf-8"),
+        html.unescape((folders / "report.html").read_text(encoding="utf-8")),
+    )
+    for number, said in enumerate(outlets):
+        assert sentence in _words(said), number
+    assert cells in _words(repro("list").out)
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())

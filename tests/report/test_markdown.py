@@ -21,7 +21,7 @@ def test_what_fails_comes_first_with_its_reason():
     assert summary(found.comparison, scale="full").splitlines() == [
         "## Verdicts at scale full",
         "",
-        "6 cells, 4 measured (2 distinct), 1 failing. 1 have runs by others, which are not counted.",
+        "4 of 6 published cells measured at full: 1 failing. 1 have runs by others, which are not counted.",
         "",
         f"{capitalised(IN_BRACKETS)}: 1 {KINDS['outdated']}.",
         "",
@@ -39,10 +39,12 @@ def test_a_paper_is_one_line_of_a_readme():
     part = report().parts[0]
     covered = {"toy": part.covered}
     assert verdicts(part.views["full"].comparison, covered).splitlines() == [
-        "| paper | title | cells | distinct measurements at tiny | at full | pass | fail | neither "
-        "| in doubt | only run by others |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| `toy` | A toy (Nowhere) | 6 | 6 | – | 2 | 1 | 1 | 1 | 1 |",
+        "| paper | title | published cells | measured at full | pass | fail | neither | in doubt "
+        "| only run by others | reported by others | measured at tiny |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| `toy` | A toy (Nowhere) | 6 | 4 | 2 | 1 | 1 | 1 | 1 | 1 | 6 |",
+        "",
+        "4 of 6 published cells measured at full.",
     ]
 
 

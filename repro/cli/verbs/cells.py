@@ -34,7 +34,15 @@ def command(names, as_json, as_csv, all_kinds):
     keys = ("id", "printed", "dataset", "measure", "role")
     lines = [[*(r[key] or "" for key in keys), r["recipe"] or "–"] for r in rows]
     head = ["cell", "published", "dataset", "measure", "role", "recipe"]
-    table(f"{len(rows)} cells", head, lines, right=(1,))
+    title = f"{len(rows)} entries" if all_kinds else _title(names)
+    table(title, head, lines, right=(1,))
+
+
+def _title(names) -> str:
+    from repro.api.papers import paper, papers
+    from repro.manifest.cells import count_in_words
+
+    return count_in_words(cell for name in names or papers() for cell in paper(name).cells)
 
 
 def _rows(names, all_kinds: bool) -> list[dict]:

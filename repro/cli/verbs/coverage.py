@@ -17,13 +17,13 @@ from repro.cli import completion
 def command(names, verbose, as_json, results):
     """Count what is measured, what could be and how, and what cannot.
 
-    Every number of a result table, every point of a figure and every view is counted once, by the strongest
-    way there is: a recipe that trains it, a released checkpoint, an imported run, computed, not measurable.
-    Between the rules are scales with a record or drawing of it and, in brackets where cells share them, how
-    many distinct measurements these are. Cells of tables of settings are counted apart, with how many of them
-    the plan at full has as published (`repro settings` tells the rest), and so are words.
+    Every published number is counted once, by the strongest way there is: a recipe that trains it, a released
+    checkpoint, an imported run, computed, not measurable. Between the rules are the scales at which it was
+    measured. After a plus stands what no paper has a number for: points of figures, rows of reference,
+    drawings, the suite's own study. Cells of tables of settings are counted apart, with how many of them the
+    plan at full has as published (`repro show settings` tells the rest), and so are words.
     """
-    from repro.cli.printing import emit_json
+    from repro.cli.printing import emit_json, say
     from repro.judging.coverage import tallies, total, usual_first
     from repro.manifest.papers import paper, papers
     from repro.running.workspace import Workspace
@@ -41,24 +41,33 @@ def command(names, verbose, as_json, results):
     if len(by_paper) > 1:
         totals = [total(rows, what=name) for name, rows in by_paper.items()]
         _print_table("all papers", [*totals, grand_total], scales)
+    say(f"{_count_in_words(by_paper, grand_total)}.", error=True)
+
+
+def _count_in_words(names, grand_total) -> str:
+    """The sentence on what is measured at full that every outlet says."""
+    from repro.manifest.cells import count_in_words, every_cell
+    from repro.manifest.papers import paper
+
+    measured = {c.id for c in grand_total.cells if "full" in c.measured}
+    cells = (cell for name in names for cell in every_cell(paper(name)))
+    return count_in_words(cells, measured=measured, scale="full")
 
 
 def _print_table(title, rows, scales) -> None:
     from repro.cli.printing import table
     from repro.judging.coverage import WAYS
 
-    head = ["", "cells", *WAYS, "│", *scales, "│", "settings", "nothing to measure"]
+    head = ["", "published cells", *WAYS, "│", *scales, "│", "settings", "nothing to measure"]
     lines = []
     for tally in rows:
-        counts = [_measured_count(tally, scale) for scale in scales]
-        ways = _numbers(len(tally.cells), *tally.ways.values())
-        lines.append([tally.what, *ways, "│", *counts, "│", _settings_share(tally), *_numbers(tally.idle)])
+        published, apart = tally.published, tally.apart
+        ways = [_number(published.ways[way], apart.ways[way]) for way in WAYS]
+        counts = [_number(published.measured[scale], apart.measured[scale]) for scale in scales]
+        cells = _number(len(published.cells), len(apart.cells))
+        idle = _number(tally.idle)
+        lines.append([tally.what, cells, *ways, "│", *counts, "│", _settings_share(tally), idle])
     table(title, head, lines, right=range(1, len(head)))
-
-
-def _measured_count(tally, scale: str) -> str:
-    cells, measurements = tally.measured[scale], tally.measurements[scale]
-    return f"{cells} ({measurements})" if cells != measurements else str(cells or "–")
 
 
 def _settings_share(tally) -> str:
@@ -66,8 +75,9 @@ def _settings_share(tally) -> str:
     return f"{tally.settings['as published']} of {total}" if total else "–"
 
 
-def _numbers(*values: int) -> list[str]:
-    return [str(value or "–") for value in values]
+def _number(published: int, apart: int = 0) -> str:
+    """Return a count and, after a plus, what is counted apart."""
+    return " ".join(filter(None, [str(published or ""), f"+{apart}" if apart else ""])) or "–"
 
 
 def _print_reasons(rows) -> None:

@@ -1,11 +1,12 @@
 """``repro list``"""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 
 from repro.api.papers import PublishedPaper, papers
-from repro.cli.printing import emit_json, table
+from repro.cli.printing import emit_json, say, table
+from repro.manifest.cells import count_in_words, every_cell
 
 HEAD = ("what", "kind", "cells", "recipe", "about")
 
@@ -15,7 +16,7 @@ HEAD = ("what", "kind", "cells", "recipe", "about")
 def command(as_json):
     """List papers, tables and figures with their numbers of cells.
 
-    "recipe" counts the numeric cells that a recipe can measure today; --json has the whole of "about".
+    "cells" are the published ones, "recipe" those that a recipe can measure today; --json has all of "about".
     """
     rows = {source: list(_entries(source)) for source in papers().values()}
     if as_json:
@@ -23,7 +24,12 @@ def command(as_json):
         return emit_json([dict(zip(names, (s.name, *r), strict=True)) for s in rows for r in rows[s]])
     for source, entries in rows.items():
         title = f"{source.name}: {source.title} ({source.source.manifest.venue})"
-        table(title, ["", *HEAD[1:]], [_line(entry) for entry in entries])
+        table(f"{title}, {_count([source])}", ["", *HEAD[1:]], [_line(entry) for entry in entries])
+    say(f"{_count(rows)}.")
+
+
+def _count(sources: Iterable[PublishedPaper]) -> str:
+    return count_in_words(cell for source in sources for cell in every_cell(source.source))
 
 
 def _line(entry: tuple) -> list[str]:
@@ -35,7 +41,7 @@ def _line(entry: tuple) -> list[str]:
 def _entries(source: PublishedPaper) -> Iterator[tuple]:
     """The values below ``HEAD`` of each table and figure."""
     for number, item in source.tables.items():
-        cells = [c for c in item.cells if c.is_numeric]
+        cells = [c for c in item.cells if c.counted_as == "published"]
         recipes = sum(bool(c.recipe) for c in cells)
         yield f"table {number}", item.content.kind, len(cells), recipes, item.about
     for item in source.source.manifest.figures:

@@ -15,7 +15,7 @@ def command(selection, as_json):
     from repro.api.comparisons import compare_selection
     from repro.cli.printing import emit_json, table
     from repro.judging.plain_values import cell_as_json
-    from repro.judging.summary import conditions, summarise
+    from repro.judging.summary import conditions, measured_in_words, summarise
 
     compared_cells, store = compare_selection(selection, new_tests=False), selection.workspace.store
     comparison, plan = compared_cells.comparison, compared_cells.plan
@@ -28,7 +28,7 @@ def command(selection, as_json):
         progress = f"{counts.measured}/{counts.cells}"
         rows.append([*names, progress, str(counts.measurements), str(counts.imported or "–"), verdicts])
     head = ["paper", "table", "measured", "distinct", "by others", "verdicts"]
-    table(f"scale {selection.scale}", head, rows, right=(3, 4))
+    table(measured_in_words(comparison.cells), head, rows, right=(3, 4))
     if how := conditions(comparison.cells):
         print(how)
     stored_count = sum(state == "stored" for state in plan.states.values())

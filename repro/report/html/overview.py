@@ -26,7 +26,7 @@ HOW_TO_READ = (
 def overview(report: Report) -> Markup:
     """Counts, a card for each paper with a bar for every table, coverage, and what the signs mean."""
     scales = report.scales
-    title = el("h2", "Every published number, beside ours")
+    title = el("h2", "What is known of the published numbers")
     meanings = by_scale({scale: (_meaning(scale), _numbers(report, scale)) for scale in scales})
     header = el("header", _origin(report), title, meanings)
     cards = el("div", [_card(part) for part in report.parts], class_="cards")
@@ -62,8 +62,8 @@ def _numbers(report: Report, scale: str) -> Content:
     totals = summarise(cells)
     tiles = [
         (len(report.parts), "papers", None),
-        (totals.cells, "cells", {}),
-        (totals.measured, "measured", {"only": "measured"}),
+        (totals.cells, "published cells", {}),
+        (totals.measured, "of these measured", {"only": "measured"}),
         (totals.measurements, "distinct measurements", None),
     ]
     if scale == "full":
@@ -76,7 +76,7 @@ def _numbers(report: Report, scale: str) -> Content:
         el("div", el("dt", word), el("dd", to_list(str(number), choice))) for number, word, choice in tiles
     ]
     summary = el("dl", items, class_="tiles"), bar(totals.verdicts, label="verdicts of all papers")
-    return el("div", summary), _stand_ins(cells)
+    return el("div", el("p", f"{totals.words}."), summary), _stand_ins(cells)
 
 
 def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
@@ -111,11 +111,11 @@ def _coverage(parts: Sequence[Part]) -> Markup | None:
     scales = usual_first(total(tallies, what="all").measured)
     if not any(tally.cells for tally in tallies):
         return None
-    head = ["", "cells", *WAYS, *(f"measured: {scale}" for scale in scales)]
+    head = ["", "published cells", *WAYS, *(f"measured: {scale}" for scale in scales)]
     rows = []
-    for tally in tallies:
+    for tally in (each.published for each in tallies if each.published.cells):
         counts = len(tally.cells), *tally.ways.values(), *(tally.measured[scale] for scale in scales)
         rows.append([tally.paper, *(str(count or "–") for count in counts)])
     table = plain_table(head, rows, class_="plain numbers")
-    text = "Every number, point of a figure and view, by the strongest way there is to measure it."
+    text = "Every published number, by the strongest way there is to measure it."
     return section("Coverage", el("p", text), scrolling(table, "coverage"), place="coverage")

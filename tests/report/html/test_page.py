@@ -184,8 +184,8 @@ def test_a_run_that_others_made_stands_apart_and_is_made_again_by_importing_it()
     tiles = re.findall(r"<dt>([^<]*)</dt><dd>(?:<a[^>]*>)?(\d+)", found)[:7]
     assert tiles == [
         ("papers", "1"),
-        ("cells", "6"),
-        ("measured", "4"),
+        ("published cells", "6"),
+        ("of these measured", "4"),
         ("distinct measurements", "2"),
         ("pass", "2"),
         ("fail", "1"),
