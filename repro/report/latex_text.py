@@ -1,11 +1,11 @@
 r"""Text, marks and verdicts as LaTeX writes them.
 
 How a character is set follows from what Unicode says of it: its decomposition and its category. Listed are
-only those that LaTeX has a command for and Unicode takes for simple. All others are left to ``\reprochar``,
-which sets the character where the engine reads Unicode and the font has it, and else, as in pdfLaTeX, its
-number.
+only those that LaTeX has a command for and Unicode takes for simple. All others stand as they are where the
+engine reads Unicode, for a font that has them, and else, as in pdfLaTeX, by their numbers.
 """
 
+import re
 import unicodedata
 
 _GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho varsigma sigma tau"
@@ -44,10 +44,6 @@ _ACCENTS = dict(
 )
 _TAGS = {"<super>": r"\textsuperscript{%s}", "<sub>": r"\textsubscript{%s}", "<circle>": r"\textcircled{%s}"}
 LIGATURES = ("--", "``", "''", "?`", "!`")  # signs that LaTeX sets as another one
-NUMBERED = (
-    r"\providecommand\reprochar[2]{\ifdefined\Umathchar\iffontchar\font"
-    r'"#1 #2\else\texttt{U+#1}\,\allowbreak\fi\else\texttt{U+#1}\,\allowbreak\fi}'
-)
 SYMBOLS = {
     "exact": r"$=$",
     "consistent": r"$\approx$",
@@ -60,7 +56,7 @@ SYMBOLS = {
 
 
 def escape(text: str) -> str:
-    r"""Return text as LaTeX that is set by every engine, in one line; ``NUMBERED`` defines ``\reprochar``."""
+    """Return text as LaTeX in one line, which every engine sets and no document need prepare for."""
     pieces = [""]
     for character in "".join(map(_decomposed, unicodedata.normalize("NFC", text))):
         if character in _ACCENTS and _can_bear_an_accent(pieces[-1]):
@@ -70,11 +66,25 @@ def escape(text: str) -> str:
         if pieces[-1][-1:] + code[:1] in LIGATURES:
             pieces.append(r"\textcompwordmark{}")
         pieces.append(code)
-    return "".join(pieces)
+    return re.sub("[^ -~]+", lambda run: _native_or_numbered(run[0]), "".join(pieces))
+
+
+def unsettable(code: str) -> str:
+    """Return the characters of LaTeX by ``escape`` that only some engines and fonts set, each once."""
+    return "".join(dict.fromkeys("".join(re.findall(r"\\ifdefined\\Umathchar (.+?)\\else", code))))
+
+
+def _native_or_numbered(characters: str) -> str:
+    numbers = " ".join(map(_number, characters))
+    return rf"\ifdefined\Umathchar {characters}\else {numbers}\fi{{}}"
+
+
+def _number(character: str) -> str:
+    return rf"\texttt{{U+{ord(character):04X}}}"
 
 
 def _can_bear_an_accent(code: str) -> bool:
-    return len(code) == 1 or code in _CODES.values()  # what bears one already does not
+    return (len(code) == 1 and code.isascii()) or code in _CODES.values()  # what bears one already does not
 
 
 def _decomposed(character: str) -> str:
@@ -88,7 +98,7 @@ def _can_be_set(text: str) -> bool:
 
 
 def _code(character: str) -> str:
-    """Return how a character that is no accent is set."""
+    """Return how a character is set that is no accent; itself if nothing tells."""
     if character in _CODES:
         return _CODES[character]
     if character.isspace():
@@ -101,8 +111,8 @@ def _code(character: str) -> str:
     parts, tag = unicodedata.normalize("NFKD", character), unicodedata.decomposition(character).split(" ")[0]
     if tag.startswith("<") and _can_be_set(parts):
         return _TAGS.get(tag, "%s") % escape(parts)
-    sign = "" if category in ("Cc", "Cs") else character  # the others can stand in a file
-    return rf"\reprochar{{{ord(character):04X}}}{{{sign}}}"
+    is_fit_for_a_file = category not in ("Cc", "Cs")
+    return character if is_fit_for_a_file else _number(character)
 
 
 def raised(text: str) -> str:
