@@ -1,14 +1,14 @@
-# The suite on a CPU: docker build -t repro . && docker run --rm repro list
+# docker build --build-arg TORCH_INDEX=ADDRESS -t repro . && docker run --rm repro
 # Store, results and fetched data lie in /work, a volume:
 # docker run --rm -v repro:/work repro run costa --table 1 --scale tiny
 FROM python:3.11-slim
 
-# The builds of torch without CUDA have an index of their own; everything else is pinned by constraints.txt.
-# For GPUs: docker build --build-arg TORCH_INDEX=https://pypi.org/simple -t repro .
-ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+# ADDRESS is of the package index that the build of torch comes from: without CUDA, it has one of its own, which PyTorch's
+# page of installation names. Without the argument it is pip's own index, whose build is for GPUs.
+ARG TORCH_INDEX=
 COPY constraints.txt /src/
 RUN version="$(sed -n 's/^torch==//p' /src/constraints.txt)" && \
-    pip install --no-cache-dir --index-url "${TORCH_INDEX}" "torch==${version}"
+    PIP_INDEX_URL="${TORCH_INDEX}" pip install --no-cache-dir "torch==${version}"
 
 COPY . /src
 RUN pip install --no-cache-dir -c /src/constraints.txt /src && rm -r /src

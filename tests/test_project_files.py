@@ -2,6 +2,7 @@
 
 import configparser
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -41,10 +42,15 @@ def test_the_addresses_of_a_distribution_are_those_of_one_variable():
     assert all("REPOSITORY_URL" in path.read_text(encoding="utf-8") for path in asking)
 
 
-def test_the_start_says_how_to_take_the_build_of_torch_that_the_image_for_cpus_has():
-    index = re.search(r"^ARG TORCH_INDEX=(\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)[1]
-    command = f"python -m pip install -c constraints.txt --extra-index-url {index} torch\n"
-    assert index.endswith("/cpu") and command in (ROOT / "docs/index.md").read_text(encoding="utf-8")
+def test_no_file_names_the_address_of_a_package_index():
+    """Who wants another than pip's own names it in the environment, or by an argument of the image."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True).stdout
+    paths = [ROOT / name for name in listed.split("\0") if name]
+    if not paths:
+        pytest.skip("no checkout tells which files are its own")
+    hosts = rb"(?i)pypi\.org|pythonhosted\.org|download\.pytorch\.org|anaconda\.org"
+    address = re.compile(hosts + rb"|index[-_]url\W+\w+://|https?://[^\s\"'`]+/simple\b")
+    assert not [p.relative_to(ROOT) for p in paths if p.is_file() and address.search(p.read_bytes())]
 
 
 def test_the_page_for_contributors_lists_the_environments_of_tox():

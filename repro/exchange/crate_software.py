@@ -1,6 +1,7 @@
 """The entities of an RO-Crate, and those among them that tell which code and libraries ran."""
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -8,10 +9,7 @@ from urllib.parse import quote
 from repro.exchange.history import Artefact
 from repro.graph import canonical
 
-HOMES = {
-    "python": "https://www.python.org/",
-    "java": "https://openjdk.org/",
-}  # of what is on no package index
+HOMES = {"python": "https://www.python.org/", "java": "https://openjdk.org/"}  # of what is no package
 
 Reference = dict[str, str]
 
@@ -86,11 +84,17 @@ def _libraries(entities: Entities, versions: Mapping[str, str]) -> list[Referenc
             "SoftwareApplication",
             name=name,
             version=version,
-            url=HOMES.get(name, f"https://pypi.org/project/{quote(name)}/"),
+            url=HOMES.get(name),
+            identifier=None if name in HOMES else _package_url(name, version),
         )
         for name, version in versions.items()
         if name not in ("repro-bench", "python")
     ]
+
+
+def _package_url(name: str, version: str) -> str:
+    """Return the purl of a distribution: a name of the package that is no place to get it from."""
+    return f"pkg:pypi/{re.sub(r'[-_.]+', '-', name).lower()}@{quote(version)}"
 
 
 def _digest(value: Any) -> str:

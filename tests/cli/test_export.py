@@ -93,6 +93,7 @@ def test_a_deposit_tells_number_verdict_code_libraries_machine_and_data(crate, m
     suite = entities[recorded["instrument"]["@id"]]
     libraries = {entities[one["@id"]]["name"]: entities[one["@id"]] for one in suite["hasPart"]}
     assert libraries["numpy"]["version"] == record["environment"]["software"]["numpy"]
+    assert libraries["numpy"]["identifier"] == f"pkg:pypi/numpy@{libraries['numpy']['version']}"
     if commit := record["environment"]["commit"]:
         assert entities[suite["identifier"]["@id"]]["value"] == commit
     made = [e for e in entities.values() if e["@type"] == "CreateAction" and e["name"].startswith("stage ")]
