@@ -69,11 +69,11 @@ def _table(grid: Grid[ComparedCell], spans: Spans) -> Iterator[str]:
 
 
 def _entry(c: ComparedCell | None, spans: Spans) -> str:
-    """One run's number, and the lowest and highest of the seeds'."""
+    """One run's number, and the lowest and highest of the seeds', without the brackets that mean doubt."""
     if c is None or c.measured is None or c.outdated:
         return "–"
     span = spans.get(c.cell.id)
-    ends = f" ({'–'.join(rounded(end, c.cell) for end in span)})" if span else ""
+    ends = f", {'–'.join(rounded(end, c.cell) for end in span)}" if span else ""
     return f"{rounded_measurement(c)}{ends}"
 
 
@@ -93,9 +93,9 @@ def _noise(grid: Grid[ComparedCell], spans: Spans) -> Iterator[str]:
         if id not in trained and c.measured is not None and _highest(c, spans) < min(trained.values())[0]
     ]
     yield (
-        f"One run and, in brackets, the lowest and highest of five seeds of fine-tuning: in {column.label} "
+        f"One run and, after it, the lowest–highest of five seeds of fine-tuning: in {column.label} "
         f"{fmean(widths):.3f} apart on average, {max(widths):.3f} at most. In {alike} of {len(pairs)} pairs "
-        f"of pre-trained rows the brackets overlap: which is above the other is noise here. "
+        f"of pre-trained rows these ranges overlap: which is above the other is noise here. "
         f"Below all of them, whatever the seed: {', '.join(below) or 'nothing'}."
     )
 

@@ -14,4 +14,4 @@ def module(path: Path) -> ModuleType:
 
 
 _module = module(Path(__file__).resolve().parents[1] / ".ci/commands.py")
-BLOCK, commands, pages = _module.BLOCK, _module.commands, _module.pages
+BLOCK, GENERATED, commands, pages = _module.BLOCK, _module.GENERATED, _module.commands, _module.pages

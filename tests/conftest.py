@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -11,10 +12,14 @@ from hypothesis import settings
 from repro.machine import kernels
 
 kernels.pin()  # before numpy and torch load: what tests compute is the same bits on every processor with AVX2
+if "PYTEST_XDIST_WORKER" in os.environ:  # beside others a second thread is mostly waited for
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+# The folders of `-m quick`: equations, of papers too, statistics and manifests.
+QUICK = re.compile(r"tests/(nn|manifest|judging|evaluation|papers/(?!head_to_head)\w+)/")
 OF_TESTS = ("REPRO_TEST_", "REPRO_SLOW_TESTS", "REPRO_JAVA_HOME")  # how the variables begin that tests heed
 
 
@@ -95,10 +100,24 @@ def _no_settings_of_the_user(tmp_path_factory):
     os.environ.update({name: value for name, value in kept.items() if value is not None})
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Import no module whose tests `-m quick` leaves out: that takes longer than running the others."""
+    if config.option.markexpr == "quick" and collection_path.name.startswith("test_"):
+        return not _is_quick(collection_path) or None
+    return None
+
+
+def _is_quick(path: Path) -> bool:
+    return bool(QUICK.match(path.relative_to(REPOSITORY).as_posix()))
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` is asked for
 def pytest_collection_modifyitems(items):
     """Long proofs are for the night; of the others the longest come first."""
     nightly = os.environ.get("REPRO_SLOW_TESTS") == "1"
     for item in items:
+        if _is_quick(item.path):
+            item.add_marker("quick")
         if item.get_closest_marker("nightly") and not nightly:
             item.add_marker(pytest.mark.skip(reason="a long proof; set REPRO_SLOW_TESTS=1"))
     items.sort(key=_turn)

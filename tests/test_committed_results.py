@@ -1,23 +1,19 @@
 """What the project shows of its own results is what results/ holds."""
 
-import hashlib
-import json
 import statistics
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from repro.graph import canonical
 from repro.judging.comparison import compare, judged_cells
 from repro.judging.coverage import coverage
 from repro.manifest.cells import select
 from repro.manifest.papers import papers
 from repro.report.markdown import between, verdicts
-from repro.running.backbones import random_backbone, trained_backbone
 from repro.running.plan import plan
 from repro.running.requirements import Machine
-from repro.running.scale import scale, scales
+from repro.running.scale import scale
 from repro.store import Store
 from repro.store.results import Results
 from tests.ci_commands import module
@@ -62,21 +58,6 @@ def test_what_is_compared_is_the_mean_of_the_records(name, tmp_path):
     for identifier, compared in shown.items():
         values = [records[identifier][record.fingerprint] for record in compared.records]
         close(compared.measured, statistics.fmean(values))
-
-
-BACKBONES = sorted((ROOT / "results/backbones").glob("*/*/artefact.json"))
-
-
-@pytest.mark.parametrize("path", BACKBONES, ids=lambda path: path.parent.name[:12])
-def test_a_committed_backbone_is_whole_and_one_that_a_scale_trains(path):
-    folder, artefact = path.parent, json.loads(path.read_text(encoding="utf-8"))
-    stated = [one.facts.backbone for one in scales().values() if one.facts.backbone]
-    planned = [trained_backbone(facts, random_backbone(facts)).identity() for facts in stated]
-    own = artefact["identity"]
-    assert own["params"] in [identity["params"] for identity in planned if identity["stage"] == own["stage"]]
-    assert folder.name == hashlib.sha256(canonical(own).encode()).hexdigest()
-    for name, file in artefact["files"].items():
-        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == file["sha256"], name
 
 
 def _git(*arguments):

@@ -2,6 +2,7 @@
 
 import contextlib
 import resource
+import sys
 from pathlib import Path
 
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -48,8 +49,13 @@ def _resident_peak() -> int:
     with contextlib.suppress(OSError, StopIteration):
         lines = STATUS.read_text(encoding="ascii").splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return _kib(resource.RUSAGE_SELF)
 
 
 def _children_peak() -> int:
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return _kib(resource.RUSAGE_CHILDREN)
+
+
+def _kib(who: int) -> int:
+    peak = resource.getrusage(who).ru_maxrss
+    return peak // 1024 if sys.platform == "darwin" else peak  # bytes there, KiB on Linux

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ import yaml
 
 from repro.api import public
 from repro.cli import cli
-from tests.ci_commands import BLOCK, commands, module, pages
+from tests.ci_commands import BLOCK, GENERATED, commands, module, pages
 
 ROOT = Path(__file__).resolve().parents[2]
 SHELL = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -85,7 +86,8 @@ def test_what_the_tutorial_shows_is_printed(repro, monkeypatch, begin):
 
 def shown() -> list[str]:
     """Every ``repro …`` of a block of shell commands."""
-    texts = [page.read_text(encoding="utf-8") for page in pages()]
+    sources = [*pages(), *(ROOT / "docs").glob("*.py")]  # which write pages
+    texts = [page.read_text(encoding="utf-8") for page in sources]
     blocks = [block for text in texts for block in SHELL.findall(text)]
     return list(dict.fromkeys(command for block in blocks for command in SHOWN.findall(block)))
 
@@ -109,32 +111,35 @@ def test_every_page_is_in_the_navigation():
     Loader.add_constructor("!ENV", lambda loader, node: None)
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed = re.findall(r"[\w/-]+\.md", str(yaml.load(text, Loader)["nav"]))
-    listed.remove("tables/index.md")  # which `repro pages` writes
-    listed.remove("reported/index.md")  # which `repro reported` writes
+    listed = [page for page in listed if not page.startswith(GENERATED)]
     assert sorted(listed) == sorted(p.relative_to(ROOT / "docs").as_posix() for p in pages()[1:])
 
 
 def test_every_link_of_a_page_leads_to_a_file_from_where_the_page_is_shown():
     """A page of the site may show another file, whose links are then read from the page's own folder."""
     snippet, link = re.compile(r'^--8<-- "([^":]+).*"$', re.MULTILINE), re.compile(r"\]\(([^)#\s]+)")
-    made = {
-        "report.html",
-        "../reported/index.md",
-        "../../actions",
-    }  # by the build of the site, and by the host
+    made = {ROOT / "docs" / name for name in (*GENERATED, "report.html")}  # by the build of the site
     shown = [*pages(), *ROOT.glob("*.md"), *ROOT.glob("papers/*/README.md"), ROOT / "results/README.md"]
     for page in shown:
         text = snippet.sub(lambda found: (ROOT / found[1]).read_text("utf-8"), page.read_text("utf-8"))
         for target in link.findall(text):
-            if ":" not in target and not any(target.startswith(name) for name in made):
-                path = Path(os.path.normpath(page.parent / target))  # a link of the site ends within docs/
+            path = Path(os.path.normpath(page.parent / target))  # a link of the site ends within docs/
+            made_here = page.is_relative_to(ROOT / "docs") and made & {path, *path.parents}
+            if ":" not in target and not made_here and not target.startswith("../../actions"):  # the host's
                 inside = path.is_relative_to(ROOT / "docs") or not page.is_relative_to(ROOT / "docs")
                 assert path.exists() and inside, f"{page.relative_to(ROOT)}: {target}"
 
 
-def test_the_page_of_the_verbs_says_what_the_verbs_say():
-    made = module(ROOT / "docs/verbs.py")
-    assert made.page() == made.PAGE.read_text(encoding="utf-8"), "run python docs/verbs.py"
+def test_what_is_generated_is_made_from_what_is_committed_and_not_committed_itself():
+    made = module(ROOT / "docs/generated.py")
+    page = made.verbs()
+    assert all(f"### {verb}\n" in page for group in made.VERBS.values() for verb in group)
+    assert made.study().count("data:image/svg+xml;base64,") > 10
+    places = [f"docs/{name}" for name in GENERATED]
+    tracked = subprocess.run(["git", "ls-files", "--", *places], cwd=ROOT, capture_output=True, text=True)
+    assert not tracked.stdout
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    assert set(places) <= {line.strip("/") for line in ignored}
 
 
 def test_the_page_of_the_python_api_has_everything_that_can_be_imported():

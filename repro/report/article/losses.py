@@ -12,14 +12,13 @@ from repro.graph import Node
 from repro.report.article.picture import Put, round_numbers
 from repro.report.article.results import StudyResults
 from repro.report.figures.line_panels import Lines, Place, line_panels
-from repro.store import Store
 
 LOG = "train_log.jsonl"
 PLACES = 40  # that a curve has at most; each is the mean of as many lines of the log
 
 
 def losses(results: StudyResults, put: Put, row: str) -> str:
-    """The loss of the first pre-training behind ``table/row``, stored here or among ``results/backbones``."""
+    """The loss of the first pre-training behind ``table/row``, if it is stored here."""
     pretrainings = [node for node in results.stages(row) if node.stage == "pretrain"]
     if not pretrainings:
         raise UsageError(f"row {row} has no pre-training whose loss could be drawn")
@@ -45,10 +44,9 @@ def _place(lines: Sequence[dict]) -> Place:
 
 
 def _log(results: StudyResults, node: Node) -> list[dict]:
-    """The logged losses; nothing where neither the store nor the results have the training."""
-    backbones = [Store(folder / "backbones") for folder in results.workspace.results.folders]
-    stores = [store for store in (results.workspace.store, *backbones) if store.state(node) == "stored"]
-    if not stores:
+    """The logged losses; nothing where the training is not stored."""
+    store = results.workspace.store
+    if store.state(node) != "stored":
         return []
-    text = (stores[0].checked(node) / LOG).read_text(encoding="utf-8")
+    text = (store.checked(node) / LOG).read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]

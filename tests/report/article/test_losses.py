@@ -1,4 +1,4 @@
-"""The curve of a training's loss is drawn from the log beside what it trained, wherever that lies."""
+"""The curve of a training's loss is drawn from the log beside what it trained."""
 
 import json
 
@@ -14,13 +14,12 @@ def shown(draw, **told):
     return told
 
 
-@pytest.mark.parametrize("place", ["store", "results/backbones"])
-def test_a_loss_curve_has_the_means_of_the_log(tmp_path, place):
+def test_a_loss_curve_has_the_means_of_the_log(tmp_path):
     results = results_of(tmp_path, tmp_path / "results")
     [trained] = [node for node in results.stages("1/start") if node.stage == "pretrain"]
     lines = [{"step": 10 * (k + 1), "loss": float(k)} for k in range(2 * PLACES)]
     text = "\n".join(map(json.dumps, lines))
-    Store(tmp_path / place).build(
+    Store(tmp_path / "store").build(
         trained, lambda out: (out / "train_log.jsonl").write_text(text) and None, waiting=lambda: None
     )
     told = losses(results, shown, "1/start")

@@ -1,0 +1,69 @@
+"""Write what the site has beside pages that are committed: ``python docs/generated.py``, before its build.
+
+That is the page of the verbs, the page of one GPU, the head-to-head study as one file, a page for each table,
+and what others measured. Each follows from the code, from manifests or from results/; none is committed.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from repro.cli import VERBS, cli  # noqa: E402
+from repro.report.article import html  # noqa: E402
+
+VERBS_PAGE = ROOT / "docs/reference/verbs.md"
+STUDY = ROOT / "docs/explained/head-to-head"
+SCRIPTS = (["docs/one_gpu.py"], ["-m", "repro", "pages", "-o", "docs/tables"])
+SCRIPTS += (["-m", "repro", "reported", "-o", "docs/reported"],)
+FOOT = re.compile(r"\*(Written by .*?)`(.*?)`(.*?\.) \[The same as one file\]\(article\.html\)\.\*\n")
+HEAD = """\
+# Every verb
+
+What `repro VERB --help` says, for every verb. Exit statuses and
+variables of the environment stand in [Environment and files](environment.md).
+"""
+
+
+def verbs() -> str:
+    """Return the page of the verbs, a section for each group."""
+    parts = [HEAD]
+    for title, group in VERBS.items():
+        parts.append(f"## {title.capitalize()}\n")
+        parts += [_verb(cli.get_command(None, verb), (verb,), says) for verb, says in group.items()]
+    return "\n".join(parts)
+
+
+def _verb(command: click.Command, path: tuple[str, ...], says: str) -> str:
+    """The section of a verb, and of what stands below it."""
+    called = " ".join(path)
+    options = {"terminal_width": 90, "help_option_names": ["-h", "--help"]}
+    told = command.get_help(click.Context(command, info_name=f"repro {called}", **options))
+    sections = [f"### {called}\n\n{says[0].upper()}{says[1:]}.\n\n```text\n{told}\n```\n"]
+    for name, sub in getattr(command, "commands", {}).items():
+        sections.append(_verb(sub, (*path, name), sub.get_short_help_str(90).rstrip(".")))
+    return "\n".join(sections)
+
+
+def study() -> str:
+    """Return the committed article of the study as one file, with the drawings that lie beside it."""
+    text = (STUDY / "index.md").read_text(encoding="utf-8")
+    foot = FOOT.search(text)
+    scale = re.search(r"--scale (\S+)", foot[2])[1]
+    return html.page(
+        text[: foot.start()], STUDY, above=f"a study at scale {scale}", foot="".join(foot.groups())
+    )
+
+
+if __name__ == "__main__":
+    VERBS_PAGE.write_text(verbs(), encoding="utf-8")
+    (STUDY / "article.html").write_text(study(), encoding="utf-8")
+    for script in SCRIPTS:
+        subprocess.run([sys.executable, *script], cwd=ROOT, check=True)
