@@ -29,6 +29,15 @@ def test_the_version_is_that_of_the_citation_and_of_the_last_dated_change():
     assert citation["version"] == __version__
 
 
+def test_authors_are_an_organisation_and_no_invented_people():
+    assert read("CITATION.cff")["authors"] == [{"name": "The repro contributors"}]
+
+
+def test_what_changed_is_told_to_users_in_six_hundred_words():
+    sections = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert all(len(section.split()) <= 600 for section in sections)
+
+
 def test_the_distribution_has_a_script_of_its_own_name():
     assert PROJECT["scripts"][PROJECT["name"]] == PROJECT["scripts"]["repro"]
 
