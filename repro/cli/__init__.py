@@ -174,12 +174,22 @@ def _interruptible() -> Iterator[None]:
 def _status() -> int:
     """Run the command line and say what went wrong, if anything."""
     stdout = sys.stdout
+    continues = CONTINUING.intersection(sys.argv[1:2])
+    advice = "; the same command continues where it stopped" if continues else ""
     try:
         status = cli(prog_name="repro", standalone_mode=False)
+        sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
-        advice = "; the same command continues where it stopped"
-        _say(f"interrupted{advice if CONTINUING.intersection(sys.argv[1:2]) else ''}")
+        _say(f"interrupted{advice}")
         return 130
+    except (BrokenPipeError, SystemExit) as error:
+        # rich, and click after it put another stdout in place, leave when nobody reads on
+        if sys.stdout is stdout and BrokenPipeError not in (type(error), type(error.__context__)):
+            raise
+        _give_up_output()
+        if continues:
+            _say(f"nobody reads what is printed{advice}")
+        return 128 + signal.SIGPIPE  # as a shell has it of whoever SIGPIPE ends
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         return error.exit_code
@@ -194,11 +204,6 @@ def _status() -> int:
         if not error.filename:
             _give_up_output()
         return 2
-    except SystemExit as error:
-        # so rich, and click after it put another stdout in place, leave when nobody reads on
-        if sys.stdout is stdout and not isinstance(error.__context__, BrokenPipeError):
-            raise
-        return 0
     return status if isinstance(status, int) else 0
 
 

@@ -180,10 +180,11 @@ def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
     """The cell of a table. Raises UsageError naming its rows or columns."""
     rows = {r.id: r for r in table.rows}
     columns = {c.id: number for number, c in enumerate(table.columns)}
+    hint = f"`repro show {source.name}/{table.id}` shows the table"
     if row not in rows:
-        raise unknown(f"row of {source.name}/{table.id}", row, list(rows))
+        raise unknown(f"row of {source.name}/{table.id}", row, list(rows), hint=hint)
     if column not in columns:
-        raise unknown(f"column of {source.name}/{table.id}", column, list(columns))
+        raise unknown(f"column of {source.name}/{table.id}", column, list(columns), hint=hint)
     number = columns[column]
     entry = rows[row]
     return Cell(source, table, entry, entry.own(table.columns[number]), entry.printed(table)[number])

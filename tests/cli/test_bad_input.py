@@ -15,11 +15,12 @@ from tests.cli.conftest import CELL
 EVERY_VERB = [verb for group in VERBS.values() for verb in group]
 # command line: words of the sentence
 REFUSED = {
-    "frobnicate": r"there is no verb 'frobnicate'; known: demo, smoke, list, show, .*calibrate",
+    "frobnicate": r"there is no verb 'frobnicate'; known: (\S+, ){9}\S+ and \d+ more",
     "statsu": r"there is no verb 'statsu' \(did you mean 'status'\?\)",
     "--frob": r"No such option '--frob'.*`repro --help` says what there is",
     "list extra": r"unexpected extra argument \(extra\); `repro list --help` says",
     "show": r"Missing argument 'PAPER\|CELL'; `repro show --help` says",
+    "show costa/1/berd/dev.rr10": r"known: hardneg.bert, (\S+, ){8}\S+ and 8 more; `repro show costa/1` shows the table",
     "show cotsa": r"there is no paper 'cotsa' \(did you mean 'costa'\?\); known: costa, ",
     "show costa --table 99": r"there is no table of costa '99'; known: 1, 2,",
     "show costa --figure 99": r"there is no figure of costa '99'; known: 3, 4",
@@ -209,14 +210,29 @@ def test_without_a_network_a_download_is_one_sentence(start, folders, monkeypatc
     assert [path for path in (folders / "data").rglob("*") if path.is_file()] == []
 
 
-@pytest.mark.parametrize("line", ["cells", "cells --json", "cells --csv", "readings", "--help"])
-def test_output_that_nobody_reads_to_its_end_is_no_error(start, line):
+@pytest.mark.parametrize("line", ["cells", "cells --json", "cells --csv", "readings", "show costa", "--help"])
+def test_a_reader_that_goes_away_ends_what_is_read_without_a_word(start, line):
     child = start(*line.split())
-    child.stdout.read(1)
     child.stdout.close()
     child.stdout = None  # else communicate would read it
     _, err = child.communicate()
-    assert (child.returncode, err) == (0, "")
+    assert (child.returncode, err) == (141, "")
+
+
+def test_a_run_whose_reader_goes_away_says_so_and_is_not_done(start, measured):
+    child = start("run", "--cell", CELL, "--scale", "tiny")  # of which all is stored
+    child.stdout.close()
+    child.stdout = None
+    _, err = child.communicate()
+    assert child.returncode == 141
+    assert err.endswith("repro: nobody reads what is printed; the same command continues where it stopped\n")
+
+
+def test_a_run_whose_progress_nobody_reads_is_not_done(start):
+    child = start("run", "--cell", CELL, "--scale", "tiny", stderr=subprocess.STDOUT)
+    child.stdout.readline()
+    child.stdout.close()
+    assert child.wait() == 141
 
 
 @pytest.mark.parametrize("line", ["list", "cells --csv", "cells --json"])

@@ -213,7 +213,11 @@ def test_an_empty_manifest_is_told(repro, toy):
         ("- id: a\n  kind: whim\n", 2, "should be 'silence'"),
         ("- [\n", 2, "not valid YAML"),
         (READING * 2, 2, "reading 'a' occurs twice"),
-        (READING.replace("where", "were"), 1, "there is no key 'were' (did you mean 'where'?); known: id, "),
+        (
+            READING.replace("where", "were"),
+            1,
+            "there is no key 'were' (did you mean 'where'?); known: where, ",
+        ),
     ],
 )
 def test_broken_readings_name_file_and_line(repro, toy, text, line, words):
