@@ -28,7 +28,7 @@ VERBS = {
         "reported": "what others measured of the same cells, and where they say so",
         "coverage": "what is measured, what could be and how, and what cannot be",
         "settings": "published and released settings, held against what would be run",
-        "readings": "the silences, misprints and conflicts of a paper, and their choices",
+        "readings": "the unspecified choices of a paper: silences, misprints, conflicts",
     },
     "do": {
         "plan": "what a run would do: stored, missing and blocked stages",

@@ -174,18 +174,18 @@ class CellPage:
         notes = parts.pop(PARTS[-1], [])
         number = sum(map(len, parts.values()))
         if number:
-            choices = "choices (readings)" if number > 1 else "choice (reading)"
+            choices = "choices" if number > 1 else "choice"
             lender = self._lender_words
             print(f"\nthe number rests on {number} unspecified {choices}{lender}, the weightiest first")
         for part, readings in parts.items():
             _print_readings(f"\nfor {part}, and all that follows on it", readings, most)
         if self.more:
-            _print_readings("\nwhere one of these has another choice", self.more, most and 0)
+            _print_readings("\nwhere one of these has another value", self.more, most and 0)
         if notes:
-            _print_readings("\nabout this cell, without a choice that changes it here", notes, most and 0)
+            _print_readings("\nabout this cell, without a value that changes it here", notes, most and 0)
         if most:
             print()
-            say("--verbose says what each is about; `repro run … --reading ID=CHOICE` takes another choice")
+            say("--verbose says what each is about; `repro run … --reading ID=CHOICE` takes another value")
 
 
 def _definition(cell: Cell) -> str:

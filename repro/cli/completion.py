@@ -19,11 +19,14 @@ def study_names(ctx, param, incomplete: str) -> list[str]:
     )
 
 
+SCALES = ("full", "small", "tiny")  # what most need; the others are completed where their name is begun
+
+
 def scale_names(ctx, param, incomplete: str) -> list[str]:
     """Complete the name of a scale."""
     from repro.running.scale import known_scales
 
-    return _matches(known_scales(), incomplete)
+    return _matches(known_scales() if incomplete else SCALES, incomplete)
 
 
 def tables(ctx, param, incomplete: str) -> list[str]:

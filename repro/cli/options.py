@@ -79,7 +79,7 @@ def _options(scale: str, *, records: bool) -> list[Callable]:
         ),
         scale_option(
             default=scale,
-            help="full is the paper; others cost less and are never compared with the published numbers.",
+            help="full is the paper; small and tiny cost less, and no verdict is given on their numbers.",
         ),
         click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's own."),
         click.option(
@@ -88,7 +88,7 @@ def _options(scale: str, *, records: bool) -> list[Callable]:
             multiple=True,
             metavar="ID=CHOICE",
             shell_complete=completion.readings,
-            help="Another choice of a reading.",
+            help="Another value of an unspecified choice.",
         ),
         click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE)."),
     ]

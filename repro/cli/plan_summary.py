@@ -147,8 +147,8 @@ def _modified_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
     """Lines on cells that no verdict will be given on, why, and what to do about it."""
     cells = len({m.cell.id for m in plan.measurements})
     lines = [
-        f"modified: {len(ids)} of {cells} cells will be *modified*, because reading {reading} is {choice} in"
-        f" place of its default; leave out --reading {reading} to have them compared"
+        f"modified: {len(ids)} of {cells} cells will be *modified*, because the unspecified choice"
+        f" {reading} is {choice} in place of its default; leave out --reading {reading} to have them compared"
         for (reading, choice), ids in modified_cells(plan).items()
     ]
     remedies = {row["fingerprint"]: [o["remedy"] for o in row["blocked"]] for row in rows}

@@ -204,7 +204,7 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
         for run in c.imported:
             lines.setdefault(run.verdict.why, []).append(c.cell.id)
         for reading, reason in (c.records[0].substitutes if c.records else {}).items():
-            lines.setdefault(f"substitute: reading {reading}: {reason}", []).append(c.cell.id)
+            lines.setdefault(f"substitute: {reading}: {reason}", []).append(c.cell.id)
     untested_reasons = list(dict.fromkeys(comparison.untested)) or _missing_run_lines(comparison)
     return [
         *_obstacle_lines(cells, brief),

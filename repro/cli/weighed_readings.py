@@ -17,8 +17,8 @@ from repro.running.reading_weights import Change, Weight, weights
 from repro.running.requirements import Machine
 from repro.running.workspace import Workspace
 
-GROUPS = ("switches", "switches where another reading has another choice", "notes")
-DECISIVE_HEAD = ("reading", "kind", "what is open", "another choice changes", "decides", "cheapest to know")
+GROUPS = ("switches", "switches where another choice has another value", "notes")
+DECISIVE_HEAD = ("choice", "kind", "what is open", "another value changes", "decides", "cheapest to know")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class PaperReadings:
             [w.reading.id, w.reading.kind, w.reading.paper, _changes(w), str(w.decides), _cost(w, rates)]
             for w in self.weights
         ]
-        table(f"{self.source.name}: the {len(lines)} most decisive readings", DECISIVE_HEAD, lines)
+        table(f"{self.source.name}: the {len(lines)} most decisive unspecified choices", DECISIVE_HEAD, lines)
         say(f"hours beside what the default has made, {rates.basis}; the order is the plan's, not measured")
 
 

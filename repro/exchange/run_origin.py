@@ -44,9 +44,9 @@ def departures(
         identifier: reading for cell in cells for identifier, reading in readings.of(cell).items()
     }
     for identifier, choice in choices.items():
-        check_known("reading of these cells", identifier, valid=readings_by_id)
+        check_known("unspecified choice of these cells", identifier, valid=readings_by_id)
         valid = readings_by_id[identifier].choices if choice is not None else [None]
-        check_known(f"choice of reading {identifier}", choice, valid=valid)
+        check_known(f"value of {identifier}", choice, valid=valid)
     return {cell.id: dict(_cell_departures(cell, choices, readings)) for cell in cells}
 
 

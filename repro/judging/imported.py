@@ -76,7 +76,7 @@ def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedR
     judgement = verdict(cell.printed, [record.measured], scale=SCALE, modified=is_modified, tolerance=width)
     if record.readings and judgement.name == "modified":
         choices = ", ".join(f"{reading} is {choice}" for reading, choice in record.readings.items())
-        judgement = replace(judgement, why=f"it follows another reading than the row: {choices}")
+        judgement = replace(judgement, why=f"it follows other choices than the row: {choices}")
     run = ImportedRun(record, judgement, doubts)
     made_by = ", ".join(filter(None, [record.origin.get("toolkit"), run.settings]))
     name = f"{run.file} ({made_by})" if made_by else run.file

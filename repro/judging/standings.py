@@ -31,5 +31,5 @@ def doubts_of(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
     matches = [c for c in standings(cell(record.cell), workspace) if c.scale == record.scale]
     if shown := [c for c in matches if record.identity in {r.identity for r in c.records}]:
         return shown[0].doubts
-    why = "its cell shows another record, of another recipe, seed or reading, or somebody's run"
+    why = "its cell shows another record, of another recipe, seed or choice, or somebody's run"
     return (*(() if record.origin else (Doubt("outdated", why),)), *doubts_about_run(record))

@@ -71,7 +71,7 @@ def verdict(
         why = f"measured at scale {scale}; only full is compared with the published numbers"
         return Verdict("scaled", why, float(mean))
     if modified:
-        return Verdict("modified", "a reading or parameter differs from the default", float(mean))
+        return Verdict("modified", "a choice or parameter differs from the default", float(mean))
     if printed.value is None:
         return Verdict("inconclusive", f"the paper states no number: {printed.text!r}", float(mean))
     if printed.bound in tuple("<>≤≥"):

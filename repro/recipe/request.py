@@ -50,7 +50,7 @@ class Choices:
         reading = self._reading(identifier)
         choice = self.used.setdefault(identifier, self.overrides.get(identifier, reading.default))
         if choice not in reading.choices:
-            raise unknown(f"choice of reading {identifier!r}", choice, reading.choices)
+            raise unknown(f"value of {identifier!r}", choice, reading.choices)
         return reading.choices[choice]
 
     def original(self, identifier: str, file: str, *, otherwise: str, known_as: str = "") -> Path | None:

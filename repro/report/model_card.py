@@ -51,7 +51,7 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
         _items(_text_conventions(encoder.source.conventions)),
         USE,
     ]
-    parts += ["## Readings that differ from the defaults", _items(readings) or "None."]
+    parts += ["## Unspecified choices that differ from the defaults", _items(readings) or "None."]
     if measurement and measurement.substitutes:
         stand_ins = _items(measurement.substitutes)
         parts += ["Data that was not at hand, so that another choice was taken:", stand_ins]

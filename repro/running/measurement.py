@@ -136,7 +136,7 @@ class MeasurementBuilder:
         """The finished evaluation of a run, one for all cells whose measures it gives."""
         evaluation = self._finish(shared_evaluation(run, member, measure, scoring, machine=self.machine))
         if reason := self.scale.undefined(measure, member.id):
-            raise UsageError(f"{reason}; choose another reading, or another scale")
+            raise UsageError(f"{reason}; take another choice, or another scale")
         check_depths((run,), measure)
         return evaluation
 

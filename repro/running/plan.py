@@ -161,9 +161,9 @@ def _check_overrides(overrides: Mapping[str, str], items: Iterable[Cell | ShownE
     valid_readings: dict[str, Reading] = {}
     for cell in items if overrides else ():
         valid_readings |= readings_for(cell.paper, recipe_path(cell)) if cell.recipe else cell.paper.readings
-    check_known("reading of the selected papers", *overrides, valid=valid_readings)
+    check_known("unspecified choice of the selected papers", *overrides, valid=valid_readings)
     for identifier, choice in overrides.items():
-        check_known(f"choice of reading {identifier!r}", choice, valid=valid_readings[identifier].choices)
+        check_known(f"value of {identifier!r}", choice, valid=valid_readings[identifier].choices)
 
 
 def _check_overrides_matter(overrides: Mapping[str, str], requested_ids: set[str]) -> None:

@@ -219,7 +219,7 @@ def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle
     if architecture and not readable(architecture, stage):
         cause = f"the checkpoint {name} is a {architecture!r}, which neither transformers nor the suite reads"
         remedy = f"put it, converted to an architecture of transformers, into {folder}"
-        return Obstacle(cause, f"{remedy}, or choose another reading", lacks=name)
+        return Obstacle(cause, f"{remedy}, or take another choice", lacks=name)
     if source is not None:
         return None
     cause = f"the checkpoint {name} is not on this machine"

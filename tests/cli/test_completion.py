@@ -20,6 +20,7 @@ def completed(*words: str) -> list[str]:
         (("run", "costa", "--reading", "bm25-param"), ["bm25-parameters=anserini-default"]),
         (("run", "--cell", "costa/1/sparse."), ["costa/1/sparse.bm25/dev.rr10"]),
         (("run", "costa", "--figure", ""), ["3", "4"]),
+        (("run", "--scale", ""), ["full", "small", "tiny"]),
         (("run", "--scale", "ti"), ["tiny", "tiny-long"]),
         (("show", "costa/1/"), ["costa/1/hardneg.costa/dev.rr10"]),
         (("audit", "co"), ["costa", "cotmae_v2"]),

@@ -286,8 +286,8 @@ def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, t
     [cell] = repro("compare", "--cell", NEAR, "--reading", "k1=plain", "--json").json
     assert len(cell["imported"]) == 1
     for reading, words in (
-        ("k1=mean", "no choice of reading k1 'mean'"),
-        ("b=plain", "no reading of these cells 'b'"),
+        ("k1=mean", "no value of k1 'mean'"),
+        ("b=plain", "no unspecified choice of these cells 'b'"),
     ):
         assert words in repro(*about, "--reading", reading).sentence
 

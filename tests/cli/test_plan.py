@@ -143,7 +143,10 @@ def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
     how = ("plan", "costa", "--table", "1", "--row", "sparse.bm25", "--by", "stage")
     assert "modified:" not in repro(*how).out
     said = repro(*how, "--reading", "bm25-parameters=anserini-default").out
-    assert "of 4 cells will be *modified*, because reading bm25-parameters is anserini-default in" in said
+    assert (
+        "of 4 cells will be *modified*, because the unspecified choice bm25-parameters is anserini-default in"
+        in said
+    )
     assert "leave out --reading bm25-parameters to have them compared" in said
     said = repro("plan", "costa", "--table", "1", "--row", "hardneg.costa", "--by", "stage").out
     assert re.search(

@@ -30,7 +30,9 @@ def test_people_see_the_default_in_brackets(repro, toy):
 def test_the_decisive_ones_say_what_changes_and_what_it_costs_to_know(repro):
     said = repro("readings", "--cell", "costa/1/hardneg.costa/dev.rr10", "--decisive")
     title, head, *lines = said.out.splitlines()
-    assert title == "costa: the 10 most decisive readings" and head.endswith("decides\tcheapest to know")
+    assert title == "costa: the 10 most decisive unspecified choices" and head.endswith(
+        "decides\tcheapest to know"
+    )
     assert lines[0].startswith("loss-reduction\tconflict\t")
     assert (
         "pre-training: pretrain options.reduction mean → sum" in lines[0]

@@ -12,6 +12,8 @@ import yaml
 
 from repro.api import public
 from repro.cli import cli
+from repro.cli.completion import SCALES
+from repro.running.scale import scales
 from tests.ci_commands import BLOCK, GENERATED, commands, module, pages
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,6 +104,16 @@ def test_every_command_that_is_shown_has_its_verb_and_options(line):
     options = {option for parameter in command.params for option in parameter.opts}
     for word in words[: words.index(">>") if ">>" in words else None]:
         assert not word.startswith("-") or word.partition("=")[0] in options, line
+
+
+def test_words_that_must_be_learned_are_at_most_twenty_and_scales_that_are_shown_three():
+    words = (ROOT / "docs/explained/words.md").read_text(encoding="utf-8")
+    assert 10 < len(re.findall(r"^\| \*", words, re.MULTILINE)) <= 20
+    first, _, others = (
+        (ROOT / "docs/explained/scales.md").read_text(encoding="utf-8").partition("These three")
+    )
+    listed = [re.findall(r"^\| `([\w-]+)`", text, re.MULTILINE) for text in (first, others)]
+    assert listed[0] == list(SCALES) and sorted(sum(listed, [])) == sorted(scales())
 
 
 def test_every_page_is_in_the_navigation():

@@ -81,7 +81,7 @@ def test_every_table_and_figure_can_be_shown_to_people_and_programs(repro, name,
 def test_a_quoted_cell_names_its_own_measure_and_whose_readings_it_rests_on(repro):
     said = repro("show", "cotmae_v2/1/simlm/dev.r1000").out
     assert "R@1k (R@1000 on msmarco-passage/dev/small)" in said
-    assert "unspecified choices (readings) of simlm, whose recipe makes the row" in said
+    assert "unspecified choices of simlm, whose recipe makes the row" in said
     own = repro("show", "cotmae_v2/1/cotmae_v2/dev.r1000").out
     assert "R@1k (Success@1000 on msmarco-passage/dev/small)" in own and "whose recipe" not in own
 

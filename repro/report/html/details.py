@@ -163,7 +163,7 @@ def _readings(cell: Cell, part: Part) -> Iterator[Markup]:
     if names:
         summary = f"{len(names)} that bear on this cell"
         listing = el("code", " ".join(names), data_readings=identifier(part.paper.name, "reading"))
-        yield _fact("readings", el("details", el("summary", summary), listing))
+        yield _fact("unspecified choices", el("details", el("summary", summary), listing))
 
 
 def _settings(cell: Cell, part: Part) -> Iterator[Markup]:

@@ -52,7 +52,7 @@ def _contents(part: Part) -> Markup:
         else []
     )
     links += [(identifier(name, "audit"), "Audit")] if part.findings else []
-    links += [(identifier(name, "readings"), "Readings")] if part.readings else []
+    links += [(identifier(name, "readings"), "Unspecified choices")] if part.readings else []
     links += [(identifier(name, "settings"), "Settings")] if part.settings else []
     links += [(identifier(name, "released-code"), "Released code")] if any(part.certified.values()) else []
     links += [(identifier(name, "data"), "Data and licences"), (identifier(name, "citation"), "Citation")]

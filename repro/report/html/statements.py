@@ -189,7 +189,7 @@ def readings(
     lead = el("p", f"{len(concerned)} places {condition}; ours is bold.")
     items = el("ul", [_reading(source, r, answered) for r in concerned], class_="statements")
     details = el("details", el("summary", "all of them"), items)
-    return section("Readings", lead, details, place=identifier(source.name, "readings"))
+    return section("Unspecified choices", lead, details, place=identifier(source.name, "readings"))
 
 
 def _reading(source: Paper, r: Reading, answers: Answered) -> Markup:

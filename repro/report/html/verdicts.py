@@ -16,7 +16,7 @@ VERDICTS = {
     "higher": ("fail", "▲", "above the published number, which is no pass"),
     "failed": ("fail", "✕", "a stage failed"),
     "inconclusive": ("open", "?", "seeds vary too much to tell, or the paper gives no number"),
-    "modified": ("open", "◇", "measured with another reading or stand-in data; not compared"),
+    "modified": ("open", "◇", "measured by another choice or on stand-in data; not compared"),
     "scaled": ("scaled", "◐", "measured at a smaller scale; not compared"),
     "blocked": ("none", "⊘", "something is missing on the machine"),
     "not run": ("none", "·", "nothing was measured"),
