@@ -4,6 +4,7 @@ Where there is no terminal, as under nohup, ssh or Slurm, what takes long also h
 """
 
 import contextlib
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 FIRST, INTERVAL = 10.0, 120.0  # seconds until something has its first line, and between the further ones
+IN_A_LOG = 10.0  # seconds between the lines of a stage for the process that shows how far it is
 TAIL = 4096  # bytes of a log in which its last line is looked for
 
 
@@ -26,6 +28,9 @@ class OverallProgress:
     done: int
     total: int
     left: str = ""
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, [f"{self.done} of {self.total} done", self.left]))
 
 
 class Progress:
@@ -66,10 +71,11 @@ class TerminalProgress(Progress):
 
     Args:
         clock: seconds since the epoch.
+        interval: seconds between the lines of a task.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time):
-        self._bars = None
+    def __init__(self, clock: Callable[[], float] = time.time, *, interval: float = INTERVAL):
+        self._bars, self._interval = None, interval
         self._last = ""  # the last line, where it is a piece's that begins
         self._clock = clock
         self._due: dict[str, float] = {}  # piece -> when its next line is due
@@ -79,7 +85,8 @@ class TerminalProgress(Progress):
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
         with self.showing():
             if self._bars is None:
-                yield _Lines(name, total, log, clock=self._clock, say=self.note).advance
+                say = {"clock": self._clock, "interval": self._interval, "say": self.note}
+                yield _Lines(name, total, log, **say).advance
             else:
                 with self._bars.task(name, total) as advance:
                     yield advance
@@ -97,24 +104,28 @@ class TerminalProgress(Progress):
             self._bars = None
 
     def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
+        self._due[piece] = self._clock() + FIRST
         if self._bars is not None:
             return self._bars.begins(piece, whole)
         self.note(piece)
-        self._last, self._due[piece] = piece, self._clock() + FIRST
+        self._last = piece
 
     def goes_on(self, piece: str, log: Path) -> None:
-        if self._bars is not None or self._clock() < self._due.get(piece, 0):
+        if self._clock() < self._due.get(piece, 0):
             return
+        if self._bars is not None:
+            self._due[piece] = self._clock() + 1
+            return self._bars.goes_on(piece, last_line(log))
         suffix = "" if piece in self._said else f" (log: {log})"
         self._said.add(piece)
         self._due[piece] = self._clock() + INTERVAL
         self.note(f"{piece}: {last_line(log) or 'under way'}{suffix}")
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None = None) -> None:
+        self._due.pop(piece, None)
         if self._bars is not None:
             return self._bars.ends(piece, how, whole)
-        self._due.pop(piece, None)
-        message = f"{how}, {whole.left}" if whole and whole.left else how
+        message = "; ".join([how, *([str(whole)] if whole else [])])
         self.note(f"  {message}" if self._last == piece else f"{piece}: {message}")
 
     def note(self, message: str) -> None:
@@ -127,9 +138,9 @@ class TerminalProgress(Progress):
 class _Lines:
     """Says now and then how far a task has come."""
 
-    def __init__(self, name: str, total: int | None, log: Path | None, *, clock, say):
+    def __init__(self, name: str, total: int | None, log: Path | None, *, clock, interval: float, say):
         self.name, self.total, self.log, self.clock, self.say = name, total, log, clock, say
-        self.done = 0
+        self.done, self.interval = 0, interval
         self.since, self.before = clock(), 0  # the time and the count from which the rate is taken
         self.began, self.due = self.since, self.since + FIRST
 
@@ -140,7 +151,7 @@ class _Lines:
             self.since, self.before = now, self.done
         if now >= self.due:
             self.say(f"  {self.name}: {self._course(now)}")
-            self.since, self.before, self.due, self.log = now, self.done, now + INTERVAL, None
+            self.since, self.before, self.due, self.log = now, self.done, now + self.interval, None
 
     def _course(self, now: float) -> str:
         rate = (self.done - self.before) / max(now - self.since, 1e-9)
@@ -212,6 +223,10 @@ class _Bars:
     def begins(self, piece: str, whole: OverallProgress | None) -> None:
         self._tell(whole)
         self.pieces[piece] = self._row(piece)
+
+    def goes_on(self, piece: str, line: str) -> None:
+        if counts := re.search(r"([\d,]+) of ([\d,]+)", line):  # as _Lines has them
+            self._fill(self.pieces[piece], *(int(count.replace(",", "")) for count in counts.groups()))
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None) -> None:
         self.shown.remove_task(self.pieces.pop(piece))

@@ -31,15 +31,15 @@ def terminal(monkeypatch):
 def test_in_a_file_a_line_is_whole_when_a_piece_begins_and_another_says_how_it_ended(capsys):
     progress = TerminalProgress()
     with progress.showing():
-        progress.begins("[1/2] corpus")
-        assert capsys.readouterr().err == "[1/2] corpus\n"
+        progress.begins("corpus")
+        assert capsys.readouterr().err == "corpus\n"
         with progress.task("reading", 3) as advance:
             advance()
-        progress.ends("[1/2] corpus", "0.4 s", OverallProgress(1, 2, "about 2 min left"))
-        progress.begins("[2/2] index")
+        progress.ends("corpus", "0.4 s", OverallProgress(1, 2, "about 2 min left"))
+        progress.begins("index")
         progress.note("  waiting")
-        progress.ends("[2/2] index", "12 s", OverallProgress(2, 2))
-    lines = ["  0.4 s, about 2 min left", "[2/2] index", "  waiting", "[2/2] index: 12 s"]
+        progress.ends("index", "12 s", OverallProgress(2, 2))
+    lines = ["  0.4 s; 1 of 2 done, about 2 min left", "index", "  waiting", "index: 12 s; 2 of 2 done"]
     assert capsys.readouterr().err.splitlines() == lines
 
 
@@ -95,9 +95,9 @@ def test_of_a_piece_in_another_process_its_own_last_word_is_told_and_once_where_
     clock, log = Clock(), tmp_path / "stage.err"
     log.write_text("")
     progress = TerminalProgress(clock)
-    progress.begins("[1/2] pretrain")
-    progress.goes_on("[1/2] pretrain", log)
-    assert capsys.readouterr().err == "[1/2] pretrain\n"
+    progress.begins("pretrain")
+    progress.goes_on("pretrain", log)
+    assert capsys.readouterr().err == "pretrain\n"
     for seconds, words in (
         (FIRST, ""),
         (1, "  training: 5 of 9\n"),
@@ -107,38 +107,57 @@ def test_of_a_piece_in_another_process_its_own_last_word_is_told_and_once_where_
         clock.now += seconds
         with log.open("a") as file:
             file.write(words)
-        progress.goes_on("[1/2] pretrain", log)
+        progress.goes_on("pretrain", log)
     assert capsys.readouterr().err.splitlines() == [
-        f"[1/2] pretrain: under way (log: {log})",
-        "[1/2] pretrain: training: 5 of 9",
-        "[1/2] pretrain: training: 5 of 9",
+        f"pretrain: under way (log: {log})",
+        "pretrain: training: 5 of 9",
+        "pretrain: training: 5 of 9",
     ]
     assert last_line(tmp_path / "none") == ""
 
 
 def test_what_ends_beside_another_is_named_again(capsys):
     progress = TerminalProgress()
-    for piece in ("[1/2] a", "[2/2] b"):
+    for piece in ("a", "b"):
         progress.begins(piece)
-    for piece in ("[1/2] a", "[2/2] b"):
+    for piece in ("a", "b"):
         progress.ends(piece, "1.0 s")
-    assert capsys.readouterr().err == "[1/2] a\n[2/2] b\n[1/2] a: 1.0 s\n[2/2] b: 1.0 s\n"
+    assert capsys.readouterr().err == "a\nb\na: 1.0 s\nb: 1.0 s\n"
 
 
 def test_on_a_terminal_there_is_a_bar_before_anything_has_advanced(terminal):
     shown = terminal()
     progress = TerminalProgress()
     with progress.showing():
-        progress.begins("[1/2] costa/1 bm25: corpus", OverallProgress(0, 2, "about 12 s left"))
+        progress.begins("costa/1 bm25: corpus", OverallProgress(0, 2, "about 12 s left"))
         progress._bars.shown.refresh()
-        assert "[1/2] costa/1 bm25: corpus" in shown.getvalue() and "━" in shown.getvalue()
+        assert "costa/1 bm25: corpus" in shown.getvalue() and "━" in shown.getvalue()
         assert "all, about 12 s left" in shown.getvalue() and "0/2" in shown.getvalue()
         with progress.task("reading", 3) as advance:
             advance(2)
             progress._bars.shown.refresh()
             assert "  reading" in shown.getvalue() and "2/3" in shown.getvalue()
-        progress.ends("[1/2] costa/1 bm25: corpus", "0.4 s", OverallProgress(1, 2))
-    assert "   0.4 s  [1/2] costa/1 bm25: corpus" in shown.getvalue()
+        progress.ends("costa/1 bm25: corpus", "0.4 s", OverallProgress(1, 2))
+    assert "   0.4 s  costa/1 bm25: corpus" in shown.getvalue()
+
+
+def test_a_bar_of_a_piece_in_another_process_goes_by_its_last_word(terminal, tmp_path):
+    clock, shown, log = Clock(), terminal(), tmp_path / "stage.err"
+    log.write_text("  training: 1,200 of 6,000, 10/s\n")
+    progress = TerminalProgress(clock)
+    with progress.showing():
+        progress.begins("pretrain")
+        progress.goes_on("pretrain", log)
+        progress._bars.shown.refresh()
+        assert "1200/6000" not in shown.getvalue()
+        clock.now += FIRST
+        progress.goes_on("pretrain", log)
+        progress._bars.shown.refresh()
+        assert "1200/6000" in shown.getvalue()
+        log.unlink()  # as that of a stage that ends
+        clock.now += FIRST
+        progress.goes_on("pretrain", log)
+        progress.ends("pretrain", "12 s")
 
 
 def test_a_task_by_itself_has_its_bar_from_the_start(terminal):

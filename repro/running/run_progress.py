@@ -1,7 +1,7 @@
 """The course of a run: what is said of its nodes as they begin and end, and of the time that is left."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from repro.graph import Node
@@ -13,7 +13,7 @@ from repro.store import Store
 
 
 class RunProgress:
-    """Tells of the nodes to run, by their number among those that can, their rows, seconds and the rest.
+    """Tells of the nodes to run, of their rows and seconds, how many are done, and of the rest.
 
     Args:
         nodes: to run, inputs first.
@@ -37,8 +37,8 @@ class RunProgress:
     ):
         self._store, self._progress, self._places = store, progress, places
         self._beside, self._apart = beside, apart
-        self._left = {node.fingerprint: node for node in _unhindered_nodes(nodes, machine)}
-        self._numbers = {fingerprint: number for number, fingerprint in enumerate(self._left, 1)}
+        self._left = _unhindered(nodes, machine.obstacles)
+        self._done = 0  # and failed ones
         self._began: dict[str, tuple[float, str]] = {}  # fingerprint -> when, and the line that names it
         self._pace = Pace()
         self._pace.learn_stored((n for n in known if n.fingerprint not in self._left), store)
@@ -68,37 +68,36 @@ class RunProgress:
     def fails(self, node: Node, why: object, how: str = "failed") -> None:
         """A node failed, or turned out to be blocked; so will, unsaid, what needs it."""
         _, piece = self._began.pop(node.fingerprint)
+        self._left = _unhindered(self._left.values(), {node.fingerprint}) | {node.fingerprint: node}
         self._progress.ends(piece, how, self._without(node))
         self._progress.note(f"  {how}: {why}")
 
     def _piece(self, node: Node) -> str:
-        number = f"[{self._numbers.get(node.fingerprint, '?')}/{len(self._numbers)}]"
         rows = describe_rows(self._places.get(node.fingerprint, ()))
-        return f"{number} {rows}: {describe(node)}" if rows else f"{number} {describe(node)}"
+        return f"{rows}: {describe(node)}" if rows else describe(node)
 
     def _without(self, node: Node) -> OverallProgress:
-        self._left.pop(node.fingerprint, None)
+        self._done += self._left.pop(node.fingerprint, None) is not None
         self._whole = self._overall_progress()
         return self._whole
 
     def _overall_progress(self) -> OverallProgress:
-        total = len(self._numbers)
-        seconds = self._pace.left(self._left.values()) if self._left else None
-        return OverallProgress(
-            total - len(self._left), total, "" if seconds is None else _time_left(seconds / self._beside)
-        )
+        words = _time_left(*self._pace.left(self._left.values(), beside=self._beside)) if self._left else ""
+        return OverallProgress(self._done, self._done + len(self._left), words)
 
 
-def _time_left(seconds: float) -> str:
-    return f"about {span(seconds)} left" if seconds >= 10 else "seconds left"
+def _time_left(seconds: float, of_all: bool) -> str:
+    if seconds < 10:
+        return "seconds left" if of_all else ""
+    return f"{'about' if of_all else 'more than'} {span(seconds)} left"
 
 
-def _unhindered_nodes(nodes: Sequence[Node], machine: Machine) -> list[Node]:
-    """The nodes in whose way nothing is known to stand."""
-    blocked_fingerprints: set[str] = set()
+def _unhindered(nodes: Iterable[Node], hindered: Collection[str]) -> dict[str, Node]:
+    """Return the nodes, inputs first as they came, that neither are hindered nor need one that is."""
+    unhindered, out_of_reach = {}, set(hindered)
     for node in nodes:
-        if node.fingerprint in machine.obstacles or any(
-            p.fingerprint in blocked_fingerprints for p in node.parents()
-        ):
-            blocked_fingerprints.add(node.fingerprint)
-    return [node for node in nodes if node.fingerprint not in blocked_fingerprints]
+        if node.fingerprint in out_of_reach or any(p.fingerprint in out_of_reach for p in node.parents()):
+            out_of_reach.add(node.fingerprint)
+        else:
+            unhindered[node.fingerprint] = node
+    return unhindered

@@ -131,7 +131,7 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_stage_costs_nothing_that_was_do
     assert said.err.endswith("2 run now; records in " + str(folders / "results\n"))
     again = repro(*RUN)
     assert again.status == 4  # no Java
-    assert "[1/1] costa/1 sparse.bm25: corpus" in again.err and "1 run now" in again.err
+    assert "; 1 of 1 done" in again.err and "1 run now" in again.err
     assert repro("verify").out == "3 artefacts read, 0 damaged\n"
 
 

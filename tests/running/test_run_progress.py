@@ -34,13 +34,13 @@ def _lines(whole, tmp_path, capsys, fail=()):
     return capsys.readouterr().err.splitlines(), outcome
 
 
-def test_a_line_tells_number_row_table_collection_seconds_and_the_rest(tmp_path, capsys):
+def test_a_line_tells_row_table_collection_seconds_what_is_done_and_the_rest(tmp_path, capsys):
     lines, _ = _lines(_planned(("bm25",)), tmp_path, capsys)
     assert len(lines) == 12
-    assert re.fullmatch(r"\[1/6\] costa/1 sparse\.bm25: corpus on tiny/passage \(\w{12}\)", lines[0])
-    assert re.fullmatch(r"  0\.\d s, about 2 min left", lines[1])
+    assert re.fullmatch(r"costa/1 sparse\.bm25: corpus on tiny/passage \(\w{12}\)", lines[0])
+    assert re.fullmatch(r"  0\.\d s; 1 of 6 done", lines[1])  # the five others are of other stages
     assert "bm25 on tiny/passage/dev, depth 100 (" in lines[6]
-    assert re.fullmatch(r"  0\.\d s", lines[-1])  # nothing is left
+    assert re.fullmatch(r"  0\.\d s; 6 of 6 done", lines[-1])  # nothing is left
 
 
 def test_a_training_tells_its_steps_as_they_are_known(tmp_path):
@@ -59,14 +59,14 @@ def test_what_cannot_run_is_not_counted(tmp_path, capsys):
     index = next(node for node in whole.nodes if node.stage == "lucene_index")
     whole.machine.obstacles[index.fingerprint] = Obstacle("no Java", "install it")
     lines, outcome = _lines(whole, tmp_path, capsys)
-    assert [line.partition(" ")[0] for line in lines[::2]] == ["[1/3]", "[2/3]", "[3/3]"]
+    assert [line.partition("; ")[2] for line in lines[1::2]] == ["1 of 3 done", "2 of 3 done", "3 of 3 done"]
     assert len(outcome.blocked) == 3
 
 
 def test_a_failure_is_told_with_its_node(tmp_path, capsys):
     lines, _ = _lines(_planned(("bm25",)), tmp_path, capsys, fail=("lucene_index",))
     at = next(n for n, line in enumerate(lines) if "lucene_index on tiny/passage" in line)
-    assert lines[at + 1].startswith("  failed, ")
+    assert lines[at + 1] == "  failed; 2 of 4 done"  # two need it
     assert lines[at + 2] == "  failed: lucene_index failed on purpose"
 
 

@@ -51,7 +51,7 @@ def _build_status(store, fingerprint: str) -> int:
 def _build(store, fingerprint: str, *part) -> None:
     from repro.machine import kernels
     from repro.machine.system import launched_rank
-    from repro.progress import TerminalProgress
+    from repro.progress import IN_A_LOG, TerminalProgress
     from repro.running.engines.inline import run_node
     from repro.store import make_writable
     from repro.store.notes import asks_for_pins
@@ -65,6 +65,6 @@ def _build(store, fingerprint: str, *part) -> None:
     make_writable(store.root)
     if asks_for_pins(store.root, node.fingerprint):
         kernels.pin()
-    path = run_node(node, store, TerminalProgress(), *part)
+    path = run_node(node, store, TerminalProgress(interval=IN_A_LOG), *part)
     if launched_rank() == 0:
         print(path or f"shard {part[0]} of {node} is done, others are not")

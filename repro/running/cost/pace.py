@@ -1,41 +1,32 @@
 """The time that nodes will take, from that of nodes like them: in this run, or when they were stored."""
 
-import bisect
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from statistics import median_low
 
 from repro.errors import StoreError
 from repro.graph import Node
 from repro.running.cost.work import work
-from repro.stage_table import STAGES
 from repro.store import Store
-
-Kind = tuple[str, ...]
-HEAVY: Kind = ("heavy",)
-LIGHT: Kind = ("light",)
 
 
 @dataclass
 class Pace:
-    """Seconds of nodes that are done, by what they were.
+    """Seconds of nodes that are done, by their stage and objective.
 
-    A node is expected to take what those of its stage and objective took, else those of its stage; where
-    operations can be counted, in proportion to them. A heavy stage of which none is done goes by the
-    operations a second of other heavy ones, a light one by the seconds of light ones. Of several the median
-    counts, the lower of two: the first of a kind also loads libraries.
+    A node is expected to take what those of its stage and objective took, else those of its stage: of them
+    the nearest in operations, where these can be counted in proportion to them. Of several as near the median
+    counts, the lower of two: the first of a kind also loads libraries. Other stages tell nothing of it.
     """
 
-    _seconds: dict[Kind, list[float]] = field(default_factory=dict)
-    _by_operation: dict[Kind, list[float]] = field(default_factory=dict)
+    _seconds: dict[tuple[str, ...], dict[float, list[float]]] = field(default_factory=dict)
     _operations: dict[str, float] = field(default_factory=dict)
 
     def learn(self, node: Node, seconds: float) -> None:
         """Take note of the seconds of a node that is done."""
         for kind in _kinds(node):
-            bisect.insort(self._seconds.setdefault(kind, []), seconds)
-            if operations := self._work(node):
-                bisect.insort(self._by_operation.setdefault(kind, []), seconds / operations)
+            self._seconds.setdefault(kind, {}).setdefault(self._work(node), []).append(seconds)
 
     def learn_stored(self, nodes: Iterable[Node], store: Store) -> None:
         """Take note of what records of stored artefacts say."""
@@ -43,19 +34,20 @@ class Pace:
             with contextlib.suppress(StoreError, KeyError, TypeError, ValueError):
                 self.learn(node, float(store.record(node)["facts"]["seconds"]))
 
-    def left(self, nodes: Iterable[Node]) -> float | None:
-        """Seconds that all these nodes will take one after another; None where one of them cannot be told."""
+    def left(self, nodes: Iterable[Node], *, beside: int = 1) -> tuple[float, bool]:
+        """Return the seconds that nodes take, so many at once, and whether that is of all of them."""
         estimates = [self.expected(node) for node in nodes]
-        return None if None in estimates else sum(estimates)
+        known = [seconds for seconds in estimates if seconds is not None]
+        return max([sum(known) / beside, *known]), len(known) == len(estimates)
 
     def expected(self, node: Node) -> float | None:
         """Seconds that a node will take; None where nothing done is like it."""
         operations = self._work(node)
         for kind in _kinds(node):
-            if operations and kind in self._by_operation:
-                return operations * _median(self._by_operation[kind])
-            if kind in self._seconds and kind != HEAVY:
-                return _median(self._seconds[kind])
+            if by_operations := self._seconds.get(kind):
+                nearest = min(by_operations, key=lambda other: _ratio(other, operations))
+                seconds = median_low(by_operations[nearest])
+                return seconds * operations / nearest if operations and nearest else seconds
         return None
 
     def _work(self, node: Node) -> float:
@@ -64,11 +56,10 @@ class Pace:
         return self._operations[node.fingerprint]
 
 
-def _median(values: list[float]) -> float:
-    return values[(len(values) - 1) // 2]
+def _ratio(one: float, other: float) -> float:
+    return max(one, other) / max(1, min(one, other))
 
 
-def _kinds(node: Node) -> list[Kind]:
+def _kinds(node: Node) -> list[tuple[str, ...]]:
     """The keys under which paces of a node may be known, the closest first."""
-    objective = node.params.get("objective", {}).get("name", "")
-    return [(node.stage, objective), (node.stage,), HEAVY if STAGES[node.stage].heavy else LIGHT]
+    return [(node.stage, node.params.get("objective", {}).get("name", "")), (node.stage,)]

@@ -41,19 +41,23 @@ def test_the_same_objective_tells_more_than_the_same_stage():
     assert pace.expected(_pretrain("mlm")) == pytest.approx(5)
 
 
-def test_nobody_can_tell_of_a_training_before_something_heavy_is_done():
-    pace = Pace()
+def test_the_nearest_in_operations_tells_of_a_stage():
+    pace, steps = Pace(), {100: 20, 2000: 50}
+    for number, seconds in steps.items():
+        pace.learn(_pretrain("mlm", number), seconds)
+    assert pace.expected(_pretrain("mlm", 200)) == pytest.approx(40)
+    assert pace.expected(_pretrain("mlm", 1000)) == pytest.approx(25)
+
+
+def test_other_stages_tell_nothing_and_what_is_known_is_the_least_that_is_left():
+    pace, known = Pace(), [LIGHT, _encode("beir/scifact")]
     pace.learn(LIGHT, 1)
-    assert pace.expected(_pretrain("mlm")) is None and pace.left([LIGHT, _pretrain("mlm")]) is None
-    pace.learn(_encode("beir/scifact"), 10)
-    assert pace.left([LIGHT, _pretrain("mlm")]) == 1 + pace.expected(_pretrain("mlm"))
-
-
-def test_a_light_node_of_a_new_kind_takes_the_median_of_light_ones():
-    pace = Pace()
-    for seconds in (1, 2, 60):
-        pace.learn(LIGHT, seconds)
-    assert pace.expected(Node("queries", {"dataset": "msmarco-passage/dev/small"})) == 2
+    pace.learn(known[1], 10)
+    assert pace.expected(_pretrain("mlm")) is None
+    assert pace.left([*known, _pretrain("mlm")]) == (11, False)
+    assert pace.left(known) == (11, True)
+    assert pace.left([*known, LIGHT], beside=2) == (10, True)  # one stage is not divided
+    assert pace.left([]) == (0, True)
 
 
 def test_the_first_of_a_kind_which_loads_libraries_is_soon_outvoted():
