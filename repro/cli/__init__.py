@@ -3,7 +3,6 @@
 import atexit
 import contextlib
 import gc
-import importlib
 import os
 import signal
 import sys
@@ -12,104 +11,63 @@ from collections.abc import Iterator
 import click
 
 from repro import __version__
+from repro.cli.groups import LazyGroup
 from repro.cli.variables import misspelt
-from repro.errors import ReproError
+from repro.errors import ReproError, UsageError
 
-# verb -> one line for --help; the module of that name holds the command. Grouped as they are printed.
+# verb -> one line for --help; the module, or folder of views, of that name holds the command
 VERBS = {
-    "begin": {
-        "demo": "what the suite does, in a minute or two",
-        "smoke": "train and score a few steps from nothing, for a CI of yours",
-    },
-    "look": {
-        "list": "papers with their tables and how much of each can be run",
-        "show": "a table as published, or everything known about one cell",
-        "cells": "every numeric result cell, as text, JSON or CSV",
-        "reported": "what others measured of the same cells, and where they say so",
-        "coverage": "what is measured, what could be and how, and what cannot be",
-        "settings": "published and released settings, held against what would be run",
-        "readings": "the unspecified choices of a paper: silences, misprints, conflicts",
-    },
+    "begin": {"demo": "what the suite does, in a minute or two"},
+    "look": {"show": "papers, a table, a cell; and all that is known of their numbers and settings"},
     "do": {
-        "plan": "what a run would do: stored, missing and blocked stages",
-        "rehearse": "try every stage on the first rows, and tell what the whole will cost",
+        "plan": "what a run would do and take, and how far it has come",
         "run": "measure a selection of cells and compare it with the published numbers",
-        "status": "how far the selected cells have come",
-        "stage": "build one artefact of a plan by its fingerprint",
     },
     "judge": {
-        "compare": "verdicts from what is stored; never trains",
-        "claims": "sentences, marks and bold numbers, judged in the paper and in what was measured",
-        "audit": "what does not fit in papers: numbers, sentences, references; and what each is held against",
-        "evaluate": "score a run file, or anybody's encoder on a table's columns",
+        "compare": "verdicts from what is stored, or a run or encoder of yours beside them; never trains",
+        "audit": "what does not fit in papers: numbers, sentences, references; and whether claims hold",
     },
     "write": {
         "tables": "LaTeX of the tables, published and ours",
-        "figures": "drawings and views from what was measured",
-        "report": "one page of everything, or its verdicts in Markdown",
-        "article": "a study as a short paper: its prose with what was measured",
-        "pages": "a page per table for a documentation site: row, command, published, measured",
+        "report": "one page of everything; figures, pages of a site, a study's article",
     },
     "exchange": {
-        "push": "stored artefacts of the selected cells to another store",
-        "pull": "artefacts of the selected cells from another store, checked on arrival",
-        "import-run": "score somebody else's run file for cells, or the public runs",
-        "export": "records with their provenance, for a deposit",
-        "export-encoder": "the model behind a measured cell, as other libraries load it",
-        "export-run": "the run behind a measured cell, with ir_metadata if asked",
+        "export": "records, a run, an encoder, or artefacts to another store",
+        "import": "somebody else's run, or artefacts from another store",
     },
     "keep house": {
         "data": "what data there is, whether it is sound, how to get the rest",
-        "calibrate": "measure this machine, for estimates of hours",
         "doctor": "what this machine can run, and what to do about the rest",
-        "verify": "read every artefact and record, name the damaged ones, compute some again",
-        "gc": "what in the store no manifest needs; --yes removes it",
+        "store": "read every artefact and record again, or remove what nothing needs",
     },
-    "extend": {
-        "new-paper": "begin another paper: a folder of placeholders that runs",
-        "new-report": "what somebody measured, from the form of an issue to an entry of reports.yaml",
-    },
+    "extend": {"new": "begin another paper, or an entry of what somebody measured"},
 }
+HIDDEN = ("stage",)  # the unit that engines call
 # verbs that read, plan, judge and write, and then end: nearly all that they make stays until then
-BRIEF = {*VERBS["look"], "plan", "status", "compare", "claims", "audit"}
-BRIEF |= {"tables", "report", "article", "pages", "gc"}
-
-
+BRIEF = {"show", "plan", "compare", "audit", "tables", "report", "store"}
 # verbs that keep what is done, and go on from there when they are given again
-CONTINUING = {"demo", "rehearse", "run", "stage", "evaluate", "push", "pull", "import-run", "data"}
+CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}
+FOLDERS = {"store": "artefacts", "results": "records", "data": "collections of yours"}
 
 
-class _Verbs(click.Group):
-    """A group that knows its verbs without importing them."""
-
-    def list_commands(self, ctx):
-        return [verb for group in VERBS.values() for verb in group]
-
-    def get_command(self, ctx, name):
-        if name not in self.list_commands(ctx):
-            return None
-        return importlib.import_module(f"repro.cli.verbs.{name.replace('-', '_')}").command
-
-    def resolve_command(self, ctx, args):
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError:
-            from repro.errors import unknown
-
-            raise unknown("verb", args[0], self.list_commands(ctx)) from None
-
-    def format_commands(self, ctx, formatter):
-        for title, group in VERBS.items():
-            with formatter.section(title.capitalize()):
-                formatter.write_dl(list(group.items()))
+def _folder_options(function):
+    """Give the group an option for each folder, which is the same as its variable of the environment."""
+    for name, what in reversed(FOLDERS.items()):
+        text = f"Where {what} lie (REPRO_{name.upper()})."
+        function = click.option(f"--{name}", metavar="DIR", help=text)(function)
+    return function
 
 
 @click.command(
-    cls=_Verbs,
+    cls=LazyGroup,
+    package="repro.cli.verbs",
+    sections=VERBS,
+    hidden=HIDDEN,
+    kind="verb",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="""\b
 Examples:
-  repro list                               papers, tables, figures
+  repro show                               papers, tables, figures
   repro run PAPER --table 1 --scale tiny   everything end to end, in minutes, on a CPU
   repro show PAPER --table 1               the table as published
   repro plan PAPER --table 1               what the full reproduction would take
@@ -119,12 +77,34 @@ Shell completion: eval "$(_REPRO_COMPLETE=bash_source repro)"   (or zsh_source, 
 Exit status: 0 done, 1 a verdict did not pass (--strict), 2 bad input, 3 a stage failed, 4 something missing.
 """,
 )
+@_folder_options
 @click.version_option(__version__, prog_name="repro")
-def cli():
+@click.pass_context
+def cli(ctx, **folders):
     """Reproduce papers on dense-retrieval pre-training, cell by cell.
 
     Every cell of every table has a name (paper/table/row/column), a way to be measured, and a verdict.
     """
+    if ctx.invoked_subcommand in BRIEF:
+        gc.disable()
+    for name, folder in folders.items():
+        if folder == "":
+            raise UsageError(f"--{name} is empty; name a folder, or leave the option out")
+        if folder is not None:
+            ctx.with_resource(_stated(f"REPRO_{name.upper()}", folder))
+
+
+@contextlib.contextmanager
+def _stated(variable: str, value: str) -> Iterator[None]:
+    """Set a variable of the environment, of child processes too, while a command runs."""
+    before = os.environ.get(variable)
+    os.environ[variable] = os.path.abspath(os.path.expanduser(value))
+    try:
+        yield
+    finally:
+        os.environ.pop(variable)
+        if before is not None:
+            os.environ[variable] = before
 
 
 def main() -> None:
@@ -135,8 +115,6 @@ def main() -> None:
     if hasattr(sys.stdout, "reconfigure"):
         # papers print signs that most other encodings lack; names of files may be any bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
-    if BRIEF.intersection(sys.argv[1:2]):
-        gc.disable()
     for sentence in misspelt(os.environ):
         _say(sentence)
     atexit.register(gc.freeze)  # what ends with the process need not be looked through for garbage

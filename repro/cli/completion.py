@@ -30,13 +30,10 @@ def scale_names(ctx, param, incomplete: str) -> list[str]:
 
 
 def tables(ctx, param, incomplete: str) -> list[str]:
-    """Complete a table of the papers named so far, or of all."""
-    return _matches((table.id for source in _papers(ctx) for table in source.manifest.tables), incomplete)
-
-
-def figures(ctx, param, incomplete: str) -> list[str]:
-    """Complete a figure of the papers named so far, or of all."""
-    return _matches((figure.id for source in _papers(ctx) for figure in source.manifest.figures), incomplete)
+    """Complete a table or figure of the papers named so far, or of all."""
+    tables = (table.id for source in _papers(ctx) for table in source.manifest.tables)
+    figures = (f"figure-{figure.id}" for source in _papers(ctx) for figure in source.manifest.figures)
+    return _matches((*tables, *figures), incomplete)
 
 
 def rows(ctx, param, incomplete: str) -> list[str]:
@@ -54,6 +51,12 @@ def cells(ctx, param, incomplete: str) -> list[str]:
 def papers_and_cells(ctx, param, incomplete: str) -> list[str]:
     """Complete a paper or, once there is a slash, a cell."""
     return (cells if "/" in incomplete else paper_names)(ctx, param, incomplete)
+
+
+def names(ctx, param, incomplete: str) -> list[str]:
+    """Complete a paper or, once there is a slash, one of its tables, and after another slash a cell."""
+    by_slashes = (paper_names, paper_tables, cells)
+    return by_slashes[min(incomplete.count("/"), 2)](ctx, param, incomplete)
 
 
 def places(ctx, param, incomplete: str) -> list[str]:

@@ -7,57 +7,64 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from repro.api.selection import select
+from repro.api.selection import Selection, select
 from repro.cli import completion
 from repro.errors import UsageError, check_known
 from repro.machine.sizes import bytes_of
-from repro.manifest.cells import cell
 from repro.manifest.papers import papers
 from repro.running.scale import with_scale_of
 from repro.running.workspace import Workspace
 
+FIGURE = "figure-"
 OF_FILE = "repro.scale_of_file"  # what a command's context knows it by
 
 
 def scale_option(name: str = "scale_name", **how) -> Callable:
-    """A decorator with ``--scale``, and ``--scale-file`` for a scale of the user's own in its place.
+    """A decorator with ``--scale``: the name of a scale, or a YAML file that describes one of the user's own.
 
-    Where several scales may be named, or none for all, that of the file is one more.
+    The value is the scale's name, also that of a file, which is known while the command runs.
 
     Args:
-        name: of the parameter, whose value is the scale's name.
+        name: of the parameter.
         how: else of the option, as click takes it.
     """
-    defaults = {"shell_complete": completion.scale_names}
+    defaults = {"shell_complete": completion.scale_names, "callback": _known_scale, "metavar": "NAME|FILE"}
     if "multiple" not in how:
-        defaults |= {"default": "full", "show_default": True, "callback": _check_scale_alone}
-    by_name = click.option("--scale", name, **defaults | how)
-    by_file = click.option(
-        "--scale-file",
-        metavar="FILE",
-        is_eager=True,
-        expose_value=False,
-        callback=functools.partial(_take_scale, name),
-        help="A scale of your own in YAML; never compared with the published numbers.",
-    )
-    return lambda function: by_name(by_file(function))
+        defaults |= {"default": "full", "show_default": True}
+    return click.option("--scale", name, **defaults | how)
 
 
-def _take_scale(name: str, ctx: click.Context, param: click.Parameter, file: str | None) -> None:
-    """Know the scale of the file while the command runs, and let ``--scale`` be it where that is one."""
-    if file is None:
-        return
-    scale = ctx.with_resource(with_scale_of(Path(file).expanduser()))
-    ctx.meta[OF_FILE] = scale.name, file
-    if not any(option.name == name and option.multiple for option in ctx.command.params):
-        ctx.default_map = {**(ctx.default_map or {}), name: scale.name}
+def _known_scale(ctx: click.Context, param: click.Parameter, value):
+    """The names that are meant; a scale that a file describes is known from here on."""
+    if isinstance(value, tuple):
+        return tuple(_known_scale(ctx, param, each) for each in value)
+    if value is None or not (value.endswith((".yaml", ".yml")) or "/" in value):
+        return value
+    scale = ctx.with_resource(with_scale_of(Path(value).expanduser()))
+    ctx.meta[OF_FILE] = scale.name, value
+    return scale.name
 
 
-def _check_scale_alone(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    name, _ = ctx.meta.get(OF_FILE, (value, None))
-    if value != name:
-        raise UsageError(f"--scale-file describes the scale {name}; leave --scale out")
-    return value
+def format_option(*others: str, name: str = "form") -> Callable:
+    """A decorator with ``--format``: the terminal's table, or what programs read.
+
+    Args:
+        others: the formats beside the terminal's.
+        name: of the parameter.
+    """
+    text = "Of the data on standard output; all else that is said goes to standard error."
+    kind = click.Choice(("terminal", *others))
+    return click.option("--format", name, type=kind, default="terminal", show_default=True, help=text)
+
+
+def json_option(function: Callable) -> Callable:
+    """Give a command ``--format`` with JSON beside the terminal's table, which ``as_json`` tells apart."""
+
+    @functools.wraps(function)
+    def wrapped(*args, form, **kwargs):
+        return function(*args, as_json=form == "json", **kwargs)
+
+    return format_option("json")(wrapped)
 
 
 def _repeatable_option(flag: str, metavar: str, completer: Callable, description: str) -> Callable:
@@ -66,20 +73,28 @@ def _repeatable_option(flag: str, metavar: str, completer: Callable, description
     return click.option(*names, multiple=True, metavar=metavar, shell_complete=completer, help=description)
 
 
-def _options(scale: str, *, records: bool) -> list[Callable]:
-    """The selection options, with the scale that is meant where none is named, and ``records``' folder."""
-    options = [
-        click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names),
-        _repeatable_option("table", "N", completion.tables, "Only this table; may be repeated."),
-        _repeatable_option("row", "ROW", completion.rows, "Only this row, or a system in every group."),
-        _repeatable_option("cell", "ID", completion.cells, "Only this cell, paper/table/row/column."),
-        _repeatable_option("figure", "N", completion.figures, "Only this figure."),
+TABLE = ("table", "N", completion.tables, "Only this table, or figure-N; may be repeated.")
+ROW = ("row", "ROW", completion.rows, "Only this row, or a system in every group; may be repeated.")
+
+
+def table_and_row_options(function: Callable) -> Callable:
+    """Give a command ``--table`` and ``--row``, whose values are called in the plural."""
+    return _repeatable_option(*TABLE)(_repeatable_option(*ROW)(function))
+
+
+def _options(scale: str | None) -> list[Callable]:
+    """The selection options, with the scale that is meant where none is named."""
+    return [
+        click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names),
+        _repeatable_option(*TABLE),
+        _repeatable_option(*ROW),
         click.option(
             "--all", "everything", is_flag=True, help="Everything (of the named papers, or of all)."
         ),
         scale_option(
             default=scale,
-            help="full is the paper; small and tiny cost less, and no verdict is given on their numbers.",
+            help="full is the paper; small, tiny or a YAML file of your own cost less, and no verdict is given on"
+            " their numbers.",
         ),
         click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's own."),
         click.option(
@@ -90,70 +105,60 @@ def _options(scale: str, *, records: bool) -> list[Callable]:
             shell_complete=completion.readings,
             help="Another value of an unspecified choice.",
         ),
-        click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE)."),
     ]
-    told = click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
-    return [*options, told] if records else options
 
 
-def selecting_for_plan(function: Callable) -> Callable:
-    """Give a command the selection options but --results: of a plan there are no records."""
-    return selection_options(function, records=False)
-
-
-def selecting_for_rehearsal(function: Callable) -> Callable:
-    """Give a command the options of a plan, whose scale is the rehearsal unless another is named."""
-    return selection_options(function, scale="rehearsal", records=False)
+def selecting_names(function: Callable) -> Callable:
+    """Give a command the selection options as they were typed, for ``selection_of_options``."""
+    for option in reversed(_options("full")):
+        function = option(function)
+    return function
 
 
 def selecting_everything(function: Callable) -> Callable:
-    """Give a command the selection options, which without a paper or cell select from everything."""
+    """Give a command the selection options, which without a name select from everything."""
     return selection_options(function, by_default_all=True)
 
 
-def selection_options(
-    function: Callable, *, by_default_all: bool = False, scale: str = "full", records: bool = True
-) -> Callable:
-    """Give a command the selection options; it is called with a ``Selection`` first."""
+def selection_options(function: Callable, *, by_default_all: bool = False) -> Callable:
+    """Give a command the selection options; it is called with a ``Selection`` first.
+
+    A name is that of a paper, of a table (``PAPER/1``) or of a cell (``PAPER/1/ROW/COLUMN``).
+    """
 
     @functools.wraps(function)
-    def wrapped(
-        names,
-        tables,
-        rows,
-        cells,
-        figures,
-        everything,
-        scale_name,
-        seeds,
-        readings,
-        store,
-        results=None,
-        **kwargs,
-    ):
-        everything = everything or (by_default_all and not cells)
-        if (tables or figures or rows) and not (names or everything):
-            raise UsageError(f"--table, --figure and --row need a paper ({', '.join(papers())}), or --all")
-        if not (names or cells or everything):
-            raise UsageError(f"name a paper ({', '.join(papers())}), a --cell, or --all")
-        cells_alone = cells and not (tables or figures or rows)  # a paper named beside a cell adds nothing
-        check_known("paper", *(name.partition("/")[0] for name in names if cells_alone), valid=papers())
-        selection = select(
-            *(() if cells_alone else names),
-            *(cell(identifier).id for identifier in cells),
-            tables=tables,
-            figures=figures,
-            rows=rows,
-            scale=scale_name,
-            seeds=seeds_of(seeds),
-            readings=reading_choices(readings),
-            workspace=Workspace.open(store, results),
-        )
-        return function(selection, **kwargs)
+    def wrapped(names, tables, rows, everything, scale_name, seeds, readings, **kwargs):
+        typed = {"tables": tables, "rows": rows, "everything": everything, "scale_name": scale_name}
+        typed |= {"seeds": seeds, "readings": readings}
+        return function(selection_of_options(names, by_default_all=by_default_all, **typed), **kwargs)
 
-    for option in reversed(_options(scale, records=records)):
-        wrapped = option(wrapped)
-    return wrapped
+    return selecting_names(wrapped)
+
+
+def selection_of_options(
+    names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
+) -> Selection:
+    """The selection that a command line names; figures are tables called figure-N.
+
+    Raises UsageError where nothing is named, and what ``select`` raises.
+    """
+    everything = everything or by_default_all
+    if (tables or rows) and not (names or everything):
+        raise UsageError(f"--table and --row need a paper ({', '.join(papers())}), or --all")
+    if not (names or everything):
+        raise UsageError(f"name a paper ({', '.join(papers())}), a table, a cell, or --all")
+    check_known("paper", *(name.partition("/")[0] for name in names), valid=papers())
+    cells_alone = any(name.count("/") > 1 for name in names) and not (tables or rows)
+    return select(
+        *(name for name in names if "/" in name or not cells_alone),  # a paper beside its cell adds nothing
+        tables=[table for table in tables if not table.startswith(FIGURE)],
+        figures=[table.removeprefix(FIGURE) for table in tables if table.startswith(FIGURE)],
+        rows=rows,
+        scale=scale_name,
+        seeds=seeds_of(seeds),
+        readings=reading_choices(readings),
+        workspace=Workspace.open(),
+    )
 
 
 def disk_options(function: Callable) -> Callable:
@@ -170,7 +175,7 @@ def disk_options(function: Callable) -> Callable:
         callback=_kinds,
         help="Remove what nothing selected reads any more: vectors, runs (of training queries), tokens,"
         " indexes, separated by commas. It is made again when something asks for it. What other processes,"
-        " Slurm's queue or nodes noted since the run began are to read stays.",
+        " Slurm's queue or nodes noted since the run began are to read stays; ",
     )(function)
 
 
@@ -198,8 +203,8 @@ def stated_options(*names: str) -> list[str]:
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:
-    """The papers and options of a command line that select cells, to be typed again at another scale."""
-    words = [word for option in ("table", "figure", "row", "cell", "reading") for word in _words(ctx, option)]
+    """The names and options of a command line that select cells, to be typed again at another scale."""
+    words = [word for option in ("table", "row", "reading") for word in _words(ctx, option)]
     return (*ctx.params["names"], *words, *(["--all"] if ctx.params["everything"] else []))
 
 
@@ -223,7 +228,9 @@ def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
     for pair in pairs:
         identifier, sign, choice = pair.partition("=")
         if not sign:
-            raise UsageError(f"--reading takes ID=CHOICE, not {pair!r}; `repro readings PAPER` lists both")
+            raise UsageError(
+                f"--reading takes ID=CHOICE, not {pair!r}; `repro show readings PAPER` lists both"
+            )
         if choices.setdefault(identifier.strip(), choice.strip()) != choice.strip():
             message = f"--reading gives {identifier.strip()!r} two choices"
             raise UsageError(f"{message}; run the command once for each")

@@ -1,7 +1,7 @@
 """A plan and its cost on the terminal: a summary, then a line a node, stage, table or row."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from repro.cli.plan_summary import GB, show_summary
@@ -23,19 +23,21 @@ def show_plan(
     as_json: bool,
     *,
     root: Path,
-    by: str | None = None,
+    by: str = "stage",
     discard: Sequence[str] = (),
     max_disk: int | None = None,
     rehearsals: Rehearsals | None = None,
+    progress: Iterable[str] = (),
 ) -> int:
     """Print a plan that has looked at a store; exit status 4 when something is blocked.
 
     Args:
         rates: a Throughput that hours follow from, or None.
         root: of the store.
-        by: count by ``stage``, ``table`` or ``row`` instead of listing the nodes.
+        by: what has a line: a ``stage``, ``table``, ``row`` or ``node``.
         discard, max_disk: as a run would have them.
         rehearsals: what was measured on this machine, if that is meant.
+        progress: lines on how far the plan has come.
     """
     cost = estimate(plan, rates, rehearsals)
     to_run = {node.fingerprint for node in cost.nodes}
@@ -46,12 +48,14 @@ def show_plan(
         for note in plan.scale.notes:
             say(note)
         show_summary(cost, rows, root, discard=discard, max_disk=max_disk)
+        for line in progress:
+            say(line)
         if not rows:
             return 0
         print()
         if any(STAGES[node.stage].heavy for node in cost.nodes):
             _show_papers(cost)
-        if by is None:
+        if by == "node":
             _list_nodes(rows)
         elif by == "stage":
             _show_stages(cost, rows)

@@ -1,9 +1,11 @@
 """A rehearsal on the terminal: what each stage took, and what it will take in the whole."""
 
+import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from operator import attrgetter
 
-from repro.cli.printing import say, table
+from repro.cli.printing import emit_json, say, table
 from repro.running.cost.extrapolation import RehearsedNode
 from repro.running.description import work_of
 from repro.running.discarding import discarded_stages
@@ -13,6 +15,33 @@ from repro.stage_table import STAGES
 GB, MB = 1e9, 1e6
 HEAD = ["stage", "rehearsed", "seconds", "peak GB", "GPU GB", "disk MB", "a second"]
 HEAD += ["in the whole", "hours", "peak GB", "disk GB"]
+
+
+def rehearse_selection(selection, *, as_json: bool) -> int:
+    """Run the first rows and a few steps of a selection, and print what the whole will cost.
+
+    Returns the exit status.
+    """
+    from repro.progress import TerminalProgress
+    from repro.running.cost.rehearsals import keep_times
+    from repro.running.rehearsal import rehearse
+    from repro.store import make_writable
+
+    progress, store = TerminalProgress(), selection.workspace.store
+    with progress.task("planning"):
+        plan = selection.plan()
+        whole_plan = replace(selection, scale=plan.scale.whole, of_user=None).plan()
+    make_writable(store.root)
+    for note in plan.scale.notes:
+        progress.note(note)
+    rehearsal = rehearse(whole_plan, plan, store, progress)
+    path = keep_times(rehearsal.nodes, store)
+    if as_json:
+        emit_json(as_plain(rehearsal))
+    else:
+        show_rehearsal(rehearsal)
+        print(f"kept for `repro plan` in {path}", file=sys.stderr)
+    return 3 if rehearsal.outcome.failed else 4 if rehearsal.left_out else 0
 
 
 def show_rehearsal(rehearsal: Rehearsal) -> None:

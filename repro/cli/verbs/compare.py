@@ -5,68 +5,118 @@ from pathlib import Path
 
 import click
 
-from repro.cli.options import selecting_everything
-from repro.errors import UsageError
+from repro.cli import completion
+from repro.cli.options import format_option, selecting_names, selection_of_options
+from repro.errors import UsageError, check_known
 from repro.manifest.papers import papers
-
-
-class _CommandWithRuns(click.Command):
-    """Names that are no papers are run files: the arguments are parted before the selection is made."""
-
-    def parse_args(self, ctx, args):
-        arguments = super().parse_args(ctx, args)
-        names = ctx.params["names"]
-        paths = (n for n in names if n not in papers() and ("/" in n or "." in n or Path(n).exists()))
-        ctx.params["runs"] = runs = tuple(paths)
-        ctx.params["names"] = tuple(name for name in names if name not in runs)
-        if runs and not any(ctx.params[key] for key in ("names", "cells", "everything")):
-            message = f"name a paper ({', '.join(papers())}), a --cell, or --all"
-            raise UsageError(f"{message}, to compare the run with")
-        return arguments
 
 
 @click.command(
     "compare",
-    cls=_CommandWithRuns,
     epilog="""\b
 Examples:
-  repro compare                                      everything, the counts first
+  repro compare --all                                everything, the counts first
   repro compare PAPER --failing                      what does not pass
-  repro compare --measured --csv                     numbers, differences and intervals for other tools
-  repro compare PAPER --table 3 --strict --json
-  repro compare my.run --cell PAPER/1/ROW/COLUMN     a run of yours beside the published one and ours""",
+  repro compare --measured --format csv              numbers, differences and intervals for other tools
+  repro compare my.run PAPER/1/ROW/COLUMN            a run of yours beside the published one and ours
+  repro compare my.run --dataset msmarco-passage/dev/small
+  repro compare DIR PAPER --table 1                  an encoder of yours, in the columns of a table
+  repro compare encoder.yaml PAPER --table 1         the same, with how it reads texts""",
 )
-@selecting_everything
+@selecting_names
 @click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
 @click.option("--failing", is_flag=True, help="Only cells whose verdict does not pass.")
 @click.option("--measured", is_flag=True, help="Only cells that the suite measured, or that others ran.")
-@click.option("--csv", "as_csv", is_flag=True, help="A line per cell: numbers, interval, verdict.")
-@click.option("--json", "as_json", is_flag=True, help="One object per cell on standard output.")
-def command(selection, strict, failing, measured, as_csv, as_json, runs):
+@click.option(
+    "--dataset",
+    metavar="ID",
+    shell_complete=completion.datasets,
+    help="Whose judgements score a run of yours.",
+)
+@click.option(
+    "--measure", "measures", multiple=True, metavar="M", help="With --dataset: this; may be repeated."
+)
+@format_option("csv", "json")
+def command(names, strict, failing, measured, dataset, measures, form, **choices):
     """Judge the selected cells, or all, by what was measured so far; never trains, searches or downloads.
 
     Tests between rows, and against runs of the same system by others, are computed where the runs are stored
-    and the store can be written. Names of TREC run files (plain or gzipped) are scored as the selected cells
-    are, and tested against the stored runs; a cell that looks deeper than a run goes is refused.
+    and the store can be written.
+
+    Names of TREC run files (plain or gzipped) are scored as the selected cells are, and tested against the
+    stored runs; a cell that looks deeper than a run goes is refused. An encoder of yours, a folder, a name of
+    the hub or a YAML file with its `model` and how it reads texts (query_model, kind, pooling, similarity,
+    query_length, passage_length, query_prefix, passage_prefix, separator, precision), goes through the
+    suite's own encoding, search and scoring in the columns of one table.
     """
+    from repro.cli import yours
+
+    of_papers, others = _parted(names)
+    encoders = [name for name in others if yours.is_encoder(name)]
+    runs = [name for name in others if name not in encoders]
+    if others:
+        options = {"--strict": strict, "--failing": failing, "--measured": measured, "csv": form == "csv"}
+        for option in (option for option, value in options.items() if value):
+            raise UsageError(f"{option} is for verdicts; what is yours gets none, leave {option} out")
+    if dataset or measures:
+        return _score_run(others, runs, of_papers, dataset, measures, form)
+    if encoders:
+        return _score_encoder(others, of_papers, choices, form)
+    selection = selection_of_options(of_papers, by_default_all=not runs, **choices)
+    if runs:
+        return _compare_runs(selection, runs, form == "json")
+    return _show_verdicts(selection, form, strict=strict, failing=failing, measured=measured)
+
+
+def _parted(names) -> tuple[tuple[str, ...], list[str]]:
+    """Return the names of papers, tables and cells, and those of files and folders."""
+    of_papers = tuple(name for name in names if name.partition("/")[0] in papers())
+    others = [name for name in names if name not in of_papers]
+    unknown_names = [n for n in others if not ("/" in n or "." in n or Path(n).exists())]
+    check_known("paper", *unknown_names, valid=papers())
+    return of_papers, others
+
+
+def _score_run(others, runs, of_papers, dataset, measures, form: str) -> None:
+    from repro.cli import yours
+
+    if not dataset or of_papers or len(runs) != 1 or others != runs:
+        raise UsageError("--dataset scores one run by its judgements: give a run and no paper beside it")
+    yours.score_run(runs[0], dataset, measures, as_json=form == "json")
+
+
+def _score_encoder(encoders, of_papers, choices: dict, form: str) -> None:
+    from repro.cli import yours
+
+    places = [f"{name}/{table}" for name in of_papers for table in choices["tables"]] or of_papers
+    rows = choices["rows"]
+    if len(encoders) != 1 or len(places) != 1 or places[0].count("/") != 1 or len(rows) > 1:
+        raise UsageError(
+            "one encoder is scored in the columns of one table: name both, as DIR PAPER --table 1"
+        )
+    if used := [f"--{name}" for name in ("seeds", "readings", "everything") if choices[name]]:
+        raise UsageError(
+            f"{used[0].replace('readings', 'reading').replace('everything', 'all')} is of what the"
+            " suite measures; leave it out"
+        )
+    row = rows[0] if rows else None
+    yours.score_encoder(encoders[0], places[0], row, choices["scale_name"], as_json=form == "json")
+
+
+def _show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured: bool) -> int:
     from repro.api.comparisons import compare_selection
     from repro.cli import verdicts
     from repro.progress import TerminalProgress
 
-    if as_csv and as_json:
-        raise UsageError("--csv and --json are two forms of one output; give one of them")
-    if runs:
-        options = {"--strict": strict, "--failing": failing, "--measured": measured, "--csv": as_csv}
-        return _compare_runs(selection, runs, [option for option, value in options.items() if value], as_json)
     cells = compare_selection(selection, progress=TerminalProgress())
     matches = [c for c in cells if _is_chosen(c, failing=failing, measured=measured)]
-    if as_csv:
+    if form == "csv":
         _print_csv(matches)
     else:
         workspace = selection.workspace
-        values = {"as_json": as_json, "chosen": matches, "summary_first": True, "results": workspace.results}
-        verdicts.show(cells.comparison, cells.plan, workspace.store, **values)
-        if not as_json:
+        values = {"as_json": form == "json", "chosen": matches, "summary_first": True}
+        verdicts.show(cells.comparison, cells.plan, workspace.store, results=workspace.results, **values)
+        if form != "json":
             _print_settings(selection)
     return verdicts.status(cells.comparison, strict=strict, outcome=None)
 
@@ -98,12 +148,10 @@ def _print_csv(cells) -> None:
     writer.writerows(rows)
 
 
-def _compare_runs(selection, runs: tuple[str, ...], options: list[str], as_json: bool) -> None:
+def _compare_runs(selection, runs: list[str], as_json: bool) -> None:
     from repro.cli.printing import emit_json, table
     from repro.exchange.user_runs import user_runs
 
-    if options:
-        raise UsageError(f"{options[0]} is for verdicts; a run of yours gets none, leave {options[0]} out")
     for run in runs:
         if not Path(run).is_file():
             raise UsageError(f"there is no file {run!r}, and no paper of that name ({', '.join(papers())})")

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from repro.cli import completion
+from repro.cli.options import json_option
 from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.locations import Locations, data_folder
 
@@ -28,7 +29,7 @@ def command():
 
 
 @command.command("list", epilog="\b\nExamples:\n  repro data list\n  repro data list --json")
-@click.option("--json", "as_json", is_flag=True, help="One object per dataset.")
+@json_option
 def list_(as_json):
     """List every dataset with where it was found, its size to download and its licence."""
     from dataclasses import asdict
@@ -54,7 +55,7 @@ def list_(as_json):
 
 @command.command("check", epilog="\b\nExamples:\n  repro data check\n  repro data check beir/scifact/test")
 @click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=completion.datasets)
-@click.option("--json", "as_json", is_flag=True, help="One object per piece, with the digest of its rows.")
+@json_option
 def check_(ids, as_json):
     """Read collections in full, those named or all at hand, and say what is wrong.
 

@@ -19,28 +19,26 @@ Examples:
 @click.option("--yes", is_flag=True, help="Fetch SciFact (2.8 MB) without asking, where it is not at hand.")
 @click.option("-o", "--output", metavar="FILE", default="report.html", show_default=True, help="The report.")
 @click.option("--open", "opened", is_flag=True, help="Show the report in the browser.")
-@click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
-@click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
 @click.pass_context
-def command(ctx, yes, output, opened, store, results):
+def command(ctx, yes, output, opened):
     """Show in a minute or two what the suite does.
 
     BM25 is measured on the embedded collection, beside what training gives there, and on SciFact, where its
     published number is compared with the measured one. Then the report is written. Nothing is downloaded
     without consent.
     """
-    from repro.cli.verbs.report import command as report
+    from repro.cli.verbs.report.page import command as report
     from repro.running.workspace import Workspace
 
     tiny_cell, scifact_cell = _cells()
     print("1. The embedded collection\n")
-    status = _measure_tiny(tiny_cell, Workspace.open(store, results))
+    status = _measure_tiny(tiny_cell, Workspace.open())
     print("\n2. The paper's own data\n")
     if _is_at_hand(yes):
-        status = max(status, _measure_scifact(scifact_cell, Workspace.open(store, results)))
+        status = max(status, _measure_scifact(scifact_cell, Workspace.open()))
     print("\n3. Everything on one page\n")
     options = {"opened": True} if opened else {}
-    ctx.invoke(report, output=output, store=store, results=results, **options)
+    ctx.invoke(report, output=output, **options)
     _print_next(tiny_cell)
     return status
 
@@ -141,6 +139,6 @@ def _print_next(cell) -> None:
     for purpose, words in (
         ("train and compare every row of a table", f"run {name} --table {number} --scale tiny"),
         ("what stands behind one number", f"show {cell.id}"),
-        ("your own encoder beside them", f"evaluate --model DIR --table {name}/{number} --scale tiny"),
+        ("your own encoder beside them", f"compare DIR {name} --table {number} --scale tiny"),
     ):
         print(f"  {purpose}\n    repro {words}")

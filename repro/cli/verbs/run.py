@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import click
 
-from repro.cli.options import disk_options, selecting_words, selection_options
+from repro.cli.options import disk_options, json_option, selecting_words, selection_options, stated_options
 from repro.errors import UsageError
 from repro.running.engines.site import Site
 from repro.running.engines.site import site as read_site
@@ -22,7 +22,7 @@ OWNERS = {"jobs": "local", "gpus_per_stage": "local", "site": "slurm", "shards":
 Examples:
   repro run PAPER --table 1 --scale tiny       the whole pipeline in minutes
   repro run PAPER --table 3 --row bm25         one row, everywhere it can be measured
-  repro run PAPER --table 1 --dry-run          what it would do
+  repro run PAPER --table 1 --rehearse         the first rows, and what the whole will cost
   repro run PAPER --table 1 --seeds 1,2,3      three seeds, for a prediction interval
   repro run PAPER --table 5 --reading ID=CHOICE
   repro run PAPER --table 1 --engine local --jobs 4
@@ -55,7 +55,12 @@ Examples:
 @click.option("--max-gpu-hours", "budget", type=float, metavar="H", help="Stop planning at this budget.")
 @click.option("--gpu", metavar="NAME", help="Count hours of this GPU, v100 to rtx4090, not of this machine.")
 @disk_options
-@click.option("--dry-run", is_flag=True, help="Only show the plan.")
+@click.option(
+    "--rehearse",
+    "rehearses",
+    is_flag=True,
+    help="Run the first rows and a few steps of each stage, and tell what the whole will cost.",
+)
 @click.option("--rebuild", is_flag=True, help="Discard damaged artefacts and build them again.")
 @click.option(
     "--rebuild-other-code",
@@ -67,37 +72,39 @@ Examples:
     is_flag=True,
     help="Exit with status 1 when a verdict does not pass, or a number is not as on record.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One object per cell on standard output.")
+@json_option
 def command(
     selection,
-    budget,
-    gpu,
-    dry_run,
-    rebuild_other_code,
-    strict,
-    as_json,
     engine,
     jobs,
     gpus_per_stage,
     site,
     shards,
     nodes,
-    rebuild,
+    budget,
+    gpu,
     discard,
     max_disk,
+    rehearses,
+    rebuild,
+    rebuild_other_code,
+    strict,
+    as_json,
 ):
     """Measure the selected cells and compare them with the published numbers.
 
     Runs what is missing from the store, records what was measured, prints the tables. Killed anywhere, the
-    same command continues. What cannot run here is named with the way to get it, and holds back nothing else.
-    On Slurm it submits what is neither stored nor queued; the same command, later, prints what came of it.
+    same command continues. What cannot run here is named with the way to get it, and holds back nothing else;
+    `repro plan` says beforehand. On Slurm it submits what is neither stored nor queued; the same command,
+    later, prints what came of it.
     """
     from repro.api.measurement import measure
     from repro.cli import verdicts
     from repro.cli.obstacles import nothing_can_run, show_needs
-    from repro.cli.plans import show_plan
     from repro.progress import TerminalProgress
 
+    if rehearses:
+        return _rehearse(selection, as_json)
     numbers = {"jobs": jobs, "gpus_per_stage": gpus_per_stage, "shards": shards, "nodes": nodes}
     options = _options(engine, site, numbers)
     options = replace(options, rebuild=rebuild, discard=discard, max_disk=max_disk)
@@ -107,10 +114,8 @@ def command(
     if engine == "slurm":
         plan.machine.leave()
     if rebuild_other_code:
-        _discard_other_code(plan, store, dry_run)
-    rates = _budget_rates(plan, store, budget, gpu)
-    if dry_run:
-        return show_plan(plan, rates, as_json, root=store.root, discard=discard, max_disk=max_disk)
+        _discard_other_code(plan, store)
+    _look(plan, store, budget, gpu)
     for note in plan.scale.notes:
         progress.note(note)
     cells = measure(selection, plan=plan, engine=engine, options=options, progress=progress)
@@ -141,27 +146,38 @@ def _options(engine: str, site: str | None, numbers: dict[str, int | None]) -> O
     return Options(site=read_site(site) if engine == "slurm" else Site(), **counts)
 
 
-def _discard_other_code(plan, store, dry_run: bool) -> None:
+def _rehearse(selection, as_json: bool) -> int:
+    """Rehearse the selection, at the scale of rehearsals where none is named. Returns the exit status."""
+    from repro.cli.rehearsals import rehearse_selection
+
+    own = ("scale_name", "rehearses", "tables", "rows", "everything", "seeds", "readings", "form")
+    parameters = (option.name for option in click.get_current_context().command.params)
+    if others := stated_options(*(name for name in parameters if name not in (*own, "names"))):
+        raise UsageError(f"{others[0]} is of a run, which --rehearse is not; leave it out")
+    if not stated_options("scale_name"):
+        selection = replace(selection, scale="rehearsal")
+    return rehearse_selection(selection, as_json=as_json)
+
+
+def _discard_other_code(plan, store) -> None:
     from repro.running.provenance import discard, made_otherwise
 
     plan.look(store)
     nodes = made_otherwise(plan, store)
-    if not dry_run:
-        discard(nodes, store)
-    verb = "would be discarded" if dry_run else "discarded"
+    discard(nodes, store)
     print(
-        f"{len(nodes)} artefacts {verb}: by other code or libraries, or from what these made", file=sys.stderr
+        f"{len(nodes)} artefacts discarded: by other code or libraries, or from what these made",
+        file=sys.stderr,
     )
 
 
-def _budget_rates(plan, store, budget: float | None, gpu: str | None):
-    """The throughput that hours follow from; looks at the store, and blocks the nodes beyond a budget."""
+def _look(plan, store, budget: float | None, gpu: str | None) -> None:
+    """Look at the store, and block the nodes beyond a budget of hours."""
     from repro.running.cost.estimate import keep_within
     from repro.running.cost.throughput import throughput
 
-    rates = throughput(store, gpu) if gpu or budget is not None else None
     plan.look(store)
     if budget is not None:
+        rates = throughput(store, gpu)
         hours = keep_within(plan, budget, rates, other_machine=gpu is not None)
         print(f"about {hours:,.2f} of {budget:g} {rates.unit} hours ({rates.basis})", file=sys.stderr)
-    return rates

@@ -10,12 +10,11 @@ from repro.locations import Locations
 
 
 @click.command(
-    "stage", epilog="\b\nExamples:\n  repro stage 3f2a… --store DIR\n  repro stage 3f2a… --shard 3/8"
+    "stage", epilog="\b\nExamples:\n  repro --store DIR stage 3f2a…\n  repro stage 3f2a… --shard 3/8"
 )
 @click.argument("fingerprint")
-@click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--shard", metavar="I/N", help="Only every N-th block of it, from the I-th on.")
-def command(fingerprint, store, shard):
+def command(fingerprint, shard):
     """Build one artefact of an earlier plan by its fingerprint (or its first digits).
 
     This is the unit of work that engines hand out: its inputs must be stored. With - in place of a
@@ -31,7 +30,7 @@ def command(fingerprint, store, shard):
 
     part = Shard.parse(shard) if shard else Shard()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the next attempt goes on, so it may end at once
-    artefact_store = Store(Locations.resolve(store).store)
+    artefact_store = Store(Locations.resolve().store)
     if fingerprint == "-":
         serve(lambda digits: _build_status(artefact_store, digits))
     end_with_parent()
@@ -58,7 +57,7 @@ def _build(store, fingerprint: str, *part) -> None:
 
     node = store.remembered(fingerprint)
     if store.state(node) == "damaged":
-        raise StoreError(f"artefact {node} is damaged; `repro verify --rebuild` removes it")
+        raise StoreError(f"artefact {node} is damaged; `repro store verify --rebuild` removes it")
     missing = [f"{p} ({state})" for p in node.parents() if (state := store.state(p)) != "stored"]
     if missing:
         raise UsageError(f"{node} needs {', '.join(missing)}; the store must hold it")

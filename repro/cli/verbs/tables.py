@@ -24,9 +24,9 @@ def command(selection, out, document, two_column, reported):
     """Write LaTeX of the selected tables, published and ours, below RESULTS/tables/SCALE.
 
     A file is a table environment that needs booktabs and graphicx (a study's also amssymb); its label is
-    tab:PAPER-TABLE, with the scale behind it where that is not full. What others report (`repro reported`)
-    has columns of its own only where they are asked for. The scores of a study's queries are kept in
-    RESULTS/scores/SCALE, from which its tables are made where the store lacks them.
+    tab:PAPER-TABLE, with the scale behind it where that is not full. What others report (`repro show
+    reported`) has columns of its own only where they are asked for. The scores of a study's queries are kept
+    in RESULTS/scores/SCALE, from which its tables are made where the store lacks them.
     """
     from pathlib import Path
 
@@ -56,7 +56,7 @@ def command(selection, out, document, two_column, reported):
         if path := write_scores(plan, store, results, paper=paper, table=table):
             print(path)
     if not files:
-        print("nothing to write: no table is among what is selected; `repro figures` draws figures")
+        print("nothing to write: no table is among what is selected; `repro report figures` draws figures")
     if document:
         text = tables_document(files, scale=selection.scale, two_column=two_column)
         Path(document).write_text(text, encoding="utf-8")

@@ -1,0 +1,115 @@
+"""Groups of verbs and of a verb's views, which are imported when they are called."""
+
+import importlib
+from collections.abc import Mapping
+
+import click
+
+Sections = Mapping[str, Mapping[str, str]]  # title -> name -> a line of help
+
+
+class LazyGroup(click.Group):
+    """A group that lists its commands without importing them.
+
+    Args:
+        package: each command is ``command`` of the module of its name in it.
+        sections: the commands with a line of help each, as help prints them.
+        hidden: commands that help does not list.
+        kind: what an error calls one of them.
+        default: the module of the command that is meant where the first argument names none, if there is one.
+    """
+
+    def __init__(
+        self,
+        *args,
+        package: str,
+        sections: Sections,
+        hidden: tuple[str, ...] = (),
+        kind: str = "view",
+        default: str = "",
+        **kwargs,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.package, self.sections, self.hidden = package, sections, hidden
+        self.kind, self.default = kind, default
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names that help lists."""
+        return [name for section in self.sections.values() for name in section]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return the command of that name, imported now; None where there is none."""
+        if name not in (*self.list_commands(ctx), *self.hidden):
+            return None
+        return self._import("import_" if name == "import" else name.replace("-", "_"))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Begin what the default command is meant by with its name."""
+        asks_for_help = any(word in ctx.help_option_names for word in args[:1])
+        if self.default and not asks_for_help and (not args or args[0].startswith("-")):
+            args = ["", *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]):
+        """Return the command that arguments begin with, or the default one."""
+        if args[0] == "" and self.default:
+            return ctx.info_name, self._import(self.default), args[1:]
+        command = self.get_command(ctx, args[0])
+        if command is not None:
+            return args[0], command, args[1:]
+        if self.default:
+            return ctx.info_name, self._import(self.default), args
+        from repro.errors import unknown
+
+        raise unknown(self.kind, args[0], self.list_commands(ctx))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str):
+        """Complete a command, or what the default command takes first."""
+        found = super().shell_complete(ctx, incomplete)
+        if self.default:
+            command = self._import(self.default)
+            with command.make_context("", [], parent=ctx, resilient_parsing=True) as inner:
+                argument = next((p for p in command.params if isinstance(p, click.Argument)), None)
+                found += argument.shell_complete(inner, incomplete) if argument else []
+        return found
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the usage of the default command, and that of the others."""
+        if not self.default:
+            return super().format_usage(ctx, formatter)
+        pieces = self._import(self.default).collect_usage_pieces(ctx)
+        formatter.write_usage(ctx.command_path, " ".join(pieces))
+        formatter.write_usage(ctx.command_path, f"{self.kind.upper()} [ARGS]...", prefix="       ")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, those of the default command where there is one, then the commands."""
+        shown = self._import(self.default) if self.default else super()
+        if self.default:
+            click.Command.format_options(shown, ctx, formatter)
+        else:
+            click.Command.format_options(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section of commands for each title."""
+        for title, section in self.sections.items():
+            with formatter.section(title.capitalize()):
+                formatter.write_dl(list(section.items()))
+
+    def _import(self, module: str) -> click.Command:
+        return importlib.import_module(f"{self.package}.{module}").command
+
+
+def views(
+    verb: str, lines: Mapping[str, str], *, title: str = "views", default: str = "", **how
+) -> LazyGroup:
+    """Return a verb whose views are the modules of its folder.
+
+    Args:
+        lines: view -> a line of help.
+        default: the module of the view that is meant where none is named.
+        how: help and epilog, as click takes them.
+    """
+    package = f"repro.cli.verbs.{'import_' if verb == 'import' else verb}"
+    kind = f"thing to {verb}" if not default else "view"
+    return LazyGroup(verb, package=package, sections={title: lines}, kind=kind, default=default, **how)

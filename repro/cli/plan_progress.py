@@ -1,0 +1,46 @@
+"""How far a plan has come: cells that are measured, nodes that are stored, jobs of those that are not."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from repro.errors import UsageError
+from repro.running.description import describe
+from repro.running.plan import Plan
+from repro.store import Store
+
+
+def progress_lines(plan: Plan, workspace) -> Iterator[str]:
+    """Yield lines on what is measured and stored of a plan that has looked at the workspace's store."""
+    from repro.judging.comparison import judged_cells
+    from repro.judging.summary import summarise
+
+    counts = summarise(judged_cells(plan, workspace.results, workspace.store).cells)
+    imported = f", runs by others of {counts.imported}" if counts.imported else ""
+    stored_count = sum(state == "stored" for state in plan.states.values())
+    yield (
+        f"so far: {counts.measured} of {counts.cells} cells measured{imported}; "
+        f"{stored_count} of {len(plan.nodes)} nodes stored in {workspace.store.root}"
+    )
+    yield from job_lines(plan, workspace.store)
+
+
+def job_lines(plan: Plan, store: Store) -> Iterator[str]:
+    """Yield how many jobs of nodes that are not stored are queued, running or over, and a line a failure."""
+    from repro.running.engines.slurm_jobs import jobs
+
+    missing = [node for node in plan.nodes if plan.states[node.fingerprint] != "stored"]
+    try:
+        by_node = jobs(store, missing)
+    except UsageError as error:
+        yield str(error)
+        return
+    if not by_node:
+        return
+    counts = Counter(job.state for job in by_node.values())
+    states = ("running", "queued", "failed", "cancelled", "done")
+    summary = ", ".join(f"{counts[state]} {state}" for state in states if counts[state])
+    yield f"Slurm jobs of nodes that are not stored: {summary}"
+    for node in missing:
+        job = by_node.get(node.fingerprint)
+        if job and job.state in ("failed", "done"):
+            yield f"failed: {describe(node)}: job {job.id} is {job.slurm} (log: {job.log})"

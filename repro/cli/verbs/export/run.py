@@ -1,0 +1,71 @@
+"""``repro export run``"""
+
+import sys
+
+import click
+
+from repro.cli import completion
+from repro.cli.options import scale_option, stated_options
+from repro.errors import UsageError
+
+
+@click.command(
+    "run",
+    epilog="""\b
+Examples:
+  repro export run PAPER/1/ROW/dl19.ndcg10 -o run.trec.gz
+  repro export run 3f2a… --annotate --schema 0.2 > run.annotated.trec""",
+)
+@click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.cells)
+@click.option("--annotate", is_flag=True, help="Put an ir_metadata header into the file.")
+@click.option(
+    "--schema",
+    type=click.Choice(["0.1", "0.2"]),
+    default="0.1",
+    show_default=True,
+    help="Version of the header; 0.2, the TIREx tracker's proposal, adds the resources that the run took.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Instead of standard output; .gz is packed.")
+@scale_option(help="Of the cell's record.")
+def command(what, annotate, schema, output, scale_name):
+    """Write the TREC run behind a measured cell, or behind the fingerprint of a run or of its evaluation.
+
+    Of a cell's records the last of the suite's own is taken, of default readings first, else the last
+    imported one; standard error says which. Annotated files stop readers that know no header (pytrec_eval,
+    ir_measures, ranx); plain ones are read everywhere.
+    """
+    from pathlib import Path
+
+    from repro.exchange.run_export import stored_run
+    from repro.judging.standings import doubts_of
+    from repro.running.scale import scale
+    from repro.running.workspace import Workspace
+
+    if stated_options("schema") and not annotate:
+        raise UsageError("--schema is of the header that --annotate writes; say that, or leave --schema out")
+    if output == "":
+        raise UsageError("-o was given an empty name; name a file, or leave -o out for standard output")
+    workspace = Workspace.open()
+    run = stored_run(what, workspace.store, workspace.results, scale=scale(scale_name).name)
+    header = run.header(schema) if annotate else ""
+    _write(header, run.path, Path(output) if output else None)
+    if run.described:
+        print(run.described, file=sys.stderr)
+    for doubt in doubts_of(run.record, workspace) if run.record else ():
+        print(f"in doubt, {doubt}", file=sys.stderr)
+
+
+def _write(header: str, run, output) -> None:
+    import gzip
+    import shutil
+
+    with run.open("rb") as source:
+        if output is None:
+            sys.stdout.flush()
+            sys.stdout.write(header)
+            sys.stdout.writelines(line.decode() for line in source)
+            return
+        opener = gzip.open if output.suffix == ".gz" else open
+        with opener(output, "wb") as target:
+            target.write(header.encode())
+            shutil.copyfileobj(source, target)

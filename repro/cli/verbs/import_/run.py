@@ -1,0 +1,122 @@
+"""``repro import run``"""
+
+import sys
+from pathlib import Path
+
+import click
+
+from repro.cli import completion
+from repro.cli.options import json_option
+from repro.errors import UsageError
+
+
+@click.command(
+    "run",
+    epilog="""\b
+Examples:
+  repro import run run.trec.gz PAPER/1/ROW/dl19.ndcg10 --source "the authors' page"
+  repro import run --public DIR           every public run in DIR, for every cell it is the row of""",
+)
+@click.argument("file", required=False)
+@click.argument("cells", metavar="[CELL]...", nargs=-1, shell_complete=completion.cells)
+@click.option("--source", metavar="TEXT", help="Where the file is from; kept with the record.")
+@click.option("--toolkit", metavar="TEXT", help="The software that made it; kept with the record.")
+@click.option(
+    "--reading",
+    "readings",
+    multiple=True,
+    metavar="ID=CHOICE",
+    help="The choice of a reading that it follows.",
+)
+@click.option("--public", metavar="DIR", help="Instead of FILE: the known public runs that lie in DIR.")
+@click.option("--table", "page", metavar="FILE", help="Also write what was imported as a Markdown table.")
+@json_option
+def command(file, cells, source, toolkit, readings, public, page, as_json):
+    """Score somebody else's run and record it for published cells, beside the suite's own.
+
+    FILE is a TREC run or MS MARCO's qid-pid-rank, plain or gzipped, with or without an ir_metadata header. It
+    is read strictly against the topics of the cells; ties are broken by the suite's rule; a cell that looks
+    deeper than the run goes is refused. The judgements are looked for in REPRO_DATA. The run is judged by
+    itself, as no measurement of the suite's, and not compared where it follows another reading than the row.
+    Where others report values of a cell (`repro show reported`), the place of the score among them is told.
+    """
+    from repro.cli.options import reading_choices
+    from repro.cli.verdicts import show_recurrences
+    from repro.exchange.run_import import Importer, Origin, import_public
+    from repro.manifest.cells import select
+    from repro.progress import TerminalProgress
+    from repro.running.recurrence import Recurrence
+    from repro.running.workspace import Workspace
+    from repro.store import make_writable
+
+    origin_options = (source, toolkit, *readings)
+    if bool(file) == bool(public) or bool(public) == bool(cells) or (public and any(origin_options)):
+        raise UsageError(
+            "`repro import run` takes a FILE with the cells that it measures, or --public DIR alone"
+        )
+    _check_file(file)
+    target_cells = [] if public else select((), tables=(), rows=(), cells=cells)
+    importer = Importer(Workspace.open(), TerminalProgress())
+    make_writable(importer.store.root)
+    importer.results.make_writable()
+    if public:
+        imports, notices = import_public(importer, Path(public))
+        sys.stderr.writelines(f"{notice}\n" for notice in notices)
+    else:
+        origin = Origin(source, toolkit, readings=reading_choices(readings))
+        imports = importer.add(Path(file), target_cells, origin=origin)
+    if page:
+        _write_page(imports, Path(page))
+    _print_imports(imports, as_json)
+    contradictions = [item.added for item in imports if item.added and item.added.contradicted]
+    show_recurrences([Recurrence(a.record, a.contradicted) for a in contradictions], error=True)
+
+
+def _check_file(file: str | None) -> None:
+    if file and (not Path(file).exists() or Path(file).is_dir()):
+        raise UsageError(f"{file}: no such file; give a run, plain or gzipped")
+
+
+HEAD = ["cell", "run", "published", "scored here", "difference", "verdict"]
+
+
+def _rows(imports: list) -> list[tuple[str, ...]]:
+    """The values below ``HEAD``, in the order of the cells."""
+    from repro.report.grid import rounded
+
+    rows = []
+    for item in sorted(imports, key=lambda i: i.cell.id):
+        cell, verdict, file = item.cell, item.verdict, item.record.origin["file"]
+        difference = "–" if verdict.difference is None else f"{verdict.difference:+.4g}"
+        measured = rounded(item.record.measured, cell)
+        rows.append((cell.id, file, cell.printed.plain, measured, difference, verdict.name))
+    return rows
+
+
+def _print_imports(imports: list, as_json: bool) -> None:
+    from repro.cli.printing import emit_json, table
+
+    if as_json:
+        return emit_json([item.as_json() for item in imports])
+    table(f"{len(imports)} cells by imported runs", HEAD, _rows(imports), right=(2, 3, 4))
+    for item in imports:
+        if place := item.among_reports:
+            print(f"{item.cell.id}: {place}")
+    for line in dict.fromkeys(item.described for item in imports):
+        print(line)
+    print(f"{sum(item.new for item in imports)} new records, {len(imports)} in all.")
+
+
+def _write_page(imports: list, page: Path) -> None:
+    """The table, and a line on each file, as Markdown."""
+    from repro.report.markdown import escaped
+    from repro.store import translated_errors
+
+    rows = [[cell, *map(escaped, others)] for cell, *others in _rows(imports)]
+    lines = [f"| {' | '.join(row)} |" for row in (HEAD, ("---",) * len(HEAD), *rows)]
+    files = [f"* {escaped(line)}" for line in dict.fromkeys(item.described for item in imports)]
+    footer = "Generated by `repro import run`."
+    text = "\n".join(["# Cells by imported runs", "", *lines, "", *files, "", footer, ""])
+    with translated_errors(page.parent, "folder of the table", "--table"):
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")

@@ -1,0 +1,17 @@
+"""``repro new``: begin a paper, or an entry of what somebody measured."""
+
+from repro.cli.groups import views
+
+command = views(
+    "new",
+    {
+        "paper": "a folder of placeholders that runs",
+        "report": "what somebody measured, from the form of an issue to an entry of reports.yaml",
+    },
+    title="things to begin",
+    help="""Begin another paper, or an entry of what somebody measured.""",
+    epilog="""\b
+Examples:
+  repro new paper NAME
+  repro new report form.md""",
+)

@@ -1,0 +1,26 @@
+"""``repro report``: the page of everything, figures, pages of a site, an article."""
+
+from repro.cli.groups import views
+
+command = views(
+    "report",
+    {
+        "figures": "drawings and views from what was measured",
+        "site": "a page per table for a documentation site: row, command, published, measured",
+        "article": "a study as a short paper: its prose with what was measured",
+    },
+    default="page",
+    help="""Write one HTML page with every table, published and measured, which needs no network to be read.
+
+    It holds full scale and every other that has a number. Nothing is measured. Drawings are those that `repro
+    report figures` left in the results folder; tests between rows and drawings by query need the store of the
+    runs.
+    """,
+    epilog="""\b
+Examples:
+  repro report --open                          report.html in the browser
+  repro report PAPER --scale tiny -o FILE      one paper, one scale
+  repro report --markdown                      a summary, what fails first
+  repro report figures PAPER --scale tiny      its figures
+  repro report site -o docs/tables             a page for every table""",
+)

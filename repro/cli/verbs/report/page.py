@@ -1,0 +1,130 @@
+"""``repro report``"""
+
+import sys
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from repro.cli import completion
+from repro.cli.options import scale_option
+from repro.errors import UsageError
+
+
+@click.command("page")
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@scale_option("scale_names", multiple=True, metavar="NAME", help="Of these scales only.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Where to write; report.html, Markdown to standard output."
+)
+@click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
+@click.option("--markdown", is_flag=True, help="A summary in Markdown instead of the page.")
+@click.option("--readme", metavar="FILE", help="Rewrite the table of verdicts in this file.")
+def command(names, scale_names, output, opened, markdown, readme):
+    """Write one HTML file with every table, published and measured, which needs no network to be read.
+
+    It holds full scale and every other that has a number. Nothing is measured. Drawings are those that `repro
+    report figures` left in the results folder; tests between rows and drawings by query need the store of the
+    runs.
+    """
+    from repro.manifest.cells import select
+    from repro.running.workspace import Workspace
+
+    if readme and any((markdown, output, opened, scale_names)):
+        raise UsageError("--readme says what full scale gave and rewrites its own file; give it alone")
+    if markdown and any((opened, scale_names[1:])):
+        raise UsageError("--markdown is a text of one scale; give it without --open and a second --scale")
+    path = (
+        _target(readme or output or "report.html", is_there=bool(readme)) if output or not markdown else None
+    )
+    workspace = Workspace.open()
+    cells = select(names, tables=(), rows=(), cells=())
+    if readme:
+        return _renew(path, workspace, cells)
+    if markdown:
+        return _emit(_summary(workspace, cells, *(scale_names or ("full",))), path)
+    _write(_page(workspace, cells, scale_names), path)
+    if opened:
+        _open(path)
+
+
+def _target(file: str, *, is_there: bool) -> Path:
+    """The path of what is to be written, looked at before the work that fills it.
+
+    Raises UsageError for a folder, for a new file in no folder, and for an old one that is not there.
+    """
+    path = Path(file)
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; name a file to write the report to")
+    required_path = path if is_there else path.parent
+    if not required_path.exists():
+        raise UsageError(f"{required_path}: No such file or directory; make it, or name another")
+    return path
+
+
+def _open(path: Path) -> None:
+    if not webbrowser.open(path.resolve().as_uri()):
+        print(f"no browser could be started; open {path} in one", file=sys.stderr)
+
+
+def _emit(text: str, path: Path | None) -> None:
+    if path:
+        _write(text, path)
+    else:
+        print(text, end="")
+
+
+def _write(text: str, path: Path) -> None:
+    path.write_text(text, encoding="utf-8")
+    print(path)
+
+
+def _plan(workspace, cells, name: str):
+    from repro.running.plan import plan
+    from repro.running.scale import scale
+
+    return plan(cells, scale=scale(name), machine=workspace.machine)
+
+
+def _renew(readme: Path, workspace, cells) -> None:
+    from repro.report.markdown import update_verdicts
+
+    is_changed = update_verdicts(readme, _plan(workspace, cells, "full"), workspace)
+    print(f"{readme} {'was brought up to date' if is_changed else 'is up to date'}")
+
+
+def _summary(workspace, cells, name: str) -> str:
+    from repro.judging.comparison import judged_cells
+    from repro.report.markdown import summary
+
+    plan = _plan(workspace, cells, name)
+    return summary(judged_cells(plan, workspace.results, workspace.store), scale=name)
+
+
+def _page(workspace, cells, scale_names: Sequence[str]) -> str:
+    from repro.report.html import page
+    from repro.report.html.sections import gather
+
+    names = scale_names or ("full", *_recorded_scales(workspace.results, cells))
+    plans = [_plan(workspace, cells, name) for name in dict.fromkeys(names)]
+    return page(gather(plans, workspace.results, workspace.store, made=_origin()))
+
+
+def _recorded_scales(results, cells) -> list[str]:
+    """The scales below full at which a selected paper has a record."""
+    from repro.running.scale import known_scales
+
+    papers = {cell.paper.name for cell in cells}
+    names = [name for name in known_scales() if name in results.scales("records") - {"full"}]
+    return [name for name in names if any(results.read(name, p) for p in papers)]
+
+
+def _origin() -> tuple[str, ...]:
+    from datetime import date
+
+    from repro.locations import CHECKOUT
+    from repro.machine.versions import commit
+
+    version = commit(CHECKOUT)
+    return (date.today().isoformat(), *([f"commit {version[:12]}{version[40:]}"] if version else []))

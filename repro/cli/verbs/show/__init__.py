@@ -1,0 +1,28 @@
+"""``repro show``: papers, tables, cells, and views of what is known of them."""
+
+from repro.cli.groups import views
+
+command = views(
+    "show",
+    {
+        "papers": "papers with their tables and how much of each can be run; so it is without a name",
+        "cells": "every numeric result cell",
+        "readings": "the unspecified choices of a paper, and what may be chosen",
+        "settings": "published and released settings, held against what would be run",
+        "coverage": "what is measured, what could be and how, and what cannot be",
+        "reported": "what others measured of the same cells, and where they say so",
+    },
+    default="page",
+    help="""Show papers, a table as published, or everything known about one cell.
+
+    Of a cell: what was measured, the verdict, the command that measures it, and the unspecified choices that
+    its number rests on.
+    """,
+    epilog="""\b
+Examples:
+  repro show                          papers, tables, figures
+  repro show PAPER --table 1          a table as published
+  repro show PAPER/1/bm25/dev.rr10    all that is known of a cell
+  repro show readings PAPER           what the paper leaves open
+  repro show PAPER --table figure-4   what a figure plots""",
+)

@@ -1,0 +1,58 @@
+"""``repro show cells``"""
+
+import click
+
+from repro.cli import completion
+from repro.cli.options import format_option
+
+
+@click.command(
+    "cells", epilog="\b\nExamples:\n  repro show cells PAPER\n  repro show cells --format csv > cells.csv"
+)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@format_option("csv", "json")
+@click.option("--all-kinds", is_flag=True, help="Dashes, words, hyper-parameters, examples and figures too.")
+def command(names, form, all_kinds):
+    """List every numeric result cell of the papers, one a line."""
+    from repro.cli.printing import emit_json, table
+
+    rows = _rows(names, all_kinds)
+    if form == "json":
+        return emit_json(rows)
+    if form == "csv":
+        return _print_csv(rows)
+    keys = ("id", "printed", "dataset", "measure", "role")
+    lines = [[*(r[key] or "" for key in keys), r["recipe"] or "–"] for r in rows]
+    head = ["cell", "published", "dataset", "measure", "role", "recipe"]
+    title = f"{len(rows)} entries" if all_kinds else _title(names)
+    table(title, head, lines, right=(1,))
+
+
+def _title(names) -> str:
+    from repro.api.papers import paper, papers
+    from repro.manifest.cells import count_in_words
+
+    return count_in_words(cell for name in names or papers() for cell in paper(name).cells)
+
+
+def _rows(names, all_kinds: bool) -> list[dict]:
+    from repro.api.papers import paper, papers
+    from repro.manifest.entries import every_entry
+
+    sources = [paper(name) for name in names or papers()]
+    if all_kinds:
+        return [row for source in sources for row in every_entry(source.source)]
+    return [cell.as_json() for source in sources for cell in source.cells]
+
+
+def _print_csv(rows: list[dict]) -> None:
+    import csv
+    import sys
+
+    if not rows:
+        return
+    names = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({k: " | ".join(v) if isinstance(v, list) else v for k, v in row.items()})

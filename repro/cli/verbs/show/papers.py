@@ -1,0 +1,54 @@
+"""``repro show papers``"""
+
+from collections.abc import Iterable, Iterator
+
+import click
+
+from repro.api.papers import PublishedPaper, papers
+from repro.cli.options import json_option
+from repro.cli.printing import emit_json, say, table
+from repro.manifest.cells import count_in_words, every_cell
+
+HEAD = ("what", "kind", "cells", "recipe", "about")
+
+
+@click.command("papers", epilog="\b\nExamples:\n  repro show papers --format json")
+@json_option
+def command(as_json):
+    """List papers, tables and figures with their numbers of cells.
+
+    "cells" are the published ones, "recipe" those that a recipe can measure today; the JSON has all of "about".
+    """
+    return show(as_json=as_json)
+
+
+def show(*, as_json: bool) -> None:
+    """Print every table and figure of every paper."""
+    rows = {source: list(_entries(source)) for source in papers().values()}
+    if as_json:
+        names = ("paper", *HEAD)
+        return emit_json([dict(zip(names, (s.name, *r), strict=True)) for s in rows for r in rows[s]])
+    for source, entries in rows.items():
+        title = f"{source.name}: {source.title} ({source.source.manifest.venue})"
+        table(f"{title}, {_count([source])}", ["", *HEAD[1:]], [_line(entry) for entry in entries])
+    say(f"{_count(rows)}.")
+
+
+def _count(sources: Iterable[PublishedPaper]) -> str:
+    return count_in_words(cell for source in sources for cell in every_cell(source.source))
+
+
+def _line(entry: tuple) -> list[str]:
+    """The words of an entry, with the first sentence of what it is about; ``repro show`` has the others."""
+    *values, about = entry
+    return [*(str(value or "") for value in values), about.partition(". ")[0]]
+
+
+def _entries(source: PublishedPaper) -> Iterator[tuple]:
+    """The values below ``HEAD`` of each table and figure."""
+    for number, item in source.tables.items():
+        cells = [c for c in item.cells if c.counted_as == "published"]
+        recipes = sum(bool(c.recipe) for c in cells)
+        yield f"table {number}", item.content.kind, len(cells), recipes, item.about
+    for item in source.source.manifest.figures:
+        yield f"figure {item.id}", "figure", 0, int(item.is_measured), item.about

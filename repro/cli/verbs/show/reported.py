@@ -1,0 +1,165 @@
+"""``repro show reported``"""
+
+import click
+
+from repro.cli import completion
+from repro.cli.options import json_option
+
+
+@click.command(
+    "reported",
+    epilog="""\b
+Examples:
+  repro show reported
+  repro show reported PAPER
+  repro show reported CELL --format json
+  repro show reported --draw 10 --seed 19     to follow some to their places
+  repro show reported -o DIR                  a page with a forest plot for each system""",
+)
+@click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
+@click.option("--searches", is_flag=True, help="Where was looked for each system instead, and where in vain.")
+@click.option(
+    "-o", "--out", metavar="DIR", help="Write the page, its drawings and their numbers there instead."
+)
+@click.option("--draw", type=click.IntRange(min=1), metavar="N", help="Only N reports, drawn by --seed.")
+@click.option("--seed", type=int, metavar="N", help="Of --draw; 0 where it is left out.")
+@json_option
+def command(names, searches, out, draw, seed, as_json):
+    """List what others measured: toolkits, authors elsewhere, later papers, whoever tried.
+
+    A line for every cell on which there are reports, then how near reports of each kind come to the
+    published numbers. A report is never a measurement of this suite, and decides no verdict.
+
+    The page is of all papers: in how many cells the number comes back, where toolkits disagree and why, which
+    systems nobody reproduced, and what was looked for. DIR holds it as reported.html and as index.md.
+    """
+    from repro.manifest.reports import reports
+
+    _check_options(names, searches, out, draw, seed, as_json)
+    if out is not None:
+        return _write(out)
+    if searches:
+        return _show_searches(as_json)
+    by_cell = {id: group for id, group in reports().items() if _is_chosen(id, names)}
+    if draw:
+        return _show_drawn(by_cell, draw, seed or 0, as_json)
+    return _print_reports(by_cell, as_json)
+
+
+def _print_reports(by_cell, as_json: bool) -> int:
+    from repro.cli.printing import emit_json, say, table
+    from repro.judging.reported import HOW, report_as_json
+    from repro.judging.reproduction.nearness import COUNTS, nearnesses
+    from repro.judging.reproduction.quantities import join_quantities
+
+    if as_json:
+        emit_json([{"cell": id, **report_as_json(r)} for id, group in by_cell.items() for r in group])
+        return 0
+    if not by_cell:
+        say("nobody is known to report a value of these cells; --searches tells where was looked")
+        return 0
+    _print_cells(by_cell)
+    lines = [line for line in nearnesses(join_quantities(by_cell)) if line.by in ("all", *HOW.values())]
+    rows = [
+        [line.kind if line.by == "all" else f"– {line.by}", *map(str, line.counts), f"{line.size:.2f}"]
+        for line in lines
+    ]
+    head = ["made how", *COUNTS, "median difference"]
+    table(
+        "how near they come, in percentage points; loose matches aside", head, rows, right=range(1, len(head))
+    )
+    return 0
+
+
+def _check_options(names, searches, out, draw, seed, as_json) -> None:
+    """Raise UsageError for an unknown name, and for options of which one would go unheard."""
+    from repro.errors import UsageError
+
+    _check_names(names)
+    if out == "":
+        raise UsageError("--out names no folder; give the one that the page goes into")
+    if out is not None and any((names, searches, draw, seed is not None, as_json)):
+        raise UsageError("--out writes one page of all papers; give it without names and other options")
+    if searches and any((names, draw, seed is not None)):
+        raise UsageError("--searches lists every system; give it without names, --draw and --seed")
+    if seed is not None and not draw:
+        raise UsageError("--seed is of --draw; say with --draw N how many reports to draw")
+
+
+def _check_names(names) -> None:
+    """Raise UsageError unless each is a paper or a cell."""
+    from repro.errors import check_known
+    from repro.manifest.cells import cell
+    from repro.manifest.papers import papers
+
+    for name in names:
+        if "/" in name:
+            cell(name)
+        else:
+            check_known("paper", name, valid=papers())
+
+
+def _write(out: str) -> int:
+    from pathlib import Path
+
+    from repro.report.reproduction.content import document
+    from repro.report.reproduction.files import write
+    from repro.store import translated_errors
+
+    with translated_errors(Path(out), "folder", "--out"):
+        files = write(document(), Path(out))
+    print(f"{len(files)} files in {out}; open {Path(out) / 'reported.html'}")
+    return 0
+
+
+def _print_cells(by_cell) -> None:
+    from repro.cli.printing import table
+    from repro.judging.reported import HOW, reported_values, rounded_report
+
+    rows = []
+    for group in by_cell.values():
+        values = reported_values(group[0].cell)
+        least, most = (rounded_report(bound, values.cell) for bound in values.span)
+        closest = values.closest
+        description = f"{values.shown} ({closest.source.name}, {HOW[closest.report.how.start]})"
+        published = values.cell.printed.plain
+        rows.append([values.cell.id, published, str(len(group)), least, most, description])
+    head = ["cell", "published", "reports", "least", "most", "closest in kind"]
+    table("", head, rows, right=range(1, 5))
+
+
+def _show_drawn(by_cell, draw: int, seed: int, as_json: bool) -> int:
+    from repro.cli.printing import emit_json, table
+    from repro.judging.report_draw import draw_reports
+
+    objects = [
+        r.as_json() for r in draw_reports((r for group in by_cell.values() for r in group), draw, seed)
+    ]
+    if as_json:
+        emit_json(as_json)
+        return 0
+    head = ["cells", "value", "unit", "measure", "place", "at", "address"]
+    table("", head, [[" ".join(r["cells"]), *(r[name] for name in head[1:])] for r in objects], right=[1])
+    return 0
+
+
+def _is_chosen(id: str, names) -> bool:
+    return not names or any(id == name or id.startswith(f"{name}/") for name in names)
+
+
+def _show_searches(as_json: bool) -> int:
+    from repro.cli.printing import emit_json, table
+    from repro.judging.reproduction.systems import systems
+    from repro.manifest.reports import searches
+
+    entries = [search for group in searches().values() for search in group]
+    if as_json:
+        emit_json([search.model_dump() for search in entries])
+        return 0
+    counts = {system.id: system.entries for system in systems()}
+    rows = [
+        [s.id, str(counts.get(s.id, 0)), str(len(s.places)), "; ".join(s.in_vain), s.date]
+        for s in sorted(entries, key=lambda search: search.id)
+    ]
+    table("", ["system", "reports", "places", "in vain", "last look"], rows, right=(1, 2))
+    return 0
