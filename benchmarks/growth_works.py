@@ -138,7 +138,8 @@ def planning(folder: Path, size: int) -> Tools:
 
 def store(folder: Path, size: int) -> Tools:
     """So many artefacts, ten made one from the other; half of them are needed by nothing."""
-    from repro.cli.verbs.verify import command as verify
+    from repro.cli.verbs.store.verify import command as verify
+
     from repro.graph import Node
     from repro.store import Store
     from repro.store.leftovers import leftovers, remove_leftovers
@@ -156,7 +157,7 @@ def store(folder: Path, size: int) -> Tools:
             nodes.append(Node("union", {"number": number}, {"training_sets": below}))
             opened.build(nodes[-1], write, waiting=lambda: None)
     needed = {node.fingerprint for node in nodes[: size // 2]}
-    options = ["--store", str(folder / "store"), "--results", str(folder / "results"), "--json"]
+    options = ["--store", str(folder / "store"), "--results", str(folder / "results"), "--format", "json"]
 
     def read() -> None:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

@@ -1,7 +1,8 @@
 """Write docs/howto/one-gpu.md again, from a plan of everything and from rehearsals.
 
 ``python docs/one_gpu.py`` plans for a machine with one H100 and nothing else: no data, no checkpoint.
-``python docs/one_gpu.py ROW.json...`` first takes over what ``repro rehearse --json`` printed of some rows.
+``python docs/one_gpu.py ROW.json...`` first takes over what ``repro run --rehearse
+--format json`` printed of some rows.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ HEAD = """\
 
 What `repro plan --all --gpu {gpu} --discard vectors` says on a machine that has nothing yet;
 `python docs/one_gpu.py` writes this page from the plan. Hours are estimates ({basis});
-`repro rehearse` puts what your machine takes in their place.
+`repro run --rehearse` puts what your machine takes in their place.
 
 ## What it comes to
 
@@ -53,13 +54,13 @@ At `medium` Table 2 still has the multiples of two layers of 128, at which its F
 
 {study}
 
-`repro rehearse head_to_head --table 1 --scale-file FILE`, where the file's scale is `like: medium` and states
+`repro run --rehearse head_to_head --table 1 --scale FILE`, where the file's scale is `like: medium` and has
 [`first`](../explained/scales.md#a-scale-of-your-own), tries all of it on the first rows.
 
 ## First a rehearsal
 
 ```bash
-repro rehearse costa --table 1
+repro run --rehearse costa --table 1
 ```
 
 runs every stage of full scale on the first rows, in the real formats and with the real checkpoints,

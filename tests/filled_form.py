@@ -29,7 +29,7 @@ ANSWERS = {
     "table": "",
     "at": "",
     "note": 'the first try: "as it is"',
-    "evidence": "$ repro evaluate my.run\n### Cells\n0.3287",
+    "evidence": "$ repro compare my.run\n### Cells\n0.3287",
 }
 
 

@@ -34,4 +34,7 @@ def test_gc_is_told_for_a_store_with_and_without_something_old(start, monkeypatc
     assert going == [[], ["artefact"]] * 2
     [record] = (tmp_path / "records").iterdir()
     rows = [row["command"] for row in json.loads(record.read_text())["rows"]]
-    assert [row for row in rows if "gc" in row] == ["repro gc, nothing old", "repro gc, an old artefact"]
+    assert [row for row in rows if "gc" in row] == [
+        "repro store gc, nothing old",
+        "repro store gc, an old artefact",
+    ]

@@ -130,7 +130,7 @@ def of_figures(suffix):
     """What the files of an ending say of a figure that is drawn from the records."""
 
     def read(world) -> str:
-        world.repro("figures", "cotmae_v2", "--figure", "3", "--scale", "tiny")
+        world.repro("report", "figures", "cotmae_v2", "--table", "figure-3", "--scale", "tiny")
         return "\n".join(path.read_text() for path in (world.folder / "results/figures").rglob(f"*{suffix}"))
 
     return read
@@ -161,7 +161,7 @@ def of_exported_runs(world) -> str:
         place.write_text("")
         run = ExportedRun(place, None, record)
         world.patch.setattr("repro.exchange.run_export.stored_run", lambda *_, run=run, **__: run)
-        texts.append(printed("export-run", record.cell, "--scale", "tiny")(world))
+        texts.append(printed("export", "run", record.cell, "--scale", "tiny")(world))
     return "\n".join(texts)
 
 
@@ -204,7 +204,7 @@ VERBS_AS_OUTLETS = {
     "demo": [of_the_demo],
     "smoke": NO_NUMBER,
     "list": NO_NUMBER,
-    "show": [of_cells(), of_cells("--json")],
+    "show": [of_cells(), of_cells("--format", "json")],
     "cells": NO_NUMBER,
     "reported": THEIRS,
     "coverage": "counts cells and shows no number",
@@ -214,18 +214,18 @@ VERBS_AS_OUTLETS = {
     "rehearse": NO_NUMBER,
     "run": [of_a_run],
     "status": [
-        printed("status", "costa", "--scale", "tiny"),
-        printed("status", "costa", "--scale", "tiny", "--json"),
+        printed("plan", "costa", "--scale", "tiny"),
+        printed("plan", "costa", "--scale", "tiny", "--format", "json"),
     ],
     "stage": NO_NUMBER,
     "compare": [
         printed("compare", *TABLE),
-        printed("compare", *TABLE, "--json"),
+        printed("compare", *TABLE, "--format", "json"),
         at_a_terminal("compare", *TABLE),
     ],
     "claims": [
-        printed("claims", "costa", "--scale", "tiny"),
-        printed("claims", "costa", "--scale", "tiny", "--json"),
+        printed("audit", "claims", "costa", "--scale", "tiny"),
+        printed("audit", "claims", "costa", "--scale", "tiny", "--format", "json"),
     ],
     "audit": NO_NUMBER,
     "evaluate": THEIRS,
@@ -240,16 +240,16 @@ VERBS_AS_OUTLETS = {
         printed("report", "costa", "--scale", "tiny", "--markdown"),
     ],
     "article": [
-        written("article", "head_to_head", "--scale", "tiny", files="*.md"),
-        written("article", "head_to_head", "--scale", "tiny", files="*.csv"),
+        written("report", "article", "head_to_head", "--scale", "tiny", files="*.md"),
+        written("report", "article", "head_to_head", "--scale", "tiny", files="*.csv"),
     ],
-    "pages": [written("pages", "costa", files="costa-table1.md")],
+    "pages": [written("report", "site", "costa", files="costa-table1.md")],
     "push": NO_NUMBER,
     "pull": NO_NUMBER,
     "import-run": THEIRS,
     "export": [
-        written("export", *TABLE, "--to", "ro-crate", into="--output"),
-        written("export", *TABLE, "--to", "every-eval-ever", into="--output", files="*.json"),
+        written("export", "records", *TABLE, "--to", "ro-crate", into="--output"),
+        written("export", "records", *TABLE, "--to", "every-eval-ever", into="--output", files="*.json"),
     ],
     "export-encoder": [of_exported_encoders],
     "export-run": [of_exported_runs],

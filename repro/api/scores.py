@@ -49,7 +49,7 @@ class RunScores:
     among_reports: list[ValueAmongReports] = field(default_factory=list)
 
     def as_json(self) -> dict:
-        """The object that ``repro evaluate RUN --json`` prints."""
+        """The object that ``repro compare RUN --dataset ID --format json`` prints."""
         return vars(self) | {"among_reports": [place.as_json() for place in self.among_reports]}
 
     def to_frame(self) -> pandas.DataFrame:

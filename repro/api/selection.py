@@ -128,6 +128,6 @@ def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:
     """The figures as owners of cells. Raises UsageError for one of a paper named that nothing measures."""
     for name, number in product(_names_with_slashes(0, names) or papers(), numbers):
         if not figure_of(paper(name), number).is_measured:
-            remedy = f"`repro show {name} --figure {number}` describes it"
+            remedy = f"`repro show {name} --table figure-{number}` describes it"
             raise UsageError(f"figure {number} of {name} has no recipe yet; {remedy}")
     return [f"figure-{number}" for number in numbers]

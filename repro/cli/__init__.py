@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import gc
+import itertools
 import os
 import signal
 import sys
@@ -58,14 +59,30 @@ def _folder_options(function):
     return function
 
 
+class _CommandLine(LazyGroup):
+    """The verbs. The folders are of no verb in particular, so that they may stand anywhere."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the options of folders before the verb."""
+        words, folders, others = iter(args), [], []
+        for word in words:
+            if word.partition("=")[0] in {f"--{name}" for name in FOLDERS}:
+                folders += [word] if "=" in word else [word, *itertools.islice(words, 1)]
+            else:
+                others.append(word)
+        return super().parse_args(ctx, [*folders, *others])
+
+
 @click.command(
-    cls=LazyGroup,
+    cls=_CommandLine,
     package="repro.cli.verbs",
     sections=VERBS,
     hidden=HIDDEN,
     kind="verb",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="""\b
+--store, --results and --data may stand anywhere on the line.
+\b
 Examples:
   repro show                               papers, tables, figures
   repro run PAPER --table 1 --scale tiny   everything end to end, in minutes, on a CPU

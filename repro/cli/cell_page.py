@@ -67,7 +67,7 @@ class CellPage:
         """The commands that measure the cell, at full scale and as a rehearsal; none where nothing does."""
         if not self.stands or not (self.cell.recipe or self.cell.column.mean_of):
             return []
-        command = f"repro run --cell {self.cell.id}"
+        command = f"repro run {self.cell.id}"
         can_rehearse = not not_at(self.cell, scale("tiny"))
         return [command, *([f"{command} --scale tiny"] if can_rehearse else [])]
 

@@ -101,7 +101,7 @@ def _work_line(cost: Estimate) -> str:
     work, rates = f"work: about {cost.operations:.2g} FLOP", cost.throughput
     cores = f"{cost.core_hours(cost.nodes):,.1f} core hours for text, rankings and negatives"
     if rates is None:
-        hint = "for hours, `repro calibrate` measures this machine, or name a GPU with --gpu"
+        hint = "for hours, `repro doctor calibrate` measures this machine, or name a GPU with --gpu"
         return f"{work}, {cores}; {_hours_by_device(cost)}{hint}"
     return f"{work}, {cost.hours(cost.nodes):,.1f} {rates.unit} hours ({rates.basis}), {cores}"
 

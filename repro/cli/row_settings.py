@@ -1,4 +1,4 @@
-"""The settings of a row, or of a cell that publishes one, as `repro settings` and `repro show` print them."""
+"""The settings of a row, or of a cell that publishes one, as views of `repro show` print them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +46,7 @@ def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[t
     if not items:
         return
     paper, table, row = items[0].row.split("/")
-    command = f"`repro settings {paper} --table {table} --row {row}` tells all"
+    command = f"`repro show settings {paper} --table {table} --row {row}` tells all"
     yield "settings", f"of the row at full: {counts(items)}; {command}"
     steps = by_step(item for item in items if verbose or item.fails or item.state == "departs")
     lines = {heading: "; ".join(dict.fromkeys(map(_short_line, group))) for heading, group in steps.items()}
@@ -72,4 +72,4 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
         ):
             settings = of_tables(source).values()
             total = f"{len(settings)} settings in tables: {counts(settings)}"
-            yield f"{name} publishes {total} (`repro settings {name}`)"
+            yield f"{name} publishes {total} (`repro show settings {name}`)"

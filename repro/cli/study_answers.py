@@ -1,4 +1,4 @@
-"""Prints a study's answers to readings and claims, for `repro readings` and `repro claims`."""
+"""Prints a study's answers to readings and claims, for `repro show readings` and `repro audit claims`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

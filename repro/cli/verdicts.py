@@ -25,14 +25,11 @@ def show_exhibits(plan: Plan, outcome: Outcome) -> None:
             obstacle = outcome.blocked[node.fingerprint][0]
             state = f"blocked: {obstacle.cause}; {obstacle.remedy}"
         else:
-            words = f"repro figures {exhibit.paper.name} --{_option(exhibit)} --scale {plan.scale.name}"
+            words = (
+                f"repro report figures {exhibit.paper.name} --table {exhibit.owner} --scale {plan.scale.name}"
+            )
             state = f"ready: `{words}` draws it"
         print(f"{state} [{exhibit.id}]", file=sys.stderr)
-
-
-def _option(exhibit: ShownExhibit) -> str:
-    kind, _, number = exhibit.owner.partition("-")
-    return f"figure {number}" if kind == "figure" else f"table {exhibit.owner}"
 
 
 INTERVALS = (
@@ -48,7 +45,7 @@ LETTERS = (
 
 REPORTED = (
     "reported is what others measured, of several the closest in kind (~ where something else differs, "
-    "? where only the name matches); it decides no verdict, and `repro reported` tells where each stands"
+    "? where only the name matches); it decides no verdict, and `repro show reported` has the place of each"
 )
 
 

@@ -1,4 +1,4 @@
-"""The readings of papers, or behind some cells, by weight, as `repro readings` prints them."""
+"""The readings of papers, or behind some cells, by weight, as `repro show readings` prints them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,8 @@
 """What the rows of published collections say, by digest, and how rows at hand differ from it.
 
-``published_rows.yaml`` has what ``summary`` gives of each piece, and `repro data check --json` prints, by the
-id of the dataset and the name of the piece; of what was published in several spellings several digests.
+``published_rows.yaml`` has what ``summary`` gives of each piece, and the JSON of `repro data check` has, by the
+
+of the dataset and the name of the piece; of what was published in several spellings several digests.
 """
 
 import functools

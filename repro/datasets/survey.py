@@ -50,7 +50,7 @@ class Piece:
     problems: tuple[ReproError, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the object that `repro data check --json` prints."""
+        """Return the object that `repro data check --format json` prints."""
         place = {"dataset": self.dataset, "piece": self.piece}
         return {**place, **self.facts, "problems": list(map(str, self.problems))}
 

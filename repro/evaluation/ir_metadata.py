@@ -42,7 +42,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
         metadata = yaml.safe_load("".join(line for line in lines if line.strip() not in marks))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         reason = str(error).splitlines()[0]
-        raise StoreError(f"{path}: damaged ({reason}); `repro verify` names what is") from None
+        raise StoreError(f"{path}: damaged ({reason}); `repro store verify` names what is") from None
     metadata = metadata if isinstance(metadata, dict) else {}
     stated_versions = {key: str(metadata[key]) for key in VERSIONS.values() if key in metadata}
     if not set(stated_versions.values()) <= set(VERSIONS):

@@ -1,4 +1,4 @@
-"""The encoder behind a measured run, as transformers, sentence-transformers and `repro evaluate` load it."""
+"""The encoder behind a measured run, as transformers, sentence-transformers and `repro compare` load it."""
 
 import json
 from collections.abc import Mapping

@@ -60,7 +60,7 @@ def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
         raise DataError(f"{folder}: none of the public runs is there; put {files} into it")
     for run in present:
         if sha256(folder / run.file) != run.sha256:
-            remedy = "get it again, or import it as a run of your own with --cell"
+            remedy = "get it again, or import it as a run of your own, with the cells that it measures"
             raise DataError(f"{folder / run.file}: its bytes are not those of the public run; {remedy}")
     return present, [run for run in public_runs() if run not in present]
 

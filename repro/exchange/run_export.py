@@ -82,7 +82,7 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
     path = store.checked(run)
     if record and evaluation and not _is_scored(run, evaluation, store):
         reason = f"{run} was made again since {record.cell} was scored, and came out otherwise"
-        raise StoreError(f"{reason}; `repro run --rebuild-other-code --cell {record.cell}` scores it")
+        raise StoreError(f"{reason}; `repro run --rebuild-other-code {record.cell}` scores it")
     return ExportedRun(path / "run.trec", evaluation, record)
 
 
@@ -99,7 +99,7 @@ def _recorded_node(record: Record, store: Store) -> Node:
         return store.remembered(record.fingerprint)
     except UsageError:
         reason = f"measured by several runs, or with another store than {store.root}"
-        remedy = f"`repro plan --cell {record.cell} --json` lists fingerprints to name instead"
+        remedy = f"`repro plan {record.cell} --format json` lists fingerprints to name instead"
         raise UsageError(f"{record.cell} was {reason}; {remedy}") from None
 
 

@@ -50,7 +50,7 @@ class UserRun:
         return self.scale == "full" and not self.differing
 
     def as_json(self) -> dict:
-        """The object that ``repro compare RUN --json`` prints."""
+        """The object that ``repro compare RUN --format json`` prints."""
         published_value = self.cell.printed.value
         is_comparable = published_value is not None and self.is_comparable
         return {

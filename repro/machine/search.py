@@ -2,7 +2,7 @@
 
 from repro.machine import system, versions
 
-CORE = 50e9  # float32 operations a second of a core, a guess; `repro calibrate` measures
+CORE = 50e9  # float32 operations a second of a core, a guess; `repro doctor calibrate` measures
 # Both lay their files into one folder: taking one away takes files of the other, so it comes again.
 REMEDY = (
     "`pip install 'repro-bench[gpu]'`, then `pip uninstall faiss-cpu`, then"

@@ -92,7 +92,7 @@ class Cell:
         return {**self.row.with_, **self.column.with_}
 
     def as_json(self) -> dict:
-        """One flat object per cell, as ``repro cells --json`` prints it."""
+        """One flat object per cell, as ``repro show cells --format json`` prints it."""
         p = self.printed
         return {
             "id": self.id,
@@ -274,7 +274,9 @@ def select(
     measured_cells = _distinct_cells([c for c in result if is_measured(c)])
     if not measured_cells:
         reason = "what is selected has no published number that could be measured"
-        raise UsageError(f"{reason}; `repro show` prints it, and `repro settings` judges what is a setting")
+        raise UsageError(
+            f"{reason}; `repro show` prints it, and `repro show settings` judges what is a setting"
+        )
     return measured_cells
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from repro.errors import DataError, UsageError, check_known
 from repro.machine.bounded_reading import read_json_file
 
-FILE = "repro.json"  # written by `repro export-encoder`
+FILE = "repro.json"  # written by `repro export encoder`
 MODULES = "sentence-transformers"  # the pooling of a directory whose modules.json says what follows
 NO_TITLES = "none"  # as a separator that is chosen
 CHOICES = {

@@ -35,7 +35,7 @@ queries = model.encode(["a question"], prompt_name="query")
 passages = model.encode(["a title and a text, joined as stated above"], prompt_name="document")
 ```
 
-`repro evaluate --model "this directory" --table PAPER/N` scores it in the columns of a published table."""
+`repro compare "this directory" PAPER --table N` scores it in the columns of a published table."""
 
 
 def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:

@@ -25,8 +25,8 @@ others, to be compared with yours, and not with the published.{cuts}
 INDEX = """\
 # Tables, row by row
 
-A page for every table: row, command, published, measured. `repro pages` writes these pages from the papers'
-manifests and the records of what was measured; nothing in them is typed by hand.
+A page for every table: row, command, published, measured. `repro report site` writes these pages from the
+papers' manifests and the records of what was measured; nothing in them is typed by hand.
 """
 
 
@@ -97,7 +97,7 @@ def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) ->
             yield f"## {escaped(label)}\n"
         for row in rows:
             yield from _section(grid, row, rehearsals, place, level="###" if label else "##")
-    yield f"*Written by `repro pages` of repro {__version__}.*\n"
+    yield f"*Written by `repro report site` of repro {__version__}.*\n"
 
 
 def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:

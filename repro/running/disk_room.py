@@ -93,7 +93,7 @@ class DiskRoom:
     def _remedy(self, missing_bytes: float) -> str:
         selections = [",".join([*self._discard, kind]) for kind in self._others[:1]]
         ways = [f"run with --discard {kinds}" for kinds in selections]
-        ways += ["free some (`repro gc --finished` says what could go)", "or name another store"]
+        ways += ["free some (`repro store gc --finished` says what could go)", "or name another store"]
         return f"{size_in_words(missing_bytes)} more are needed: {', '.join(ways)}"
 
 

@@ -1,4 +1,4 @@
-"""Fingerprints that a manifest, a record or a test between rows still needs: what `repro gc` keeps."""
+"""Fingerprints that a manifest, a record or a test between rows still needs: what `repro store gc` keeps."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -104,7 +104,7 @@ def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -
         fingerprints |= {record.fingerprint for record in workspace.results.read(name, paper.name)}
     for name in sorted(names):
         reason = f"of the scale {name}, whose file was not given, only what lies behind records is kept"
-        notices.append(f"{reason}; --scale-file keeps all that it needs")
+        notices.append(f"{reason}; --scale with its file keeps all that it needs")
     return fingerprints, notices
 
 

@@ -92,7 +92,7 @@ def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehea
     if plan.scale.facts.first == RowCounts():
         reason = f"the scale {plan.scale.name} reads all rows, and would be run as a whole"
         raise UsageError(
-            f"{reason}; leave --scale out, or say under first in a --scale-file which rows come first"
+            f"{reason}; leave --scale out, or say under first in a file of --scale which rows come first"
         )
     arguments = {"machine": plan.machine, "places": places(plan)}
     outcome = ensure(

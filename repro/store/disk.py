@@ -80,8 +80,8 @@ def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
 def remove(path: Path) -> None:
     """Remove an artefact. Its name goes first, so that half of it never passes for all of it, or for damaged.
 
-    Killed midway, it leaves ``<name>.gone``, which ``repro gc`` takes for what it is. Of a link only the link
-    goes: what it leads to is somebody else's.
+    Killed midway, it leaves ``<name>.gone``, which ``repro store gc`` takes for what it is. Of a link only
+    the link goes: what it leads to is somebody else's.
     """
     if path.is_symlink() or not path.is_dir():
         path.unlink()

@@ -86,7 +86,7 @@ def noted_node(root: Path, fingerprint: str) -> Node:
     matches = {note.stem for note in notes} if fingerprint.isalnum() else set()
     if len(matches) != 1:
         problem = "several nodes begin with" if matches else "no plan run with this store has a node"
-        raise UsageError(f"{problem} {fingerprint!r}; `repro plan … --json` lists fingerprints")
+        raise UsageError(f"{problem} {fingerprint!r}; `repro plan … --format json` lists fingerprints")
     return _read_node(places, matches.pop())
 
 

@@ -40,7 +40,7 @@ def pull(node: Node, store: Store, source: RemoteStore, *, waiting: Callable[[],
     """
     state = store.state(node)
     if state == "damaged":
-        raise StoreError(f"{node} is damaged in {store.root}; `repro verify --rebuild` removes it")
+        raise StoreError(f"{node} is damaged in {store.root}; `repro store verify --rebuild` removes it")
     if state == "stored":
         return "already there"
     record = source.record(node)

@@ -90,7 +90,7 @@ def start(folders):
 @pytest.fixture(scope="session")
 def measured_once(tmp_path_factory) -> Path:
     """A folder with the store and the results of CELL at tiny scale."""
-    selection = ("--cell", CELL, "--scale", "tiny")
+    selection = (CELL, "--scale", "tiny")
 
     def make(root: Path) -> None:
         take_what_is_finished(selection, root / "store", root / "results")

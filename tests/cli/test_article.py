@@ -1,10 +1,10 @@
-"""``repro article`` refuses bad input in a sentence."""
+"""``repro report article`` refuses bad input in a sentence."""
 
 import pytest
 from click.testing import CliRunner
+from repro.cli.verbs.report.article import command
 
 from repro.cli import cli, completion
-from repro.cli.verbs.article import command
 from repro.errors import UsageError
 
 

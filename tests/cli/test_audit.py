@@ -7,9 +7,9 @@ KEYS = {"severity", "kind", "against", "paper", "id", "places", "values", "says"
 
 
 def test_every_finding_is_an_object_with_as_many_places_as_values(repro):
-    rows = repro("audit", "--json").json
+    rows = repro("audit", "--format", "json").json
     assert rows and all(set(row) == KEYS and len(row["places"]) == len(row["values"]) for row in rows)
-    assert repro("audit", "--json").json == rows
+    assert repro("audit", "--format", "json").json == rows
 
 
 def test_strict_tells_errors_by_the_exit_status(repro, toy):
@@ -25,7 +25,7 @@ def test_strict_tells_errors_by_the_exit_status(repro, toy):
 def test_a_table_without_fault_has_nothing_to_show(repro, toy):
     toy.write_text(toy.read_text().replace('"0.2*"', '"0.2"'))
     assert repro("audit", "toy").out == "0 findings\n"
-    assert repro("audit", "toy", "--json").out == "[]\n"
+    assert repro("audit", "toy", "--format", "json").out == "[]\n"
 
 
 def test_people_see_places_values_and_explanations(repro):
@@ -40,7 +40,9 @@ def test_findings_are_numbered_where_their_columns_stand_below_others(repro, mon
     assert max(map(len, said.splitlines())) <= 80
     _, *panels = said.partition("\nsimlm: ")[2].split("\nno.  ")
     numbers = [[line[:4] for line in panel.splitlines() if line[:4].strip().isdigit()] for panel in panels]
-    own = [finding for finding in repro("audit", "simlm", "--json").json if finding["paper"] == "simlm"]
+    own = [
+        finding for finding in repro("audit", "simlm", "--format", "json").json if finding["paper"] == "simlm"
+    ]
     assert [list(map(int, panel)) for panel in numbers] == [list(range(1, len(own) + 1))] * len(panels)
     monkeypatch.setenv("COLUMNS", "300")
     assert len(panels) > 1 and "no." not in repro("audit", "simlm").out
@@ -57,15 +59,15 @@ def test_a_record_that_proves_itself_altered_is_an_error_of_its_paper(repro, fol
     )
     path = results.path("tiny", "costa")
     path.write_text(path.read_text().replace("0.5", "0.6"))
-    [row] = [row for row in repro("audit", "costa", "--json").json if row["kind"] == "record"]
+    [row] = [row for row in repro("audit", "costa", "--format", "json").json if row["kind"] == "record"]
     assert (row["severity"], row["places"]) == ("error", [f"{path}:1"]) and row["says"].startswith("altered")
     assert repro("audit", "costa", "--strict").status == 1
-    assert "record" not in {row["kind"] for row in repro("audit", "simlm", "--json").json}
+    assert "record" not in {row["kind"] for row in repro("audit", "simlm", "--format", "json").json}
 
 
 def test_references_are_counted_by_verdict_and_the_right_ones_listed_too(repro):
     said = repro("audit", "costa", "--references").out
     assert "135 pointers (114 right" in said and "absent: the last number is 9" in said
-    rows = repro("audit", "costa", "--references", "--json").json
+    rows = repro("audit", "costa", "--references", "--format", "json").json
     assert {"paper", "at", "means", "to", "verdict", "why", "against", "reading"} == set(rows[0])
     assert {row["verdict"] for row in rows} == {"right", "wrong", "partly", "absent"}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-RUN = ("run", "--cell", "cotmae_v2/3/bm25/nfcorpus", "--json")
+RUN = ("run", "cotmae_v2/3/bm25/nfcorpus", "--format", "json")
 
 
 @pytest.fixture

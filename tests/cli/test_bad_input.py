@@ -18,7 +18,7 @@ REFUSED = {
     "frobnicate": r"there is no verb 'frobnicate'; known: (\S+, ){9}\S+ and \d+ more",
     "statsu": r"there is no verb 'statsu' \(did you mean 'status'\?\)",
     "--frob": r"No such option '--frob'.*`repro --help` says what there is",
-    "list extra": r"unexpected extra argument \(extra\); `repro list --help` says",
+    "list extra": r"unexpected extra argument \(extra\); `repro show --help` says",
     "show": r"Missing argument 'PAPER\|CELL'; `repro show --help` says",
     "show costa/1/berd/dev.rr10": r"known: hardneg.bert, (\S+, ){8}\S+ and 8 more; `repro show costa/1` shows the table",
     "show cotsa": r"there is no paper 'cotsa' \(did you mean 'costa'\?\); known: costa, ",
@@ -169,7 +169,7 @@ def test_data_that_is_no_folder_is_refused(repro, folders, monkeypatch, place, l
 @pytest.mark.parametrize(
     ("variable", "value", "selected"),
     [
-        ("REPRO_PADDING_FREE", "2", ["--cell", CELL]),
+        ("REPRO_PADDING_FREE", "2", [CELL]),
         ("REPRO_PADDING_FREE", "2", ["head_to_head", "--table", "1", "--row", "bert"]),
         ("REPRO_MICRO_BATCH", "some", ["head_to_head", "--table", "1", "--row", "bert"]),
     ],
@@ -186,7 +186,7 @@ def test_a_wrong_value_of_how_models_run_is_refused_before_anything_runs(
 
 def test_without_java_bm25_is_blocked_with_a_remedy_and_the_rest_runs(repro, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
-    said = repro("run", "--cell", CELL, "--scale", "tiny", "--json")
+    said = repro("run", CELL, "--scale", "tiny", "--format", "json")
     assert said.status == 4
     [cell] = said.json
     cause = "BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME=/nonexistent is none"
@@ -252,7 +252,7 @@ def test_a_closed_or_full_stream_is_no_traceback(folders, line, how, status, sen
 
 
 def test_a_full_stream_is_told_once_without_a_locale_too(folders):
-    command = f'"{sys.executable}" -m repro list >/dev/full'
+    command = f'"{sys.executable}" -m repro show >/dev/full'
     variables = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "PYTHONPATH")}
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=variables)
     assert done.stderr == "repro: standard output: No space left on device\n"
@@ -277,7 +277,7 @@ def test_output_is_utf_8_and_names_of_files_are_their_bytes(folders, monkeypatch
 
 def test_a_terminal_of_no_width_is_one_of_unknown_width(repro, monkeypatch):
     monkeypatch.setenv("COLUMNS", "0")
-    assert "costa" in repro("list").out and "0.366*†‡" in repro("show", "costa", "--table", "1").out
+    assert "costa" in repro("show").out and "0.366*†‡" in repro("show", "costa", "--table", "1").out
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
@@ -288,7 +288,7 @@ def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatc
     monkeypatch.setattr("repro.cli.cli", lambda **options: os.kill(os.getpid(), number))
     before = signal.signal(number, unheard)
     try:
-        said = repro("run", "costa"), repro("smoke")  # of which the second keeps nothing
+        said = repro("run", "costa"), repro("doctor", "smoke")  # of which the second keeps nothing
         assert signal.getsignal(number) is unheard
     finally:
         signal.signal(number, before)
@@ -298,9 +298,7 @@ def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatc
 
 def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start):
     psutil = pytest.importorskip("psutil")
-    child = start(
-        "run", "--cell", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny"
-    )  # nothing heavy before Lucene
+    child = start("run", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny")  # nothing heavy before Lucene
     begun = ""
     while "lucene_index" not in begun:  # its line ends when it does
         begun += (piece := child.stderr.read(1))

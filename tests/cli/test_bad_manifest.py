@@ -2,7 +2,7 @@
 
 import pytest
 
-PLAN = ("plan", "toy", "--scale", "tiny", "--json")
+PLAN = ("plan", "toy", "--scale", "tiny", "--format", "json")
 FIGURE = """\
 - {id: "1", about: a figure, panels: [{id: dev, dataset: msmarco-passage/dev/small, measure: RR@10}], %s,
    lines: [%s]}
@@ -170,7 +170,7 @@ BROKEN = {
 
 def test_the_toy_is_sound(repro, toy):
     assert {node["state"] for node in repro(*PLAN).json} == {"missing"}
-    assert [cell["id"] for cell in repro("cells", "--json").json] == [
+    assert [cell["id"] for cell in repro("show", "cells", "--format", "json").json] == [
         "toy/1/bm25/dev",
         "toy/1/bm25/dl",
         "toy/1/other/dev",
@@ -196,13 +196,13 @@ def test_what_only_a_plan_finds_names_the_cell(repro, toy, name):
 
 def test_text_that_is_not_utf8_names_its_line(repro, toy):
     toy.write_bytes(toy.read_bytes().replace(b"A toy", b"A t\xffy"))
-    said = repro("list")
+    said = repro("show")
     assert (said.status, said.sentence) == (2, f"{toy}:2: not UTF-8 text")
 
 
 def test_an_empty_manifest_is_told(repro, toy):
     toy.write_text("")
-    said = repro("list")
+    said = repro("show")
     assert said.status == 2 and said.sentence.startswith(f"{toy}:1: top level: ")
 
 
@@ -223,7 +223,7 @@ def test_an_empty_manifest_is_told(repro, toy):
 def test_broken_readings_name_file_and_line(repro, toy, text, line, words):
     path = toy.with_name("readings.yaml")
     path.write_text(text)
-    said = repro("readings", "toy")
+    said = repro("show", "readings", "toy")
     assert said.status == 2
     assert said.sentence.startswith(f"{path}:{line}: ") and words in said.sentence
 

@@ -10,12 +10,12 @@ from repro.datasets.row_blocks import RowBlocks
 from repro.store.notes import folders
 from tests.cli.conftest import CELL
 
-RUN = ("run", "--cell", CELL, "--scale", "tiny")
+RUN = ("run", CELL, "--scale", "tiny")
 WRITING = (RUN, ("stage", "0" * 64))
 LOOKING = (
     ("plan", "costa", "--table", "1", "--scale", "tiny"),
-    ("status", "--cell", CELL, "--scale", "tiny"),
-    ("compare", "--cell", CELL, "--scale", "tiny"),
+    ("status", CELL, "--scale", "tiny"),
+    ("compare", CELL, "--scale", "tiny"),
     ("verify",),
 )
 WORDS = {
@@ -40,9 +40,7 @@ def test_a_store_that_is_a_file_is_refused(repro, folders, line, inside):
     assert said.sentence == f"the store {folders}/file{inside} cannot be used: {words}"
 
 
-@pytest.mark.parametrize(
-    "verb", [("run", "--cell", CELL, "--scale", "tiny"), ("rehearse", "--cell", CELL), ("calibrate",)]
-)
+@pytest.mark.parametrize("verb", [("run", CELL, "--scale", "tiny"), ("rehearse", CELL), ("calibrate",)])
 def test_a_home_that_is_not_there_has_a_remedy(repro, monkeypatch, verb):
     for name in ("REPRO_STORE", "REPRO_RESULTS", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -95,7 +93,7 @@ def test_results_that_are_a_file_are_refused(repro, folders, line):
 
 
 def test_tables_of_a_selection_without_any_say_so(repro):
-    said = repro("tables", "costa", "--figure", "4")
+    said = repro("tables", "costa", "--table", "figure-4")
     assert (said.status, said.out.partition(":")[0]) == (0, "nothing to write")
 
 
@@ -132,7 +130,7 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_stage_costs_nothing_that_was_do
     again = repro(*RUN)
     assert again.status == 4  # no Java
     assert "; 1 of 1 done" in again.err and "1 run now" in again.err
-    assert repro("verify").out == "3 artefacts read, 0 damaged\n"
+    assert repro("store", "verify").out == "3 artefacts read, 0 damaged\n"
 
 
 @pytest.mark.nightly
@@ -147,11 +145,11 @@ def test_a_disk_that_is_really_full_is_one_sentence_and_with_space_the_same_comm
     if not allowed:
         pytest.skip("mounting a small file system is not allowed here")
     try:
-        said = repro(*RUN, "--store", disk / "store", "--json")
+        said = repro(*RUN, "--store", disk / "store", "--format", "json")
         assert said.status == 4
         assert f"and the file system of {disk}/store has " in said.json[0]["blocked"][0]["cause"]
         subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
-        again = repro(*RUN, "--store", disk / "store", "--json")
+        again = repro(*RUN, "--store", disk / "store", "--format", "json")
         assert again.status == 0
         assert again.json[0]["verdict"] == "scaled"
     finally:
@@ -177,7 +175,7 @@ def test_a_damaged_artefact_is_named_by_verify_and_run_and_mended_on_request(rep
     victim = _only(measured / "store/evaluate")
     (victim / file).write_bytes(content)
     short = f"evaluate/{victim.name[:12]}"
-    checked = repro("verify")
+    checked = repro("store", "verify")
     assert checked.status == 2
     assert (
         checked.out.startswith(f"damaged: {short}: {words}")
@@ -190,7 +188,7 @@ def test_a_damaged_artefact_is_named_by_verify_and_run_and_mended_on_request(rep
     assert repro("stage", victim.name).status == 2
     mended = repro(*RUN, "--rebuild")
     assert mended.status == 0 and "1 run now" in mended.err
-    assert repro("verify").status == 0
+    assert repro("store", "verify").status == 0
 
 
 def test_bytes_altered_behind_the_records_back_are_found_by_reading(repro, measured):
@@ -199,8 +197,8 @@ def test_bytes_altered_behind_the_records_back_are_found_by_reading(repro, measu
     refused = repro(*RUN)
     assert refused.status == 2
     assert refused.sentence.startswith(f"{scores}: damaged (")
-    assert "`repro verify --rebuild` removes the artefact" in refused.sentence
-    removed = repro("verify", "--rebuild")
+    assert "`repro store verify --rebuild` removes the artefact" in refused.sentence
+    removed = repro("store", "verify", "--rebuild")
     assert removed.status == 0 and "scores.json is altered" in removed.out
     assert repro(*RUN).status == 0
 
@@ -210,8 +208,8 @@ def test_an_artefact_that_is_a_file_is_damage_too(repro, measured):
     (measured / "elsewhere").mkdir()
     victim.rename(measured / "elsewhere/qrels")
     victim.write_text("")
-    assert repro("verify").status == 2
-    assert repro("verify", "--rebuild").status == 0
+    assert repro("store", "verify").status == 2
+    assert repro("store", "verify", "--rebuild").status == 0
     assert repro(*RUN).status == 0
 
 

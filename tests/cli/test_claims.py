@@ -1,4 +1,4 @@
-"""``repro claims``: what papers state, judged by their own cells and by ours."""
+"""``repro audit claims``: what papers state, judged by their own cells and by ours."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ claims:
 
 
 def test_every_statement_is_there_with_both_judgements(repro):
-    rows = repro("claims", "--json").json
+    rows = repro("audit", "claims", "--format", "json").json
     assert {row["paper"] for row in rows} == {n for n, p in papers().items() if p.claims}
     assert {row["published"]["state"] for row in rows} == {"holds", "fails", "untested"}
     assert {row["ours"]["state"] for row in rows} == {"untested"}  # nothing is measured in this folder
@@ -22,35 +22,35 @@ def test_every_statement_is_there_with_both_judgements(repro):
 
 def test_a_failing_claim_is_shown_with_the_cells_against_it(repro, toy):
     toy.with_name("claims.yaml").write_text(CLAIMS)
-    said = repro("claims", "toy", "--failing").out
+    said = repro("audit", "claims", "toy", "--failing").out
     assert "words-win" in said and "1/bm25/dev 0.1 beside" in said.replace("\n", " ")
-    assert [row["id"] for row in repro("claims", "toy", "--failing", "--json").json] == [
+    assert [row["id"] for row in repro("audit", "claims", "toy", "--failing", "--format", "json").json] == [
         "toy/claim/words-win"
     ]
 
 
 def test_a_paper_that_states_nothing_says_so(repro, toy):
     toy.write_text(toy.read_text().replace('"0.2*"', '"0.2"'))
-    assert repro("claims", "toy").out == "the papers state nothing that cells can confirm\n"
-    assert repro("claims", "toy", "--failing").out == "nothing is contradicted\n"
+    assert repro("audit", "claims", "toy").out == "the papers state nothing that cells can confirm\n"
+    assert repro("audit", "claims", "toy", "--failing").out == "nothing is contradicted\n"
 
 
 def test_our_measurement_is_judged_and_said_to_be_scaled(repro, measured):
-    said = repro("claims", "costa", "--scale", "tiny")
+    said = repro("audit", "claims", "costa", "--scale", "tiny")
     assert said.out.rstrip().endswith("Scale tiny: says nothing of the paper.")
-    rows = repro("claims", "costa", "--scale", "tiny", "--json").json
+    rows = repro("audit", "claims", "costa", "--scale", "tiny", "--format", "json").json
     assert {row["says_of_paper"] for row in rows} == {False}
 
 
 def test_a_broken_claim_is_one_sentence_with_its_line(repro, toy):
     toy.with_name("claims.yaml").write_text(CLAIMS.replace("other/dev", "other/nowhere"))
-    said = repro("claims", "toy")
+    said = repro("audit", "claims", "toy")
     assert said.status == 2 and "claims.yaml:2" in said.sentence and "'nowhere'" in said.sentence
 
 
 def test_unknown_names_are_named(repro):
-    assert "'cost'" in repro("claims", "cost").sentence
-    assert "'huge'" in repro("claims", "costa", "--scale", "huge").sentence
+    assert "'cost'" in repro("audit", "claims", "cost").sentence
+    assert "'huge'" in repro("audit", "claims", "costa", "--scale", "huge").sentence
 
 
 def test_neither_verb_loads_torch(folders):
@@ -71,14 +71,14 @@ def test_what_others_report_judges_beside_the_paper_and_ours_and_changes_neither
     toy.with_name("claims.yaml").write_text(
         CLAIMS.replace('bm25/dev", "1/other/dev', 'bm25/dl", "1/bm25/dev')
     )
-    before = repro("claims", "--json").json
+    before = repro("audit", "claims", "--format", "json").json
     report("toy/1/bm25/dl", "0.05")
-    after = repro("claims", "--json").json
+    after = repro("audit", "claims", "--format", "json").json
     heard = after[0]["reports"]
     assert (heard["state"], heard["cells"], [one["value"] for one in heard["used"]]) == (
         "untested",
         2,
         [0.05],
     )
-    assert "say nothing (1 of 2 cells)" in repro("claims").out
+    assert "say nothing (1 of 2 cells)" in repro("audit", "claims").out
     assert [row | {"reports": None} for row in after] == [row | {"reports": None} for row in before]

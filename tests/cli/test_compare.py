@@ -30,7 +30,7 @@ def other(own, tmp_path):
 
 
 def test_our_own_run_is_ours(repro, own):
-    [found] = repro("compare", own, "--cell", CELL, "--scale", "tiny", "--json").json
+    [found] = repro("compare", own, CELL, "--scale", "tiny", "--format", "json").json
     pair = found["measured"]
     assert found["id"] == CELL
     assert found["value"] == pair["value"] > 0
@@ -42,7 +42,7 @@ def test_our_own_run_is_ours(repro, own):
 
 
 def test_a_run_is_tested_against_ours_query_by_query(repro, own, other):
-    first, second = repro("compare", other, own, "--cell", CELL, "--scale", "tiny", "--json").json
+    first, second = repro("compare", other, own, CELL, "--scale", "tiny", "--format", "json").json
     pair = first["measured"]
     assert first["run"] == str(other)
     assert second["run"] == str(own)
@@ -58,13 +58,13 @@ def test_a_run_is_tested_against_ours_query_by_query(repro, own, other):
 
 @pytest.mark.parametrize("verb", ["run", "compare"])
 def test_cells_that_the_scale_does_not_measure_are_told_with_why(repro, verb):
-    lines = repro(verb, "head_to_head", "--figure", "steps", "--scale", "tiny").out.splitlines()
+    lines = repro(verb, "head_to_head", "--table", "figure-steps", "--scale", "tiny").out.splitlines()
     [told] = [line for line in lines if line.startswith("not at scale tiny: ")]
     assert told.endswith(" cells, because this is measured at scale curves only, or at one that is like it.")
 
 
 def test_the_table_shows_print_yours_and_ours(repro, other):
-    said = repro("compare", other, "--cell", CELL, "--scale", "tiny")
+    said = repro("compare", other, CELL, "--scale", "tiny")
     assert said.status == 0
     for word in ("published", "yours", "ours", "permutation p", "0.187", "other.trec"):
         assert word in said.out
@@ -73,32 +73,32 @@ def test_the_table_shows_print_yours_and_ours(repro, other):
 def test_without_a_run_of_ours_it_stands_beside_print_alone(repro, real_data, monkeypatch):
     monkeypatch.setenv("REPRO_DATA", str(real_data))
     run = real_data / "runs" / "bm25-anserini.dl19-passage.top100.trec.gz"
-    said = repro("compare", run, "--cell", DL, "--json")
+    said = repro("compare", run, DL, "--format", "json")
     [found] = said.json
     assert found["measured"] is None
     assert round(found["value"], 4) == 0.5058
     assert found["difference"] == pytest.approx(found["value"] - 0.501)
-    told = repro("compare", run, "--cell", DL)
-    assert f"no run of ours is stored; `repro run --cell {DL} --scale full` makes it" in told.err
+    told = repro("compare", run, DL)
+    assert f"no run of ours is stored; `repro run {DL} --scale full` makes it" in told.err
 
 
 def test_comparing_a_run_writes_nothing(repro, other, measured):
     before = {p: p.is_file() and p.read_bytes() for p in measured.rglob("*")}
-    assert repro("compare", other, "--cell", CELL, "--scale", "tiny").status == 0
+    assert repro("compare", other, CELL, "--scale", "tiny").status == 0
     assert {p: p.is_file() and p.read_bytes() for p in measured.rglob("*")} == before
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["no/such.trec", "--cell", CELL], "there is no file 'no/such.trec', and no paper of that name"),
+        (["no/such.trec", CELL], "there is no file 'no/such.trec', and no paper of that name"),
         (["other.trec"], "name a paper"),
-        (["other.trec", "--cell", CELL, "--strict"], "leave --strict out"),
-        (["other.trec", "--cell", DEEP], f"has 100 documents a query, {DEEP} is R@1000 and looks at 1000"),
+        (["other.trec", CELL, "--strict"], "leave --strict out"),
+        (["other.trec", DEEP], f"has 100 documents a query, {DEEP} is R@1000 and looks at 1000"),
         (["csta"], "there is no paper 'csta'"),
-        (["other.trec", "--cell", DL], "none of the run's 150 queries is among the 40 judged ones"),
+        (["other.trec", DL], "none of the run's 150 queries is among the 40 judged ones"),
         (
-            ["other.trec", "--cell", "cotmae_v2/3/bm25/cqadupstack"],
+            ["other.trec", "cotmae_v2/3/bm25/cqadupstack"],
             "`repro show cotmae_v2/3/bm25/cqadupstack` says how",
         ),
     ],
@@ -119,14 +119,14 @@ def test_a_file_named_like_a_paper_does_not_hide_it(repro, measured, monkeypatch
 
 
 def test_json_has_the_tests_and_what_stands_against_print(repro, measured):
-    [found] = repro("compare", "--cell", CELL, "--scale", "tiny", "--json").json
+    [found] = repro("compare", CELL, "--scale", "tiny", "--format", "json").json
     assert (found["tests"], found["effects"], found["order"]) == ([], [], None)
 
 
 def test_csv_has_the_numbers_of_what_was_measured(repro, measured):
     selection = ("compare", "costa", "--table", "1", "--scale", "tiny", "--measured")
-    [row] = csv.DictReader(io.StringIO(repro(*selection, "--csv").out))
-    [found] = repro(*selection, "--json").json
+    [row] = csv.DictReader(io.StringIO(repro(*selection, "--format", "csv").out))
+    [found] = repro(*selection, "--format", "json").json
     assert (row["cell"], row["row"], row["column"]) == (CELL, "sparse.bm25", "dev.rr10")
     assert (row["dataset"], row["measure"]) == (found["dataset"], found["measure"])
     assert (row["dataset"], row["collections"]) == ("msmarco-passage/dev/small", "tiny/passage/dev")
@@ -156,7 +156,9 @@ def test_without_a_selection_it_is_everything(repro, toy, verb):
 
 
 def test_two_forms_of_output_at_once_are_refused(repro, folders):
-    assert repro("compare", "--csv", "--json").sentence.startswith("--csv and --json are two forms")
+    assert repro("compare", "--format", "csv", "--format", "json").sentence.startswith(
+        "--csv and --json are two forms"
+    )
 
 
 def test_a_terminal_of_80_columns_gets_a_table_and_a_pipe_a_line_a_cell(repro, measured, monkeypatch):
@@ -184,8 +186,8 @@ def test_sentences_beside_a_table_have_their_line_ends_between_words(repro, fold
 
 def test_what_others_report_is_in_every_form_and_changes_nothing_else(repro, toy, report):
     def forms():
-        rows = csv.DictReader(io.StringIO(repro("compare", "--csv").out))
-        objects = repro("compare", "--json").json
+        rows = csv.DictReader(io.StringIO(repro("compare", "--format", "csv").out))
+        objects = repro("compare", "--format", "json").json
         return next(r for r in rows if r["cell"] == NEAR), next(one for one in objects if one["id"] == NEAR)
 
     row, alone = forms()
@@ -213,14 +215,14 @@ def test_what_others_report_is_in_every_form_and_changes_nothing_else(repro, toy
 def test_a_measure_that_looks_deeper_than_the_scale_searches_says_so(repro, measured, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     note = "measured on tiny/passage/dev in place of msmarco-passage/dev/small"
-    assert repro("run", "--cell", DEEP, "--scale", "tiny").status == 0
+    assert repro("run", DEEP, "--scale", "tiny").status == 0
     deep = f"{note}; R@1000: the first 100 documents only, as this scale searches no deeper"
     for verb in ("compare", "status"):
-        said = repro(verb, "--cell", DEEP, "--scale", "tiny")
+        said = repro(verb, DEEP, "--scale", "tiny")
         assert deep in f"{said.out}{said.err}"
-        said = repro(verb, "--cell", CELL, "--scale", "tiny")
+        said = repro(verb, CELL, "--scale", "tiny")
         assert note in f"{said.out}{said.err}" and "R@1000" not in f"{said.out}{said.err}"
-    [found] = repro("compare", "--cell", DEEP, "--scale", "tiny", "--json").json
+    [found] = repro("compare", DEEP, "--scale", "tiny", "--format", "json").json
     assert (found["measure"], found["cut_at"]) == ("R@1000", 100)
     text = repro("tables", "costa", "--table", "1", "--scale", "tiny", "--out", measured / "here")
     assert text.status == 0

@@ -19,7 +19,7 @@ def data(folders, monkeypatch):
 
 
 def test_every_dataset_is_listed_with_its_state(repro, data):
-    rows = {row["id"]: row for row in repro("data", "list", "--json").json}
+    rows = {row["id"]: row for row in repro("data", "list", "--format", "json").json}
     assert list(rows) == list(catalog())
     assert rows["beir/scifact"]["state"] == "found"
     assert rows["beir/scifact"]["where"] == [str(data / "beir/scifact/corpus.jsonl")]
@@ -28,7 +28,7 @@ def test_every_dataset_is_listed_with_its_state(repro, data):
 
 
 def test_people_see_how_much_is_at_hand_and_where(repro, data):
-    rows = repro("data", "list", "--json").json
+    rows = repro("data", "list", "--format", "json").json
     there = sum(row["state"] in ("found", "embedded") for row in rows)
     last = repro("data", "list").out.splitlines()[-1]
     assert last == f"{there} of {len(rows)} are at hand; data folder: {data}"
@@ -50,7 +50,7 @@ def test_what_is_not_held_against_a_known_digest_is_named_and_its_digest_is_told
     said = repro("data", "check", "beir/fiqa", "beir/fiqa/test")
     pieces = "documents of beir/fiqa, queries of beir/fiqa/test, judgements of beir/fiqa/test"
     assert (said.status, said.out) == (0, f"not held against a known digest: {pieces}\nnothing wrong\n")
-    said = repro("data", "check", "beir/fiqa/test", "--json")
+    said = repro("data", "check", "beir/fiqa/test", "--format", "json")
     assert said.status == 0 and [piece["piece"] for piece in said.json] == ["queries", "qrels"]
     assert said.json[1]["grades"] == {"0": 1, "2": 1} and len(said.json[1]["digest"]) == 64
 

@@ -1,4 +1,4 @@
-"""``repro export-encoder`` and ``repro evaluate``: out of the store, and back to the same scores."""
+"""``repro export encoder`` and ``repro evaluate``: out of the store, and back to the same scores."""
 
 import json
 
@@ -66,16 +66,16 @@ def encoders(toy):
 
 def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, folders, report):
     report("toy/1/best/dev", "0.8")
-    done = repro("run", "toy", "--table", "1", "--row", "random", "--scale", "tiny", "--json")
+    done = repro("run", "toy", "--table", "1", "--row", "random", "--scale", "tiny", "--format", "json")
     assert done.status == 0, done.err
     measured = {cell["id"].rpartition("/")[2]: cell for cell in done.json if cell["measured"] is not None}
     assert set(measured) == {"dev", "recall", "average"} and measured["recall"]["measured"] > 1
     assert [measured[column]["cut_at"] for column in ("dev", "recall", "average")] == [None, 100, 100]
     to = folders / "exported"
-    said = repro("export-encoder", "toy/1/random/dev", "--scale", "tiny", "-o", to)
+    said = repro("export", "encoder", "toy/1/random/dev", "--scale", "tiny", "-o", to)
     assert (said.status, said.out) == (0, f"{to}\n"), said.err
     records = (folders / "results/records/tiny/toy.jsonl").read_text()
-    told = repro("evaluate", "--model", to, "--table", "toy/1", "--scale", "tiny", "--json")
+    told = repro("evaluate", "--model", to, "--table", "toy/1", "--scale", "tiny", "--format", "json")
     assert told.status == 0, told.err
     assert {c["column"]: c["score"] for c in told.json} == {k: c["measured"] for k, c in measured.items()}
     assert [(c["depth"], c["cut"]) for c in told.json] == [(100, False), (100, True), (100, True)]
@@ -95,14 +95,16 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
         and "| toy/1/random/recall | tiny | tiny/passage/dev | R@1000 |" in card
     )
 
-    by_number = repro("export-encoder", measured["dev"]["fingerprint"], "-o", folders / "again")
+    by_number = repro("export", "encoder", measured["dev"]["fingerprint"], "-o", folders / "again")
     assert by_number.status == 0, by_number.err
     weights = [(folders / name / "model.safetensors").read_bytes() for name in ("exported", "again")]
     assert weights[0] == weights[1]
 
     first, second = (folders / "store/search").glob("*/run.trec")  # the row's, and the export's
     assert first.read_bytes() == second.read_bytes()
-    by_file = repro("evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "RR@10", "--json")
+    by_file = repro(
+        "evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "RR@10", "--format", "json"
+    )
     close(by_file.json["measures"]["RR@10"], measured["dev"]["measured"])
     assert (by_file.json["depth"], by_file.json["left_out"]) == (100, [])
     assert "RR@10" in repro("evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "RR@10").out
@@ -114,13 +116,15 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     weights[-4000:] = bytes(byte ^ 0x55 for byte in weights[-4000:])
     (model / "model.safetensors").write_bytes(weights)
     refusal = f"artefact initialise/{model.parent.name[:12]} is damaged: model/model.safetensors is altered; "
-    out = repro("export-encoder", "toy/1/random/dev", "--scale", "tiny", "-o", folders / "harmed")
+    out = repro("export", "encoder", "toy/1/random/dev", "--scale", "tiny", "-o", folders / "harmed")
     assert out.status == 2 and out.sentence.startswith(refusal) and not (folders / "harmed").exists()
-    stored = repro("evaluate", "--model", model, "--table", "toy/1", "--scale", "tiny", "--json")
+    stored = repro("evaluate", "--model", model, "--table", "toy/1", "--scale", "tiny", "--format", "json")
     assert stored.status == 2 and stored.sentence.startswith(refusal)
 
     one = ("evaluate", "--model", to, "--table", "toy/1", "--column", "dev", "--scale", "tiny")
-    other = repro(*one, "--pooling", "cls", "--query-prefix", "who ", "--separator", "none", "--json")
+    other = repro(
+        *one, "--pooling", "cls", "--query-prefix", "who ", "--separator", "none", "--format", "json"
+    )
     assert other.status == 0 and [c["column"] for c in other.json] == ["dev"], other.err
     assert "separator None" in other.err and other.json[0]["score"] != measured["dev"]["measured"]
     shown = repro(*one, "--column", "recall")
@@ -136,17 +140,17 @@ def test_at_full_scale_a_score_is_told_among_what_others_report_of_the_row(encod
     save_tiny_model(tmp_path / "m")
     one = ("evaluate", "--model", tmp_path / "m/model", "--table", "toy/1", "--column", "dev")
     one += ("--passage-length", "40", "--query-length", "12")
-    said = repro(*one, "--row", "random", "--json")
+    said = repro(*one, "--row", "random", "--format", "json")
     assert said.status == 0, said.err
     [column] = said.json
     assert column["among_reports"]["value"] == column["score"] and column["best_row"] == "best"
     sentence = column["among_reports"]["sentence"]
     assert repro(*one, "--row", "random").out.splitlines()[-1] == f"dev, Random: {sentence}"
-    assert repro(*one, "--json").json[0]["among_reports"] is None, "nobody reports of the best row"
+    assert repro(*one, "--format", "json").json[0]["among_reports"] is None, "nobody reports of the best row"
 
 
 def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, repro):
-    done = repro("run", "toy", "--table", "1", "--row", "theirs", "--scale", "tiny", "--json")
+    done = repro("run", "toy", "--table", "1", "--row", "theirs", "--scale", "tiny", "--format", "json")
     assert done.status == 0, done.err
     found = {(cell["verdict"], cell["why"]) for cell in done.json if cell["printed"] != "-"}
     assert found == {("not run", "a released checkpoint is measured at full scale only")}
@@ -212,6 +216,6 @@ def test_a_cell_of_several_models_is_refused_with_their_names():
     ],
 )
 def test_what_cannot_be_exported_is_one_sentence(encoders, repro, tmp_path, what, said):
-    left = repro("export-encoder", what, "--scale", "tiny", "-o", tmp_path / "out")
+    left = repro("export", "encoder", what, "--scale", "tiny", "-o", tmp_path / "out")
     assert left.status == 2 and said in left.sentence
     assert not (tmp_path / "out").exists()

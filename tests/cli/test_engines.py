@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import CELL
 
-LINE = ("--cell", CELL, "--scale", "tiny")
+LINE = (CELL, "--scale", "tiny")
 
 
 def test_local_processes_end_with_the_same_scores(repro, measured_once):
@@ -54,7 +54,8 @@ def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
         "--scale",
         "tiny",
         "--dry-run",
-        "--json",
+        "--format",
+        "json",
         "--max-gpu-hours",
         "0",
         "--gpu",
@@ -70,7 +71,7 @@ def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
 def test_a_plan_for_a_cluster_names_no_component_of_this_machine(repro, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
     assert repro("run", *LINE, "--dry-run").status == 4
-    said = repro("run", *LINE, "--dry-run", "--engine", "slurm", "--json")
+    said = repro("run", *LINE, "--dry-run", "--engine", "slurm", "--format", "json")
     assert said.status == 0 and not any(node["blocked"] for node in said.json)
 
 
@@ -85,10 +86,10 @@ def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):
 
     real = calibrate.calibrate
     monkeypatch.setattr(calibrate, "calibrate", lambda: real(seconds=0.01))
-    said = repro("calibrate", "--json")
+    said = repro("doctor", "calibrate", "--format", "json")
     assert said.status == 0
     assert json.loads((folders / "store" / "calibration.json").read_text()) == said.json
-    lines = repro("calibrate").out.splitlines()
+    lines = repro("doctor", "calibrate").out.splitlines()
     assert lines[1].startswith("training: ") and "tokens/s" in lines[1]
     planned = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", "--scale", "tiny").out
     assert (
@@ -107,4 +108,4 @@ def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro):
     )
     assert "8 V100, 36 h = 288 GPU hours (§4.1, about 1.5 days)" in said.out
     without = repro("plan", "simlm", "--table", "1").out
-    assert "for hours, `repro calibrate` measures this machine, or name a GPU with --gpu" in without
+    assert "for hours, `repro doctor calibrate` measures this machine, or name a GPU with --gpu" in without

@@ -14,7 +14,7 @@ from repro.store.record_lines import line_of, record_of
 from tests.cli.conftest import CELL
 from tests.floats import close
 
-SELECTED = ("--cell", CELL, "--scale", "tiny")
+SELECTED = (CELL, "--scale", "tiny")
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def crate(repro, measured):
 
     def export(*options) -> tuple[Path, dict[str, dict]]:
         folder = measured / "crate"
-        said = repro("export", *SELECTED, "--to", "ro-crate", "-o", folder, *options)
+        said = repro("export", "records", *SELECTED, "--to", "ro-crate", "-o", folder, *options)
         assert said.status == 0, said.err
         metadata = json.loads((folder / "ro-crate-metadata.json").read_text())
         assert metadata["@context"] == "https://w3id.org/ro/crate/1.3/context"
@@ -134,7 +134,7 @@ def test_a_record_without_any_store_is_still_told(crate, measured):
 def test_scores_that_were_altered_are_not_handed_out(repro, measured):
     [scores] = (measured / "store/evaluate").glob("*/scores.json")
     scores.write_text(scores.read_text().replace("1.0", "0.5", 1))
-    said = repro("export", *SELECTED, "--to", "ro-crate", "-o", measured / "crate")
+    said = repro("export", "records", *SELECTED, "--to", "ro-crate", "-o", measured / "crate")
     assert said.status == 2 and "damaged" in said.sentence
     assert not (measured / "crate").exists()
 
@@ -143,7 +143,7 @@ def test_scores_that_were_altered_are_not_handed_out(repro, measured):
 def test_a_record_that_the_stored_scores_contradict_is_not_handed_out(repro, measured, form):
     path = measured / "results/records/tiny/costa.jsonl"
     path.write_bytes(line_of(replace(record_of(path.read_bytes().strip()), measured=0.9)))
-    said = repro("export", *SELECTED, "--to", form, "-o", measured / "out")
+    said = repro("export", "records", *SELECTED, "--to", form, "-o", measured / "out")
     assert said.status == 2 and f"`repro run` records them anew): {CELL}" in said.err
     assert not (measured / "out").exists()
 
@@ -167,7 +167,7 @@ def test_who_publishes_and_under_which_licence_is_what_the_user_says(crate, name
 
 
 def test_what_is_not_recorded_cannot_be_exported(repro, folders):
-    said = repro("export", *SELECTED, "--to", "ro-crate", "-o", folders / "crate")
+    said = repro("export", "records", *SELECTED, "--to", "ro-crate", "-o", folders / "crate")
     assert said.status == 2
     assert said.sentence.startswith("there is no record of the selected cells at scale tiny to export; ")
 
@@ -175,7 +175,7 @@ def test_what_is_not_recorded_cannot_be_exported(repro, folders):
 def test_a_folder_that_holds_something_is_left_alone(repro, measured):
     (measured / "crate").mkdir()
     (measured / "crate/mine").touch()
-    said = repro("export", *SELECTED, "--to", "ro-crate", "-o", measured / "crate")
+    said = repro("export", "records", *SELECTED, "--to", "ro-crate", "-o", measured / "crate")
     assert said.status == 2 and "not empty" in said.sentence
     assert [path.name for path in (measured / "crate").iterdir()] == ["mine"]
 
@@ -184,7 +184,7 @@ def test_a_cell_is_logged_for_every_eval_ever_as_published_and_as_measured(repro
     from tests.exchange import every_eval_ever_0_3_0 as schema
 
     folder = measured / "logs"
-    said = repro("export", *SELECTED, "--to", "every-eval-ever", "-o", folder)
+    said = repro("export", "records", *SELECTED, "--to", "every-eval-ever", "-o", folder)
     assert said.status == 0 and said.err == ""
     assert said.out.startswith("1 logs of published numbers, 1 of ours\n")
     logs = [schema.Log.model_validate_json(path.read_text()) for path in folder.rglob("*.json")]
@@ -202,12 +202,14 @@ def test_a_cell_is_logged_for_every_eval_ever_as_published_and_as_measured(repro
 
 def test_a_licence_is_refused_where_the_form_has_no_place_for_it(repro, folders):
     options = ("--to", "every-eval-ever", "-o", folders / "logs", "--license", "https://example.org/licence")
-    assert repro("export", *SELECTED, *options).sentence.startswith("--license is for --to ro-crate; ")
+    assert repro("export", "records", *SELECTED, *options).sentence.startswith(
+        "--license is for --to ro-crate; "
+    )
 
 
 def test_an_exported_run_tells_the_resources_that_it_took_in_version_0_2(repro, measured):
-    head = repro("export-run", CELL, "--scale", "tiny", "--annotate", "--schema", "0.2").out.splitlines()
+    head = repro("export", "run", CELL, "--scale", "tiny", "--annotate", "--schema", "0.2").out.splitlines()
     assert head[1] == "# schema version: 0.2"
     assert any(line.startswith("#     wallclock: ") and line.endswith(" ms") for line in head)
-    plain = repro("export-run", CELL, "--scale", "tiny", "--annotate").out.splitlines()
+    plain = repro("export", "run", CELL, "--scale", "tiny", "--annotate").out.splitlines()
     assert plain[1] == "# schema-version: 0.1" and "# resources:" not in plain

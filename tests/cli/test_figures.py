@@ -1,4 +1,4 @@
-"""``repro figures``, and the selection of what is plotted or shown rather than tabled."""
+"""``repro report figures``, and the selection of what is plotted or shown rather than tabled."""
 
 import pytest
 
@@ -6,34 +6,34 @@ POINT = "costa/figure-4/bm25/dev.rr10"
 
 
 def test_without_anything_measured_it_says_so_and_draws_nothing(repro, folders):
-    said = repro("figures", "costa", "--figure", "4", "--scale", "tiny")
+    said = repro("report", "figures", "costa", "--table", "figure-4", "--scale", "tiny")
     assert said.status == 0 and said.out.startswith("nothing to draw")
     assert not list((folders / "results/figures").rglob("*.svg"))
 
 
 def test_a_measured_point_is_drawn_with_its_numbers_beside_it(repro, measured):
-    assert repro("run", "--cell", POINT, "--scale", "tiny").status == 0
-    said = repro("figures", "costa", "--figure", "4", "--scale", "tiny")
+    assert repro("run", POINT, "--scale", "tiny").status == 0
+    said = repro("report", "figures", "costa", "--table", "figure-4", "--scale", "tiny")
     drawn = measured / "results/figures/tiny/costa-figure4.svg"
     assert said.out.split() == [str(drawn)] and drawn.exists()
     text = drawn.with_suffix(".csv").read_text()
     assert text.splitlines()[1].startswith("MARCO Dev Passage,MRR@10,BM25,,0.3877")
     again = drawn.read_bytes()
-    repro("figures", "costa", "--figure", "4", "--scale", "tiny")
+    repro("report", "figures", "costa", "--table", "figure-4", "--scale", "tiny")
     assert drawn.read_bytes() == again
 
 
 def test_a_point_of_a_figure_has_an_address_like_any_cell(repro, folders):
-    [one] = repro("compare", "--cell", POINT, "--scale", "tiny", "--json").json
+    [one] = repro("compare", POINT, "--scale", "tiny", "--format", "json").json
     assert (one["id"], one["printed"], one["verdict"]) == (POINT, "-", "not run")
 
 
 def test_a_figure_selects_its_points_and_an_exhibit_its_node(repro, folders):
-    points = repro("compare", "costa", "--figure", "4", "--scale", "tiny", "--json").json
+    points = repro("compare", "costa", "--table", "figure-4", "--scale", "tiny", "--format", "json").json
     assert len(points) == (2 * 4 + 1) * 4  # two systems at four sizes and BM25, four panels
-    nodes = repro("plan", "costa", "--figure", "3", "--scale", "tiny", "--json").json
+    nodes = repro("plan", "costa", "--table", "figure-3", "--scale", "tiny", "--format", "json").json
     assert [n["stage"] for n in nodes].count("project") == 2
-    nodes = repro("plan", "cpdae", "--table", "4", "--scale", "tiny", "--json").json
+    nodes = repro("plan", "cpdae", "--table", "4", "--scale", "tiny", "--format", "json").json
     assert nodes[-1]["stage"] == "inspect_text"
 
 
@@ -41,18 +41,18 @@ def test_the_whole_paper_includes_its_figures_and_views(repro, folders):
     stages = {
         node["stage"]
         for name in ("costa", "cpdae")
-        for node in repro("plan", name, "--all", "--scale", "tiny", "--json").json
+        for node in repro("plan", name, "--all", "--scale", "tiny", "--format", "json").json
     }
     assert {"project", "inspect_text", "sample", "term_statistics"} <= stages
 
 
 @pytest.mark.parametrize("scale", ["tiny", "full"])
 def test_every_recipe_of_every_paper_can_be_planned(repro, folders, scale):
-    assert repro("plan", "--all", "--scale", scale, "--json").status in (0, 4)
+    assert repro("plan", "--all", "--scale", scale, "--format", "json").status in (0, 4)
 
 
 def test_a_view_that_cannot_be_made_here_is_told_with_its_remedy(repro, folders):
-    said = repro("run", "costa", "--figure", "3")
+    said = repro("run", "costa", "--table", "figure-3")
     lines = [line for line in said.err.splitlines() if line.startswith("blocked: ")]
     assert said.status == 4 and [line.rpartition(" ")[2] for line in lines] == [
         "[costa/figure-3/seed]",

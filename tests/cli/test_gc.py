@@ -1,4 +1,4 @@
-"""``repro gc``: what goes is said, and goes only with --yes."""
+"""``repro store gc``: what goes is said, and goes only with --yes."""
 
 import errno
 import json
@@ -36,22 +36,20 @@ def stray(measured):
 
 
 def test_what_the_manifests_need_stays(repro, measured):
-    said = repro("gc", *TINY, "--yes")
+    said = repro("store", "gc", *TINY, "--yes")
     assert said.status == 0
     assert _stages(measured) == STAGES
-    assert (
-        repro("run", "--cell", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny").err.count("0 run now") == 1
-    )
+    assert repro("run", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny").err.count("0 run now") == 1
 
 
 def test_without_yes_what_could_go_is_told_with_its_bytes_and_stays(repro, measured, stray):
     bytes_there = sum(p.stat().st_size for p in stray.rglob("*") if p.is_file())
-    for said in (repro("gc", *TINY), repro("gc", *TINY, "--dry-run")):
+    for said in (repro("store", "gc", *TINY), repro("store", "gc", *TINY, "--dry-run")):
         assert said.status == 0
         assert f"artefact: corpus/{'0' * 12}, {bytes_there:,} bytes\n" in said.out
         assert said.out.endswith("add --yes to remove them\n")
         assert stray.exists()
-    said = repro("gc", *TINY, "--yes")
+    said = repro("store", "gc", *TINY, "--yes")
     assert not stray.exists() and _stages(measured) == STAGES
     assert f"removed, {bytes_there:,} bytes" in said.out
 
@@ -60,54 +58,54 @@ def test_what_a_process_is_to_read_that_began_since_it_was_listed_stays(repro, m
     reads = SimpleNamespace(stage="evaluate", fingerprint="1" * 64, parents=lambda: [read])
     read = SimpleNamespace(fingerprint=stray.name)
     with announce(measured / "store", [reads]):
-        said = repro("gc", *TINY, "--yes")
+        said = repro("store", "gc", *TINY, "--yes")
     assert said.status == 0 and stray.exists()
-    assert repro("gc", *TINY, "--yes").status == 0 and not stray.exists()
+    assert repro("store", "gc", *TINY, "--yes").status == 0 and not stray.exists()
 
 
 def test_what_is_young_stays(repro, measured, stray):
-    assert repro("gc", "costa", "--scale", "tiny", "--yes").out == "0 removed, 0 bytes\n"
+    assert repro("store", "gc", "costa", "--scale", "tiny", "--yes").out == "0 removed, 0 bytes\n"
     assert stray.exists()
 
 
 def test_where_nothing_is_old_nothing_is_planned(repro, folders, monkeypatch):
     monkeypatch.setattr("repro.running.kept_artefacts.plan", None)
-    assert repro("gc").out == "0 could go, 0 bytes\n"
-    assert repro("gc", "--scale", "tinny").status == 2
+    assert repro("store", "gc").out == "0 could go, 0 bytes\n"
+    assert repro("store", "gc", "--scale", "tinny").status == 2
 
 
 def test_where_nothing_is_old_a_broken_record_and_a_scale_without_its_file_are_told(repro, folders):
     records = folders / "results/records"
     (records / "myscale").mkdir(parents=True)
-    said = repro("gc")
+    said = repro("store", "gc")
     assert said.out == "0 could go, 0 bytes\n"
     assert "of the scale myscale, whose file was not given, only what lies behind records" in said.err
     for scale_ in ("tiny", "myscale"):
         broken = records / scale_ / "costa.jsonl"
         broken.parent.mkdir(exist_ok=True)
         broken.write_text("{}\n")
-        said = repro("gc")
+        said = repro("store", "gc")
         assert said.status == 2 and not said.out and f"{broken}:1" in said.err
         broken.unlink()
 
 
 def test_at_another_scale_nothing_of_this_one_is_needed_but_what_records_name_at_that(repro, measured):
-    said = repro("gc", "costa", "--scale", "full", "--keep-days", "0", "--yes")
+    said = repro("store", "gc", "costa", "--scale", "full", "--keep-days", "0", "--yes")
     assert said.status == 0 and _stages(measured) == set()
 
 
 def test_what_lies_behind_a_record_with_another_reading_is_needed(repro, measured):
     cell = "costa/1/sparse.bm25/dev.rr10"
-    how = ("--cell", cell, "--scale", "tiny", "--reading", "bm25-parameters=anserini-default")
+    how = (cell, "--scale", "tiny", "--reading", "bm25-parameters=anserini-default")
     assert repro("run", *how).status == 0
     before = sorted(p.name for p in (measured / "store/bm25").iterdir())
     assert len(before) == 2
-    assert repro("gc", *TINY, "--yes").status == 0
+    assert repro("store", "gc", *TINY, "--yes").status == 0
     assert sorted(p.name for p in (measured / "store/bm25").iterdir()) == before
     records = measured / "results/records/tiny/costa.jsonl"
     kept = [line for line in records.read_text().splitlines() if not json.loads(line)["readings"]]
     records.write_text("\n".join(kept) + "\n")
-    assert repro("gc", *TINY, "--yes").status == 0
+    assert repro("store", "gc", *TINY, "--yes").status == 0
     assert len(list((measured / "store/bm25").iterdir())) == 1
 
 
@@ -123,21 +121,21 @@ def test_what_lies_behind_records_of_a_users_scale_stays_without_its_file(
     (records / "tiny/costa.jsonl").unlink()
     suites = {"full": scale("full")}
     monkeypatch.setattr("repro.running.scale.scales", lambda: suites)
-    said = repro("gc", "costa", "--keep-days", "0", "--yes")
+    said = repro("store", "gc", "costa", "--keep-days", "0", "--yes")
     assert said.status == 0 and not stray.exists() and _stages(measured) == STAGES
     assert "of the scale fewer-steps, whose file was not given, only what lies behind records is" in said.err
-    assert "--scale-file" in said.err
-    assert repro("gc", "costa", "--scale", "full", "--keep-days", "0", "--yes").status == 0
+    assert "--scale" in said.err
+    assert repro("store", "gc", "costa", "--scale", "full", "--keep-days", "0", "--yes").status == 0
     assert _stages(measured) == set()
 
 
 def test_trainings_that_could_go_are_told_with_what_keeps_those_of_a_users_scale(repro, folders):
     trained = Node("finetune", {"max_steps": 7}, {})
     Store(folders / "store").build(trained, lambda out: None, waiting=lambda: None)
-    said = repro("gc", "costa", "--scale", "smoke", "--keep-days", "0")
+    said = repro("store", "gc", "costa", "--scale", "smoke", "--keep-days", "0")
     assert "1 training that no scale described here needs; name the file " in said.err
     assert "--scale-file to keep its" in said.err
-    assert "training" not in repro("gc", "costa", "--scale", "smoke").err  # too young to go
+    assert "training" not in repro("store", "gc", "costa", "--scale", "smoke").err  # too young to go
 
 
 @pytest.mark.parametrize(
@@ -155,21 +153,21 @@ def test_a_mistake_is_a_sentence(repro, line, words):
 
 
 def test_a_store_that_is_not_there_has_nothing_to_go(repro, folders):
-    assert repro("gc", *TINY).out == "0 could go, 0 bytes\n"
+    assert repro("store", "gc", *TINY).out == "0 could go, 0 bytes\n"
     assert not (folders / "store").exists()
 
 
 def test_looking_at_a_read_only_store_is_allowed_and_removing_is_a_sentence(repro, measured, stray, refuse):
     refuse(measured, errno.EROFS)
-    assert "artefact: corpus/000000000000" in repro("gc", *TINY).out
-    said = repro("gc", *TINY, "--yes")
+    assert "artefact: corpus/000000000000" in repro("store", "gc", *TINY).out
+    said = repro("store", "gc", *TINY, "--yes")
     assert said.status == 2
     assert "its file system is read-only; name another with --store" in said.err
 
 
 @pytest.mark.parametrize("days", ["nan", "inf", "-1"])
 def test_days_that_are_no_number_are_refused(repro, days):
-    said = repro("gc", "--keep-days", days)
+    said = repro("store", "gc", "--keep-days", days)
     assert said.status == 2 and days in said.sentence
 
 
@@ -178,11 +176,11 @@ def test_what_lies_behind_a_record_stays_whatever_the_plan_would_ask_for_now(rep
         return Node(node.stage, {**node.params, "identity": "unknown"}, node.inputs)
 
     monkeypatch.setattr(Machine, "_source", lambda self, node: (otherwise(self, node), None))
-    assert repro("gc", *TINY, "--yes").status == 0
+    assert repro("store", "gc", *TINY, "--yes").status == 0
     assert _stages(measured) == STAGES
     shutil.rmtree(measured / "results")
     shutil.rmtree(measured / "store/nodes")
-    assert repro("gc", *TINY, "--yes").status == 0
+    assert repro("store", "gc", *TINY, "--yes").status == 0
     assert _stages(measured) == set()
 
 
@@ -191,7 +189,7 @@ def test_what_was_made_of_data_that_are_not_at_hand_now_stays(repro, folders):
     ends = [Node("lucene_index", {"multifield": False}, {"corpus": node}) for node in (absent, unknown)]
     for node in (absent, unknown, *ends):
         store.build(node, lambda out: None, waiting=lambda: None)
-    said = repro("gc", "--yes", "--keep-days", "0")
+    said = repro("store", "gc", "--yes", "--keep-days", "0")
     assert "2 artefacts stay: what they were made from is not at hand\n" in said.err
     assert [store.state(node) for node in (absent, ends[0])] == ["stored"] * 2
     assert [store.state(node) for node in (unknown, ends[1])] == ["missing"] * 2
@@ -201,8 +199,8 @@ def test_what_was_made_of_data_that_are_not_at_hand_now_stays(repro, folders):
 def test_an_interrupted_attempt_beside_data_that_are_not_at_hand_goes_by_its_age(repro, folders, suffix):
     folder = folders / "store" / "encode" / ("a" * 64 + suffix)
     folder.mkdir(parents=True)
-    assert repro("gc", "costa", "--scale", "full").out == "0 could go, 0 bytes\n"
-    said = repro("gc", "costa", "--scale", "full", "--keep-days", "0", "--yes")
+    assert repro("store", "gc", "costa", "--scale", "full").out == "0 could go, 0 bytes\n"
+    said = repro("store", "gc", "costa", "--scale", "full", "--keep-days", "0", "--yes")
     assert (said.status, said.out) == (
         0,
         f"partial: encode/{'a' * 12}{suffix}, 0 bytes\n1 removed, 0 bytes\n",
@@ -223,30 +221,30 @@ def test_what_was_submitted_stays_where_slurm_cannot_be_asked(repro, measured, s
     monkeypatch.setenv("PATH", "")
     (measured / "store/slurm").mkdir()
     (measured / f"store/slurm/{stray.name}.json").write_text(json.dumps(ids))
-    assert repro("gc", *TINY, "--yes").status == 0
+    assert repro("store", "gc", *TINY, "--yes").status == 0
     assert stray.exists()
 
 
 def test_it_shows_how_far_it_has_come(repro, monkeypatch, folders):
     noted = Noted()
     monkeypatch.setattr("repro.progress.TerminalProgress", lambda: noted)
-    assert repro("gc", "costa", "--scale", "tiny", "--scale", "smoke", "--finished").status == 0
+    assert repro("store", "gc", "costa", "--scale", "tiny", "--scale", "smoke", "--finished").status == 0
     assert noted.tasks == {"what the papers need": [2, 2], "what nothing needs": [None, 0]}
 
 
 def test_an_index_that_a_run_let_go_of_leaves_the_cell_as_it_was_measured(repro, measured):
-    line = ("--cell", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny")
+    line = ("costa/1/sparse.bm25/dev.rr10", "--scale", "tiny")
     before = _judged(repro, *line)
-    said = repro("run", *line, "--discard", "indexes", "--json")
+    said = repro("run", *line, "--discard", "indexes", "--format", "json")
     assert said.status == 0 and "discarded: lucene_index on tiny/passage" in said.err
     assert not list((measured / "store/lucene_index").iterdir())
-    assert {(n["needed"], n["state"]) for n in repro("plan", *line, "--json").json} == {
+    assert {(n["needed"], n["state"]) for n in repro("plan", *line, "--format", "json").json} == {
         (False, "stored"),
         (False, "missing"),
     }
     assert repro("run", *line).err.count("0 run now") == 1
     assert _judged(repro, *line) == before
-    assert repro("verify").out.startswith("5 artefacts read, 0 damaged\n")
+    assert repro("store", "verify").out.startswith("5 artefacts read, 0 damaged\n")
     for verb in (("audit", "costa"), ("status", *line), ("gc", *TINY)):
         said = repro(*verb)
         assert said.status == 0 and "damaged" not in said.out + said.err, said
@@ -254,7 +252,7 @@ def test_an_index_that_a_run_let_go_of_leaves_the_cell_as_it_was_measured(repro,
 
 def _judged(repro, *line) -> list[dict]:
     """What is said of cells, but for how many artefacts were made by other code: one less is there."""
-    cells = repro("compare", *line, "--json").json
+    cells = repro("compare", *line, "--format", "json").json
     return [{k: v for k, v in cell.items() if k not in ("other_code", "unknown_code")} for cell in cells]
 
 
@@ -263,8 +261,8 @@ def test_vectors_of_finished_rows_could_go_whatever_their_age(repro, measured, m
     store = Store(measured / "store")
     path = store.build(vectors, lambda out: (out / "x").write_bytes(b"0" * 100), waiting=lambda: None)
     monkeypatch.setattr("repro.running.kept_artefacts.finished_vectors", lambda *args, **options: [vectors])
-    said = repro("gc", "costa", "--scale", "tiny", "--finished")
+    said = repro("store", "gc", "costa", "--scale", "tiny", "--finished")
     assert f"vectors: encode/{vectors.fingerprint[:12]}, " in said.out and path.exists()
     assert "1 could go, " in said.out and said.out.endswith("add --yes to remove them\n")
-    said = repro("gc", "costa", "--scale", "tiny", "--finished", "--yes")
+    said = repro("store", "gc", "costa", "--scale", "tiny", "--finished", "--yes")
     assert "1 removed, " in said.out and not path.exists()

@@ -39,17 +39,18 @@ def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb
     mine.write_text("".join(lines))
     words = {
         "export-run": ("export-run", CELL, *SCALE, "-o", tmp_path / "out.trec"),
-        "compare with ours": ("compare", mine, "--cell", CELL, *SCALE, "--json"),
-        "compare a stored one": ("compare", altered, "--cell", CELL, *SCALE, "--json"),
+        "compare with ours": ("compare", mine, CELL, *SCALE, "--format", "json"),
+        "compare a stored one": ("compare", altered, CELL, *SCALE, "--format", "json"),
         "evaluate": ("evaluate", altered, "--dataset", "tiny/passage/dev", "--measure", "RR@10"),
-        "import-run": ("import-run", altered, "--cell", CELL),
-        "push": ("push", tmp_path / "there", "--cell", CELL, *SCALE, "--inputs"),
+        "import-run": ("import-run", altered, CELL),
+        "push": ("push", tmp_path / "there", CELL, *SCALE, "--inputs"),
     }
     said = repro(*words[verb])
     assert said.status == 2, said
     refusal = said.err.splitlines()[-1]
     assert (
-        f"artefact bm25/{altered.parent.name[:12]} is damaged: run.trec is altered; `repro verify" in refusal
+        f"artefact bm25/{altered.parent.name[:12]} is damaged: run.trec is altered; `repro store verify"
+        in refusal
     )
     assert said.out == "" and not (tmp_path / "out.trec").exists()
     assert not list(tmp_path.glob("there/bm25/*/artefact.json"))
@@ -59,10 +60,10 @@ def test_an_exported_run_says_which_record_it_is_of(repro, measured):
     results = Results(measured / "results")
     [own] = [r for r in results.read("tiny", "costa") if r.cell == CELL]
     results.append([replace(own, seed=7, readings={"dev-recall": "success"}), replace(own, seed=3)])
-    said = repro("export-run", CELL, *SCALE)
+    said = repro("export", "run", CELL, *SCALE)
     words = f"{CELL}: the run of {own.measured:.6g} RR@10 (fraction), measured with seed 3, recorded 20"
     assert said.status == 0 and said.err.startswith(words)
-    assert repro("export-run", own.fingerprint, *SCALE).err == ""
+    assert repro("export", "run", own.fingerprint, *SCALE).err == ""
 
 
 def test_a_run_that_is_not_the_one_that_was_scored_is_not_handed_out(repro, measured):
@@ -74,7 +75,7 @@ def test_a_run_that_is_not_the_one_that_was_scored_is_not_handed_out(repro, meas
     store.build(
         run, lambda out: (out / "run.trec").write_text(text + text[:1]) and None, waiting=lambda: None
     )
-    refused = repro("export-run", CELL, *SCALE)
+    refused = repro("export", "run", CELL, *SCALE)
     assert refused.status == 2
     assert (
         f"{run} was made again since {CELL} was scored, and came out otherwise; `repro run"
@@ -91,6 +92,6 @@ def test_no_verb_reads_a_stored_file_that_was_not_compared_with_its_record():
 def test_scores_that_were_altered_are_not_recorded(repro, measured):
     [scores] = (measured / "store/evaluate").glob("*/scores.json")
     scores.write_text(scores.read_text().replace("1.0", "0.9", 1))
-    said = repro("run", "--cell", CELL, *SCALE)
+    said = repro("run", CELL, *SCALE)
     refusal = said.err.splitlines()[-1]
     assert said.status == 2 and "scores.json" in refusal and "damaged" in refusal

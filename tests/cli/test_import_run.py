@@ -86,7 +86,7 @@ def _trec_eval(qrels, lines, measure):
 
 
 def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro, file, folders, judged):
-    said = repro("import-run", file, "--cell", NEAR, "--source", "a friend", "--json")
+    said = repro("import", "run", file, NEAR, "--source", "a friend", "--format", "json")
     assert said.status == 0, said.err
     [found] = said.json
     with open(file) as lines:
@@ -109,67 +109,67 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
     }
     assert list(record.rows) == ["tiny/passage/dl19 qrels"] and len(*record.rows.values()) == 64
     again = file.rename(folders / "renamed.trec")
-    assert [one["new"] for one in repro("import-run", again, "--cell", NEAR, "--json").json] == [False]
+    assert [one["new"] for one in repro("import", "run", again, NEAR, "--format", "json").json] == [False]
     assert _records(folders) == [record]
 
 
 @pytest.mark.parametrize("name, change", [("artefact.json", b""), ("run.trec", b"?\n"), ("raw.npy", b"??")])
 def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, file, folders, name, change):
-    assert repro("import-run", file, "--cell", NEAR).status == 0
+    assert repro("import", "run", file, NEAR).status == 0
     [stored] = (folders / "store/imported_run").iterdir()
     content = (stored / name).read_bytes()
     (stored / name).write_bytes(content[:-2] + change)  # cut off, or other at its size
     shutil.rmtree(folders / "store/evaluate")
-    assert repro("import-run", file, "--cell", NEAR).status == 0
-    assert repro("verify").status == 0 and stored.is_dir()
+    assert repro("import", "run", file, NEAR).status == 0
+    assert repro("store", "verify").status == 0 and stored.is_dir()
 
 
 def test_an_imported_run_is_told_among_what_others_report(repro, file, report):
     report(NEAR, "0.01", "0.02")
-    [one] = repro("import-run", file, "--cell", NEAR, "--json").json
+    [one] = repro("import", "run", file, NEAR, "--format", "json").json
     place = one["among_reports"]
     assert (place["cell"], place["value"], place["published"]) == (NEAR, one["measured"], 0.1)
     assert place["places"][0] | {"how": ["checkpoint"], "reports": 2, "above": 2} == place["places"][0]
     assert place["sentence"].endswith("2 reports of released checkpoints 0.01 to 0.02 (yours is above all)")
-    assert f"{NEAR}: {place['sentence']}\n" in repro("import-run", file, "--cell", NEAR).out
+    assert f"{NEAR}: {place['sentence']}\n" in repro("import", "run", file, NEAR).out
 
 
 def test_an_imported_run_of_a_cell_that_nobody_reports_says_nothing_of_reports(repro, file):
-    assert repro("import-run", file, "--cell", NEAR, "--json").json[0]["among_reports"] is None
-    assert "report" not in repro("import-run", file, "--cell", NEAR).out
+    assert repro("import", "run", file, NEAR, "--format", "json").json[0]["among_reports"] is None
+    assert "report" not in repro("import", "run", file, NEAR).out
 
 
 def test_evaluate_tells_a_run_among_what_others_report_of_the_cell_that_it_is_meant_to_give(
     repro, file, report, judged
 ):
     report(NEAR, "0.01")
-    said = repro("evaluate", file, "--cell", NEAR, "--json")
+    said = repro("evaluate", file, NEAR, "--format", "json")
     assert said.status == 0, said.err
     [place], value = said.json["among_reports"], said.json["measures"]["nDCG@10"]
     assert (said.json["dataset"], place["value"]) == ("tiny/passage/dl19", value)
-    shown = repro("evaluate", file, "--cell", NEAR, "--dataset", "tiny/passage/dl19").out
+    shown = repro("evaluate", file, NEAR, "--dataset", "tiny/passage/dl19").out
     assert shown.splitlines()[-1] == f"{NEAR}: {place['sentence']}"
-    without = repro("evaluate", file, "--dataset", "tiny/passage/dl19", "--json").json
+    without = repro("evaluate", file, "--dataset", "tiny/passage/dl19", "--format", "json").json
     assert without["among_reports"] == []
 
 
 def test_a_run_beside_a_cell_is_told_among_what_others_report(repro, file, report):
     report(NEAR, "0.01")
-    [one] = repro("compare", file, "--cell", NEAR, "--json").json
+    [one] = repro("compare", file, NEAR, "--format", "json").json
     assert one["among_reports"]["value"] == one["value"]
     told = f"{NEAR}, theirs.trec: {one['among_reports']['sentence']}\n"
-    assert told in repro("compare", file, "--cell", NEAR).out
+    assert told in repro("compare", file, NEAR).out
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--cell", "toy/1/bm25/deep"), "has 10 documents a query, R@1000 looks at 1000"),
+        (("toy/1/bm25/deep"), "has 10 documents a query, R@1000 looks at 1000"),
         (
-            ("--cell", NEAR, "--dataset", "tiny/passage/dev"),
+            (NEAR, "--dataset", "tiny/passage/dev"),
             f"{NEAR} is scored on tiny/passage/dl19 and not on",
         ),
-        (("--cell", "toy/1/bm25/far"), "no column of toy/1 'far'"),
+        (("toy/1/bm25/far"), "no column of toy/1 'far'"),
     ],
 )
 def test_a_cell_that_a_run_cannot_be_scored_for_is_refused(repro, file, arguments, words):
@@ -180,14 +180,14 @@ def test_a_cell_that_a_run_cannot_be_scored_for_is_refused(repro, file, argument
 def test_topics_that_the_run_does_not_answer_are_counted_and_told(repro, file, judged):
     first = next(iter(judged))
     file.write_text("".join(line for line in file.open() if line.split()[0] != first))
-    said = repro("import-run", file, "--cell", NEAR)
+    said = repro("import", "run", file, NEAR)
     assert said.status == 0, said.err
     assert f"{len(judged) - 1} of {len(judged)} judged queries (1 missing)" in said.out
     assert "1 new records, 1 in all." in said.out
 
 
 def test_a_cell_that_looks_deeper_than_the_run_goes_is_refused_and_nothing_recorded(repro, file, folders):
-    said = repro("import-run", file, "--cell", NEAR, "--cell", "toy/1/bm25/deep")
+    said = repro("import", "run", file, NEAR, "toy/1/bm25/deep")
     assert said.status == 2
     assert said.sentence == (
         f"{file}: the run has 10 documents a query, toy/1/bm25/deep is R@1000 and looks at 1000; "
@@ -200,7 +200,7 @@ def test_evaluate_leaves_out_what_looks_deeper_than_the_run_goes_and_says_so(rep
     said = repro("evaluate", file, "--dataset", "tiny/passage/dl19")
     assert said.status == 0 and "nDCG@10" in said.out and "R@1000" not in said.out
     assert said.err == "R@1000 is left out: the run has 10 documents a query, and it looks deeper\n"
-    found = repro("evaluate", file, "--dataset", "tiny/passage/dl19", "--json").json
+    found = repro("evaluate", file, "--dataset", "tiny/passage/dl19", "--format", "json").json
     assert (list(found["measures"]), found["depth"], found["left_out"]) == (["nDCG@10"], 10, ["R@1000"])
 
 
@@ -210,16 +210,16 @@ def test_an_ms_marco_file_gives_what_its_trec_form_gives(repro, file, folders):
     file.write_text("".join(trec))
     tabbed = folders / "tabbed.gz"
     tabbed.write_bytes(gzip.compress("".join(f"{f[0]}\t{f[2]}\t{int(f[3]) + 1}\n" for f in fields).encode()))
-    values = [repro("import-run", f, "--cell", NEAR, "--json").json[0]["measured"] for f in (file, tabbed)]
+    values = [repro("import", "run", f, NEAR, "--format", "json").json[0]["measured"] for f in (file, tabbed)]
     assert values[0] == values[1] > 0
 
 
 def test_compare_shows_every_imported_run_beside_ours_and_judges_each_by_itself(repro, file, folders, judged):
-    repro("import-run", file, "--cell", NEAR)
+    repro("import", "run", file, NEAR)
     other = folders / "other.trec"
     other.write_text("".join(line for line in file.open() if line.split()[0] != min(judged)))
-    repro("import-run", other, "--cell", NEAR)
-    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    repro("import", "run", other, NEAR)
+    [cell] = repro("compare", NEAR, "--format", "json").json
     first, last = (record.measured for record in _records(folders))
     assert (cell["measured"], cell["verdict"], cell["why"]) == (
         None,
@@ -232,7 +232,7 @@ def test_compare_shows_every_imported_run_beside_ours_and_judges_each_by_itself(
     ]
     assert first != last and cell["imported"][0]["verdict"] == "inconclusive"
     assert cell["imported"][0]["why"].startswith("run by others, theirs.trec: ")
-    said = repro("compare", "--cell", NEAR, "--strict")
+    said = repro("compare", NEAR, "--strict")
     assert said.status == 0, "what others ran fails nothing of ours"
 
 
@@ -248,26 +248,26 @@ def both(repro, file, toy, folders, judged):
         (out / "run.trec").write_text(text)
 
     Store(folders / "store").build(made.measurements[0].runs[0], ours, waiting=lambda: None)
-    assert repro("run", "--cell", NEAR).status == 0
+    assert repro("run", NEAR).status == 0
     file.write_text("".join(line for line in file.open() if line.split()[0] != min(judged)))
-    assert repro("import-run", file, "--cell", NEAR, "--toolkit", "Lucene").status == 0
+    assert repro("import", "run", file, NEAR, "--toolkit", "Lucene").status == 0
 
 
 def test_our_run_is_tested_against_a_run_of_the_same_system_query_by_query(repro, both, judged):
-    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    [cell] = repro("compare", NEAR, "--format", "json").json
     [test], [run] = cell["paired"], cell["imported"]
     assert (test["over"], test["maker"]) == ("theirs.trec", "Lucene")
     assert test["difference"] == pytest.approx(cell["measured"] - run["measured"]) and test["difference"] > 0
     assert (test["wins"], test["ties"], test["losses"]) == (1, len(judged) - 1, 0)
     assert test["p"] == test["holm_p"] == pytest.approx(0.3236, abs=1e-3)  # t of one query that differs
     assert test["interval"][0] <= test["difference"] <= test["interval"][1]
-    assert "theirs.trec" in repro("compare", "--cell", NEAR).out
+    assert "theirs.trec" in repro("compare", NEAR).out
 
 
 def test_a_run_that_follows_another_reading_is_of_another_system(repro, both, folders):
     theirs = _records(folders)[-1]
     Results(folders / "results").append([replace(theirs, readings={"k1": "none of its choices"})])
-    assert repro("compare", "--cell", NEAR, "--json").json[0]["paired"] == []
+    assert repro("compare", NEAR, "--format", "json").json[0]["paired"] == []
 
 
 def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, toy):
@@ -277,13 +277,13 @@ def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, t
     recipes.write_text(recipes.read_text().replace("k1=0.9,", 'k1=request.reading("k1"),'))
     toy.with_name("readings.yaml").write_text(READINGS)
     papers.cache_clear()
-    about = ("import-run", file, "--cell", NEAR, "--toolkit", "Lucene", "--json")
+    about = ("import-run", file, NEAR, "--toolkit", "Lucene", "--format", "json")
     for choice, readings, name in (("tuned", {}, "higher"), ("plain", {"k1": "plain"}, "modified")):
         [found] = repro(*about, "--reading", f"k1={choice}").json
         assert (found["readings"], found["verdict"], found["origin"]["toolkit"]) == (readings, name, "Lucene")
-    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    [cell] = repro("compare", NEAR, "--format", "json").json
     assert [(run["toolkit"], run["verdict"]) for run in cell["imported"]] == [("Lucene", "modified")]
-    [cell] = repro("compare", "--cell", NEAR, "--reading", "k1=plain", "--json").json
+    [cell] = repro("compare", NEAR, "--reading", "k1=plain", "--format", "json").json
     assert len(cell["imported"]) == 1
     for reading, words in (
         ("k1=mean", "no value of k1 'mean'"),
@@ -293,18 +293,18 @@ def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, t
 
 
 def test_what_only_others_ran_is_exported_as_theirs(repro, file, folders):
-    repro("import-run", file, "--cell", NEAR)
-    assert repro("export", "--cell", NEAR, "--to", "every-eval-ever", "-o", folders / "logs").status == 0
+    repro("import", "run", file, NEAR)
+    assert repro("export", "records", NEAR, "--to", "every-eval-ever", "-o", folders / "logs").status == 0
     logs = [path.read_text() for path in (folders / "logs").rglob("*.json")]
     assert sum("theirs.trec" in text for text in logs) == 1
 
 
 def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, file, folders):
-    repro("import-run", file, "--cell", NEAR)
+    repro("import", "run", file, NEAR)
     own = Record(NEAR, "full", 0.1, None, "f" * 64, 9, 0, "nDCG@10", "fraction")
     Results(folders / "results").append([own])
-    repro("import-run", file, "--cell", NEAR)
-    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    repro("import", "run", file, NEAR)
+    [cell] = repro("compare", NEAR, "--format", "json").json
     assert (cell["measured"], cell["verdict"]) == (0.1, "exact")
     assert [run["file"] for run in cell["imported"]] == ["theirs.trec"]
 
@@ -318,47 +318,47 @@ def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, fi
     ids=["another measure", "another unit"],
 )
 def test_a_run_that_was_scored_otherwise_than_the_cell_is_not_its_measurement(repro, file, toy, changes):
-    repro("import-run", file, "--cell", NEAR)
+    repro("import", "run", file, NEAR)
     for before, after in changes.items():
         toy.write_text(toy.read_text().replace(before, after, 1))
     papers.cache_clear()
-    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    [cell] = repro("compare", NEAR, "--format", "json").json
     assert (cell["measured"], cell["verdict"]) == (None, "not run")
     assert cell["why"].endswith("theirs.trec was scored otherwise than the cell is: import it again")
-    [again] = repro("import-run", file, "--cell", NEAR, "--json").json
+    [again] = repro("import", "run", file, NEAR, "--format", "json").json
     assert again["new"]
-    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    [cell] = repro("compare", NEAR, "--format", "json").json
     assert [run["measured"] for run in cell["imported"]] == [again["measured"]]
     assert cell["why"] == "no recipe makes this row yet"
 
 
 def test_an_imported_run_that_gave_another_result_is_told_once_by_the_newer(repro, file, folders):
-    repro("import-run", file, "--cell", NEAR)
+    repro("import", "run", file, NEAR)
     [kept] = _records(folders)
     Results(folders / "results").append([replace(kept, measured=0.123)])
-    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    [cell] = repro("compare", NEAR, "--format", "json").json
     assert [run["measured"] for run in cell["imported"]] == [0.123]
-    said = repro("import-run", file, "--cell", NEAR)
+    said = repro("import", "run", file, NEAR)
     assert "0 of 1 as on record." in said.err and f"{NEAR} " in said.err and "(0.123 on record, " in said.err
-    assert repro("compare", "--cell", NEAR, "--json").json[0]["imported"][0]["measured"] == kept.measured
+    assert repro("compare", NEAR, "--format", "json").json[0]["imported"][0]["measured"] == kept.measured
 
 
 def test_a_run_that_was_scored_by_other_judgements_is_not_the_cells_measurement(repro, file, toy, folders):
-    repro("import-run", file, "--cell", NEAR)
+    repro("import", "run", file, NEAR)
     path = folders / "results/records/full/toy.jsonl"
     [kept] = _records(folders)
     path.write_bytes(line_of(replace(kept, fingerprint="f" * 64)))
-    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    [cell] = repro("compare", NEAR, "--format", "json").json
     assert (cell["measured"], cell["verdict"]) == (None, "not run")
 
 
 def test_an_annotated_export_is_a_plain_run_below_its_header_and_is_imported_again(
     repro, file, folders, judged
 ):
-    value = repro("import-run", file, "--cell", NEAR, "--json").json[0]["measured"]
-    plain = repro("export-run", NEAR).out
+    value = repro("import", "run", file, NEAR, "--format", "json").json[0]["measured"]
+    plain = repro("export", "run", NEAR).out
     target = folders / "annotated.trec"
-    assert repro("export-run", NEAR, "--annotate", "-o", target).status == 0
+    assert repro("export", "run", NEAR, "--annotate", "-o", target).status == 0
     head, end, body = target.read_text().partition(END + "\n")
     assert head.startswith(START + "\n")
     assert (end, body) == (END + "\n", plain)
@@ -370,22 +370,22 @@ def test_an_annotated_export_is_a_plain_run_below_its_header_and_is_imported_aga
         "research goal": {"evaluation": {"reported measures": ["nDCG@10"]}},
     }
     close(_trec_eval(judged, body.splitlines(), "ndcg_cut.10"), value)
-    [again] = repro("import-run", target, "--cell", NEAR, "--json").json
+    [again] = repro("import", "run", target, NEAR, "--format", "json").json
     assert (again["measured"], again["nudged"]) == (value, 0)
 
 
 def test_an_imported_run_is_given_no_resources_of_ours(repro, file):
-    repro("import-run", file, "--cell", NEAR)
-    head = repro("export-run", NEAR, "--annotate", "--schema", "0.2").out.partition(END)[0]
+    repro("import", "run", file, NEAR)
+    head = repro("export", "run", NEAR, "--annotate", "--schema", "0.2").out.partition(END)[0]
     assert "# schema version: 0.2\n" in head and "resources" not in head
 
 
 def test_a_packed_export_by_the_evaluations_fingerprint_is_the_same_run(repro, file, folders):
-    fingerprint = repro("import-run", file, "--cell", NEAR, "--json").json[0]["fingerprint"]
+    fingerprint = repro("import", "run", file, NEAR, "--format", "json").json[0]["fingerprint"]
     target = folders / "run.trec.gz"
-    assert repro("export-run", fingerprint[:16], "-o", target).status == 0
-    assert gzip.decompress(target.read_bytes()).decode() == repro("export-run", NEAR).out
-    assert len(repro("export-run", NEAR).out.splitlines()) == len(file.read_text().splitlines())
+    assert repro("export", "run", fingerprint[:16], "-o", target).status == 0
+    assert gzip.decompress(target.read_bytes()).decode() == repro("export", "run", NEAR).out
+    assert len(repro("export", "run", NEAR).out.splitlines()) == len(file.read_text().splitlines())
 
 
 def test_a_run_over_questions_judged_by_answers_is_scored_by_its_passages_texts(repro, toy, folders):
@@ -402,7 +402,7 @@ def test_a_run_over_questions_judged_by_answers_is_scored_by_its_passages_texts(
     answered = [qid for qid, found in right.items() if found][1:]
     path = folders / "answers.tsv"
     path.write_text("".join(f"{qid}\t{right[qid][0]}\t1\n" for qid in answered))
-    said = repro("import-run", path, "--cell", NEAR, "--json")
+    said = repro("import", "run", path, NEAR, "--format", "json")
     assert said.status == 0, said.err
     [found] = said.json
     assert found["measured"] == pytest.approx(len(answered) / len(asked)) != 0
@@ -414,8 +414,8 @@ def test_a_run_over_questions_judged_by_answers_is_scored_by_its_passages_texts(
     [
         (["import-run"], "import-run takes a FILE with --cell ID, or --public DIR alone"),
         (["import-run", "x"], "import-run takes a FILE with --cell ID, or --public DIR alone"),
-        (["import-run", "--public", "x", "--cell", NEAR], "import-run takes a FILE with --cell ID, or"),
-        (["import-run", "none", "--cell", NEAR], "none: no such file"),
+        (["import-run", "--public", "x", NEAR], "import-run takes a FILE with --cell ID, or"),
+        (["import-run", "none", NEAR], "none: no such file"),
         (["import-run", "--public", "none"], "none: none of the public runs is there"),
         (["export-run", NEAR], f"nothing is recorded for {NEAR} at scale full; run or import it first"),
         (["export-run", "abc"], "no plan run with this store has a node 'abc'"),
@@ -429,15 +429,15 @@ def test_a_mistake_is_one_sentence(repro, judged, arguments, sentence):
 
 
 def test_a_node_that_is_no_run_is_not_exported(repro, file, folders):
-    repro("import-run", file, "--cell", NEAR)
+    repro("import", "run", file, NEAR)
     [qrels] = [p.name for p in (folders / "store/qrels").iterdir()]
-    assert repro("export-run", qrels).sentence.endswith("gives qrels; name a cell, a run or an evaluation")
+    assert repro("export", "run", qrels).sentence.endswith("gives qrels; name a cell, a run or an evaluation")
 
 
 def test_a_record_of_another_store_is_not_exported(repro, judged, folders):
     own = Record(NEAR, "full", 0.1, None, "f" * 64, 9, 0, "nDCG@10", "fraction")
     Results(folders / "results").append([own])
-    assert repro("export-run", NEAR).sentence.startswith(
+    assert repro("export", "run", NEAR).sentence.startswith(
         f"{NEAR} was measured by several runs, or with another"
     )
 
@@ -452,7 +452,7 @@ def test_public_runs_go_to_every_cell_of_their_system_within_their_depth(repro, 
     ]
     (folders / "twin.trec").write_bytes(file.read_bytes())
     monkeypatch.setattr(public_runs, "public_runs", lambda: tuple(entries))
-    said = repro("import-run", "--public", folders, "--json")
+    said = repro("import", "run", "--public", folders, "--format", "json")
     assert said.status == 0, said.err
     assert [(one["id"], one["origin"]["source"]) for one in said.json] == [(NEAR, "public run by a toolkit")]
     assert said.err.splitlines()[-3:] == [
@@ -461,7 +461,7 @@ def test_public_runs_go_to_every_cell_of_their_system_within_their_depth(repro, 
         "left out: twin.trec, as no paper prints nobody on tiny/passage/dl19",
     ]
     (folders / "twin.trec").write_text("other bytes")
-    refused = repro("import-run", "--public", folders)
+    refused = repro("import", "run", "--public", folders)
     assert refused.status == 2
     assert refused.sentence.startswith(f"{folders / 'twin.trec'}: its bytes are not those of the public run")
 
@@ -471,7 +471,7 @@ def test_public_runs_go_to_every_cell_of_their_system_within_their_depth(repro, 
 def test_any_bytes_are_refused_with_a_sentence_and_status_2(repro, judged, folders, content):
     path = folders / "bytes"
     path.write_bytes(content)
-    said = repro("import-run", path, "--cell", NEAR)
+    said = repro("import", "run", path, NEAR)
     assert said.status == 2
     assert said.sentence.startswith(f"{path}:")
     assert not (folders / "results/records").exists()
@@ -480,7 +480,7 @@ def test_any_bytes_are_refused_with_a_sentence_and_status_2(repro, judged, folde
 def test_the_name_of_a_file_is_no_markup_in_the_table_of_imported_runs(repro, file, folders):
     name = "<img src=x onerror=alert(9)>a|b [k](javascript:x).run"
     file.rename(folders / name)
-    assert repro("import-run", folders / name, "--cell", NEAR, "--table", folders / "page.md").status == 0
+    assert repro("import", "run", folders / name, NEAR, "--table", folders / "page.md").status == 0
     text = (folders / "page.md").read_text(encoding="utf-8")
     shown = "&lt;img src=x onerror=alert(9)&gt;a\\|b \\[k\\](javascript:x).run"
     assert text.count(shown) == text.count("onerror") == 2
@@ -492,10 +492,10 @@ def test_a_run_that_is_not_known_to_follow_the_chosen_reading_is_not_shown_besid
     recipes.write_text(recipes.read_text().replace("k1=0.9,", 'k1=request.reading("k1"),'))
     toy.with_name("readings.yaml").write_text(READINGS)
     papers.cache_clear()
-    assert repro("import-run", file, "--cell", NEAR).status == 0  # nothing is said of its k1
+    assert repro("import", "run", file, NEAR).status == 0  # nothing is said of its k1
     shown = {
         choice: len(
-            repro("compare", "--cell", NEAR, "--reading", f"k1={choice}", "--json").json[0]["imported"]
+            repro("compare", NEAR, "--reading", f"k1={choice}", "--format", "json").json[0]["imported"]
         )
         for choice in ("tuned", "plain")
     }

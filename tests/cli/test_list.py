@@ -1,4 +1,4 @@
-"""``repro list``: every table and figure of every paper with what can be measured."""
+"""``repro show``: every table and figure of every paper with what can be measured."""
 
 import re
 
@@ -7,7 +7,7 @@ from repro.manifest.papers import papers
 
 
 def test_every_table_and_figure_is_listed_once_with_its_cells(repro):
-    rows = repro("list", "--json").json
+    rows = repro("show", "--format", "json").json
     expected = {
         (source.name, f"{kind} {item.id}")
         for source in papers().values()
@@ -23,7 +23,7 @@ def test_every_table_and_figure_is_listed_once_with_its_cells(repro):
 
 def test_people_see_a_block_per_paper(repro, toy, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    said = repro("list")
+    said = repro("show")
     assert said.status == 0 and said.err == ""
     lines = [line.rstrip() for line in said.out.splitlines() if line.strip()]
     assert lines[0] == "toy: A toy (), 3 published cells"
@@ -33,10 +33,10 @@ def test_people_see_a_block_per_paper(repro, toy, monkeypatch):
 
 def test_people_see_the_first_sentence_and_programs_all_of_them(repro, toy):
     toy.write_text(toy.read_text().replace("about: one system", "about: One system. And more"))
-    assert "One system\n" in repro("list").out and "And more" not in repro("list").out
-    assert repro("list", "--json").json[0]["about"] == "One system. And more"
+    assert "One system\n" in repro("show").out and "And more" not in repro("show").out
+    assert repro("show", "--format", "json").json[0]["about"] == "One system. And more"
 
 
 def test_brackets_are_shown_as_they_are(repro, toy):
     toy.write_text(toy.read_text().replace("about: one system", 'about: "one [bold]system[/bold]"'))
-    assert "one [bold]system[/bold]" in repro("list").out
+    assert "one [bold]system[/bold]" in repro("show").out

@@ -74,7 +74,7 @@ def checkout(measured):
 
 def said(checkout: Path, *arguments: str):
     """What ``repro`` of the checkout says in JSON."""
-    command = [sys.executable, "-m", "repro", *arguments, "--json"]
+    command = [sys.executable, "-m", "repro", *arguments, "--format", "json"]
     environment = os.environ | {"PYTHONPATH": str(checkout)}
     done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -83,7 +83,7 @@ def said(checkout: Path, *arguments: str):
 
 def test_what_moves_is_the_same_code_and_what_changes_in_it_is_told(checkout):
     move(checkout, MOVES)
-    [cell] = said(checkout, "compare", "--cell", CELL, "--scale", "tiny")
+    [cell] = said(checkout, "compare", CELL, "--scale", "tiny")
     assert (cell["other_code"], cell["unknown_code"]) == (0, 0)
     assert said(checkout, "verify")["other_code"] == {}
     replace_once(checkout / "repro/evaluation/effectiveness.py", "QUERIES = 64 ", "QUERIES = 65 ")

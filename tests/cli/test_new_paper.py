@@ -1,4 +1,4 @@
-"""``repro new-paper``: nothing is overwritten; tests/end_to_end/test_new_paper.py runs what it writes."""
+"""``repro new paper``: nothing is overwritten; tests/end_to_end/test_new_paper.py runs what it writes."""
 
 import re
 import shutil
@@ -23,7 +23,7 @@ def checkout(tmp_path, monkeypatch):
 
 
 def test_in_a_checkout_the_paper_and_its_test_stand_where_the_others_do(repro, checkout):
-    said = repro("new-paper", "fifth")
+    said = repro("new", "paper", "fifth")
     assert said.status == 0
     written = {str(p.relative_to(checkout)) for p in checkout.rglob("*") if p.is_file()} - {"pyproject.toml"}
     assert written == {
@@ -46,7 +46,7 @@ def test_in_a_checkout_the_paper_and_its_test_stand_where_the_others_do(repro, c
 def test_a_name_that_yaml_takes_for_something_else_stays_a_name(repro, checkout, name):
     from repro.manifest import yaml_file
 
-    assert repro("new-paper", name).status == 0
+    assert repro("new", "paper", name).status == 0
     folder = checkout / "papers" / name
     cells = yaml_file.read(folder / "cells.yaml", dict)
     row = cells["tables"][0]["rows"][1]
@@ -54,7 +54,7 @@ def test_a_name_that_yaml_takes_for_something_else_stays_a_name(repro, checkout,
 
 
 def test_with_a_folder_of_its_own_it_is_a_distribution_with_an_entry_point(repro, tmp_path):
-    assert repro("new-paper", "fifth", "--dir", tmp_path / "d").status == 0
+    assert repro("new", "paper", "fifth", "--dir", tmp_path / "d").status == 0
     assert 'fifth = "fifth"' in (tmp_path / "d/pyproject.toml").read_text()
     texts = [p.read_text() for p in (tmp_path / "d").rglob("*") if p.is_file()]
     assert len(texts) == 13 and not any("$" in text for text in texts)
@@ -62,7 +62,7 @@ def test_with_a_folder_of_its_own_it_is_a_distribution_with_an_entry_point(repro
 
 @pytest.mark.parametrize("name", ["Fifth", "5th", "a-b", "../x", "", "a/b", "_x"])
 def test_what_is_no_package_name_is_refused(repro, tmp_path, name):
-    said = repro("new-paper", "--dir", tmp_path / "d", "--", name)
+    said = repro("new", "paper", "--dir", tmp_path / "d", "--", name)
     assert said.status == 2
     assert said.sentence.startswith(f"{name!r} names no paper: take lower-case letters")
     assert not (tmp_path / "d").exists()
@@ -78,7 +78,7 @@ def test_what_is_no_package_name_is_refused(repro, tmp_path, name):
     ],
 )
 def test_a_name_that_is_taken_is_refused(repro, tmp_path, name, words):
-    said = repro("new-paper", name, "--dir", tmp_path / "d")
+    said = repro("new", "paper", name, "--dir", tmp_path / "d")
     assert said.status == 2 and words in said.sentence
 
 
@@ -86,7 +86,7 @@ def test_a_name_that_is_taken_is_refused(repro, tmp_path, name, words):
 def test_what_is_there_is_not_overwritten(repro, tmp_path, there):
     (tmp_path / "d" / there).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "d" / there).write_text("mine")
-    said = repro("new-paper", "fifth", "--dir", tmp_path / "d")
+    said = repro("new", "paper", "fifth", "--dir", tmp_path / "d")
     assert said.status == 2 and "exists already" in said.sentence
     assert [p.read_text() for p in (tmp_path / "d").rglob("*") if p.is_file()] == ["mine"]
 
@@ -94,31 +94,31 @@ def test_what_is_there_is_not_overwritten(repro, tmp_path, there):
 def test_an_installed_repro_says_to_name_a_folder(repro, tmp_path, monkeypatch):
     monkeypatch.setattr(scaffold, "ROOT", tmp_path / "site/papers")
     (tmp_path / "site/papers").mkdir(parents=True)
-    assert "--dir DIR" in repro("new-paper", "fifth").sentence
+    assert "--dir DIR" in repro("new", "paper", "fifth").sentence
 
 
 def test_a_folder_that_cannot_be_made_is_a_sentence(repro, tmp_path):
     (tmp_path / "file").write_text("")
-    said = repro("new-paper", "fifth", "--dir", tmp_path / "file/d")
+    said = repro("new", "paper", "fifth", "--dir", tmp_path / "file/d")
     assert said.status == 2 and "name another folder with --dir" in said.sentence
 
 
 def test_writing_it_needs_no_torch(repro, tmp_path, monkeypatch):
     for name in ("torch", "transformers", "pandas", "datasets"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert repro("new-paper", "fifth", "--dir", tmp_path / "d").status == 0
+    assert repro("new", "paper", "fifth", "--dir", tmp_path / "d").status == 0
 
 
 def test_the_worked_diff_of_the_documentation_applies_and_is_planned(repro, checkout, papers_in):
     page = (ROOT / "docs/howto/add-a-paper.md").read_text(encoding="utf-8")
     [diff] = re.findall(r"^```diff\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    repro("new-paper", "fifth")
+    repro("new", "paper", "fifth")
     shutil.copytree(ROOT / "papers/baselines", checkout / "papers/baselines")
     (checkout / "papers/__init__.py").write_text("")
     command = ["git", "apply", "--unidiff-zero", "-"]
     subprocess.run(command, input=diff, cwd=checkout, text=True, check=True)
     papers_in(checkout / "papers")
-    selection = ("plan", "fifth", "--table", "1", "--row", "cold", "--scale", "tiny", "--json")
+    selection = ("plan", "fifth", "--table", "1", "--row", "cold", "--scale", "tiny", "--format", "json")
     by_default, without = repro(*selection), repro(*selection, "--reading", "warm-up=none")
     assert (by_default.status, without.status) == (0, 0), by_default.err + without.err
     trained, changed = (
@@ -127,6 +127,6 @@ def test_the_worked_diff_of_the_documentation_applies_and_is_planned(repro, chec
     )
     assert trained["options"]["temperature"] == 0.05
     assert (trained["warmup_ratio"], changed["warmup_ratio"]) == (0.1, 0.0)
-    settings = repro("settings", "fifth", "--json")
+    settings = repro("show", "settings", "fifth", "--format", "json")
     assert "fifth/1/cold" in {item["row"] for item in settings.json}
     assert [item for item in settings.json if item["state"] == "failure"] == []

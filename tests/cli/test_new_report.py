@@ -1,4 +1,4 @@
-"""``repro new-report``, and the workflow that calls it on an issue."""
+"""``repro new report``, and the workflow that calls it on an issue."""
 
 import io
 import json
@@ -24,7 +24,7 @@ HOSTILE = (
 
 def test_a_form_in_a_file_gives_an_entry_and_its_place_among_reports(repro, tmp_path):
     (tmp_path / "form.md").write_text(filled())
-    said = repro("new-report", tmp_path / "form.md", *ISSUE)
+    said = repro("new", "report", tmp_path / "form.md", *ISSUE)
     assert said.status == 0, said.err
     [report] = Reports.model_validate(yaml.safe_load(said.out)).reports
     assert (report.value, report.cells) == ("0.3287", (CELL,))
@@ -34,14 +34,14 @@ def test_a_form_in_a_file_gives_an_entry_and_its_place_among_reports(repro, tmp_
 def test_a_form_on_standard_input_gives_the_same(repro, tmp_path, monkeypatch):
     (tmp_path / "form.md").write_text(filled())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(filled().encode())))
-    from_input = repro("new-report", "-", *ISSUE)
-    assert from_input.out == repro("new-report", tmp_path / "form.md", *ISSUE).out
+    from_input = repro("new", "report", "-", *ISSUE)
+    assert from_input.out == repro("new", "report", tmp_path / "form.md", *ISSUE).out
 
 
 def test_what_is_wrong_with_a_form_is_one_sentence(repro, tmp_path):
     form = tmp_path / "form.md"
     form.write_text(filled(value="high", seeds="some"))
-    said = repro("new-report", form, *ISSUE)
+    said = repro("new", "report", form, *ISSUE)
     assert said.status == 2
     assert said.sentence == (
         f"{form}: Value is 'high' and no number such as 0.3412; Seeds is 'some' and no number such as 1"
@@ -50,7 +50,7 @@ def test_what_is_wrong_with_a_form_is_one_sentence(repro, tmp_path):
 
 def test_a_value_that_is_rounded_as_the_form_has_it_is_not_above_what_it_is_the_rounding_of(repro, tmp_path):
     (tmp_path / "form.md").write_text(filled(cells="costa/1/hardneg.costa/dev.rr10", value="0.366"))
-    told = repro("new-report", tmp_path / "form.md", *ISSUE).out.splitlines()[-1]
+    told = repro("new", "report", tmp_path / "form.md", *ISSUE).out.splitlines()[-1]
     assert "1 report of a released run 0.36564 (yours is equal to it)" in told
 
 
@@ -60,7 +60,7 @@ def test_a_value_that_is_rounded_as_the_form_has_it_is_not_above_what_it_is_the_
 def test_what_cannot_be_read_is_one_sentence(repro, tmp_path, content, says):
     if content:
         (tmp_path / "form.md").write_bytes(content)
-    said = repro("new-report", tmp_path / "form.md")
+    said = repro("new", "report", tmp_path / "form.md")
     assert (said.status, said.sentence) == (2, f"{tmp_path / 'form.md'}: {says}")
 
 

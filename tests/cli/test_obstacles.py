@@ -36,8 +36,8 @@ def test_a_table_that_cannot_be_trained_here_is_answered_in_few_lines(repro, fol
 
 
 def test_the_commands_that_help_are_those_of_the_selection(repro):
-    out = repro("run", "--cell", CELL, "--reading", "bm25-parameters=anserini-default").out
-    assert f"repro run --cell {CELL} --reading bm25-parameters=anserini-default --scale tiny" in out
+    out = repro("run", CELL, "--reading", "bm25-parameters=anserini-default").out
+    assert f"repro run {CELL} --reading bm25-parameters=anserini-default --scale tiny" in out
     assert "Nothing of costa/1/sparse.bm25 can be measured" in out
 
 
@@ -59,7 +59,7 @@ def test_at_another_scale_no_rehearsal_is_advised(repro):
 
 
 def test_programs_get_every_cell_as_before(repro):
-    cells = repro("run", *LACKING_A_GPU, "--json").json
+    cells = repro("run", *LACKING_A_GPU, "--format", "json").json
     assert len(cells) == 66 and all(len(c["blocked"]) > 1 for c in cells if c["verdict"] == "blocked")
 
 

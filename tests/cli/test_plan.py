@@ -8,13 +8,13 @@ import pytest
 
 from tests.cli.conftest import CELL
 
-LINE = ("--cell", CELL, "--scale", "tiny")
+LINE = (CELL, "--scale", "tiny")
 STAGES = ["corpus", "lucene_index", "queries", "bm25", "qrels", "evaluate"]
 
 
 @pytest.mark.parametrize("verb", [("plan",), ("run", "--dry-run")], ids=lambda verb: verb[0])
 def test_nodes_come_inputs_first_with_state_and_fingerprint(repro, verb):
-    said = repro(*verb, *LINE, "--json")
+    said = repro(*verb, *LINE, "--format", "json")
     assert said.status == 0 and said.err == ""
     assert [node["stage"] for node in said.json] == STAGES
     for node in said.json:
@@ -36,8 +36,8 @@ def test_people_see_a_summary_and_then_a_line_a_node(repro):
 
 @pytest.mark.parametrize("verb", [("plan",), ("run", "--dry-run")], ids=lambda verb: verb[0])
 def test_where_nothing_is_planned_the_reason_is_told_and_no_empty_table(repro, verb):
-    lines = repro(*verb, "head_to_head", "--figure", "steps", "--scale", "tiny").out.splitlines()
-    assert re.fullmatch(r"\d+ cells of the suite's own study: 0 measurements at scale tiny", lines[0])
+    lines = repro(*verb, "head_to_head", "--table", "figure-steps", "--scale", "tiny").out.splitlines()
+    assert lines[0] == "0 measurements at scale tiny"
     why = "because this is measured at scale curves only, or at one that is like it"
     assert re.fullmatch(rf"not at scale tiny: \d+ cells, {why}", lines[2])
     assert lines[3:] == ["obstacles: none"]
@@ -52,13 +52,13 @@ def test_cells_that_are_not_measured_at_the_scale_are_counted_beside_those_that_
 
 
 def test_what_is_stored_is_not_needed(repro, measured):
-    assert {(node["state"], node["needed"]) for node in repro("plan", *LINE, "--json").json} == {
+    assert {(node["state"], node["needed"]) for node in repro("plan", *LINE, "--format", "json").json} == {
         ("stored", False)
     }
 
 
 def test_what_is_missing_blocks_with_its_remedy_and_status_4(repro):
-    said = repro("plan", "--cell", CELL, "--json")
+    said = repro("plan", CELL, "--format", "json")
     assert said.status == 4
     states = {node["stage"]: node for node in said.json}
     assert {node["state"] for node in said.json} == {"blocked"}
@@ -66,13 +66,13 @@ def test_what_is_missing_blocks_with_its_remedy_and_status_4(repro):
     assert corpus["cause"].startswith("the documents of msmarco-passage are not ")
     assert "repro data fetch msmarco-passage" in corpus["remedy"]
     assert corpus in states["evaluate"]["blocked"]
-    assert f"blocked: {corpus['cause']}; {corpus['remedy']}\n" in repro("plan", "--cell", CELL).out
+    assert f"blocked: {corpus['cause']}; {corpus['remedy']}\n" in repro("plan", CELL).out
 
 
 def test_nodes_are_noted_whatever_is_lacking_where_nothing_is_to_run(repro, folders, monkeypatch):
     monkeypatch.setattr("repro.machine.system.gpu", lambda: None)
-    line = ("--cell", "costa/1/hardneg.costa/dev.rr10")
-    planned = repro("plan", *line, "--json")
+    line = "costa/1/hardneg.costa/dev.rr10"
+    planned = repro("plan", *line, "--format", "json")
     assert planned.status == 4
     said = repro("plan", *line, "--remember")
     assert (said.status, said.out, said.err) == (0, "", "")
@@ -87,12 +87,15 @@ def test_no_folder_of_records_is_taken_where_none_is_read_or_written(repro, verb
 
 
 def test_a_cell_beside_its_paper_narrows_the_selection(repro):
-    assert repro("plan", "costa", *LINE, "--json").json == repro("plan", *LINE, "--json").json
+    assert (
+        repro("plan", "costa", *LINE, "--format", "json").json
+        == repro("plan", *LINE, "--format", "json").json
+    )
 
 
 def test_seeds_and_readings_change_fingerprints(repro):
     def last(*options):
-        return repro("plan", *LINE, "--json", *options).json[-1]["fingerprint"]
+        return repro("plan", *LINE, "--format", "json", *options).json[-1]["fingerprint"]
 
     assert last("--reading", "bm25-parameters=anserini-default") != last()
     assert last("--reading", "bm25-parameters=anserini-tuned") == last()  # the default
@@ -100,16 +103,19 @@ def test_seeds_and_readings_change_fingerprints(repro):
 
 
 def test_by_stage_is_a_line_a_stage_and_what_is_lacking_comes_first(repro):
-    lines = repro("plan", *LINE, "--summary").out.splitlines()
+    lines = repro(
+        "plan",
+        *LINE,
+    ).out.splitlines()
     assert lines == repro("plan", *LINE, "--by", "stage").out.splitlines()
     start = lines.index("by stage, with what is to run")
     assert lines[start + 1] == "stage\tmissing\tFLOP\tcore hours\tGB"
     assert [line.split("\t")[:2] for line in lines[start + 2 : start + 8]] == [[s, "1"] for s in STAGES]
-    said = repro("plan", "--cell", CELL, "--by", "stage")
+    said = repro("plan", CELL, "--by", "stage")
     assert said.status == 4 and "stage\tblocked" in said.out
     assert "obstacles: 6 nodes are blocked, lacking msmarco-passage (documents, dev/small)\n" in said.out
-    assert repro("plan", *LINE, "--summary", "--json").status == 2
-    assert repro("plan", *LINE, "--summary", "--by", "row").status == 2
+    assert repro("plan", *LINE, "--format", "json").status == 2
+    assert repro("plan", *LINE, "--by", "row").status == 2
 
 
 def test_by_table_and_row_each_is_counted_by_itself(repro):
@@ -155,9 +161,9 @@ def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
 
 
 def test_programs_read_what_a_node_takes(repro):
-    for node in repro("plan", *LINE, "--json").json:
+    for node in repro("plan", *LINE, "--format", "json").json:
         assert {"hours", "core_seconds", "bytes", "bytes_beside"} <= node.keys() and node["hours"] is None
-    known = repro("plan", *LINE, "--gpu", "h100", "--json").json
+    known = repro("plan", *LINE, "--gpu", "h100", "--format", "json").json
     assert all(node["hours"] == 0 for node in known)
     [index] = [node for node in known if node["stage"] == "lucene_index"]
     assert index["bytes"] > 0 and index["bytes_beside"] > 0 and index["core_seconds"] > 0

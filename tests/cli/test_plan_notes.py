@@ -58,7 +58,9 @@ def test_without_a_calibration_hours_are_told_of_two_gpus_where_there_are_any(tm
 
     hours = [replace(told("full"), throughput=assumed_throughput(gpu)) for gpu in ("h100", "rtx4090")]
     one, other = (f"{cost.hours(cost.nodes):,.1f} hours of one" for cost in hours)
-    expected = f"; {one} h100 or {other} rtx4090, at an assumed 35% of the peak; for hours, `repro calibrate`"
+    expected = (
+        f"; {one} h100 or {other} rtx4090, at an assumed 35% of the peak; for hours, `repro doctor calibrate`"
+    )
     assert expected in _work_line(told("full"))
     assert "h100" not in _work_line(told("smoke"))
 

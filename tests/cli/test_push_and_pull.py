@@ -15,7 +15,7 @@ from repro.store import RECORD, Store
 from repro.store.seal import seal
 from tests.cli.conftest import CELL
 
-SELECTION = ("--cell", CELL, "--scale", "tiny")
+SELECTION = (CELL, "--scale", "tiny")
 
 
 def test_what_one_pushed_another_pulls_and_compares_without_running(repro, measured):
@@ -28,7 +28,7 @@ def test_what_one_pushed_another_pulls_and_compares_without_running(repro, measu
     assert "0 run now" in repro("run", *SELECTION).err
     said = repro("pull", there, *SELECTION, "--inputs")
     assert said.out == "6 artefacts: 5 fetched, 1 already there, 0 absent\n"
-    assert repro("verify").out == "6 artefacts read, 0 damaged\n1 records read, 0 damaged\n"
+    assert repro("store", "verify").out == "6 artefacts read, 0 damaged\n1 records read, 0 damaged\n"
 
 
 def test_scores_that_were_pulled_can_be_computed_again_from_the_run(repro, measured):
@@ -51,7 +51,7 @@ def test_a_place_that_has_nothing_is_told_by_the_exit_status(repro, folders):
 
 def test_what_is_absent_for_want_of_the_senders_data_names_them(repro, folders):
     (folders / "nothing").mkdir()
-    said = repro("pull", folders / "nothing", "--cell", CELL)
+    said = repro("pull", folders / "nothing", CELL)
     assert said.status == 4 and said.out == "1 artefacts: 0 fetched, 0 already there, 1 absent\n"
     first, *sources = said.err.splitlines()
     assert first.startswith("fingerprints follow from data") and sources
@@ -148,9 +148,9 @@ def test_poisoned_judgements_with_right_checksums_are_refused(repro, measured, d
 
 @pytest.mark.parametrize("digests", [False, True])
 def test_poisoned_judgements_in_the_store_are_found_by_reading_their_source_again(repro, measured, digests):
-    assert "0 not; left out: 1 lucene_index" in repro("verify", "--deep").out
+    assert "0 not; left out: 1 lucene_index" in repro("store", "verify", "--deep").out
     poison(measured / "store", digests=digests)
-    said = repro("verify", "--deep")
+    said = repro("store", "verify", "--deep")
     assert said.status == 1 and "DIFFERS: qrels/" in said.out and "its rows are not those" in said.out
 
 
@@ -163,7 +163,7 @@ def test_what_was_pulled_is_named_beside_its_numbers_until_it_is_made_again(repr
     store = measured / "store"
     marked = {path.parent.name for path in store.glob("*/*.unchecked")}
     assert marked == {"evaluate", "bm25", "lucene_index"}
-    repro("verify", "--deep")
+    repro("store", "verify", "--deep")
     assert {path.parent.name for path in store.glob("*/*.unchecked")} == {"lucene_index"}
     shutil.rmtree(measured / "results")
     assert records(repro, measured)["unchecked"] == ["lucene index"]

@@ -36,9 +36,11 @@ def test_every_objective_and_stage_of_the_recipes_is_run_on_every_push(repro):
     """The commands run every objective, and every stage but those whose own tests do."""
     nodes = []
     for arguments in run_on_every_push():
-        nodes += repro("plan", *(word for word in arguments if word != "--json"), "--json").json
+        nodes += repro(
+            "plan", *(word for word in arguments if word not in ("--format", "json")), "--format", "json"
+        ).json
     stages, objectives = stages_and_objectives(nodes)
-    every = repro("plan", "--all", "--scale", "smoke", "--json").json
+    every = repro("plan", "--all", "--scale", "smoke", "--format", "json").json
     assert {node["params"].get("max_steps") for node in every if "objective" in node["params"]} == {2}
     all_stages, all_objectives = stages_and_objectives(every)
     assert objectives == all_objectives | {"neighbours"}  # of tiny's backbone; of that of smoke it is mlm

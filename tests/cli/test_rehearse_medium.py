@@ -48,12 +48,12 @@ def study(folders, monkeypatch):
     monkeypatch.setenv("REPRO_DATA", str(data))
     monkeypatch.setattr("repro.running.scale._gpus", lambda: None)
     monkeypatch.setattr("repro.running.rehearsal.run_apart", run_node)
-    return ("head_to_head", "--scale-file", folders / "scale.yaml")
+    return ("head_to_head", "--scale", folders / "scale.yaml")
 
 
 def test_every_stage_of_the_study_is_carried_out_and_extrapolated_to_medium(repro, study):
     rows = [word for row in ROWS for word in ("--row", row)]
-    told = repro("rehearse", *study, "--table", "1", *rows, "--json").json
+    told = repro("run", "--rehearse", *study, "--table", "1", *rows, "--format", "json").json
     assert told["not_rehearsed"] == []
     shares = {stage: [] for stage in ("pretrain", "finetune")}
     for node in told["nodes"]:

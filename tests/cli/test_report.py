@@ -126,10 +126,10 @@ def test_latex_goes_where_it_is_asked_to(repro, folders):
 
 
 def test_pages_of_tables_are_written_with_their_commands(repro, folders, toy):
-    said = repro("pages", "toy", "-o", folders / "pages")
+    said = repro("report", "site", "toy", "-o", folders / "pages")
     assert (said.status, said.out) == (0, f"2 pages in {folders / 'pages'}\n")
     text = (folders / "pages/toy-table1.md").read_text(encoding="utf-8")
     assert "repro run toy --table 1 --row bm25 --scale tiny\n" in text
     assert "toy-table1.md" in (folders / "pages/index.md").read_text(encoding="utf-8")
-    full = repro("pages", "toy", "-o", folders / "pages", "--scale", "full")
+    full = repro("report", "site", "toy", "-o", folders / "pages", "--scale", "full")
     assert full.status == 2 and full.sentence.endswith("leave it out, or name a smaller one")

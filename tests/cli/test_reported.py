@@ -1,4 +1,4 @@
-"""``repro reported`` and the line of ``repro show``."""
+"""``repro show reported`` and the line of ``repro show``."""
 
 import json
 
@@ -10,7 +10,7 @@ CELL = "simlm/2/dense.ance/dev.rr10"
 
 
 def test_cells_with_reports_are_listed_with_what_is_closest_and_how_near_they_come(repro):
-    said = repro("reported", "simlm")
+    said = repro("show", "reported", "simlm")
     line = next(line for line in said.out.splitlines() if line.startswith(CELL))
     assert line.split("\t")[1] == "33.0"
     assert "released checkpoint encoded again" in said.out
@@ -18,29 +18,29 @@ def test_cells_with_reports_are_listed_with_what_is_closest_and_how_near_they_co
 
 
 def test_every_report_has_its_place_in_json(repro):
-    of_cell = repro("reported", CELL, "--json").json
+    of_cell = repro("show", "reported", CELL, "--format", "json").json
     assert {one["cell"] for one in of_cell} == {CELL}
     assert all(one["address"].startswith("https://") or "Table" in one["place"] for one in of_cell)
 
 
 def test_show_tells_what_others_report_of_a_cell(repro):
     assert "reported:" in repro("show", CELL).out
-    assert repro("show", CELL, "--json").json["reported"]
+    assert repro("show", CELL, "--format", "json").json["reported"]
 
 
 def test_searches_say_where_was_looked_for_a_system(repro):
-    assert any(line.startswith("ance\t") for line in repro("reported", "--searches").out.splitlines())
+    assert any(line.startswith("ance\t") for line in repro("show", "reported", "--searches").out.splitlines())
 
 
 @pytest.mark.parametrize("name", ["nowhere", "simlm/2/nowhere/dev.rr10"])
 def test_a_name_that_there_is_not_is_one_sentence(repro, name):
-    said = repro("reported", name)
+    said = repro("show", "reported", name)
     assert said.status == 2
     assert said.err.startswith("repro: ")
 
 
 def test_the_page_is_written_with_its_pictures_and_their_numbers(repro, tmp_path):
-    said = repro("reported", "-o", tmp_path / "page")
+    said = repro("show", "reported", "-o", tmp_path / "page")
     assert said.status == 0 and str(tmp_path / "page" / "reported.html") in said.out
     names = {path.name for path in (tmp_path / "page").iterdir()}
     assert {"reported.html", "index.md", "nearness.svg", "nearness.csv", "forest-ance.svg"} <= names
@@ -50,7 +50,7 @@ def test_the_page_is_written_with_its_pictures_and_their_numbers(repro, tmp_path
 
 
 def test_searches_count_a_report_once_for_its_system_however_many_cells_it_is_on(repro):
-    lines = [line.split("\t") for line in repro("reported", "--searches").out.splitlines()]
+    lines = [line.split("\t") for line in repro("show", "reported", "--searches").out.splitlines()]
     counted = {line[0]: line[1] for line in lines if len(line) > 1}
     assert {name: counted[name] for name in ("bm25", "costa", "ance")} == {
         system.id: str(system.authors + system.others)
@@ -72,41 +72,45 @@ def test_searches_count_a_report_once_for_its_system_however_many_cells_it_is_on
     ],
 )
 def test_options_of_which_one_would_go_unheard_are_refused(repro, given, says):
-    said = repro("reported", *given)
+    said = repro("show", "reported", *given)
     assert said.status == 2 and says in said.sentence
 
 
 def test_values_are_told_with_the_digits_of_the_published_one_and_no_exponent(repro, report):
     report("toy/1/bm25/dev", "0.703027180819723")
-    line = next(line for line in repro("reported").out.splitlines() if line.startswith("toy/1/bm25/dev"))
+    line = next(
+        line for line in repro("show", "reported").out.splitlines() if line.startswith("toy/1/bm25/dev")
+    )
     assert "0.703027180819723" not in line and "E" not in line.split("\t")[3]
 
 
 def test_the_page_is_of_all_papers(repro, tmp_path):
-    assert repro("reported", "simlm", "-o", tmp_path / "page").sentence.startswith("--out writes one page")
+    assert repro("show", "reported", "simlm", "-o", tmp_path / "page").sentence.startswith(
+        "--out writes one page"
+    )
 
 
 def test_a_place_that_is_no_folder_is_one_sentence(repro, tmp_path):
     (tmp_path / "file").write_text("")
-    assert "--out" in repro("reported", "-o", tmp_path / "file").sentence
+    assert "--out" in repro("show", "reported", "-o", tmp_path / "file").sentence
 
 
 def test_reports_are_drawn_by_a_seed_with_all_that_is_needed_to_follow_them(repro):
-    drawn = repro("reported", "--draw", "5", "--seed", "19", "--json").json
-    assert drawn == repro("reported", "--draw", "5", "--seed", "19", "--json").json
-    assert drawn[:3] == repro("reported", "--draw", "3", "--seed", "19", "--json").json
-    assert drawn != repro("reported", "--draw", "5", "--seed", "20", "--json").json
+    drawn = repro("show", "reported", "--draw", "5", "--seed", "19", "--format", "json").json
+    assert drawn == repro("show", "reported", "--draw", "5", "--seed", "19", "--format", "json").json
+    assert drawn[:3] == repro("show", "reported", "--draw", "3", "--seed", "19", "--format", "json").json
+    assert drawn != repro("show", "reported", "--draw", "5", "--seed", "20", "--format", "json").json
     assert len({json.dumps(one) for one in drawn}) == 5
     for one in drawn:
         assert {"cells", "value", "measure", "dataset", "place", "at", "address"} <= one.keys()
-    shown = repro("reported", "--draw", "5", "--seed", "19").out
+    shown = repro("show", "reported", "--draw", "5", "--seed", "19").out
     assert all(one["place"] in shown and one["address"] in shown for one in drawn)
 
 
 def test_a_draw_is_from_what_is_selected(repro):
-    drawn = repro("reported", CELL, "--draw", "1000", "--json").json
+    drawn = repro("show", "reported", CELL, "--draw", "1000", "--format", "json").json
     assert len(drawn) > 1 and all(CELL in one["cells"] for one in drawn)
-    assert repro("reported", CELL, "--draw", "0").status == 2
+    assert repro("show", "reported", CELL, "--draw", "0").status == 2
 
 
 def test_the_page_of_papers_with_one_report_is_about_that_report(repro, report, tmp_path):
@@ -119,5 +123,5 @@ def test_the_page_of_papers_on_which_nobody_reports_says_so(repro, toy, tmp_path
 
 
 def _page(repro, folder):
-    assert repro("reported", "-o", folder / "page").status == 0
+    assert repro("show", "reported", "-o", folder / "page").status == 0
     return (folder / "page" / "index.md").read_text(encoding="utf-8")

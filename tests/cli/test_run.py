@@ -9,7 +9,7 @@ from repro import locations
 from repro.store.results import Results
 from tests.cli.conftest import CELL
 
-RUN = ("run", "--cell", CELL, "--scale", "tiny")
+RUN = ("run", CELL, "--scale", "tiny")
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_a_run_says_how_many_of_its_numbers_are_as_on_record(repro, committed):
     for words in (RUN, (*RUN, "--strict")):
         said = repro(*words)
         assert said.status == 0 and said.out.endswith("\n1 of 1 as on record.\n")
-    said = repro(*RUN, "--json")
+    said = repro(*RUN, "--format", "json")
     assert "1 of 1 as on record." in said.err and [cell["id"] for cell in said.json] == [CELL]
 
 

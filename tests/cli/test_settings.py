@@ -1,4 +1,4 @@
-"""``repro settings`` and what other verbs say of settings: a made paper whose one row uses a released encoder."""
+"""``repro show settings`` and what other verbs say of settings: a made paper whose one row uses a released encoder."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def toy(tmp_path, monkeypatch):
 
 
 def test_each_parameter_has_what_is_stated_what_is_planned_and_a_verdict(repro, toy):
-    said = repro("settings", "toy", "--strict")
+    said = repro("show", "settings", "toy", "--strict")
     assert said.status == 0
     lines = [line.split("\t") for line in said.out.splitlines()]
     assert ["depth", "1000", "", "1000", "as published", "1/tas-b"] in lines
@@ -63,7 +63,7 @@ def test_each_parameter_has_what_is_stated_what_is_planned_and_a_verdict(repro, 
 
 
 def test_cells_of_a_table_of_settings_have_a_verdict_each(repro, toy):
-    lines = [line.split("\t") for line in repro("settings", "toy", "--table", "2").out.splitlines()]
+    lines = [line.split("\t") for line in repro("show", "settings", "toy", "--table", "2").out.splitlines()]
     assert lines[2:5] == [
         ["toy/2/gpus/encoder", "4", "GPUs", "", "no parameter: hardware is no parameter of a stage"],
         ["toy/2/depth/encoder", "1k", "depth", "1000", "as published"],
@@ -71,7 +71,7 @@ def test_cells_of_a_table_of_settings_have_a_verdict_each(repro, toy):
     ]
     said = repro("show", "toy/2/depth/encoder")
     assert "planned:       1000 (depth of search); as published" in said.out
-    assert "2 of 3" in repro("coverage", "toy").out
+    assert "2 of 3" in repro("show", "coverage", "toy").out
 
 
 def test_what_several_rows_say_alike_of_a_cell_is_said_once(repro, toy):
@@ -83,23 +83,23 @@ def test_what_several_rows_say_alike_of_a_cell_is_said_once(repro, toy):
 
 def test_what_fails_is_listed_alone_and_is_an_exit_status_when_strict(repro, toy):
     (toy / "settings.yaml").write_text(SETTINGS.replace("published: 512", "published: 128"))
-    said = repro("settings", "toy", "--failing", "--json", "--strict")
+    said = repro("show", "settings", "toy", "--failing", "--format", "json", "--strict")
     assert said.status == 1
     [failure] = said.json
     assert failure["parameter"] == "length" and failure["planned"] == 512
     assert failure["says"] == "the plan has 512 where 128 is expected"
-    assert repro("settings", "toy", "--failing").status == 0
+    assert repro("show", "settings", "toy", "--failing").status == 0
 
 
 def test_a_cell_of_settings_that_nothing_takes_up_fails(repro, toy):
     (toy / "settings.yaml").write_text(SETTINGS.partition("elsewhere")[0])
-    [failure] = repro("settings", "toy", "--failing", "--json").json
+    [failure] = repro("show", "settings", "toy", "--failing", "--format", "json").json
     assert failure["cell"] == "toy/2/gpus/encoder" and "no entry of settings.yaml" in failure["says"]
 
 
 @pytest.mark.parametrize("selected", [["--row", "tas-b"], ["--table", "1"]])
 def test_rows_and_tables_are_selected(repro, toy, selected):
-    assert len(repro("settings", "toy", *selected, "--json").json) == 9
+    assert len(repro("show", "settings", "toy", *selected, "--format", "json").json) == 9
 
 
 def test_a_selection_of_nothing_is_refused(repro, toy):
@@ -108,16 +108,16 @@ def test_a_selection_of_nothing_is_refused(repro, toy):
         "toy --table 1 --table 3": "there is no table or figure with settings '3'; known: 1",
         "toy --row tsa-b": "there is no row with settings 'tsa-b' (did you mean 'tas-b'?); known: tas-b",
     }.items():
-        said = repro("settings", *selected.split())
+        said = repro("show", "settings", *selected.split())
         assert said.status == 2 and said.sentence.startswith(sentence)
 
 
 def test_a_cell_is_shown_with_the_settings_of_its_row(repro, toy):
     brief, whole = repro("show", "toy/1/tas-b/dev").out, repro("show", "toy/1/tas-b/dev", "--verbose").out
-    counts = "settings:      of the row at full: 8 as published, 1 departs; `repro settings toy --table 1 --row tas-b`"
+    counts = "settings:      of the row at full: 8 as published, 1 departs; `repro show settings toy --table 1 --row tas-b`"
     assert counts in brief and "  apart        vectors: precision fp16 → fp32 (departs by precision)" in brief
     assert "normalize false (as published)" in whole and "(as published)" not in brief
-    assert len(repro("show", "toy/1/tas-b/dev", "--json").json["settings"]) == 9
+    assert len(repro("show", "toy/1/tas-b/dev", "--format", "json").json["settings"]) == 9
 
 
 def test_comparing_a_whole_paper_counts_its_settings_by_themselves(repro, toy):

@@ -59,7 +59,7 @@ def test_a_study_which_publishes_nothing_says_what_shows_its_numbers(repro, toy,
 
 @pytest.mark.parametrize("line", ["show toy/1/bm25/dev", "claims toy", "compare toy", "cells"])
 def test_names_in_json_are_names_in_a_program_and_published_is_what_a_paper_prints(repro, toy, line):
-    said = repro(*line.split(), "--json").json
+    said = repro(*line.split(), "--format", "json").json
     names = set(said if isinstance(said, dict) else said[0])
     assert all(name.isidentifier() for name in names) and "print" not in names
 
@@ -68,7 +68,7 @@ def test_names_in_json_are_names_in_a_program_and_published_is_what_a_paper_prin
 def test_every_table_and_figure_can_be_shown_to_people_and_programs(repro, name, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     manifest = papers()[name].manifest
-    shown = repro("show", name, "--json").json
+    shown = repro("show", name, "--format", "json").json
     assert [item["id"] for item in shown] == [item.id for item in [*manifest.tables, *manifest.figures]]
     said = repro("show", name)
     assert said.status == 0 and said.err == ""
@@ -89,7 +89,7 @@ def test_a_quoted_cell_names_its_own_measure_and_whose_readings_it_rests_on(repr
 @pytest.mark.parametrize("name", sorted(papers()))
 def test_a_cell_of_every_table_is_shown_with_its_facts(repro, name):
     for cell in {c.table.id: c for c in numeric_cells(papers()[name])}.values():
-        facts = repro("show", cell.id, "--json").json
+        facts = repro("show", cell.id, "--format", "json").json
         assert facts["id"] == cell.id and facts["printed"] == cell.text
         assert facts["value"] == float(cell.printed.value)
         assert sorted(facts["readings"]) == sorted(CellReadings().of(cell))
@@ -97,32 +97,32 @@ def test_a_cell_of_every_table_is_shown_with_its_facts(repro, name):
 
 
 def test_only_what_is_asked_for_is_shown(repro):
-    [table] = repro("show", "costa", "--table", "1", "--json").json
+    [table] = repro("show", "costa", "--table", "1", "--format", "json").json
     assert len(table["rows"]) == len(table_of(papers()["costa"], "1").rows)
-    [figure] = repro("show", "costa", "--figure", "4", "--json").json
+    [figure] = repro("show", "costa", "--table", "figure-4", "--format", "json").json
     assert figure["kind"] == "figure"
-    assert repro("show", "costa", "--figure", "4").out.startswith("costa figure 4: ")
+    assert repro("show", "costa", "--table", "figure-4").out.startswith("costa figure 4: ")
 
 
 COSTA, DEEP = "costa/1/hardneg.costa/dev.rr10", "costa/1/sparse.bm25/dev.r1000"
 
 
 def test_a_cell_says_what_was_measured_of_it_at_each_scale_and_how_to_measure_it(repro, measured):
-    facts = {s["scale"]: s for s in repro("show", CELL, "--json").json["standings"]}
+    facts = {s["scale"]: s for s in repro("show", CELL, "--format", "json").json["standings"]}
     assert list(facts) == ["full", "tiny"]
     assert facts["full"]["verdict"] == "blocked" and facts["tiny"]["verdict"] == "scaled"
     lines = repro("show", CELL).out.splitlines()
     [tiny] = [line for line in lines if line.startswith("tiny: ")]
     assert f" {facts['tiny']['measured']:.3f} (150 queries of tiny/passage/dev, 20" in tiny
     assert tiny.endswith("; scaled: measured at scale tiny; only full is compared with the published numbers")
-    assert f"measure it:    repro run --cell {CELL}" in lines
-    assert repro("run", "--cell", DEEP, "--scale", "tiny").status == 0
+    assert f"measure it:    repro run {CELL}" in lines
+    assert repro("run", DEEP, "--scale", "tiny").status == 0
     [tiny] = [line for line in repro("show", DEEP).out.splitlines() if line.startswith("tiny: ")]
     assert (
         "(150 queries of tiny/passage/dev, 20" in tiny
         and ", the first 100 documents of each only); sc" in tiny
     )
-    assert f"rehearse it:   repro run --cell {CELL} --scale tiny" in lines
+    assert f"rehearse it:   repro run {CELL} --scale tiny" in lines
 
 
 def test_a_cell_that_nothing_was_measured_of_says_all_that_is_lacking(repro, monkeypatch):
@@ -134,11 +134,14 @@ def test_a_cell_that_nothing_was_measured_of_says_all_that_is_lacking(repro, mon
 
 
 def test_the_weightiest_readings_of_a_cell_come_first(repro):
-    changes = repro("show", COSTA, "--json").json["changes"]
+    changes = repro("show", COSTA, "--format", "json").json["changes"]
     assert list(dict.fromkeys(changes.values())) == ["pre-training", "fine-tuning", "nothing here"]
     assert changes["span-start"] == "pre-training" and changes["fine-tuning-loss"] == "fine-tuning"
     assert changes["dev-recall"] == "nothing here"  # of the column beside this one
-    assert repro("show", COSTA.replace("rr10", "r1000"), "--json").json["changes"]["dev-recall"] == "scoring"
+    assert (
+        repro("show", COSTA.replace("rr10", "r1000"), "--format", "json").json["changes"]["dev-recall"]
+        == "scoring"
+    )
     out = repro("show", COSTA).out
     places = [out.index(words) for words in ("span-start", "fine-tuning-loss", "about this cell, without")]
     assert places == sorted(places) and len(out.splitlines()) <= 40
@@ -146,13 +149,15 @@ def test_the_weightiest_readings_of_a_cell_come_first(repro):
 
 
 def test_a_cell_without_a_way_to_measure_it_names_no_command(repro):
-    facts = repro("show", "costa/1/sparse.best-trec-trad/dl19.ndcg10", "--json").json
+    facts = repro("show", "costa/1/sparse.best-trec-trad/dl19.ndcg10", "--format", "json").json
     assert facts["commands"] == [] and facts["standings"][0]["verdict"] == "not run"
     assert "measure it" not in repro("show", "costa/1/sparse.best-trec-trad/dl19.ndcg10").out
 
 
 def test_a_dash_is_shown_without_a_verdict(repro):
-    assert repro("show", "costa/1/sparse.best-trec-trad/dl19.r1000", "--json").json["standings"] == []
+    assert (
+        repro("show", "costa/1/sparse.best-trec-trad/dl19.r1000", "--format", "json").json["standings"] == []
+    )
 
 
 def test_for_eyes_no_line_of_a_cell_is_wider_than_the_terminal(repro, monkeypatch):

@@ -25,9 +25,7 @@ def test_an_artefact_is_built_by_its_first_digits_and_its_path_printed(repro, me
 
 
 @pytest.mark.skipif(not kernels.pins(), reason="this processor has no AVX2")
-@pytest.mark.parametrize(
-    "command", [("stage", "{}"), ("run", "--cell", CELL, "--scale", "tiny", "--engine", "local")]
-)
+@pytest.mark.parametrize("command", [("stage", "{}"), ("run", CELL, "--scale", "tiny", "--engine", "local")])
 def test_kernels_are_pinned_in_the_process_that_builds_an_artefact_and_the_record_says_so(
     command, start, measured, unpinned_environment
 ):
@@ -110,7 +108,7 @@ def test_a_stage_that_fails_is_status_3_and_names_its_log(repro, measured, monke
     assert victim.read_text() == "mine" and not log.is_symlink()
     assert said.sentence == f"stage evaluate/{scores.name[:12]} failed: RuntimeError: no luck (log: {log})"
     assert "Traceback" in log.read_text()
-    failed = repro("run", "--cell", CELL, "--scale", "tiny")
+    failed = repro("run", CELL, "--scale", "tiny")
     assert failed.status == 3 and f"(log: {log})" in failed.err
 
 

@@ -1,4 +1,4 @@
-"""``repro status``: how far the selected cells have come."""
+"""``repro plan``: how far the selected cells have come."""
 
 from tests.cli.conftest import CELL
 
@@ -6,7 +6,7 @@ LINE = ("status", "costa", "--table", "1", "--scale", "tiny")
 
 
 def test_before_anything_is_measured_nothing_is(repro, folders):
-    cells = repro(*LINE, "--json").json
+    cells = repro(*LINE, "--format", "json").json
     assert len(cells) == 66
     assert {cell["verdict"] for cell in cells} == {"not run"}
     assert {cell["measured"] for cell in cells} == {None}
@@ -15,8 +15,11 @@ def test_before_anything_is_measured_nothing_is(repro, folders):
 
 
 def test_what_was_measured_is_counted_and_kept_without_its_store(repro, measured):
-    [cell] = [cell for cell in repro(*LINE, "--json").json if cell["measured"] is not None]
+    [cell] = [cell for cell in repro(*LINE, "--format", "json").json if cell["measured"] is not None]
     assert cell["id"] == CELL and cell["verdict"] == "scaled" and cell["current"]
     row = next(line.split() for line in repro(*LINE).out.splitlines() if line.split()[:1] == ["costa"])
-    assert row == ["costa", "1", "1/58", "1", "–", "57", "not", "run,", "1", "scaled"]
-    assert repro(*LINE, "--store", measured / "another", "--json").json == repro(*LINE, "--json").json
+    assert row == ["costa", "1", "1/66", "1", "–", "65", "not", "run,", "1", "scaled"]
+    assert (
+        repro(*LINE, "--store", measured / "another", "--format", "json").json
+        == repro(*LINE, "--format", "json").json
+    )

@@ -1,4 +1,4 @@
-"""``repro verify``: every artefact read; test_bad_store.py has the damaged ones."""
+"""``repro store verify``: every artefact read; test_bad_store.py has the damaged ones."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -12,29 +12,29 @@ from tests.vector_store import forge, vector_store
 
 
 def test_a_store_that_is_not_there_holds_nothing(repro):
-    said = repro("verify")
+    said = repro("store", "verify")
     assert (said.status, said.out, said.err) == (0, "0 artefacts read, 0 damaged\n", "")
 
 
 def test_a_sound_store_is_read_in_full(repro, measured):
-    assert repro("verify").out == "6 artefacts read, 0 damaged\n1 records read, 0 damaged\n"
+    assert repro("store", "verify").out == "6 artefacts read, 0 damaged\n1 records read, 0 damaged\n"
 
 
 def test_every_damaged_artefact_is_told_and_only_they_are_removed(repro, measured):
     for stage, file in (("qrels", "qrels.trec"), ("queries", "queries.jsonl")):
         [victim] = (measured / "store" / stage).iterdir()
         (victim / file).unlink()
-    said = repro("verify")
+    said = repro("store", "verify")
     assert said.status == 2
     assert [line.split("/")[0] for line in said.out.splitlines()[:2]] == [
         "damaged: qrels",
         "damaged: queries",
     ]
-    assert said.out.splitlines()[-2].startswith("run `repro verify --rebuild`")
-    said = repro("verify", "--rebuild")
+    assert said.out.splitlines()[-2].startswith("run `repro store verify --rebuild`")
+    said = repro("store", "verify", "--rebuild")
     assert said.status == 0
     assert "6 artefacts read, 2 damaged and removed" in said.out.splitlines()
-    assert repro("verify").out.startswith("4 artefacts read, 0 damaged\n")
+    assert repro("store", "verify").out.startswith("4 artefacts read, 0 damaged\n")
 
 
 def test_an_imported_run_stays_and_what_makes_it_again_is_said(repro, folders):
@@ -44,16 +44,16 @@ def test_an_imported_run_stays_and_what_makes_it_again_is_said(repro, folders):
     store, run = Store(folders / "store"), Node("imported_run", {"source": "x"})
     store.build(run, lambda out: (out / "run.trec").write_text("1 Q0 1 1 1 x") and None, waiting=lambda: None)
     (store.path(run) / "run.trec").write_text("")
-    said = repro("verify", "--rebuild")
+    said = repro("store", "verify", "--rebuild")
     assert said.status == 2 and store.state(run) == "damaged"
-    assert "it stays: `repro import-run` with its file makes it again" in said.out
+    assert "it stays: `repro import run` with its file makes it again" in said.out
     assert said.out.endswith("1 artefacts read, 1 damaged, 0 removed\n")
 
 
 def test_what_is_still_being_written_is_left_alone(repro, measured):
     partial = measured / "store/corpus" / ("0" * 64 + ".partial")
     partial.mkdir()
-    assert repro("verify", "--rebuild").status == 0
+    assert repro("store", "verify", "--rebuild").status == 0
     assert partial.exists()
 
 
@@ -79,25 +79,28 @@ SENTENCE = (
 
 
 def test_what_other_code_made_is_counted_and_on_request_named(repro, other_code):
-    assert repro("verify").out == f"6 artefacts read, 0 damaged\n1 records read, 0 damaged\n{SENTENCE}\n"
-    *_, line, _ = repro("verify", "--verbose").out.splitlines()
+    assert (
+        repro("store", "verify").out
+        == f"6 artefacts read, 0 damaged\n1 records read, 0 damaged\n{SENTENCE}\n"
+    )
+    *_, line, _ = repro("store", "verify", "--verbose").out.splitlines()
     assert line.startswith("other code: evaluate/") and line.endswith(": run")
-    said = repro("verify", "--json").json
+    said = repro("store", "verify", "--format", "json").json
     assert (said["artefacts"], said["damaged"], said["unknown_code"]) == (6, {}, 0)
     assert list(said["other_code"].values()) == [["run"]]
 
 
 def test_status_and_compare_count_what_other_code_made(repro, other_code):
-    selection = ("--cell", CELL, "--scale", "tiny")
-    assert SENTENCE in repro("status", *selection).out.splitlines()
+    selection = (CELL, "--scale", "tiny")
+    assert SENTENCE in repro("plan", *selection).out.splitlines()
     assert SENTENCE in repro("compare", *selection).err.splitlines()
     for verb in ("status", "compare"):
-        [cell] = repro(verb, *selection, "--json").json
+        [cell] = repro(verb, *selection, "--format", "json").json
         assert (cell["other_code"], cell["unknown_code"]) == (1, 0)
 
 
 def test_what_other_code_made_is_made_again_on_request(repro, other_code):
-    line = ("run", "--cell", CELL, "--scale", "tiny", "--rebuild-other-code")
+    line = ("run", CELL, "--scale", "tiny", "--rebuild-other-code")
     assert "1 artefacts would be discarded" in repro(*line, "--dry-run").err
     [read] = (other_code / "store/evaluate").iterdir()
     read = SimpleNamespace(fingerprint=read.name)
@@ -113,7 +116,7 @@ def test_what_other_code_made_is_made_again_on_request(repro, other_code):
 
 def test_a_sample_is_computed_again_and_compared_on_request(repro, folders):
     vector_store(folders / "store")
-    said = repro("verify", "--deep")
+    said = repro("store", "verify", "--deep")
     assert said.status == 0
     *_, line = said.out.splitlines()
     assert line == (
@@ -129,11 +132,11 @@ def test_a_value_that_is_wrong_under_a_valid_seal_is_named(repro, folders):
     name = str(nodes["evaluate"])
     scores = (store.path(nodes["evaluate"]) / "scores.json").read_text()
     forge(store, nodes["evaluate"], "scores.json", scores.replace("0.0", "1.0"))
-    assert repro("verify").status == 0
-    said = repro("verify", "--deep", "--seed", "3", "--sample", "1")
+    assert repro("store", "verify").status == 0
+    said = repro("store", "verify", "--deep", "--seed", "3", "--sample", "1")
     assert said.status == 1
     assert any(line.startswith(f"DIFFERS: {name}: scores.json: ") for line in said.out.splitlines())
-    said = repro("verify", "--deep", "--json")
+    said = repro("store", "verify", "--deep", "--format", "json")
     assert said.status == 1
     again = {one["stage"]: one for one in said.json["recomputed"]["artefacts"]}
     assert {stage: one["agreement"] for stage, one in again.items()} == {
@@ -147,9 +150,9 @@ def test_a_value_that_is_wrong_under_a_valid_seal_is_named(repro, folders):
 def test_nothing_is_computed_from_what_is_damaged(repro, folders):
     store, nodes = vector_store(folders / "store")
     (store.path(nodes["qrels"]) / "qrels.trec").write_text("")
-    said = repro("verify", "--deep")
+    said = repro("store", "verify", "--deep")
     assert said.status == 2 and "computed again" not in said.out
-    said = repro("verify", "--deep", "--rebuild")
+    said = repro("store", "verify", "--deep", "--rebuild")
     assert said.status == 0 and "left out: 2 encode, 1 mine, 1 evaluate" in said.out
     assert "1 artefacts computed again: 1 agree to the bit" in said.out
 
@@ -166,7 +169,7 @@ def test_a_stage_that_cannot_compute_again_has_the_status_of_its_reason(
 
     vector_store(folders / "store")
     monkeypatch.setattr(evaluate, "run", fails)
-    said = repro("verify", "--deep")
+    said = repro("store", "verify", "--deep")
     reason = "there is no Java; install one" if blocked else "ValueError: no luck"
     assert said.status == status and f": {reason}" in said.out
     assert "2 agree to the bit, 0 to the tolerance, 0 not, 1 without a result;" in said.out
@@ -174,23 +177,23 @@ def test_a_stage_that_cannot_compute_again_has_the_status_of_its_reason(
 
 def test_a_last_record_that_was_cut_off_counts_as_nothing_and_is_told(repro, measured):
     path = measured / "results/records/tiny/costa.jsonl"
-    assert repro("verify", "--json").json["unfinished_records"] == []
+    assert repro("store", "verify", "--format", "json").json["unfinished_records"] == []
     path.write_text(path.read_text()[:300])
-    said = repro("verify")
+    said = repro("store", "verify")
     assert said.status == 0 and f"unfinished: {path}: its last line has no end" in said.out
-    assert repro("verify", "--json").json["unfinished_records"] == [str(path)]
+    assert repro("store", "verify", "--format", "json").json["unfinished_records"] == [str(path)]
 
 
 def test_an_altered_record_is_told_and_is_never_shown_as_measured(repro, measured):
     path = measured / "results/records/tiny/costa.jsonl"
     path.write_text(path.read_text().replace('"measured": 0.3', '"measured": 0.9'))
     altered = f"{path}:1: altered: the line is not the one that its sha256 was taken of; restore it"
-    said = repro("verify")
+    said = repro("store", "verify")
     assert said.status == 2 and f"damaged: {altered}" in said.out.splitlines()
     assert "1 records read, 1 damaged" in said.out.splitlines()
-    assert repro("verify", "--json").json["damaged_records"] == [altered]
+    assert repro("store", "verify", "--format", "json").json["damaged_records"] == [altered]
     for verb in ("status", "compare", "run"):
-        said = repro(verb, "--cell", CELL, "--scale", "tiny")
+        said = repro(verb, CELL, "--scale", "tiny")
         assert (said.status, said.sentence) == (2, altered)
 
 
@@ -202,10 +205,10 @@ def test_a_record_that_a_newer_one_contradicts_is_told(repro, measured):
     results = Results(measured / "results")
     [record] = results.read("tiny", "costa")
     results.append([replace(record, measured=0.1, recorded="2999-01-01T00:00:00+00:00")])
-    said = repro("verify")
+    said = repro("store", "verify")
     [doubt] = [line for line in said.out.splitlines() if line.startswith("doubtful: ")]
     assert (
         f"{results.path('tiny', 'costa')}:2: recorded at 2999-01-01T00:00:00+00:00, which is still" in doubt
     )
     assert said.status == 0 and "2 records read, 0 damaged, 1 doubtful" in said.out.splitlines()
-    assert len(repro("verify", "--json").json["doubtful_records"]) == 1
+    assert len(repro("store", "verify", "--format", "json").json["doubtful_records"]) == 1

@@ -55,7 +55,7 @@ def table(tmp_path_factory):
 
     def make(root: Path) -> None:
         take_what_is_finished(selection, root / "s", root / "r")
-        done = repro("run", *selection, "--json", store=root / "s", results=root / "r")
+        done = repro("run", *selection, "--format", "json", store=root / "s", results=root / "r")
         assert done.returncode == 0, done.stderr
         (root / "cells.json").write_text(done.stdout)
 

@@ -73,8 +73,8 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(asked=asked, cell=st.sampled_from(["", "", "1/letters/rr", "1/letters/mean", "2/letters/gain"]))
     def run(self, asked, cell):
         self.asked = asked
-        selection = ("--cell", f"toy/{cell}") if cell else ("toy",)
-        said = repro("run", *selection, "--json", *options(asked))
+        selection = (f"toy/{cell}") if cell else ("toy",)
+        said = repro("run", *selection, "--format", "json", *options(asked))
         if not (self.harm_in() or self.world.is_absent()):
             assert said.status == 0, said.err
             for row in (row for row in said.json if "/theirs/" not in row["id"]):
@@ -85,7 +85,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(asked=asked)
     def run_the_other_paper(self, asked):
         """The twin, whose cells have their scores in common with the toy's, and records of its own."""
-        said = repro("run", "twin", "--json", *options(asked))
+        said = repro("run", "twin", "--format", "json", *options(asked))
         self.check(said, asked)
 
     @rule(verb=st.sampled_from(["run", "run", *KILLED]), asked=asked, moment=whens, cut=places)
@@ -114,7 +114,7 @@ class AnyOrder(RuleBasedStateMachine):
     def run_while_data_change(self, asked, moment, edit, is_put_back):
         before, left = self.anew(asked), [edit]
         with self.world.moments.at(moment, lambda: left and self.world.edit(*left.pop())):
-            said = repro("run", "toy", "--json", *options(asked))
+            said = repro("run", "toy", "--format", "json", *options(asked))
         self.check(said, asked, before)
         if is_put_back and not left:
             self.world.edit(*edit)
@@ -122,7 +122,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(sorted(RUNS)))
     def import_a_run(self, name):
-        said = repro("import-run", str(self.world.run_of_others(name)), "--cell", "toy/2/theirs/gain")
+        said = repro("import", "run", str(self.world.run_of_others(name)), "toy/2/theirs/gain")
         others = [file for file in self.harm_in() if "imported_run" not in file.parts]
         assert said.status == 0 or others or self.world.is_absent(), said.err
 
@@ -226,7 +226,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(rebuild=st.booleans())
     def verify(self, rebuild):
         harmed = self.harm_in("store")
-        said = repro("verify", "-v", *(["--rebuild"] if rebuild else []))
+        said = repro("store", "verify", "-v", *(["--rebuild"] if rebuild else []))
         if not harmed:
             others = set(re.findall(r"^other code: (embed/\w+):", said.out, re.MULTILINE))
             assert others == self.world.made_by_other_code(), said.out
@@ -243,7 +243,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def collect_garbage(self):
-        said = repro("gc", "toy", "--scale", "full", "--yes", "--keep-days", "0")
+        said = repro("store", "gc", "toy", "--scale", "full", "--yes", "--keep-days", "0")
         assert said.status == 0 or self.harm_in(), said.err
 
     @rule(verb=st.sampled_from(["push", "pull"]), asked=asked, inputs=st.booleans())
@@ -260,10 +260,10 @@ class AnyOrder(RuleBasedStateMachine):
     @invariant()
     def what_is_printed_as_current_is_true(self):
         for asked in {repr(a): a for a in (({}, ()), self.asked)}.values():
-            said = repro("compare", "toy", "--json", *options(asked))
+            said = repro("compare", "toy", "--format", "json", *options(asked))
             assert said.status == 0 or self.harm_in(), said.err
             self.check(said, asked)
-            both = repro("compare", "toy", "twin", "--json", *options(asked))
+            both = repro("compare", "toy", "twin", "--format", "json", *options(asked))
             self.check(both, asked)
             alone = {row["id"]: row for row in (said.json if said.out else ())}
             for row in both.json if both.out and alone else ():

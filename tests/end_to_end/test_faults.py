@@ -27,7 +27,7 @@ def _attempt(selection, root, seconds):
     variables = {"REPRO_STORE": root / "s", "REPRO_RESULTS": root / "r", "REPRO_SAVE_STEPS": "25"}
     with (root / "said").open("w") as said:
         child = subprocess.Popen(
-            [sys.executable, "-m", "repro", "run", *selection, "--json"],
+            [sys.executable, "-m", "repro", "run", *selection, "--format", "json"],
             env={**os.environ, **{name: str(value) for name, value in variables.items()}},
             stdout=subprocess.DEVNULL,
             stderr=said,

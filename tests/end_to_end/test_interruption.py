@@ -11,7 +11,7 @@ import time
 
 from tests.killed import KILLS
 
-CELL = ("run", "--cell", "costa/1/bm25neg.costa/dev.rr10", "--scale", "tiny", "--json")
+CELL = ("run", "costa/1/bm25neg.costa/dev.rr10", "--scale", "tiny", "--format", "json")
 
 
 def _start(store, results):

@@ -64,12 +64,12 @@ def measured(scaffolded, table, tmp_path_factory):
             verb,
             said.stderr,
         )  # 4: at full scale data is missing
-        return json.loads(said.stdout) if "--json" in verb else said.stdout
+        return json.loads(said.stdout) if "json" in verb else said.stdout
 
     row = ("fifth", "--table", "1", "--row", "fifth", "--scale", SCALE)
     if finished := os.environ.get("REPRO_TEST_STORE"):  # what its row shares with rows of others
-        call("pull", finished, *row, "--inputs")
-    call.cells = {cell["id"]: cell["measured"] for cell in call("run", *row, "--json")}
+        call("import", "artefacts", *row, "--inputs", "--from", finished)
+    call.cells = {cell["id"]: cell["measured"] for cell in call("run", *row, "--format", "json")}
     return call
 
 
@@ -80,26 +80,30 @@ def test_its_row_runs(measured):
 
 
 def test_its_claims_and_marks_are_judged_in_print_and_in_ours(measured):
-    [claim] = [s for s in measured("claims", "fifth", "--scale", SCALE, "--json") if s["kind"] == "claim"]
+    [claim] = [
+        s
+        for s in measured("audit", "claims", "fifth", "--scale", SCALE, "--format", "json")
+        if s["kind"] == "claim"
+    ]
     states = claim["published"]["state"], claim["ours"]["state"]
     assert states == ("holds", "untested")  # BERT is only cited
 
 
 def test_its_cells_are_covered_and_measured(measured):
-    [covered] = measured("coverage", "fifth", "--json")
+    [covered] = measured("show", "coverage", "fifth", "--format", "json")
     assert covered["cells"] == 4 and covered["measured"] == {SCALE: 2}
     assert covered["ways"]["recipe"] == covered["ways"]["not measurable"] == 2
 
 
 def test_its_reading_is_listed_with_the_row_that_asks_for_it(measured):
-    [reading] = measured("readings", "fifth", "--json")
+    [reading] = measured("readings", "fifth", "--format", "json")
     assert (reading["id"], reading["affects"]) == ("temperature", ["fifth/1/fifth"])
-    assert measured("show", "fifth/1/fifth/dev.rr10", "--json")["readings"] == ["temperature"]
+    assert measured("show", "fifth/1/fifth/dev.rr10", "--format", "json")["readings"] == ["temperature"]
 
 
 def test_its_own_cost_stands_beside_the_estimate_and_its_scale_is_kept(measured):
     assert "8 V100, 24 h = 192 GPU hours" in measured("plan", "fifth")
-    nodes = measured("plan", "fifth", "--scale", SCALE, "--json")
+    nodes = measured("plan", "fifth", "--scale", SCALE, "--format", "json")
     steps = {
         n["params"]["objective"]["name"]: n["params"]["max_steps"] for n in nodes if n["stage"] == "pretrain"
     }
@@ -107,7 +111,7 @@ def test_its_own_cost_stands_beside_the_estimate_and_its_scale_is_kept(measured)
 
 
 def test_the_audit_knows_its_configurations_and_what_explains_a_difference(scaffolded, measured):
-    assert measured("audit", "fifth", "--json") == []
+    assert measured("audit", "fifth", "--format", "json") == []
     cells, notes = scaffolded / "fifth/cells.yaml", scaffolded / "fifth/audit.yaml"
     whole = cells.read_text(), notes.read_text()
     second = whole[0].partition("tables:\n")[2].replace('id: "1"', 'id: "2"').replace("0.330", "0.331")
@@ -117,7 +121,7 @@ def test_the_audit_knows_its_configurations_and_what_explains_a_difference(scaff
         'explanations: [{at: ["fifth/2/fifth"], why: another seed}]\n'
     )
     try:
-        [finding] = measured("audit", "fifth", "--json")
+        [finding] = measured("audit", "fifth", "--format", "json")
     finally:
         cells.write_text(whole[0]), notes.write_text(whole[1])
     assert (finding["kind"], finding["values"]) == ("values", ["0.330", "0.331"])

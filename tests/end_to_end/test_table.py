@@ -64,20 +64,24 @@ def test_pre_training_changes_what_a_row_measures(reciprocal_ranks):
 
 
 def test_the_second_time_nothing_runs_and_nothing_changes(table, command_line):
-    again = command_line("run", *table.selection, "--json", store=table.store, results=table.results)
+    again = command_line(
+        "run", *table.selection, "--format", "json", store=table.store, results=table.results
+    )
     assert again.returncode == 0
     assert again.stdout == table.stdout
     assert "0 run now" in again.stderr
 
 
 def test_compare_says_the_same_without_running_anything(table, command_line):
-    said = command_line("compare", *table.selection, "--json", store=table.store, results=table.results)
+    said = command_line(
+        "compare", *table.selection, "--format", "json", store=table.store, results=table.results
+    )
     assert said.stdout == table.stdout
 
 
 def test_records_alone_are_enough_to_judge_but_not_to_test_rows(table, command_line, tmp_path):
     places = {"store": tmp_path / "empty", "results": table.results}
-    judged = json.loads(command_line("compare", *table.selection, "--json", **places).stdout)
+    judged = json.loads(command_line("compare", *table.selection, "--format", "json", **places).stdout)
     assert judged == [{**cell, "tests": []} for cell in table.cells]
     assert any(cell["tests"] for cell in table.cells)
     assert "no tests between rows: too few of " in command_line("compare", *table.selection, **places).stderr
@@ -109,13 +113,13 @@ def test_latex_of_what_was_measured_compiles(table, command_line, tmp_path):
 def test_a_truncated_artefact_is_named_and_rebuilt_on_request(table, command_line, tmp_path):
     store = tmp_path / "s"
     shutil.copytree(table.store, store)
-    row = ("plan", "--cell", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny", "--json")
+    row = ("plan", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny", "--format", "json")
     nodes = json.loads(command_line(*row, store=store, results=table.results).stdout)
     [run] = [node["fingerprint"] for node in nodes if node["stage"] == "bm25"]  # not one that is only mined
     victim = store / "bm25" / run / "run.trec"
     victim.write_text(victim.read_text()[:1000])
-    wanted = (*table.selection, "--json")
-    assert "damaged: bm25/" in command_line("verify", store=store, results=table.results).stdout
+    wanted = (*table.selection, "--format", "json")
+    assert "damaged: bm25/" in command_line("store", "verify", store=store, results=table.results).stdout
     shutil.rmtree(store / "evaluate")  # else nothing would need the damaged run
     refused = command_line("run", *wanted, store=store, results=table.results)
     assert refused.returncode == 2
@@ -123,4 +127,4 @@ def test_a_truncated_artefact_is_named_and_rebuilt_on_request(table, command_lin
     assert "Traceback" not in refused.stderr
     mended = command_line("run", *wanted, "--rebuild", store=store, results=table.results)
     assert mended.returncode == 0, mended.stderr
-    assert command_line("verify", store=store, results=table.results).returncode == 0
+    assert command_line("store", "verify", store=store, results=table.results).returncode == 0

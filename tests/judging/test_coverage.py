@@ -116,7 +116,7 @@ def test_records_and_drawings_of_each_scale_are_counted(tmp_path):
     Results(tmp_path).append([record, replace(record, scale="tiny-long", measured=43.0)])
     (tmp_path / "figures/tiny").mkdir(parents=True)
     (tmp_path / "figures/tiny/simlm-table9.md").touch()
-    rows = {row["what"]: row for row in json.loads(_said(tmp_path, "simlm", "--json"))}
+    rows = {row["what"]: row for row in json.loads(_said(tmp_path, "simlm", "--format", "json"))}
     measured = {what: row["measured"] for what, row in rows.items() if row["measured"]}
     assert measured == {"table 5": {"tiny": 1, "tiny-long": 1}}
     assert rows["table 9"]["apart"]["measured"] == {"tiny": 2}
@@ -145,7 +145,7 @@ def test_an_unknown_paper_is_named(tmp_path):
 def test_counting_needs_no_tensors():
     heavy = "{'torch', 'transformers', 'pandas', 'numpy'} & set(sys.modules)"
     program = (
-        "import sys; from repro.cli.verbs.coverage import command; "
+        "import sys; from repro.cli.verbs.show.coverage import command; "
         "command(['--json'], standalone_mode=False); "
         f"sys.exit(len({heavy}))"
     )

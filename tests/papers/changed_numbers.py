@@ -68,7 +68,7 @@ def _status(suite: Path) -> int:
     """The first exit status that is not 0 of the checks in a copy: settings, then other choices."""
     papers = [path.parent.name for path in sorted(suite.glob("papers/*/settings.yaml"))]
     names = [name for name in papers if (suite / "papers" / name / "cells.yaml").exists()]
-    checks = ["repro", "settings", *names, "--strict", "--failing"], ["pytest", "-q", OTHER_CHOICES]
+    checks = ["repro", "show", "settings", *names, "--strict", "--failing"], ["pytest", "-q", OTHER_CHOICES]
     # a module changed twice in a second would be taken from its compiled form
     environment = os.environ | {"PYTHONPATH": str(suite), "PYTHONDONTWRITEBYTECODE": "1"}
     how = {"cwd": suite, "capture_output": True, "env": environment}
@@ -155,7 +155,7 @@ def main() -> int:
         (suite / OTHER_CHOICES).parent.mkdir(parents=True)
         shutil.copy(ROOT / OTHER_CHOICES, suite / OTHER_CHOICES)
         if _status(suite) != 0:
-            print("the papers do not follow their settings as they are; see `repro settings --failing`")
+            print("the papers do not follow their settings as they are; see `repro show settings --failing`")
             return 1
         changes = [*named(), *drawn]
         unnoticed = []

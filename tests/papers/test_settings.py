@@ -33,7 +33,7 @@ def test_the_plan_follows_what_is_stated(name):
         f"{item.row} {item.step or item.stage} {item.parameter}: {item.says}" for item in found if item.fails
     ]
     assert found and not wrong, "\n".join(
-        [f"{len(wrong)} failures; `repro settings {name} --failing`", *wrong[:20]]
+        [f"{len(wrong)} failures; `repro show settings {name} --failing`", *wrong[:20]]
     )
 
 

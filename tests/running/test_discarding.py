@@ -137,7 +137,7 @@ def test_a_kind_that_there_is_not_is_refused():
 def test_slurm_does_not_offer_it(world, tmp_path):
     made = plan([], scale=scale("tiny"), machine=Machine())
     for options in (Options(discard=("vectors",)), Options(max_disk=10)):
-        with pytest.raises(UsageError, match="inline and local; on Slurm, `repro gc --finished`"):
+        with pytest.raises(UsageError, match="inline and local; on Slurm, `repro store gc --finished`"):
             slurm.execute(made, world[3], Progress(), options)
 
 

@@ -58,7 +58,10 @@ def test_what_does_not_fit_is_held_back_with_all_below_it_and_the_rest_is_run(st
     assert store.state(ends[0]) == "stored" and store.state(ends[1]) == "missing"
     [obstacle] = outcome.blocked[ends[1].fingerprint]
     assert "takes about 1.5 MB while it is made, and --max-disk 2.0 MB leaves " in obstacle.cause
-    assert "more are needed: run with --discard vectors, free some (`repro gc --finished`" in obstacle.remedy
+    assert (
+        "more are needed: run with --discard vectors, free some (`repro store gc --finished`"
+        in obstacle.remedy
+    )
 
 
 @pytest.mark.parametrize(

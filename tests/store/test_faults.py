@@ -233,7 +233,7 @@ def test_what_was_done_to_an_artefact_is_named_and_never_built_upon(tmp_path, na
         harm(path)
     assert words in "; ".join(damage(path))
     above = Node("lucene_index", {"multifield": False}, {"corpus": NODE})
-    with pytest.raises(StoreError, match=r"damaged: .*repro verify --rebuild"):
+    with pytest.raises(StoreError, match=r"damaged: .*repro store verify --rebuild"):
         build(store, above)
     assert store.state(above) != "stored"
     if name not in ("zeroed", "edited", "added"):  # those take reading, or looking for more

@@ -324,5 +324,5 @@ def test_what_is_damaged_here_is_not_overwritten_silently(ours, tmp_path):
     mine = Store(tmp_path / "mine")
     shutil.copytree(ours.path(NODE), mine.path(NODE))
     (mine.path(NODE) / "arrow/state.json").unlink()
-    with pytest.raises(StoreError, match=r"repro verify --rebuild"):
+    with pytest.raises(StoreError, match=r"repro store verify --rebuild"):
         fetch(mine, RemoteStore(str(ours.root)))

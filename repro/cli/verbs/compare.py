@@ -184,7 +184,7 @@ def _notices(run) -> list[str]:
         sentence = f"{len(scores.missing)} of {len(scores.queries)} judged queries are missing and count as 0"
         notices.append(f"{run.path}: {sentence}; {scores.ignored} others are not judged")
     if run.pair is None:
-        remedy = f"`repro run --cell {run.cell.id} --scale {run.scale}` makes it"
+        remedy = f"`repro run {run.cell.id} --scale {run.scale}` makes it"
         notices.append(f"{run.cell.id}: no run of ours is stored; {remedy}")
     return notices
 

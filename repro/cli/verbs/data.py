@@ -28,7 +28,7 @@ def command():
     """
 
 
-@command.command("list", epilog="\b\nExamples:\n  repro data list\n  repro data list --json")
+@command.command("list", epilog="\b\nExamples:\n  repro data list\n  repro data list --format json")
 @json_option
 def list_(as_json):
     """List every dataset with where it was found, its size to download and its licence."""

@@ -67,7 +67,7 @@ class Finding:
         return joined_finding.explained(other.says).explained(other.explanation)
 
     def as_json(self) -> dict:
-        """The object that ``repro audit --json`` prints."""
+        """The object that ``repro audit --format json`` prints."""
         return asdict(self) | {"places": list(self.places), "values": list(self.values)}
 
 

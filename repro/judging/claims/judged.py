@@ -41,7 +41,7 @@ class JudgedStatement:
         return FAILS in (self.published.state, self.ours.state, self.reported.state)
 
     def as_json(self) -> dict:
-        """The object that ``repro claims --json`` prints."""
+        """The object that ``repro audit claims --format json`` prints."""
         s = self.statement
         return {
             "id": s.id,

@@ -144,7 +144,7 @@ def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, li
     """
     identifier = _identifier(name, readings)
     if not identifier:
-        raise UsageError(f"the row rests on no reading {name!r}; name one of `repro readings`")
+        raise UsageError(f"the row rests on no reading {name!r}; name one of `repro show readings`")
     reading, keys = readings[identifier], [*filter(None, name[len(identifier) + 1 :].split("."))]
     value = reading.choices[reading.default]
     for key in keys:

@@ -73,7 +73,7 @@ def _command(c: ComparedCell) -> str:
     first = c.records[0] if c.records else None
     seeds = ",".join(str(r.seed) for r in c.records if r.seed is not None)
     choices = first.readings.items() if first else ()
-    words = [f"repro run --cell {c.cell.id} --scale {c.scale}", f"--seeds {seeds}" if seeds else ""]
+    words = [f"repro run {c.cell.id} --scale {c.scale}", f"--seeds {seeds}" if seeds else ""]
     return " ".join(filter(None, [*words, *(f"--reading {reading}={choice}" for reading, choice in choices)]))
 
 
@@ -135,7 +135,7 @@ def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
     """Runs that others made, none of which is a measurement of the suite's."""
     for run in c.imported:
         content = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
-        yield _fact("by others", content, copyable(f"repro import-run {quote(run.file)} --cell {c.cell.id}"))
+        yield _fact("by others", content, copyable(f"repro import run {quote(run.file)} {c.cell.id}"))
         yield from _provenance(run.record)
 
 

@@ -135,7 +135,7 @@ def _grounds(judgement: Judgement) -> tuple[str, ...]:
 
 
 def _cut(reasons: str, limit: int = 3) -> str:
-    """The first grounds; `repro claims` tells all."""
+    """The first grounds; `repro audit claims` tells all."""
     grounds = reasons.split("; ")
     return "; ".join(grounds[:limit]) + (f"; and {len(grounds) - limit} more" if len(grounds) > limit else "")
 

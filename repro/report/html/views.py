@@ -1,4 +1,4 @@
-"""Drawings and views that ``repro figures`` left, so placed that nothing in them can touch the page."""
+"""Drawings and views of ``repro report figures``, so placed that nothing in them can touch the page."""
 
 import html
 import re

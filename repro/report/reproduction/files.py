@@ -8,7 +8,7 @@ from repro.report.reproduction import html, markdown
 from repro.report.reproduction.blocks import Document
 
 FOOT = (
-    f"Written by `repro reported` of repro {__version__} from papers/*/reports.yaml. Numbers, names and "
+    f"Written by `repro show reported` of repro {__version__} from papers/*/reports.yaml. Numbers, names and "
     "places are facts; what is said at a place is restated."
 )
 

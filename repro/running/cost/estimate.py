@@ -152,7 +152,7 @@ def keep_within(
     if not hours >= 0:
         raise UsageError(f"--max-gpu-hours is {hours}; give a number of hours, 0 or more")
     if throughput is None:
-        remedy = "`repro calibrate` measures this machine, --gpu names another"
+        remedy = "`repro doctor calibrate` measures this machine, --gpu names another"
         raise UsageError(f"a budget needs a throughput: {remedy}")
     plan_estimate, spent, is_over = estimate(plan, throughput), 0.0, False
     cause = f"it lies beyond the budget of {hours:g} {throughput.unit} hours"

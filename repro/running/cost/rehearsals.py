@@ -144,4 +144,6 @@ def _read(store: Store) -> dict:
 
 
 def _read_error(store: Store, error: Exception) -> UsageError:
-    return UsageError(f"{_file(store)} cannot be read ({error}); remove it, `repro rehearse` writes it anew")
+    return UsageError(
+        f"{_file(store)} cannot be read ({error}); remove it, `repro run --rehearse` writes it anew"
+    )

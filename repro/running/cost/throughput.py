@@ -1,4 +1,4 @@
-"""Operations a second: of this machine as `repro calibrate` measured it, or of a named GPU, assumed."""
+"""Operations a second: of this machine, as `repro doctor calibrate` measured it, or assumed of a GPU."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ SINGLE = {"v100": 15.7e12, "t4": 8.1e12, "a100": 19.5e12, "l4": 30.3e12, "l40s":
 SINGLE |= {"h100": 67e12, "h200": 67e12, "rtx3090": 35.6e12, "rtx4090": 82.6e12}
 MEMORY = {"v100": 32e9, "t4": 16e9, "a100": 80e9, "l4": 24e9, "l40s": 48e9, "h100": 80e9, "h200": 141e9}
 MEMORY |= {"rtx3090": 24e9, "rtx4090": 24e9}
-ASSUMED = 0.35  # share of the peak that BERT-base reaches: a guess; `repro calibrate` measures
+ASSUMED = 0.35  # share of the peak that BERT-base reaches: a guess; `repro doctor calibrate` measures
 LAYER = (
     2e-3  # seconds that a layer takes at least in a step of training, by the launches of its kernels: a guess
 )
@@ -72,7 +72,7 @@ def assumed_throughput(gpu: str) -> Throughput:
     """The rate of a named GPU, a share of its data sheet's peak. Raises UsageError for an unknown one."""
     name = gpu.lower()
     if name not in PEAKS:
-        raise unknown("GPU", gpu, PEAKS, hint="`repro calibrate` measures the one at hand")
+        raise unknown("GPU", gpu, PEAKS, hint="`repro doctor calibrate` measures the one at hand")
     rate = PEAKS[name] * ASSUMED
     basis = f"{name}, assumed {ASSUMED:.0%} of {PEAKS[name] / 1e12:.0f} TFLOP/s"
     single = SINGLE[name] * ASSUMED
@@ -97,7 +97,9 @@ def _read_calibration(path: Path) -> Throughput:
         if not (training > 0 and inference > 0):
             raise ValueError("a throughput is not positive")
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise UsageError(f"{path} cannot be read ({error}); `repro calibrate` writes it anew") from None
+        raise UsageError(
+            f"{path} cannot be read ({error}); `repro doctor calibrate` writes it anew"
+        ) from None
     rates = f"{training / 1e12:.3g} TFLOP/s training, {inference / 1e12:.3g} encoding"
     basis = f"{device}, calibrated {day}: {rates}"
     return Throughput(unit, training, inference, basis, *search_rates, gpu_memory())

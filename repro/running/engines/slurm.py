@@ -44,14 +44,16 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
     """Submit the plan and say how many jobs that made. Raises what ``submit`` raises."""
     if options.discard or options.max_disk is not None:
         fault = "--discard and --max-disk are of the engines inline and local"
-        raise UsageError(f"{fault}; on Slurm, `repro gc --finished` lets go of the vectors of finished rows")
+        raise UsageError(
+            f"{fault}; on Slurm, `repro store gc --finished` lets go of the vectors of finished rows"
+        )
     with underway.announce(store.root, plan.nodes):  # until the jobs are noted
         submission = submit(plan, store, progress, options)
     if submission.submitted or submission.standing:
         counts = (
             f"{len(submission.submitted)} jobs submitted, {len(submission.standing)} queued or running before"
         )
-        hint = "`repro status` tells of them, the same command prints what was measured"
+        hint = "`repro plan` tells of them, the same command prints what was measured"
         progress.note(f"{counts}; {hint}; their output lies in {slurm_jobs.logs(store)}")
     return submission.outcome
 

@@ -35,14 +35,14 @@ def known(tmp_path_factory):
 @pytest.fixture(scope="module")
 def measured(known, tmp_path_factory):
     place = tmp_path_factory.mktemp("article")
-    write(known, place, command="repro article")
+    write(known, place, command="repro report article")
     return place
 
 
 @pytest.fixture(scope="module")
 def unmeasured(tmp_path_factory):
     place = tmp_path_factory.mktemp("article")
-    write(results_of(place, place / "none"), place / "a", command="repro article")
+    write(results_of(place, place / "none"), place / "a", command="repro report article")
     return place / "a"
 
 
@@ -108,7 +108,7 @@ def test_what_is_not_measured_is_said_and_leaves_no_hole(unmeasured):
 
 
 def test_equal_results_give_equal_files(measured, known, tmp_path):
-    write(known, tmp_path / "a", command="repro article")
+    write(known, tmp_path / "a", command="repro report article")
     names = [path.name for path in sorted(measured.iterdir())]
     assert [path.name for path in sorted((tmp_path / "a").iterdir())] == names
     for name in names:

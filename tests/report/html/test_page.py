@@ -92,8 +92,8 @@ def test_every_measured_cell_opens_a_card_that_tells_how_it_was_made(drawings):
         "RR@10 on <code>msmarco-passage/dev/small</code>",
         "fraction",
         'data-readings="toy/reading">seed<',
-        "repro run --cell toy/1/g.y/a --scale full<",
-        "repro run --cell toy/1/g.x/a --scale full --seeds 1,2 --reading seed=two<",
+        "repro run toy/1/g.y/a --scale full<",
+        "repro run toy/1/g.x/a --scale full --seeds 1,2 --reading seed=two<",
     ):
         assert told in text
     cards = {a["id"] for _, a in outline(text).elements if "popover" in a}
@@ -177,7 +177,7 @@ def test_gains_over_the_authors_own_baseline_stand_below_its_table():
 def test_a_run_that_others_made_stands_apart_and_is_made_again_by_importing_it():
     found = page(report())
     told = re.search(r'<div id="about/toy/1/g\.y/a".*?in its table', found, re.DOTALL)[0]
-    assert "repro import-run run.trec --cell toy/1/g.y/a</code>" in told and "sha256: 5e" in told
+    assert "repro import run run.trec toy/1/g.y/a</code>" in told and "sha256: 5e" in told
     assert "not run</span>" in told and "higher</span>run by others, a file" in told
     cell = re.search(r'<td id="toy/1/g\.y/a">.*?</td>', found)[0]
     assert 'class="v-none"' in cell and "by A toolkit, not the suite&#x27;s: higher" in cell

@@ -142,7 +142,7 @@ def test_what_is_copied_is_what_stands_there(browser, address):
     browser.ask("document.querySelector('[id=\"toy/1\"] .csv').click()")
     assert len(browser.ask("kept").strip().split("\n")) == 7
     browser.ask("document.querySelector('[id=\"about/toy/1/g.y/b\"] .copy').click()")
-    assert browser.ask("kept") == "repro run --cell toy/1/g.y/b --scale full --seeds 1,2 --reading seed=two"
+    assert browser.ask("kept") == "repro run toy/1/g.y/b --scale full --seeds 1,2 --reading seed=two"
     browser.ask("document.querySelector('[id=\"toy/1\"] pre + .copy').click()")
     assert browser.ask("kept").startswith("% full\n\\begin{tabular}")
 

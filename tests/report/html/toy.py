@@ -134,7 +134,7 @@ def draw(folder: Path, *, add: str = "") -> Path:
 
 
 def _passages(add: str) -> str:
-    """As ``repro figures`` writes them."""
+    """As ``repro report figures`` writes them."""
     path = Path(tempfile.mkdtemp()) / "list.md"
     passage = {"title": "T" + add, "text": "a | b *c*" + add, "grade": 1, "score": 0.5, "id": "d1", "rank": 1}
     query = {"text": "who" + add, "wanted": "whom" + add, "found": False, "id": "q", "passages": [passage]}

@@ -58,7 +58,7 @@ def test_a_calibration_is_read_back_and_a_broken_one_refused(tmp_path):
     assert (rates.unit, rates.training, rates.inference) == ("GPU", 2e14, 3e14)
     assert rates.basis.startswith("GPU X, calibrated 2030-01-02: 200 TFLOP/s training")
     calibration_file(store).write_text(json.dumps({**said, "training": {"flops_per_second": 0}}))
-    with pytest.raises(UsageError, match=r"json cannot be read .*`repro calibrate` writes it anew"):
+    with pytest.raises(UsageError, match=r"json cannot be read .*`repro doctor calibrate` writes it anew"):
         throughput(store)
 
 
@@ -112,7 +112,9 @@ def test_a_budget_that_is_none_is_refused(planned, hours):
 
 
 def test_a_budget_without_a_throughput_is_refused(planned):
-    with pytest.raises(UsageError, match="`repro calibrate` measures this machine, --gpu names another"):
+    with pytest.raises(
+        UsageError, match="`repro doctor calibrate` measures this machine, --gpu names another"
+    ):
         keep_within(planned(), 1, None)
 
 

@@ -71,5 +71,5 @@ def test_a_measurement_without_them_takes_assumed_cores_or_the_rate_of_encoding(
     assert _calibrated(tmp_path).search == 16 * search.CORE
     beside_a_gpu("faiss-gpu")
     assert _calibrated(tmp_path).hours(Work(search=2e12 * 3600)) == pytest.approx(1)
-    with pytest.raises(UsageError, match="`repro calibrate` writes it anew"):
+    with pytest.raises(UsageError, match="`repro doctor calibrate` writes it anew"):
         _calibrated(tmp_path, cores_flops_per_second="fast")

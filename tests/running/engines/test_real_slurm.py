@@ -109,7 +109,7 @@ def cluster(tmp_path_factory):
 
 def _run(folder: Path, verb: str, *options) -> subprocess.CompletedProcess:
     places = ["--store", str(folder / "store"), "--results", str(folder / "results")]
-    command = [sys.executable, "-m", "repro", verb, "--cell", CELL, "--scale", "tiny", *places, *options]
+    command = [sys.executable, "-m", "repro", verb, CELL, "--scale", "tiny", *places, *options]
     return subprocess.run(command, capture_output=True, text=True)
 
 
