@@ -138,8 +138,7 @@ def planning(folder: Path, size: int) -> Tools:
 
 def store(folder: Path, size: int) -> Tools:
     """So many artefacts, ten made one from the other; half of them are needed by nothing."""
-    from repro.cli.verbs.store.verify import command as verify
-
+    from repro.cli import cli
     from repro.graph import Node
     from repro.store import Store
     from repro.store.leftovers import leftovers, remove_leftovers
@@ -157,11 +156,11 @@ def store(folder: Path, size: int) -> Tools:
             nodes.append(Node("union", {"number": number}, {"training_sets": below}))
             opened.build(nodes[-1], write, waiting=lambda: None)
     needed = {node.fingerprint for node in nodes[: size // 2]}
-    options = ["--store", str(folder / "store"), "--results", str(folder / "results"), "--format", "json"]
+    words = ["store", "verify", "--store", str(folder / "store"), "--results", str(folder / "results"), "--format", "json"]
 
     def read() -> None:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            verify.main(options, standalone_mode=False)
+            cli.main(words, standalone_mode=False)
 
     def unneeded() -> list:
         return leftovers(opened, needed, keep_days=-1)

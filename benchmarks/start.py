@@ -27,15 +27,15 @@ from repro.store import Store
 HERE = Path(__file__).resolve().parents[1]
 VERBS = {
     "--help": "--help",
-    "list": "list",
+    "show": "show",
     "show costa --table 1": "show costa --table 1",
     "audit": "audit",
     "compare --all": "compare --all --store STORE",
     "plan costa --table 1": "plan costa --table 1 --store STORE",
     "plan --all": "plan --all --store STORE",
     "report": "report --store STORE --output STORE/report.html",
-    "gc, nothing old": "gc --store STORE",
-    "gc, an old artefact": "gc --store OLD",
+    "store gc, nothing old": "store gc --store STORE",
+    "store gc, an old artefact": "store gc --store OLD",
 }
 BARE = "python -c pass"
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC).timestamp()

@@ -21,8 +21,8 @@ from repro.report.article import html  # noqa: E402
 
 VERBS_PAGE = ROOT / "docs/reference/verbs.md"
 STUDY = ROOT / "docs/explained/head-to-head"
-SCRIPTS = (["docs/one_gpu.py"], ["-m", "repro", "pages", "-o", "docs/tables"])
-SCRIPTS += (["-m", "repro", "reported", "-o", "docs/reported"],)
+SCRIPTS = (["docs/one_gpu.py"], ["-m", "repro", "report", "site", "-o", "docs/tables"])
+SCRIPTS += (["-m", "repro", "show", "reported", "-o", "docs/reported"],)
 FOOT = re.compile(r"\*(Written by .*?)`(.*?)`(.*?\.) \[The same as one file\]\(article\.html\)\.\*\n")
 HEAD = """\
 # Every verb
@@ -47,7 +47,8 @@ def _verb(command: click.Command, path: tuple[str, ...], says: str) -> str:
     options = {"terminal_width": 90, "help_option_names": ["-h", "--help"]}
     told = command.get_help(click.Context(command, info_name=f"repro {called}", **options))
     sections = [f"### {called}\n\n{says[0].upper()}{says[1:]}.\n\n```text\n{told}\n```\n"]
-    for name, sub in getattr(command, "commands", {}).items():
+    for name in command.list_commands(None) if isinstance(command, click.Group) else ():
+        sub = command.get_command(None, name)
         sections.append(_verb(sub, (*path, name), sub.get_short_help_str(90).rstrip(".")))
     return "\n".join(sections)
 

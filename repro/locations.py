@@ -63,12 +63,12 @@ class Locations:
 def data_folder() -> Path:
     """The folder of REPRO_DATA, else the one in the user's data folder that fetching fills."""
     data = os.environ.get("REPRO_DATA")
-    return _resolve(data, "REPRO_DATA") if data else _user("data") / "collections"
+    return resolved(data, "REPRO_DATA") if data else _user("data") / "collections"
 
 
 def _ir_datasets() -> Path | None:
     """The folder that IR_DATASETS_HOME names, else ir_datasets' usual one; None where it is not there."""
-    home = _resolve(os.environ.get("IR_DATASETS_HOME") or "~/.ir_datasets", "IR_DATASETS_HOME")
+    home = resolved(os.environ.get("IR_DATASETS_HOME") or "~/.ir_datasets", "IR_DATASETS_HOME")
     return home if home.is_dir() else None
 
 
@@ -76,10 +76,11 @@ def _folder(option: str | None, variable: str) -> Path | None:
     if option == "":
         raise UsageError(f"an empty path was given for what {variable} names; leave the option out instead")
     value = option or os.environ.get(variable)
-    return _resolve(value, variable) if value else None
+    return resolved(value, variable) if value else None
 
 
-def _resolve(value: str, variable: str) -> Path:
+def resolved(value: str, variable: str) -> Path:
+    """Return the path that is meant, whole. Raises UsageError, which names the variable, where it is none."""
     try:
         return Path(value).expanduser().resolve()
     except (RuntimeError, ValueError) as error:  # nobody's home, links in a circle, a null byte

@@ -17,7 +17,8 @@ import repro as suite
 from repro.api.comparisons import compare
 from repro.api.public import __all__ as NAMES
 from repro.api.selection import select
-from repro.cli import VERBS
+from repro.cli import cli
+from repro.cli.groups import LazyGroup
 from repro.exchange.run_export import ExportedRun
 from repro.judging import doubts
 from repro.judging.doubts import KINDS
@@ -199,67 +200,54 @@ def of_claims(world) -> str:
 
 THEIRS = "scores what a user or somebody else ran, which no record of the suite's is about"
 NO_NUMBER = "shows no measured number"
+COUNTS = "counts cells and shows no number"
 HAPPENED = "shows records as they were written, one after another; none is called current"
 VERBS_AS_OUTLETS = {
     "demo": [of_the_demo],
-    "smoke": NO_NUMBER,
-    "list": NO_NUMBER,
     "show": [of_cells(), of_cells("--format", "json")],
-    "cells": NO_NUMBER,
-    "reported": THEIRS,
-    "coverage": "counts cells and shows no number",
-    "settings": NO_NUMBER,
-    "readings": "shows differences of studies as `Answer` has them: tests/judging/test_study_answers.py",
-    "plan": NO_NUMBER,
-    "rehearse": NO_NUMBER,
+    **dict.fromkeys(("show papers", "show cells", "show settings"), NO_NUMBER),
+    "show readings": "shows differences of studies as `Answer` has them: tests/judging/test_study_answers.py",
+    "show coverage": COUNTS,
+    "show reported": THEIRS,
+    "plan": COUNTS,
     "run": [of_a_run],
-    "status": [
-        printed("plan", "costa", "--scale", "tiny"),
-        printed("plan", "costa", "--scale", "tiny", "--format", "json"),
-    ],
-    "stage": NO_NUMBER,
     "compare": [
         printed("compare", *TABLE),
         printed("compare", *TABLE, "--format", "json"),
         at_a_terminal("compare", *TABLE),
     ],
-    "claims": [
+    "audit": NO_NUMBER,
+    "audit claims": [
         printed("audit", "claims", "costa", "--scale", "tiny"),
         printed("audit", "claims", "costa", "--scale", "tiny", "--format", "json"),
     ],
-    "audit": NO_NUMBER,
-    "evaluate": THEIRS,
     "tables": [
         written("tables", *TABLE, files="*.tex"),
         written("tables", "head_to_head", "--table", "1", "--scale", "tiny", files="*.md"),
         written("tables", "head_to_head", "--table", "1", "--scale", "tiny", files="*.tex"),
     ],
-    "figures": [of_figures(".svg"), of_figures(".csv")],
     "report": [
         written("report", "costa", "--scale", "tiny", into="--output"),
         printed("report", "costa", "--scale", "tiny", "--markdown"),
     ],
-    "article": [
+    "report figures": [of_figures(".svg"), of_figures(".csv")],
+    "report article": [
         written("report", "article", "head_to_head", "--scale", "tiny", files="*.md"),
         written("report", "article", "head_to_head", "--scale", "tiny", files="*.csv"),
     ],
-    "pages": [written("report", "site", "costa", files="costa-table1.md")],
-    "push": NO_NUMBER,
-    "pull": NO_NUMBER,
-    "import-run": THEIRS,
-    "export": [
+    "report site": [written("report", "site", "costa", files="costa-table1.md")],
+    "export records": [
         written("export", "records", *TABLE, "--to", "ro-crate", into="--output"),
         written("export", "records", *TABLE, "--to", "every-eval-ever", into="--output", files="*.json"),
     ],
-    "export-encoder": [of_exported_encoders],
-    "export-run": [of_exported_runs],
-    "new-paper": NO_NUMBER,
-    "new-report": NO_NUMBER,
-    "gc": NO_NUMBER,
-    "verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
-    "data": NO_NUMBER,
-    "doctor": NO_NUMBER,
-    "calibrate": NO_NUMBER,
+    "export encoder": [of_exported_encoders],
+    "export run": [of_exported_runs],
+    "import run": THEIRS,
+    "store verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
+    **dict.fromkeys(
+        ("export artefacts", "import artefacts", "store gc", "new paper", "new report"), NO_NUMBER
+    ),
+    **dict.fromkeys(("data", "doctor", "doctor smoke", "doctor calibrate"), NO_NUMBER),
 }
 NAMES_AS_OUTLETS = {
     "compare": [of_a_frame, of_a_plot],
@@ -284,21 +272,32 @@ OUTLETS = {
 }
 # what an outlet says otherwise of a kind, or why there is none in these records
 OTHERWISE = {
-    "claims": {"outdated": ""},  # records of another graph judge no claim
-    "claims 1": {"outdated": ""},
+    "audit claims": {"outdated": ""},  # records of another graph judge no claim
+    "audit claims 1": {"outdated": ""},
     "repro.claims": {"outdated": ""},
-    "export": {"contradicted": "left out ("},  # two numbers, neither of which has a provenance
-    "export 1": {"contradicted": "left out ("},
-    "article 1": {"outdated": "", "contradicted": ""},  # pictures leave out what is outdated
+    "export records": {"contradicted": "left out ("},  # two numbers, neither of which has a provenance
+    "export records 1": {"contradicted": "left out ("},
+    "report article 1": {"outdated": "", "contradicted": ""},  # pictures leave out what is outdated
     # no other paper has the cells of these
     **{
-        outlet: {"contradicted": ""} for outlet in ("tables 1", "tables 2", "article", "figures", "figures 1")
+        outlet: {"contradicted": ""}
+        for outlet in ("tables 1", "tables 2", "report article", "report figures", "report figures 1")
     },
 }
 
 
+def every_outlet() -> set[str]:
+    """Every verb that does something by itself, and every view of a verb."""
+    names = set()
+    for verb in cli.list_commands(None):
+        command = cli.get_command(None, verb)
+        views = command.list_commands(None) if isinstance(command, LazyGroup) else ()
+        names |= {f"{verb} {view}" for view in views} | ({verb} if not views or command.default else set())
+    return names
+
+
 def test_every_verb_and_every_name_says_how_it_shows_numbers_or_why_it_shows_none():
-    assert VERBS_AS_OUTLETS.keys() == {verb for group in VERBS.values() for verb in group}
+    assert VERBS_AS_OUTLETS.keys() == every_outlet()
     assert NAMES_AS_OUTLETS.keys() == set(NAMES)
 
 

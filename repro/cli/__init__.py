@@ -15,6 +15,7 @@ from repro import __version__
 from repro.cli.groups import LazyGroup
 from repro.cli.variables import misspelt
 from repro.errors import ReproError, UsageError
+from repro.locations import resolved
 
 # verb -> one line for --help; the module, or folder of views, of that name holds the command
 VERBS = {
@@ -102,8 +103,6 @@ def cli(ctx, **folders):
 
     Every cell of every table has a name (paper/table/row/column), a way to be measured, and a verdict.
     """
-    if ctx.invoked_subcommand in BRIEF:
-        gc.disable()
     for name, folder in folders.items():
         if folder == "":
             raise UsageError(f"--{name} is empty; name a folder, or leave the option out")
@@ -115,7 +114,7 @@ def cli(ctx, **folders):
 def _stated(variable: str, value: str) -> Iterator[None]:
     """Set a variable of the environment, of child processes too, while a command runs."""
     before = os.environ.get(variable)
-    os.environ[variable] = os.path.abspath(os.path.expanduser(value))
+    os.environ[variable] = str(resolved(value, variable))
     try:
         yield
     finally:
@@ -132,6 +131,8 @@ def main() -> None:
     if hasattr(sys.stdout, "reconfigure"):
         # papers print signs that most other encodings lack; names of files may be any bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
+    if _verb() in BRIEF:
+        gc.disable()
     for sentence in misspelt(os.environ):
         _say(sentence)
     atexit.register(gc.freeze)  # what ends with the process need not be looked through for garbage
@@ -145,6 +146,12 @@ def main() -> None:
             status = 2
         _give_up_output()
     sys.exit(status)
+
+
+def _verb() -> str:
+    """Return the first word of the command line that is a verb's name."""
+    names = {verb for section in VERBS.values() for verb in section}
+    return next((word for word in sys.argv[1:] if word in names), "")
 
 
 def _give_up_output() -> None:
@@ -169,7 +176,7 @@ def _interruptible() -> Iterator[None]:
 def _status() -> int:
     """Run the command line and say what went wrong, if anything."""
     stdout = sys.stdout
-    continues = CONTINUING.intersection(sys.argv[1:2])
+    continues = _verb() in CONTINUING
     advice = "; the same command continues where it stopped" if continues else ""
     try:
         status = cli(prog_name="repro", standalone_mode=False)
@@ -212,7 +219,7 @@ def _home_remedy(error: OSError) -> str:
 
 def _hint(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
-    return f"; `{context.command_path} --help` says what there is" if context else ""
+    return f"; `{context.command_path.strip()} --help` says what there is" if context else ""
 
 
 def _say(sentence: str) -> None:

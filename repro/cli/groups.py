@@ -45,20 +45,20 @@ class LazyGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Begin what the default command is meant by with its name."""
-        asks_for_help = any(word in ctx.help_option_names for word in args[:1])
-        if self.default and not asks_for_help and (not args or args[0].startswith("-")):
+        is_default = self.default and (not args or args[0].startswith("-"))
+        if is_default and not ctx.resilient_parsing and not {*args[:1]} & {*ctx.help_option_names}:
             args = ["", *args]
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]):
         """Return the command that arguments begin with, or the default one."""
         if args[0] == "" and self.default:
-            return ctx.info_name, self._import(self.default), args[1:]
+            return "", self._import(self.default), args[1:]
         command = self.get_command(ctx, args[0])
         if command is not None:
             return args[0], command, args[1:]
         if self.default:
-            return ctx.info_name, self._import(self.default), args
+            return "", self._import(self.default), args
         from repro.errors import unknown
 
         raise unknown(self.kind, args[0], self.list_commands(ctx))

@@ -14,13 +14,16 @@ def progress_lines(plan: Plan, workspace) -> Iterator[str]:
     from repro.judging.comparison import judged_cells
     from repro.judging.summary import summarise
 
-    counts = summarise(judged_cells(plan, workspace.results, workspace.store).cells)
+    comparison = judged_cells(plan, workspace.results, workspace.store)
+    counts = summarise(comparison.cells)
     imported = f", runs by others of {counts.imported}" if counts.imported else ""
     stored_count = sum(state == "stored" for state in plan.states.values())
     yield (
         f"so far: {counts.measured} of {counts.cells} cells measured{imported}; "
         f"{stored_count} of {len(plan.nodes)} nodes stored in {workspace.store.root}"
     )
+    if comparison.origins.sentence:
+        yield comparison.origins.sentence
     yield from job_lines(plan, workspace.store)
 
 

@@ -25,8 +25,10 @@ def score_run(run: str, dataset: str, measures: Sequence[str], *, as_json: bool)
     scores = evaluate(run, dataset=dataset, measures=measures).as_json()
     if as_json:
         return emit_json({"run": run, "dataset": dataset, **scores})
-    scores.pop("among_reports"), scores.pop("differing")
+    del scores["among_reports"]  # of cells, of which none is named
     print(f"{run} on {dataset}")
+    for sentence in scores.pop("differing"):
+        print(f"no published number compares with this: {sentence}", file=sys.stderr)
     for name in scores.pop("left_out"):
         reason = f"the run has {scores['depth']} documents a query"
         print(f"{name} is left out: {reason}, and it looks deeper", file=sys.stderr)

@@ -2,7 +2,6 @@
 
 import pytest
 from click.testing import CliRunner
-from repro.cli.verbs.report.article import command
 
 from repro.cli import cli, completion
 from repro.errors import UsageError
@@ -20,7 +19,7 @@ from repro.errors import UsageError
 )
 def test_bad_input_is_one_sentence(words, said, tmp_path):
     folders = ["--store", str(tmp_path / "s"), "--results", str(tmp_path)]
-    answer = CliRunner().invoke(command, [*words, *folders], **cli.context_settings)
+    answer = CliRunner().invoke(cli, ["report", "article", *words, *folders])
     assert isinstance(answer.exception, UsageError) and answer.exception.exit_status == 2
     assert said in str(answer.exception)
 

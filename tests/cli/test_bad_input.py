@@ -7,46 +7,48 @@ import signal
 import subprocess
 import sys
 
+import click
 import pytest
 
-from repro.cli import VERBS, main
+from repro.cli import VERBS, cli, main
 from tests.cli.conftest import CELL
 
 EVERY_VERB = [verb for group in VERBS.values() for verb in group]
+VIEWS = {
+    verb: command.list_commands(None)
+    for verb in EVERY_VERB
+    if isinstance(command := cli.get_command(None, verb), click.Group)
+}
 # command line: words of the sentence
 REFUSED = {
     "frobnicate": r"there is no verb 'frobnicate'; known: (\S+, ){9}\S+ and \d+ more",
-    "statsu": r"there is no verb 'statsu' \(did you mean 'status'\?\)",
+    "compar": r"there is no verb 'compar' \(did you mean 'compare'\?\)",
     "--frob": r"No such option '--frob'.*`repro --help` says what there is",
-    "list extra": r"unexpected extra argument \(extra\); `repro show --help` says",
-    "show": r"Missing argument 'PAPER\|CELL'; `repro show --help` says",
+    "show costa extra": r"unexpected extra argument \(extra\); `repro show --help` says",
     "show costa/1/berd/dev.rr10": r"known: hardneg.bert, (\S+, ){8}\S+ and 8 more; `repro show costa/1` shows the table",
     "show cotsa": r"there is no paper 'cotsa' \(did you mean 'costa'\?\); known: costa, ",
     "show costa --table 99": r"there is no table of costa '99'; known: 1, 2,",
-    "show costa --figure 99": r"there is no figure of costa '99'; known: 3, 4",
-    f"show {CELL} --table 1": "leave --table and --figure out",
+    "show costa --table figure-99": r"there is no figure of costa '99'; known: 3, 4",
+    f"show {CELL} --table 1": "is named by it alone; leave --table out",
     "show costa/1/sparse.bm25": "'costa/1/sparse.bm25' names no cell: a cell is named paper/table/row/column",
-    "show costa/1": "'costa/1' names no cell; `repro show costa --table 1` shows a table",
     "show costa/1/bm25/dev.rr10": r"there is no row of costa/1 'bm25' \(did you mean 'sparse.bm25'\?\)",
     "show costa/1/COSTA/dev.rr10": r"\(did you mean 'bm25neg.costa' or 'hardneg.costa'\?\)",
     "show cotsa/1/sparse.bm25/dev.rr10": "there is no paper 'cotsa'",
     "show costa/99/sparse.bm25/dev.rr10": "there is no table of costa '99'",
     "show costa/1/sparse.bm52/dev.rr10": r"there is no row of costa/1 'sparse.bm52' \(did you mean 'sparse.bm25'",
     "show costa/1/sparse.bm25/dev.rr11": r"there is no column of costa/1 'dev.rr11' \(did you mean 'dev.rr10'",
-    "cells --json --csv": "--json and --csv exclude each other",
-    "cells --paper cotsa": "there is no paper 'cotsa'",
-    "readings cotsa": "there is no paper 'cotsa'",
-    "run": r"name a paper \(costa, .*\), a --cell, or --all",
+    "show cells cotsa": "there is no paper 'cotsa'",
+    "show readings cotsa": "there is no paper 'cotsa'",
+    "run": r"name a paper \(costa, .*\), a table, a cell, or --all",
     "run cotsa": "there is no paper 'cotsa'",
-    "run --table 1": r"--table, --figure and --row need a paper \(costa, .*\), or --all",
-    f"run --cell {CELL} --row bm25": "--table, --figure and --row need a paper",
+    "run --table 1": r"--table and --row need a paper \(costa, .*\), or --all",
     "run costa --table 99": "there is no table of costa '99'",
     "run costa --row bm52": r"there is no row in the selection 'bm52' \(did you mean 'bm25'",
-    "run --cell costa/1": "'costa/1' names no cell",
-    "run --cell costa/1/sparse.bm25/dev.rr11": "there is no column of costa/1",
-    "run --cell costa/1/sparse.deepct/dl19.r1000": "is published as '-', which is no measured number",
+    "run costa/1/sparse.bm25": "names no cell",
+    "run costa/1/sparse.bm25/dev.rr11": "there is no column of costa/1",
+    "run costa/1/sparse.deepct/dl19.r1000": "is published as '-', which is no measured number",
     "run simlm --table 11": "what is selected has no published number that could be measured",
-    "run costa --figure 99": "there is no figure of costa '99'",
+    "run costa --table figure-99": "there is no figure of costa '99'",
     "run costa --scale huge": "there is no scale 'huge'; known: full, rehearsal, ",
     "run costa --scale tny": r"did you mean 'tiny'",
     "run costa --seeds 1,x": "--seeds takes whole numbers below 2\\*\\*32 separated by commas, not '1,x'",
@@ -58,28 +60,30 @@ REFUSED = {
     "run costa --reading bm25-parameters=x": "value of 'bm25-parameters' 'x'; known: anserini-default",
     "run costa --reading a=b --reading a=c": "--reading gives 'a' two choices",
     "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing here: no recipe",
-    "run costa --store=": "an empty path was given for what REPRO_STORE names",
+    "run costa --store=": "--store is empty; name a folder, or leave the option out",
     "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is no path",
-    f"plan cotsa --cell {CELL}": r"there is no paper 'cotsa' \(did you mean 'costa'",
+    f"plan cotsa {CELL}": r"there is no paper 'cotsa' \(did you mean 'costa'",
     "plan costa --remember --by row": "--by is of the plan that is shown, which --remember does not",
-    "readings costa --gpu h100": "--gpu tells hours in the table of --decisive",
-    "evaluate my.run --dataset tiny/passage/dev --scale tiny": "a RUN is scored by --dataset, --measure and",
-    "evaluate my.run": "`repro data list` names datasets",
-    f"export-run {CELL} --schema 0.2": "--schema is of the header that --annotate writes",
-    "export costa --to ro-crate -o x --license nonsense": "--license is 'nonsense', which is no URL",
-    "export costa --to ro-crate -o x --by \udcff": r"--by is .\\udcff., which names nobody",
-    "verify --store nowhere": "--store is 'nowhere', where there is no folder to verify",
-    f"export-run {CELL} --output=": "-o was given an empty name",
-    "smoke costa --model x": "--model is scored in the columns of one PAPER's --table, or of none named",
-    "smoke --model x --row bm25": "--model is scored in the columns of one PAPER's --table",
-    "smoke --summary nowhere/x": "nowhere/x: No such file or directory",
-    "settings head_to_head": "head_to_head: no settings.yaml says what a plan could be held against",
-    "settings costa --table 99": "there is no table or figure with settings '99'; known: 1, 2",
+    "show readings costa --gpu h100": "--gpu tells hours in the table of --decisive",
+    "compare my.run costa --dataset tiny/passage/dev": "--dataset scores one run by its judgements",
+    "compare my.run costa/1 --strict": "--strict is for verdicts; what is yours gets none",
+    "compare . costa": "one encoder is scored in the columns of one table",
+    "run costa --rehearse --strict": "--strict is of a run, which --rehearse is not",
+    f"export run {CELL} --schema 0.2": "--schema is of the header that --annotate writes",
+    "export records costa --to ro-crate -o x --license nonsense": "--license is 'nonsense', which is no URL",
+    "export records costa --to ro-crate -o x --by \udcff": r"--by is .\\udcff., which names nobody",
+    "store verify --store nowhere": "there is no folder .*/nowhere to verify; name another with --store",
+    f"export run {CELL} --output=": "-o was given an empty name",
+    "doctor smoke costa --model x": "--model is scored in the columns of one PAPER's --table, or of none named",
+    "doctor smoke --model x --row bm25": "--model is scored in the columns of one PAPER's --table",
+    "doctor smoke --summary nowhere/x": "nowhere/x: No such file or directory",
+    "show settings head_to_head": "head_to_head: no settings.yaml says what a plan could be held against",
+    "show settings costa --table 99": "there is no table or figure with settings '99'; known: 1, 2",
     "plan costa --discard vector": r"no kind of artefact to discard 'vector' \(did you mean 'vectors'",
     "plan costa --discard=": "no kind of artefact to discard ''",
     "plan costa --table 7 --scale tiny --gpu=": "there is no GPU ''; known: v100",
-    f"import-run none --cell {CELL}": "none: no such file",
-    "pull nowhere costa --table 7 --scale tiny": "there is no folder 'nowhere' to fetch from",
+    f"import run none {CELL}": "none: no such file",
+    "import artefacts costa --table 7 --scale tiny --from nowhere": "there is no folder 'nowhere' to fetch from",
     "audit --references --strict": "--strict judges the findings, in whose place --references lists",
     "stage zzz": "no plan run with this store has a node 'zzz'",
     "stage ..": "no plan run with this store has a node",
@@ -115,7 +119,7 @@ def test_without_a_verb_the_help_is_shown_and_nothing_was_done(repro, verb):
 
 
 @pytest.mark.parametrize(
-    "verb", [[v] for v in EVERY_VERB] + [["data", v] for v in ("list", "check", "fetch")]
+    "verb", [[v] for v in EVERY_VERB] + [[verb, view] for verb, views in VIEWS.items() for view in views]
 )
 def test_every_verb_has_help_with_examples_and_no_leftover_markup(repro, verb):
     said = repro(*verb, "--help")
@@ -133,17 +137,14 @@ def test_the_help_lists_every_verb(repro):
 
 
 LOOKING = [
-    "list",
-    "cells --json",
-    "readings costa",
+    "show",
+    "show readings costa",
     "show costa --table 1",
     f"show {CELL}",
     "data list",
     "plan costa --table 1 --scale tiny",
-    "run costa --table 1 --scale tiny --dry-run",
-    "status costa --scale tiny",
     "compare costa --table 1 --scale tiny",
-    "verify",
+    "store verify",
     "doctor",
 ]
 
@@ -210,7 +211,7 @@ def test_without_a_network_a_download_is_one_sentence(start, folders, monkeypatc
     assert [path for path in (folders / "data").rglob("*") if path.is_file()] == []
 
 
-@pytest.mark.parametrize("line", ["cells", "cells --json", "cells --csv", "readings", "show costa", "--help"])
+@pytest.mark.parametrize("line", ["show cells", "show cells --format json", "show cells --format csv", "show readings", "show costa", "--help"])
 def test_a_reader_that_goes_away_ends_what_is_read_without_a_word(start, line):
     child = start(*line.split())
     child.stdout.close()
@@ -220,7 +221,7 @@ def test_a_reader_that_goes_away_ends_what_is_read_without_a_word(start, line):
 
 
 def test_a_run_whose_reader_goes_away_says_so_and_is_not_done(start, measured):
-    child = start("run", "--cell", CELL, "--scale", "tiny")  # of which all is stored
+    child = start("run", CELL, "--scale", "tiny")  # of which all is stored
     child.stdout.close()
     child.stdout = None
     _, err = child.communicate()
@@ -229,13 +230,13 @@ def test_a_run_whose_reader_goes_away_says_so_and_is_not_done(start, measured):
 
 
 def test_a_run_whose_progress_nobody_reads_is_not_done(start):
-    child = start("run", "--cell", CELL, "--scale", "tiny", stderr=subprocess.STDOUT)
+    child = start("run", CELL, "--scale", "tiny", stderr=subprocess.STDOUT)
     child.stdout.readline()
     child.stdout.close()
     assert child.wait() == 141
 
 
-@pytest.mark.parametrize("line", ["list", "cells --csv", "cells --json"])
+@pytest.mark.parametrize("line", ["show", "show cells --format csv", "show cells --format json"])
 @pytest.mark.parametrize(
     ("how", "status", "sentence"),
     [
@@ -288,7 +289,7 @@ def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatc
     monkeypatch.setattr("repro.cli.cli", lambda **options: os.kill(os.getpid(), number))
     before = signal.signal(number, unheard)
     try:
-        said = repro("run", "costa"), repro("doctor", "smoke")  # of which the second keeps nothing
+        said = repro("run", "costa"), repro("doctor", "doctor smoke")  # of which the second keeps nothing
         assert signal.getsignal(number) is unheard
     finally:
         signal.signal(number, before)

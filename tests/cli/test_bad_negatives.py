@@ -32,7 +32,7 @@ def words(request, *, depth):
     texts = replace(texts, topics=recipe.queries(request.dataset))
     return recipe.search(*recipe.encode(model, texts, normalize=False, precision="fp32"), depth=depth)
 """
-LINE = "toy/1/bm25/dev"
+CELL = "toy/1/bm25/dev"
 
 
 @pytest.fixture
@@ -54,17 +54,17 @@ def _obstacle(place):
 
 
 def test_without_the_file_plan_and_run_say_how_to_get_it(repro, data):
-    said = repro("plan", *LINE, "--format", "json")
+    said = repro("plan", CELL, "--format", "json")
     states = {node["stage"]: node for node in said.json}
     assert said.status == 4
     assert states["listed_negatives"]["blocked"] == [_obstacle(data)]
     assert _obstacle(data) in states["finetune"]["blocked"]
-    ran = repro("run", *LINE, "--format", "json")
+    ran = repro("run", CELL, "--format", "json")
     assert ran.status == 4 and _obstacle(data) in ran.json[0]["blocked"]
 
 
 def test_at_tiny_scale_nothing_needs_the_file(repro, data):
-    said = repro("plan", *LINE, "--scale", "tiny", "--format", "json")
+    said = repro("plan", CELL, "--scale", "tiny", "--format", "json")
     states = {node["stage"]: node for node in said.json}
     assert said.status == 0 and "listed_negatives" not in states
     assert states["mine"]["blocked"] == []
@@ -73,13 +73,13 @@ def test_at_tiny_scale_nothing_needs_the_file(repro, data):
 def test_a_broken_line_is_told_with_file_and_number(repro, data):
     file = data / "msmarco-passage/msmarco-hard-negatives.jsonl"
     file.write_text('{"qid": "1", "pos": [7], "neg": {"bm25": [8]}}\n')
-    said = repro("run", *LINE, "--format", "json")
+    said = repro("run", CELL, "--format", "json")
     assert said.status == 3
     assert f"failed: {file}:1: no margin without a ce-score of passage '7'" in said.err
     file.write_text('{"qid": "1", "pos": [{"pid": "7", "ce-score": 9.0}]}\n')
     assert (
         f"failed: {file}:1: neg is missing, not an object of lists"
-        in repro("run", *LINE, "--format", "json").err
+        in repro("run", CELL, "--format", "json").err
     )
 
 

@@ -14,9 +14,9 @@ RUN = ("run", CELL, "--scale", "tiny")
 WRITING = (RUN, ("stage", "0" * 64))
 LOOKING = (
     ("plan", "costa", "--table", "1", "--scale", "tiny"),
-    ("status", CELL, "--scale", "tiny"),
+    ("plan", CELL, "--scale", "tiny"),
     ("compare", CELL, "--scale", "tiny"),
-    ("verify",),
+    ("store", "verify"),
 )
 WORDS = {
     errno.ENOSPC: "no space is left on its file system; free some, or name another with ",
@@ -40,7 +40,9 @@ def test_a_store_that_is_a_file_is_refused(repro, folders, line, inside):
     assert said.sentence == f"the store {folders}/file{inside} cannot be used: {words}"
 
 
-@pytest.mark.parametrize("verb", [("run", CELL, "--scale", "tiny"), ("rehearse", CELL), ("calibrate",)])
+@pytest.mark.parametrize(
+    "verb", [("run", CELL, "--scale", "tiny"), ("run", "--rehearse", CELL), ("doctor", "calibrate")]
+)
 def test_a_home_that_is_not_there_has_a_remedy(repro, monkeypatch, verb):
     for name in ("REPRO_STORE", "REPRO_RESULTS", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -84,7 +86,7 @@ def test_results_that_cannot_be_written_are_refused_before_anything_runs(repro, 
     assert not (folders / "store/corpus").exists()
 
 
-@pytest.mark.parametrize("line", [RUN, *LOOKING[1:3], ["verify"]], ids=lambda line: line[0])
+@pytest.mark.parametrize("line", [RUN, *LOOKING[1:3], ["store", "verify"]], ids=lambda line: line[0])
 def test_results_that_are_a_file_are_refused(repro, folders, line):
     (folders / "results").write_text("")
     said = repro(*line)

@@ -12,8 +12,8 @@ from repro.manifest.papers import papers
 @pytest.mark.parametrize("name", sorted(papers()))
 def test_json_and_csv_hold_every_numeric_cell_of_a_paper(repro, name):
     expected = [cell.as_json() for cell in numeric_cells(papers()[name])]
-    assert repro("show", "cells", "--paper", name, "--format", "json").json == expected
-    rows = list(csv.DictReader(io.StringIO(repro("show", "cells", "--paper", name, "--format", "csv").out)))
+    assert repro("show", "cells", name, "--format", "json").json == expected
+    rows = list(csv.DictReader(io.StringIO(repro("show", "cells", name, "--format", "csv").out)))
     assert [row["id"] for row in rows] == [cell["id"] for cell in expected]
     assert [row["printed"] for row in rows] == [cell["printed"] for cell in expected]
     assert all(None not in row for row in rows)  # no row longer than the header
@@ -28,8 +28,8 @@ def test_people_see_a_line_a_cell(repro, toy):
 
 
 def test_papers_may_be_named_several_times_and_all_kinds_adds_the_rest(repro):
-    two = repro("show", "cells", "--paper", "costa", "--paper", "simlm", "--format", "json").json
+    two = repro("show", "cells", "costa", "simlm", "--format", "json").json
     assert {cell["paper"] for cell in two} == {"costa", "simlm"}
-    every = repro("show", "cells", "--paper", "simlm", "--all-kinds", "--format", "json").json
+    every = repro("show", "cells", "simlm", "--all-kinds", "--format", "json").json
     assert {"figure", "examples", "hyperparameters"} <= {entry["kind"] for entry in every}
     assert all(set(entry) == set(every[0]) for entry in every)

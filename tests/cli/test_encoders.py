@@ -1,10 +1,12 @@
-"""``repro export encoder`` and ``repro evaluate``: out of the store, and back to the same scores."""
+"""``repro export encoder``, and ``repro compare`` of an encoder: out of the store, and back to the same scores."""
 
 import json
 
 import pytest
 from huggingface_hub import ModelCard
 
+import repro as suite
+from repro.errors import UsageError
 from repro.manifest.papers import papers
 from tests.floats import close
 from tests.tiny_models import save_tiny_model
@@ -75,14 +77,14 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     said = repro("export", "encoder", "toy/1/random/dev", "--scale", "tiny", "-o", to)
     assert (said.status, said.out) == (0, f"{to}\n"), said.err
     records = (folders / "results/records/tiny/toy.jsonl").read_text()
-    told = repro("evaluate", "--model", to, "--table", "toy/1", "--scale", "tiny", "--format", "json")
+    told = repro("compare", to, "toy", "--table", "1", "--scale", "tiny", "--format", "json")
     assert told.status == 0, told.err
     assert {c["column"]: c["score"] for c in told.json} == {k: c["measured"] for k, c in measured.items()}
     assert [(c["depth"], c["cut"]) for c in told.json] == [(100, False), (100, True), (100, True)]
     assert [c["among_reports"] for c in told.json] == [None] * 3  # scores are of other collections
     assert told.json[0]["best_row"] == "best" and told.json[0]["queries"] == measured["dev"]["queries"]
     assert "as its repro.json says" in told.err and "column size is left out" in told.err
-    assert (folders / "results/records/tiny/toy.jsonl").read_text() == records  # evaluating is no record
+    assert (folders / "results/records/tiny/toy.jsonl").read_text() == records  # comparing is no record
 
     card = (to / "README.md").read_text()
     header = ModelCard.load(to / "README.md").data  # as the Hugging Face hub reads it
@@ -102,13 +104,12 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
 
     first, second = (folders / "store/search").glob("*/run.trec")  # the row's, and the export's
     assert first.read_bytes() == second.read_bytes()
-    by_file = repro(
-        "evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "RR@10", "--format", "json"
-    )
+    one = ("compare", first, "--dataset", "tiny/passage/dev", "--measure")
+    by_file = repro(*one, "RR@10", "--format", "json")
     close(by_file.json["measures"]["RR@10"], measured["dev"]["measured"])
     assert (by_file.json["depth"], by_file.json["left_out"]) == (100, [])
-    assert "RR@10" in repro("evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "RR@10").out
-    too_deep = repro("evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "R@1000")
+    assert "RR@10" in repro(*one, "RR@10").out
+    too_deep = repro(*one, "R@1000")
     assert too_deep.status == 2 and "has 100 documents a query, R@1000 looks at 1000" in too_deep.sentence
 
     [model] = (folders / "store/initialise").glob("*/model")
@@ -118,16 +119,17 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     refusal = f"artefact initialise/{model.parent.name[:12]} is damaged: model/model.safetensors is altered; "
     out = repro("export", "encoder", "toy/1/random/dev", "--scale", "tiny", "-o", folders / "harmed")
     assert out.status == 2 and out.sentence.startswith(refusal) and not (folders / "harmed").exists()
-    stored = repro("evaluate", "--model", model, "--table", "toy/1", "--scale", "tiny", "--format", "json")
+    stored = repro("compare", model, "toy/1", "--scale", "tiny", "--format", "json")
     assert stored.status == 2 and stored.sentence.startswith(refusal)
 
-    one = ("evaluate", "--model", to, "--table", "toy/1", "--column", "dev", "--scale", "tiny")
-    other = repro(
-        *one, "--pooling", "cls", "--query-prefix", "who ", "--separator", "none", "--format", "json"
-    )
-    assert other.status == 0 and [c["column"] for c in other.json] == ["dev"], other.err
+    description = folders / "encoder.yaml"
+    description.write_text(f"model: {to}\npooling: cls\nquery_prefix: 'who '\nseparator: none\n")
+    other = repro("compare", description, "toy/1", "--scale", "tiny", "--format", "json")
+    assert other.status == 0 and other.json[0]["column"] == "dev", other.err
     assert "separator None" in other.err and other.json[0]["score"] != measured["dev"]["measured"]
-    shown = repro(*one, "--column", "recall")
+    [recall] = suite.evaluate(to, table="toy/1", columns=["recall"], scale="tiny")
+    assert recall.score == measured["recall"]["measured"]
+    shown = repro("compare", to, "toy/1", "--scale", "tiny")
     assert "R@1000, cut at 100" in shown.out
     assert "this encoder" in shown.out and "0.9" in shown.out and "other collections" in shown.out
 
@@ -138,11 +140,12 @@ def test_at_full_scale_a_score_is_told_among_what_others_report_of_the_row(encod
     papers.cache_clear()
     report("toy/1/random/dev", "0.01")
     save_tiny_model(tmp_path / "m")
-    one = ("evaluate", "--model", tmp_path / "m/model", "--table", "toy/1", "--column", "dev")
-    one += ("--passage-length", "40", "--query-length", "12")
+    description = tmp_path / "encoder.yaml"
+    description.write_text(f"model: {tmp_path}/m/model\npassage_length: 40\nquery_length: 12\n")
+    one = ("compare", description, "toy", "--table", "1")
     said = repro(*one, "--row", "random", "--format", "json")
     assert said.status == 0, said.err
-    [column] = said.json
+    [column] = [column for column in said.json if column["column"] == "dev"]
     assert column["among_reports"]["value"] == column["score"] and column["best_row"] == "best"
     sentence = column["among_reports"]["sentence"]
     assert repro(*one, "--row", "random").out.splitlines()[-1] == f"dev, Random: {sentence}"
@@ -159,42 +162,75 @@ def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, rep
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        ((), "give a RUN with --dataset, or --model"),
-        (("my.run",), "needs the --dataset"),
+        (("--dataset", "tiny/passage/dev"), "--dataset scores one run"),
+        (("my.run", "--measure", "RR@10"), "--measure is of --dataset"),
         (("no/such.run", "--dataset", "msmarco-passage/dev/small"), "there is no file 'no/such.run'"),
-        (("my.run", "--dataset", "x", "--pooling", "cls"), "by --dataset, --measure and --cell alone"),
-        (("--model", "x"), "needs the --table"),
-        (("--model", "x", "--table", "toy/1", "--measure", "RR"), "leave these options out"),
-        (("--model", "{}", "--table", "toy/1"), "holds neither config.json"),
-        (("--model", "{}/m/model", "--table", "toy"), "takes PAPER/NUMBER"),
-        (("--model", "{}/m/model", "--table", "toy/2"), "no table of toy '2'"),
-        (("--model", "{}/m/model", "--table", "toy/1", "--column", "x"), "no column of toy/1 'x'"),
-        (("--model", "{}/m/model", "--table", "toy/1", "--row", "x"), "no row of toy/1 'x'"),
-        (("--model", "{}/m/model", "--table", "toy/1", "--query-length", "1"), "3 at least"),
-        (("--model", "{}/m/model", "--table", "toy/1", "--scale", "huge"), "no scale 'huge'"),
+        (("my.run", "--dataset", "x", "--row", "random"), "alone; leave --row out"),
+        (("my.run", "--dataset", "x", "--scale", "full"), "alone; leave --scale out"),
+        (("{}/m/model",), "in the columns of one table: name both"),
+        (("{}/m/model", "toy/1", "--measure", "RR", "--dataset", "x"), "--dataset scores one run"),
+        (("{}", "toy/1"), "holds neither config.json"),
+        (("{}/m/model", "toy"), "in the columns of one table: name both"),
+        (("{}/m/model", "toy/1/random/dev"), "in the columns of one table: name both"),
+        (("{}/m/model", "{}/m/model", "toy/1"), "one encoder is scored"),
+        (("{}/m/model", "toy/2"), "no table of toy '2'"),
+        (("{}/m/model", "toy/1", "--row", "x"), "no row of toy/1 'x'"),
+        (("{}/m/model", "toy/1", "--seeds", "1"), "--seeds is of what the suite measures"),
+        (("{}/m/model", "toy/1", "--reading", "a=b"), "--reading is of what the suite measures"),
+        (("{}/m/model", "toy/1", "--format", "csv"), "leave --format csv out"),
+        (("{}/m/model", "toy/1", "--scale", "huge"), "no scale 'huge'"),
+        (("{}/none.yaml", "toy/1"), "none.yaml"),
     ],
 )
-def test_what_cannot_be_evaluated_is_one_sentence(encoders, repro, tmp_path, arguments, said):
+def test_what_cannot_be_compared_is_one_sentence(encoders, repro, tmp_path, arguments, said):
     (tmp_path / "m").mkdir()
     save_tiny_model(tmp_path / "m")
-    left = repro("evaluate", *(argument.format(tmp_path) for argument in arguments))
+    left = repro("compare", *(argument.format(tmp_path) for argument in arguments))
     assert left.status == 2 and said in left.err.splitlines()[-1], left.err
 
 
+@pytest.mark.parametrize(
+    "description, said",
+    [
+        ("model: {}/m/model\nquery_length: 1", "3 at least"),
+        ("model: {}/m/model\nquery_length: twelve", "query_length of an encoder cannot be 'twelve'"),
+        ("model: {}/m/model\npooling: max", "there is no pooling 'max'"),
+        (
+            "model: {}/m/model\npoling: cls",
+            "there is no key of {}/encoder.yaml 'poling' (did you mean 'pooling'?)",
+        ),
+        ("model: [{}/m/model]", "{}/encoder.yaml:1: "),
+        ("pooling: cls", "{}/encoder.yaml names no model"),
+        ("", "{}/encoder.yaml"),
+    ],
+)
+def test_a_bad_description_of_an_encoder_is_one_sentence(encoders, repro, tmp_path, description, said):
+    (tmp_path / "m").mkdir()
+    save_tiny_model(tmp_path / "m")
+    (tmp_path / "encoder.yaml").write_text(description.format(tmp_path))
+    left = repro("compare", tmp_path / "encoder.yaml", "toy/1")
+    assert left.status == 2 and said.format(tmp_path) in left.sentence
+
+
+def test_a_column_that_the_table_has_not_is_refused(encoders, folders):
+    save_tiny_model(folders)
+    with pytest.raises(UsageError, match="no column of toy/1 'x'"):
+        suite.evaluate(folders / "model", table="toy/1", columns=["x"])
+
+
 def test_an_encoder_that_is_nowhere_is_blocked_with_a_remedy(encoders, repro):
-    left = repro("evaluate", "--model", "no-body/no-thing", "--table", "toy/1")
+    left = repro("compare", "no-body/no-thing", "toy/1")
     assert left.status == 4 and "repro data fetch model:no-body/no-thing" in left.sentence
 
 
 def test_a_directory_that_is_no_model_is_said(encoders, repro, tmp_path):
     (tmp_path / "m").mkdir()
     (tmp_path / "m/config.json").write_text(json.dumps({"model_type": "bert"}))
-    left = repro("evaluate", "--model", tmp_path / "m", "--table", "toy/1", "--scale", "tiny")
+    left = repro("compare", tmp_path / "m", "toy/1", "--scale", "tiny")
     assert left.status == 4 and "cannot be read as such an encoder" in left.err.splitlines()[-1]
 
 
 def test_a_cell_of_several_models_is_refused_with_their_names():
-    from repro.errors import UsageError
     from repro.exchange.measured_encoder import MeasuredEncoder, only_source
     from repro.graph import Node
 

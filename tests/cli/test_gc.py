@@ -134,17 +134,17 @@ def test_trainings_that_could_go_are_told_with_what_keeps_those_of_a_users_scale
     Store(folders / "store").build(trained, lambda out: None, waiting=lambda: None)
     said = repro("store", "gc", "costa", "--scale", "smoke", "--keep-days", "0")
     assert "1 training that no scale described here needs; name the file " in said.err
-    assert "--scale-file to keep its" in said.err
+    assert "with --scale to keep its" in said.err
     assert "training" not in repro("store", "gc", "costa", "--scale", "smoke").err  # too young to go
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (("gc", "--yes", "--dry-run"), "give one of them"),
-        (("gc", "costa", "--all"), "not both"),
-        (("gc", "costra"), "did you mean 'costa'?"),
-        (("gc", "--scale", "huge"), "there is no scale 'huge'"),
+        (("store", "gc", "--yes", "--dry-run"), "give one of them"),
+        (("store", "gc", "costa", "--all"), "not both"),
+        (("store", "gc", "costra"), "did you mean 'costa'?"),
+        (("store", "gc", "--scale", "huge"), "there is no scale 'huge'"),
     ],
 )
 def test_a_mistake_is_a_sentence(repro, line, words):
@@ -245,7 +245,7 @@ def test_an_index_that_a_run_let_go_of_leaves_the_cell_as_it_was_measured(repro,
     assert repro("run", *line).err.count("0 run now") == 1
     assert _judged(repro, *line) == before
     assert repro("store", "verify").out.startswith("5 artefacts read, 0 damaged\n")
-    for verb in (("audit", "costa"), ("status", *line), ("gc", *TINY)):
+    for verb in (("audit", "costa"), ("plan", *line), ("store", "gc", *TINY)):
         said = repro(*verb)
         assert said.status == 0 and "damaged" not in said.out + said.err, said
 

@@ -29,7 +29,14 @@ def altered(measured):
 
 @pytest.mark.parametrize(
     "verb",
-    ["export-run", "compare with ours", "compare a stored one", "evaluate", "import-run", "push"],
+    [
+        "export run",
+        "compare with ours",
+        "compare a stored one",
+        "compare by a dataset",
+        "import run",
+        "export artefacts",
+    ],
 )
 def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb):
     mine = tmp_path / "mine.trec"
@@ -38,12 +45,12 @@ def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb
     lines = (f"20000 Q0 {document} {rank} {10 - rank} mine\n" for rank, document in enumerate(ranked[:10]))
     mine.write_text("".join(lines))
     words = {
-        "export-run": ("export-run", CELL, *SCALE, "-o", tmp_path / "out.trec"),
+        "export run": ("export", "run", CELL, *SCALE, "-o", tmp_path / "out.trec"),
         "compare with ours": ("compare", mine, CELL, *SCALE, "--format", "json"),
         "compare a stored one": ("compare", altered, CELL, *SCALE, "--format", "json"),
-        "evaluate": ("evaluate", altered, "--dataset", "tiny/passage/dev", "--measure", "RR@10"),
-        "import-run": ("import-run", altered, CELL),
-        "push": ("push", tmp_path / "there", CELL, *SCALE, "--inputs"),
+        "compare by a dataset": ("compare", altered, "--dataset", "tiny/passage/dev", "--measure", "RR@10"),
+        "import run": ("import", "run", altered, CELL),
+        "export artefacts": ("export", "artefacts", CELL, *SCALE, "--inputs", "--to", tmp_path / "there"),
     }
     said = repro(*words[verb])
     assert said.status == 2, said

@@ -12,9 +12,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import repro as suite
 from repro.datasets.reading import judgements
 from repro.datasets.sources import locate
+from repro.errors import UsageError
 from repro.evaluation.ir_metadata import END, START
+from repro.exchange import user_run_scores
 from repro.manifest.cells import select
 from repro.manifest.papers import papers
 from repro.running.plan import plan
@@ -39,6 +42,7 @@ tables:
   - {id: close, label: Close, cells: ["1.000", "0.2"]}
 """
 NEAR = "toy/1/bm25/near"
+TAKEN = "`repro import run` takes a FILE with the cells that it measures"
 READINGS = """\
 - id: k1
   kind: silence
@@ -139,24 +143,37 @@ def test_an_imported_run_of_a_cell_that_nobody_reports_says_nothing_of_reports(r
     assert "report" not in repro("import", "run", file, NEAR).out
 
 
-def test_evaluate_tells_a_run_among_what_others_report_of_the_cell_that_it_is_meant_to_give(
-    repro, file, report, judged
-):
+def test_evaluate_tells_a_run_among_what_others_report_of_the_cell_that_it_is_meant_to_give(file, report):
     report(NEAR, "0.01")
-    said = repro("evaluate", file, NEAR, "--format", "json")
-    assert said.status == 0, said.err
-    [place], value = said.json["among_reports"], said.json["measures"]["nDCG@10"]
-    assert (said.json["dataset"], place["value"]) == ("tiny/passage/dl19", value)
-    shown = repro("evaluate", file, NEAR, "--dataset", "tiny/passage/dl19").out
-    assert shown.splitlines()[-1] == f"{NEAR}: {place['sentence']}"
-    without = repro("evaluate", file, "--dataset", "tiny/passage/dl19", "--format", "json").json
-    assert without["among_reports"] == []
+    scores = suite.evaluate(file, cells=[NEAR])
+    [place] = scores.as_json()["among_reports"]
+    assert (place["cell"], place["value"]) == (NEAR, scores.measures["nDCG@10"])
+    assert suite.evaluate(file, dataset="tiny/passage/dl19").among_reports == []
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"cells": ["toy/1/bm25/deep"]}, "has 10 documents a query, R@1000 looks at 1000"),
+        (
+            {"cells": [NEAR], "dataset": "tiny/passage/dev"},
+            f"{NEAR} is scored on tiny/passage/dl19 and not on",
+        ),
+        ({"cells": ["toy/1/bm25/far"]}, "no column of toy/1 'far'"),
+    ],
+)
+def test_evaluate_refuses_a_cell_that_a_run_cannot_be_scored_for(file, given, words):
+    with pytest.raises(UsageError) as caught:
+        suite.evaluate(file, **given)
+    assert words in str(caught.value)
 
 
 def test_a_run_beside_a_cell_is_told_among_what_others_report(repro, file, report):
     report(NEAR, "0.01")
     [one] = repro("compare", file, NEAR, "--format", "json").json
-    assert one["among_reports"]["value"] == one["value"]
+    by_dataset = repro("compare", file, "--dataset", "tiny/passage/dl19", "--format", "json").json
+    assert one["among_reports"]["value"] == one["value"] == by_dataset["measures"]["nDCG@10"]
+    assert (by_dataset["dataset"], by_dataset["among_reports"]) == ("tiny/passage/dl19", [])
     told = f"{NEAR}, theirs.trec: {one['among_reports']['sentence']}\n"
     assert told in repro("compare", file, NEAR).out
 
@@ -164,16 +181,13 @@ def test_a_run_beside_a_cell_is_told_among_what_others_report(repro, file, repor
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("toy/1/bm25/deep"), "has 10 documents a query, R@1000 looks at 1000"),
-        (
-            (NEAR, "--dataset", "tiny/passage/dev"),
-            f"{NEAR} is scored on tiny/passage/dl19 and not on",
-        ),
-        (("toy/1/bm25/far"), "no column of toy/1 'far'"),
+        (("toy/1/bm25/deep",), "has 10 documents a query, toy/1/bm25/deep is R@1000 and looks at 1000"),
+        ((NEAR, "--dataset", "tiny/passage/dl19"), "give a run and no paper beside it"),
+        (("toy/1/bm25/far",), "no column of toy/1 'far'"),
     ],
 )
 def test_a_cell_that_a_run_cannot_be_scored_for_is_refused(repro, file, arguments, words):
-    said = repro("evaluate", file, *arguments)
+    said = repro("compare", file, *arguments)
     assert said.status == 2 and words in said.sentence
 
 
@@ -196,12 +210,19 @@ def test_a_cell_that_looks_deeper_than_the_run_goes_is_refused_and_nothing_recor
     assert _records(folders) == []
 
 
-def test_evaluate_leaves_out_what_looks_deeper_than_the_run_goes_and_says_so(repro, file):
-    said = repro("evaluate", file, "--dataset", "tiny/passage/dl19")
+def test_a_score_by_a_dataset_leaves_out_what_looks_deeper_than_the_run_goes_and_says_so(repro, file):
+    said = repro("compare", file, "--dataset", "tiny/passage/dl19")
     assert said.status == 0 and "nDCG@10" in said.out and "R@1000" not in said.out
     assert said.err == "R@1000 is left out: the run has 10 documents a query, and it looks deeper\n"
-    found = repro("evaluate", file, "--dataset", "tiny/passage/dl19", "--format", "json").json
+    found = repro("compare", file, "--dataset", "tiny/passage/dl19", "--format", "json").json
     assert (list(found["measures"]), found["depth"], found["left_out"]) == (["nDCG@10"], 10, ["R@1000"])
+
+
+def test_a_score_by_judgements_that_are_not_as_published_says_so(repro, file, monkeypatch):
+    monkeypatch.setattr(user_run_scores, "unlike_published", lambda qrels, dataset: ["they are others"])
+    said = repro("compare", file, "--dataset", "tiny/passage/dl19", "--measure", "nDCG@10")
+    assert said.status == 0 and "nDCG@10" in said.out
+    assert said.err == "no published number compares with this: they are others\n"
 
 
 def test_an_ms_marco_file_gives_what_its_trec_form_gives(repro, file, folders):
@@ -277,7 +298,7 @@ def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, t
     recipes.write_text(recipes.read_text().replace("k1=0.9,", 'k1=request.reading("k1"),'))
     toy.with_name("readings.yaml").write_text(READINGS)
     papers.cache_clear()
-    about = ("import-run", file, NEAR, "--toolkit", "Lucene", "--format", "json")
+    about = ("import", "run", file, NEAR, "--toolkit", "Lucene", "--format", "json")
     for choice, readings, name in (("tuned", {}, "higher"), ("plain", {"k1": "plain"}, "modified")):
         [found] = repro(*about, "--reading", f"k1={choice}").json
         assert (found["readings"], found["verdict"], found["origin"]["toolkit"]) == (readings, name, "Lucene")
@@ -412,14 +433,14 @@ def test_a_run_over_questions_judged_by_answers_is_scored_by_its_passages_texts(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["import-run"], "import-run takes a FILE with --cell ID, or --public DIR alone"),
-        (["import-run", "x"], "import-run takes a FILE with --cell ID, or --public DIR alone"),
-        (["import-run", "--public", "x", NEAR], "import-run takes a FILE with --cell ID, or"),
-        (["import-run", "none", NEAR], "none: no such file"),
-        (["import-run", "--public", "none"], "none: none of the public runs is there"),
-        (["export-run", NEAR], f"nothing is recorded for {NEAR} at scale full; run or import it first"),
-        (["export-run", "abc"], "no plan run with this store has a node 'abc'"),
-        (["export-run", "toy/1/bm25"], "'toy/1/bm25' names no cell"),
+        (["import", "run"], f"{TAKEN}, or --public DIR alone"),
+        (["import", "run", "x"], f"{TAKEN}, or --public DIR alone"),
+        (["import", "run", "--public", "x", NEAR], f"{TAKEN}, or"),
+        (["import", "run", "none", NEAR], "none: no such file"),
+        (["import", "run", "--public", "none"], "none: none of the public runs is there"),
+        (["export", "run", NEAR], f"nothing is recorded for {NEAR} at scale full; run or import it first"),
+        (["export", "run", "abc"], "no plan run with this store has a node 'abc'"),
+        (["export", "run", "toy/1/bm25"], "'toy/1/bm25' names no cell"),
     ],
 )
 def test_a_mistake_is_one_sentence(repro, judged, arguments, sentence):

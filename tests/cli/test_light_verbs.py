@@ -7,7 +7,16 @@ import sys
 import pytest
 
 HEAVY = {"numpy", "scipy", "pandas", "torch", "transformers", "matplotlib", "httpx", "httpx2", "regex"}
-VERBS = ("list", "show costa --table 1", "compare --all", "plan --all", "gc", "audit", "status", "claims")
+VERBS = (
+    "show",
+    "show costa --table 1",
+    "compare --all",
+    "plan --all",
+    "store gc",
+    "audit",
+    "plan costa",
+    "audit claims",
+)
 TOLD = """
 import atexit, gc, json, sys
 from repro.cli import main

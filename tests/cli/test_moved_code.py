@@ -85,10 +85,10 @@ def test_what_moves_is_the_same_code_and_what_changes_in_it_is_told(checkout):
     move(checkout, MOVES)
     [cell] = said(checkout, "compare", CELL, "--scale", "tiny")
     assert (cell["other_code"], cell["unknown_code"]) == (0, 0)
-    assert said(checkout, "verify")["other_code"] == {}
+    assert said(checkout, "store", "verify")["other_code"] == {}
     replace_once(checkout / "repro/evaluation/effectiveness.py", "QUERIES = 64 ", "QUERIES = 65 ")
     replace_once(checkout / "repro/datasets/tiny/words.yaml", "[brave, bold, fearless]", "[brave, bold]")
-    differing = said(checkout, "verify")["other_code"]
+    differing = said(checkout, "store", "verify")["other_code"]
     by_stage = {name.partition("/")[0]: names for name, names in differing.items()}
     assert by_stage.pop("evaluate") == ["QUERIES"]
     assert by_stage == {stage: ["words.yaml"] for stage in ("corpus", "queries", "qrels")}

@@ -124,7 +124,7 @@ def test_the_workflow_installs_all_that_the_verb_needs_and_no_more():
         step["run"] for step in content["jobs"]["report"]["steps"] if "pip install" in step.get("run", "")
     ]
     code = (
-        "import sys; sys.argv[1:] = ['new-report', '-', *sys.argv[1:]]\n"
+        "import sys; sys.argv[1:] = ['new', 'report', '-', *sys.argv[1:]]\n"
         "from repro.cli import main\n"
         "try: main()\n"
         "except SystemExit as left: assert not left.code\n"

@@ -1,10 +1,8 @@
-"""``repro plan``: what a run would do; ``run --dry-run`` says the same."""
+"""``repro plan``: what a run would do, and how far it has come."""
 
 import re
 import shutil
 from types import SimpleNamespace
-
-import pytest
 
 from tests.cli.conftest import CELL
 
@@ -12,9 +10,8 @@ LINE = (CELL, "--scale", "tiny")
 STAGES = ["corpus", "lucene_index", "queries", "bm25", "qrels", "evaluate"]
 
 
-@pytest.mark.parametrize("verb", [("plan",), ("run", "--dry-run")], ids=lambda verb: verb[0])
-def test_nodes_come_inputs_first_with_state_and_fingerprint(repro, verb):
-    said = repro(*verb, *LINE, "--format", "json")
+def test_nodes_come_inputs_first_with_state_and_fingerprint(repro):
+    said = repro("plan", *LINE, "--format", "json")
     assert said.status == 0 and said.err == ""
     assert [node["stage"] for node in said.json] == STAGES
     for node in said.json:
@@ -22,25 +19,25 @@ def test_nodes_come_inputs_first_with_state_and_fingerprint(repro, verb):
         assert len(node["fingerprint"]) == 64 and node["what"].endswith(f"({node['fingerprint'][:12]})")
 
 
-def test_people_see_a_summary_and_then_a_line_a_node(repro):
-    lines = [line for line in repro("plan", *LINE).out.splitlines() if line.strip()]
+def test_people_see_a_summary_and_a_line_a_node_where_they_ask_for_it(repro, folders):
+    lines = [line for line in repro("plan", *LINE, "--nodes").out.splitlines() if line.strip()]
     assert lines[:2] == [
         "1 published cell: 1 measurements at scale tiny",
         "6 stage calls asked for, 6 distinct nodes, 6 to run; 0 cells have no recipe yet",
     ]
     heads = ["to download: nothing", "disk: about ", "work: about ", "obstacles: none"]
     assert all(line.startswith(head) for line, head in zip(lines[2:6], heads, strict=True))
-    assert lines[6].split() == ["state", "node", "blocked", "by"]
-    assert [line.split()[:2] for line in lines[8:]] == [["missing", stage] for stage in STAGES]
+    assert lines[6] == f"so far: 0 of 1 cells measured; 0 of 6 nodes stored in {folders}/store"
+    assert lines[7].split() == ["state", "node", "blocked", "by"]
+    assert [line.split()[:2] for line in lines[9:]] == [["missing", stage] for stage in STAGES]
 
 
-@pytest.mark.parametrize("verb", [("plan",), ("run", "--dry-run")], ids=lambda verb: verb[0])
-def test_where_nothing_is_planned_the_reason_is_told_and_no_empty_table(repro, verb):
-    lines = repro(*verb, "head_to_head", "--table", "figure-steps", "--scale", "tiny").out.splitlines()
+def test_where_nothing_is_planned_the_reason_is_told_and_no_empty_table(repro):
+    lines = repro("plan", "head_to_head", "--table", "figure-steps", "--scale", "tiny").out.splitlines()
     assert lines[0] == "0 measurements at scale tiny"
     why = "because this is measured at scale curves only, or at one that is like it"
     assert re.fullmatch(rf"not at scale tiny: \d+ cells, {why}", lines[2])
-    assert lines[3:] == ["obstacles: none"]
+    assert lines[3] == "obstacles: none" and not any(line.startswith(" ") for line in lines[4:])
 
 
 def test_cells_that_are_not_measured_at_the_scale_are_counted_beside_those_that_are(repro):
@@ -48,7 +45,7 @@ def test_cells_that_are_not_measured_at_the_scale_are_counted_beside_those_that_
     said = repro("plan", "costa", "--table", "1", *rows, "--scale", "tiny").out
     why = "what others expanded or weighed is measured at full scale only"
     assert f"\nnot at scale tiny: 3 cells, because {why}\n" in said
-    assert said.startswith("7 published cells: 4 measurements") and " evaluate " in said
+    assert said.startswith("7 published cells: 4 measurements") and "\nevaluate\t" in said
 
 
 def test_what_is_stored_is_not_needed(repro, measured):
@@ -66,24 +63,27 @@ def test_what_is_missing_blocks_with_its_remedy_and_status_4(repro):
     assert corpus["cause"].startswith("the documents of msmarco-passage are not ")
     assert "repro data fetch msmarco-passage" in corpus["remedy"]
     assert corpus in states["evaluate"]["blocked"]
-    assert f"blocked: {corpus['cause']}; {corpus['remedy']}\n" in repro("plan", CELL).out
+    assert f"blocked: {corpus['cause']}; {corpus['remedy']}\n" in repro("plan", CELL, "--nodes").out
 
 
 def test_nodes_are_noted_whatever_is_lacking_where_nothing_is_to_run(repro, folders, monkeypatch):
     monkeypatch.setattr("repro.machine.system.gpu", lambda: None)
     line = "costa/1/hardneg.costa/dev.rr10"
-    planned = repro("plan", *line, "--format", "json")
+    planned = repro("plan", line, "--format", "json")
     assert planned.status == 4
-    said = repro("plan", *line, "--remember")
+    said = repro("plan", line, "--remember")
     assert (said.status, said.out, said.err) == (0, "", "")
     noted = {path.stem for path in (folders / "store/nodes").glob("*/*.json")}
     assert noted == {node["fingerprint"] for node in planned.json}
 
 
-@pytest.mark.parametrize("verb", ["plan", "rehearse"])
-def test_no_folder_of_records_is_taken_where_none_is_read_or_written(repro, verb):
-    said = repro(verb, "costa", "--table", "1", "--scale", "tiny", "--results", "x")
-    assert said.status == 2 and "--results" in said.err and not said.out
+def test_what_was_measured_is_counted_without_its_store(repro, measured):
+    line = ("costa", "--table", "1", "--scale", "tiny")
+    counted = f"so far: 1 of 66 cells measured; 6 of 155 nodes stored in {measured}/store\n"
+    assert counted in repro("plan", *line).out
+    other = measured / "another"
+    counted = f"so far: 1 of 66 cells measured; 0 of 155 nodes stored in {other}\n"
+    assert counted in repro("plan", *line, "--store", other).out
 
 
 def test_a_cell_beside_its_paper_narrows_the_selection(repro):
@@ -103,19 +103,15 @@ def test_seeds_and_readings_change_fingerprints(repro):
 
 
 def test_by_stage_is_a_line_a_stage_and_what_is_lacking_comes_first(repro):
-    lines = repro(
-        "plan",
-        *LINE,
-    ).out.splitlines()
-    assert lines == repro("plan", *LINE, "--by", "stage").out.splitlines()
+    lines = repro("plan", *LINE).out.splitlines()
     start = lines.index("by stage, with what is to run")
     assert lines[start + 1] == "stage\tmissing\tFLOP\tcore hours\tGB"
     assert [line.split("\t")[:2] for line in lines[start + 2 : start + 8]] == [[s, "1"] for s in STAGES]
-    said = repro("plan", CELL, "--by", "stage")
+    said = repro("plan", CELL)
     assert said.status == 4 and "stage\tblocked" in said.out
     assert "obstacles: 6 nodes are blocked, lacking msmarco-passage (documents, dev/small)\n" in said.out
-    assert repro("plan", *LINE, "--format", "json").status == 2
-    assert repro("plan", *LINE, "--by", "row").status == 2
+    assert repro("plan", *LINE, "--by", "row", "--format", "json").status == 2
+    assert repro("plan", *LINE, "--by", "row", "--nodes").status == 2
 
 
 def test_by_table_and_row_each_is_counted_by_itself(repro):
@@ -132,7 +128,7 @@ def test_the_peak_of_the_disk_is_told_with_what_would_go_and_whether_it_fits(rep
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10**15))
 
     def told(*options):
-        said = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", "--by", "stage", *options).out
+        said = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", *options).out
         [line] = [line for line in said.splitlines() if line.startswith("disk: ")]
         peak = float(re.search(r"peak ([0-9.,]+) GB", line)[1].replace(",", ""))
         return line, peak, said
@@ -146,7 +142,7 @@ def test_the_peak_of_the_disk_is_told_with_what_would_go_and_whether_it_fits(rep
 
 
 def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
-    how = ("plan", "costa", "--table", "1", "--row", "sparse.bm25", "--by", "stage")
+    how = ("plan", "costa", "--table", "1", "--row", "sparse.bm25")
     assert "modified:" not in repro(*how).out
     said = repro(*how, "--reading", "bm25-parameters=anserini-default").out
     assert (
@@ -154,7 +150,7 @@ def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
         in said
     )
     assert "leave out --reading bm25-parameters to have them compared" in said
-    said = repro("plan", "costa", "--table", "1", "--row", "hardneg.costa", "--by", "stage").out
+    said = repro("plan", "costa", "--table", "1", "--row", "hardneg.costa").out
     assert re.search(
         r"4 of 4 cells would be \*modified\* with --reading \S+, because \S+ is not here; get", said
     )

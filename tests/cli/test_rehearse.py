@@ -200,7 +200,9 @@ def test_a_users_scale_that_says_nothing_of_first_rows_is_no_rehearsal_either(re
     (folders / "all.yaml").write_text(all_rows.replace("like: rehearsal", "like: full"))
     said = repro("run", "--rehearse", "toy", "--all", "--scale", folders / "all.yaml")
     sentence = "the scale first-rows reads all rows, and would be run as a whole; leave --scale out, or say"
-    assert said.status == 2 and f"{sentence} under first in a --scale-file which rows come first" in said.err
+    assert (
+        said.status == 2 and f"{sentence} under first in a file of --scale which rows come first" in said.err
+    )
     assert not list((folders / "store").glob("*/*"))
 
 

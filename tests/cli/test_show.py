@@ -57,7 +57,7 @@ def test_a_study_which_publishes_nothing_says_what_shows_its_numbers(repro, toy,
     assert _plain(repro("show", "toy", "--table", "1").out) == _plain(expected)
 
 
-@pytest.mark.parametrize("line", ["show toy/1/bm25/dev", "claims toy", "compare toy", "cells"])
+@pytest.mark.parametrize("line", ["show toy/1/bm25/dev", "audit claims toy", "compare toy", "show cells"])
 def test_names_in_json_are_names_in_a_program_and_published_is_what_a_paper_prints(repro, toy, line):
     said = repro(*line.split(), "--format", "json").json
     names = set(said if isinstance(said, dict) else said[0])
@@ -164,6 +164,11 @@ def test_for_eyes_no_line_of_a_cell_is_wider_than_the_terminal(repro, monkeypatc
     monkeypatch.setenv("COLUMNS", "80")
     for options in ((), ("--verbose",)):
         assert max(map(len, repro("show", COSTA, *options).out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("rest", [("costa", "1"), ("--frob",)])
+def test_what_the_view_without_a_name_does_not_take_is_sent_to_the_help_of_the_verb(repro, rest):
+    assert repro("show", *rest).sentence.endswith("; `repro show --help` says what there is")
 
 
 @pytest.mark.parametrize("name", ["COSTA", "Costa", "costra"])

@@ -17,7 +17,7 @@ def untrained(toy):
 
 
 def test_every_stage_runs_and_nothing_is_kept(repro, untrained, folders):
-    said = repro("doctor", "smoke", "toy", "--row", "random", folders / "summary.md")
+    said = repro("doctor", "smoke", "toy", "--row", "random", "--summary", folders / "summary.md")
     assert said.status == 0, said.err
     *_, stages, scored, outcome = said.out.splitlines()
     assert stages.startswith("stages: 1 corpus, 1 vocabulary, 1 initialise, ") and "1 search" in stages

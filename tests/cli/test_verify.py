@@ -90,13 +90,12 @@ def test_what_other_code_made_is_counted_and_on_request_named(repro, other_code)
     assert list(said["other_code"].values()) == [["run"]]
 
 
-def test_status_and_compare_count_what_other_code_made(repro, other_code):
+def test_plan_and_compare_count_what_other_code_made(repro, other_code):
     selection = (CELL, "--scale", "tiny")
     assert SENTENCE in repro("plan", *selection).out.splitlines()
     assert SENTENCE in repro("compare", *selection).err.splitlines()
-    for verb in ("status", "compare"):
-        [cell] = repro(verb, *selection, "--format", "json").json
-        assert (cell["other_code"], cell["unknown_code"]) == (1, 0)
+    [cell] = repro("compare", *selection, "--format", "json").json
+    assert (cell["other_code"], cell["unknown_code"]) == (1, 0)
 
 
 def test_what_other_code_made_is_made_again_on_request(repro, other_code):
@@ -192,7 +191,7 @@ def test_an_altered_record_is_told_and_is_never_shown_as_measured(repro, measure
     assert said.status == 2 and f"damaged: {altered}" in said.out.splitlines()
     assert "1 records read, 1 damaged" in said.out.splitlines()
     assert repro("store", "verify", "--format", "json").json["damaged_records"] == [altered]
-    for verb in ("status", "compare", "run"):
+    for verb in ("plan", "compare", "run"):
         said = repro(verb, CELL, "--scale", "tiny")
         assert (said.status, said.sentence) == (2, altered)
 

@@ -105,7 +105,7 @@ def test_scales_are_counted_in_one_order_in_every_process():
 
 
 def _said(results, *arguments):
-    given = ["coverage", *arguments, "--results", str(results)]
+    given = ["show", "coverage", *arguments, "--results", str(results)]
     done = CliRunner().invoke(cli, given, catch_exceptions=False)
     assert done.exit_code == 0
     return done.output
@@ -146,7 +146,7 @@ def test_counting_needs_no_tensors():
     heavy = "{'torch', 'transformers', 'pandas', 'numpy'} & set(sys.modules)"
     program = (
         "import sys; from repro.cli.verbs.show.coverage import command; "
-        "command(['--json'], standalone_mode=False); "
+        "command(['--format', 'json'], standalone_mode=False); "
         f"sys.exit(len({heavy}))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from repro.cli import completion
-from repro.cli.options import format_option, selecting_names, selection_of_options
-from repro.errors import UsageError, check_known
+from repro.cli.options import format_option, selecting_names, selection_of_options, stated_options
+from repro.errors import UsageError, check_known, unknown
 from repro.manifest.papers import papers
 
 
@@ -55,7 +55,8 @@ def command(names, strict, failing, measured, dataset, measures, form, **choices
     encoders = [name for name in others if yours.is_encoder(name)]
     runs = [name for name in others if name not in encoders]
     if others:
-        options = {"--strict": strict, "--failing": failing, "--measured": measured, "csv": form == "csv"}
+        options = {"--strict": strict, "--failing": failing, "--measured": measured}
+        options |= {"--format csv": form == "csv"}
         for option in (option for option, value in options.items() if value):
             raise UsageError(f"{option} is for verdicts; what is yours gets none, leave {option} out")
     if dataset or measures:
@@ -80,8 +81,13 @@ def _parted(names) -> tuple[tuple[str, ...], list[str]]:
 def _score_run(others, runs, of_papers, dataset, measures, form: str) -> None:
     from repro.cli import yours
 
-    if not dataset or of_papers or len(runs) != 1 or others != runs:
+    if not dataset:
+        raise UsageError("--measure is of --dataset; name the one whose judgements score a run of yours")
+    if of_papers or len(runs) != 1 or others != runs:
         raise UsageError("--dataset scores one run by its judgements: give a run and no paper beside it")
+    selecting = ("tables", "rows", "everything", "scale_name", "seeds", "readings")
+    for option in stated_options(*selecting):
+        raise UsageError(f"a run is scored by --dataset and --measure alone; leave {option} out")
     yours.score_run(runs[0], dataset, measures, as_json=form == "json")
 
 
@@ -90,15 +96,13 @@ def _score_encoder(encoders, of_papers, choices: dict, form: str) -> None:
 
     places = [f"{name}/{table}" for name in of_papers for table in choices["tables"]] or of_papers
     rows = choices["rows"]
+    remedy = "one encoder is scored in the columns of one table: name both, as DIR PAPER --table 1"
+    if not of_papers and not Path(encoders[0]).exists():
+        raise unknown("paper", encoders[0].partition("/")[0], papers(), hint=remedy)
     if len(encoders) != 1 or len(places) != 1 or places[0].count("/") != 1 or len(rows) > 1:
-        raise UsageError(
-            "one encoder is scored in the columns of one table: name both, as DIR PAPER --table 1"
-        )
-    if used := [f"--{name}" for name in ("seeds", "readings", "everything") if choices[name]]:
-        raise UsageError(
-            f"{used[0].replace('readings', 'reading').replace('everything', 'all')} is of what the"
-            " suite measures; leave it out"
-        )
+        raise UsageError(remedy)
+    for option in stated_options("seeds", "readings", "everything"):
+        raise UsageError(f"{option} is of what the suite measures; leave it out")
     row = rows[0] if rows else None
     yours.score_encoder(encoders[0], places[0], row, choices["scale_name"], as_json=form == "json")
 

@@ -61,6 +61,7 @@ Examples:
     is_flag=True,
     help="Run the first rows and a few steps of each stage, and tell what the whole will cost.",
 )
+@click.option("--dry-run", is_flag=True, help="Only show the plan, as `repro plan` does.")
 @click.option("--rebuild", is_flag=True, help="Discard damaged artefacts and build them again.")
 @click.option(
     "--rebuild-other-code",
@@ -86,6 +87,7 @@ def command(
     discard,
     max_disk,
     rehearses,
+    dry_run,
     rebuild,
     rebuild_other_code,
     strict,
@@ -101,6 +103,7 @@ def command(
     from repro.api.measurement import measure
     from repro.cli import verdicts
     from repro.cli.obstacles import nothing_can_run, show_needs
+    from repro.cli.plans import show_plan
     from repro.progress import TerminalProgress
 
     if rehearses:
@@ -114,8 +117,10 @@ def command(
     if engine == "slurm":
         plan.machine.leave()
     if rebuild_other_code:
-        _discard_other_code(plan, store)
-    _look(plan, store, budget, gpu)
+        _discard_other_code(plan, store, dry_run)
+    rates = _budget_rates(plan, store, budget, gpu)
+    if dry_run:
+        return show_plan(plan, rates, as_json, root=store.root, discard=discard, max_disk=max_disk)
     for note in plan.scale.notes:
         progress.note(note)
     cells = measure(selection, plan=plan, engine=engine, options=options, progress=progress)
@@ -159,25 +164,27 @@ def _rehearse(selection, as_json: bool) -> int:
     return rehearse_selection(selection, as_json=as_json)
 
 
-def _discard_other_code(plan, store) -> None:
+def _discard_other_code(plan, store, dry_run: bool) -> None:
     from repro.running.provenance import discard, made_otherwise
 
     plan.look(store)
     nodes = made_otherwise(plan, store)
-    discard(nodes, store)
+    if not dry_run:
+        discard(nodes, store)
+    verb = "would be discarded" if dry_run else "discarded"
     print(
-        f"{len(nodes)} artefacts discarded: by other code or libraries, or from what these made",
-        file=sys.stderr,
+        f"{len(nodes)} artefacts {verb}: by other code or libraries, or from what these made", file=sys.stderr
     )
 
 
-def _look(plan, store, budget: float | None, gpu: str | None) -> None:
-    """Look at the store, and block the nodes beyond a budget of hours."""
+def _budget_rates(plan, store, budget: float | None, gpu: str | None):
+    """The throughput that hours follow from; looks at the store, and blocks the nodes beyond a budget."""
     from repro.running.cost.estimate import keep_within
     from repro.running.cost.throughput import throughput
 
+    rates = throughput(store, gpu) if gpu or budget is not None else None
     plan.look(store)
     if budget is not None:
-        rates = throughput(store, gpu)
         hours = keep_within(plan, budget, rates, other_machine=gpu is not None)
         print(f"about {hours:,.2f} of {budget:g} {rates.unit} hours ({rates.basis})", file=sys.stderr)
+    return rates

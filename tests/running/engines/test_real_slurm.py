@@ -144,7 +144,7 @@ def test_siblings_of_a_failed_stage_end_and_a_second_submission_continues(cluste
         "evaluate": "cancelled",
     }
     assert {n.stage for n in nodes if store.state(n) == "stored"} == {"queries", "qrels"}
-    told = _run(tmp_path, "status").stdout
+    told = _run(tmp_path, "plan").stdout
     assert "Slurm jobs of nodes that are not stored: 1 failed, 3 cancelled" in told
     assert "failed: corpus on tiny/passage" in told
 

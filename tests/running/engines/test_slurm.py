@@ -375,18 +375,16 @@ def test_without_slurm_the_other_engine_is_named(make, store, monkeypatch):
         _submit(make(("bm25",)), store)
 
 
-def test_status_counts_the_jobs_and_names_failures_with_their_logs(make, store, cluster, capsys):
-    from repro.cli.verbs.status import tell_jobs
+def test_a_plan_counts_the_jobs_and_names_failures_with_their_logs(make, store, cluster):
+    from repro.cli.plan_progress import job_lines
 
     plan = make(("bm25",))
     plan.look(store)
-    tell_jobs(plan, store)
-    assert capsys.readouterr().out == ""  # nothing was ever submitted
+    assert list(job_lines(plan, store)) == []  # nothing was ever submitted
     stages = _stages(plan, _submit(plan, store))
     _say(cluster, stages, corpus="FAILED", queries="RUNNING", lucene_index="CANCELLED")
     plan.look(store)
-    tell_jobs(plan, store)
-    counted, failed = capsys.readouterr().out.splitlines()
+    counted, failed = job_lines(plan, store)
     assert counted == (
         f"Slurm jobs of nodes that are not stored: 1 running, {len(stages) - 3} queued, 1 failed, 1 cancelled"
     )

@@ -136,7 +136,7 @@ def _show_drawn(by_cell, draw: int, seed: int, as_json: bool) -> int:
         r.as_json() for r in draw_reports((r for group in by_cell.values() for r in group), draw, seed)
     ]
     if as_json:
-        emit_json(as_json)
+        emit_json(objects)
         return 0
     head = ["cells", "value", "unit", "measure", "place", "at", "address"]
     table("", head, [[" ".join(r["cells"]), *(r[name] for name in head[1:])] for r in objects], right=[1])

@@ -110,7 +110,7 @@ def _tell_of_trainings(items) -> None:
     number = sum(item.kind == "artefact" and item.stage in TRAININGS for item in items)
     if number:
         words = f"{number} training{'s' * (number != 1)} that no scale described here needs"
-        print(f"{words}; name the file of a scale of your own by file to keep its", file=sys.stderr)
+        print(f"{words}; name the file of a scale of your own with --scale to keep its", file=sys.stderr)
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:

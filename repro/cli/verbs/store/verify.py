@@ -1,7 +1,5 @@
 """``repro store verify``"""
 
-import os
-
 import click
 
 from repro.cli.options import json_option
@@ -57,7 +55,7 @@ def command(rebuild, deep, sample, seed, verbose, as_json):
     (records, faults), unfinished = results.checked(), results.unfinished()
     doubtful = results.doubtful()
     total, damages = _read_all(artefact_store, origins)
-    if os.environ.get("REPRO_STORE") and not places.store.is_dir():
+    if click.get_current_context().find_root().params.get("store") and not places.store.is_dir():
         raise UsageError(f"there is no folder {places.store} to verify; name another with --store")
     removals = _remove(artefact_store, damages) if rebuild else []
     values = {"artefacts": total, "damaged": damages, "removed": removals}
