@@ -156,7 +156,16 @@ def store(folder: Path, size: int) -> Tools:
             nodes.append(Node("union", {"number": number}, {"training_sets": below}))
             opened.build(nodes[-1], write, waiting=lambda: None)
     needed = {node.fingerprint for node in nodes[: size // 2]}
-    words = ["store", "verify", "--store", str(folder / "store"), "--results", str(folder / "results"), "--format", "json"]
+    words = [
+        "store",
+        "verify",
+        "--store",
+        str(folder / "store"),
+        "--results",
+        str(folder / "results"),
+        "--format",
+        "json",
+    ]
 
     def read() -> None:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

@@ -12,16 +12,12 @@ from repro.store import Store
 def progress_lines(plan: Plan, workspace) -> Iterator[str]:
     """Yield lines on what is measured and stored of a plan that has looked at the workspace's store."""
     from repro.judging.comparison import judged_cells
-    from repro.judging.summary import summarise
+    from repro.judging.summary import measured_in_words
 
     comparison = judged_cells(plan, workspace.results, workspace.store)
-    counts = summarise(comparison.cells)
-    imported = f", runs by others of {counts.imported}" if counts.imported else ""
     stored_count = sum(state == "stored" for state in plan.states.values())
-    yield (
-        f"so far: {counts.measured} of {counts.cells} cells measured{imported}; "
-        f"{stored_count} of {len(plan.nodes)} nodes stored in {workspace.store.root}"
-    )
+    yield f"so far: {measured_in_words(comparison.cells)}"
+    yield f"{stored_count} of {len(plan.nodes)} nodes are stored in {workspace.store.root}"
     if comparison.origins.sentence:
         yield comparison.origins.sentence
     yield from job_lines(plan, workspace.store)

@@ -8,7 +8,7 @@ from repro.cli.obstacles import blocked_cell_lines, row_of
 from repro.judging.compared import ComparedCell, Comparison, PairedTest
 from repro.judging.summary import Summary, conditions, summarise
 from repro.judging.verdict import FAILS
-from repro.manifest.cells import ShownExhibit, count_in_words
+from repro.manifest.cells import count_in_words
 from repro.running.plan import Plan
 from repro.running.recurrence import Recurrence, sentences
 from repro.running.runner import Outcome

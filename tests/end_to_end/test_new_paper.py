@@ -17,7 +17,7 @@ SCALE = "tiny" if os.environ.get("REPRO_SLOW_TESTS") == "1" else "smoke"  # lear
 def scaffolded(tmp_path_factory):
     """A distribution with a new paper, known to a Python that has it in its path."""
     place = tmp_path_factory.mktemp("distribution")
-    command = [sys.executable, "-m", "repro", "new-paper", "fifth", "--dir", str(place)]
+    command = [sys.executable, "-m", "repro", "new", "paper", "fifth", "--dir", str(place)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     installed = place / "fifth-0.1.0.dist-info"  # what installing it would leave

@@ -117,9 +117,9 @@ def test_every_outlet_counts_the_same(repro, folders, measured_cells, selection,
     page.write_text("<!-- verdicts:begin -->\n<!-- verdicts:end -->\n")
     repro("report", *names, "--readme", page)
     repro("report", *names, "-o", folders / "report.html")
-    repro("pages", *names, "-o", folders / "pages")
+    repro("report", "site", *names, "-o", folders / "pages")
     outlets = (
-        repro("coverage", *names).err,
+        repro("show", "coverage", *names).err,
         repro("report", "--markdown", *names).out,
         page.read_text(encoding="utf-8"),
         (folders / "pages/index.md").read_text(encoding="utf-8"),
@@ -127,7 +127,7 @@ def test_every_outlet_counts_the_same(repro, folders, measured_cells, selection,
     )
     for number, said in enumerate(outlets):
         assert sentence in _words(said), number
-    assert cells in _words(repro("list").out)
+    assert cells in _words(repro("show").out)
 
 
 def _words(text: str) -> str:

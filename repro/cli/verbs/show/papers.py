@@ -17,7 +17,7 @@ HEAD = ("what", "kind", "cells", "recipe", "about")
 def command(as_json):
     """List papers, tables and figures with their numbers of cells.
 
-    "cells" are the published ones, "recipe" those that a recipe can measure today; the JSON has all of "about".
+    "cells" are the published ones, "recipe" those that a recipe can measure today; JSON has all of "about".
     """
     return show(as_json=as_json)
 
