@@ -16,6 +16,7 @@ from repro.running.scale import with_scale_of
 from repro.running.workspace import Workspace
 
 FIGURE = "figure-"
+NOTHING_NAMED = "name a paper ({}), a table, a cell, or --all"
 OF_FILE = "repro.scale_of_file"  # what a command's context knows it by
 
 
@@ -135,6 +136,12 @@ def selection_options(function: Callable, *, by_default_all: bool = False) -> Ca
     return selecting_names(wrapped)
 
 
+def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names without those of papers, which beside a cell add nothing; all of them without a cell."""
+    has_cells = any(name.count("/") > 1 for name in names)
+    return tuple(name for name in names if "/" in name or not has_cells)
+
+
 def selection_of_options(
     names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
 ) -> Selection:
@@ -142,17 +149,15 @@ def selection_of_options(
 
     Raises UsageError where nothing is named, and what ``select`` raises.
     """
-    everything = everything or by_default_all
-    if (tables or rows) and not (names or everything):
-        raise UsageError(f"--table and --row need a paper ({', '.join(papers())}), or --all")
-    if not (names or everything):
-        raise UsageError(f"name a paper ({', '.join(papers())}), a table, a cell, or --all")
+    if not (names or everything or by_default_all):
+        lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
+        raise UsageError(lacking.format(", ".join(papers())))
     check_known("paper", *(name.partition("/")[0] for name in names), valid=papers())
-    cells_alone = any(name.count("/") > 1 for name in names) and not (tables or rows)
+    figures = [table for table in tables if table.startswith(FIGURE)]
     return select(
-        *(name for name in names if "/" in name or not cells_alone),  # a paper beside its cell adds nothing
-        tables=[table for table in tables if not table.startswith(FIGURE)],
-        figures=[table.removeprefix(FIGURE) for table in tables if table.startswith(FIGURE)],
+        *(_beside_cells(names) if not (tables or rows) else names),
+        tables=[table for table in tables if table not in figures],
+        figures=[figure.removeprefix(FIGURE) for figure in figures],
         rows=rows,
         scale=scale_name,
         seeds=seeds_of(seeds),

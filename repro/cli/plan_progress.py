@@ -8,6 +8,9 @@ from repro.running.description import describe
 from repro.running.plan import Plan
 from repro.store import Store
 
+STATES = ("running", "queued", "failed", "cancelled", "done")
+OVER = ("failed", "done")  # and their node is not stored
+
 
 def progress_lines(plan: Plan, workspace) -> Iterator[str]:
     """Yield lines on what is measured and stored of a plan that has looked at the workspace's store."""
@@ -36,10 +39,8 @@ def job_lines(plan: Plan, store: Store) -> Iterator[str]:
     if not by_node:
         return
     counts = Counter(job.state for job in by_node.values())
-    states = ("running", "queued", "failed", "cancelled", "done")
-    summary = ", ".join(f"{counts[state]} {state}" for state in states if counts[state])
+    summary = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
     yield f"Slurm jobs of nodes that are not stored: {summary}"
     for node in missing:
-        job = by_node.get(node.fingerprint)
-        if job and job.state in ("failed", "done"):
+        if (job := by_node.get(node.fingerprint)) and job.state in OVER:
             yield f"failed: {describe(node)}: job {job.id} is {job.slurm} (log: {job.log})"

@@ -27,14 +27,15 @@ def test_people_see_a_summary_and_a_line_a_node_where_they_ask_for_it(repro, fol
     ]
     heads = ["to download: nothing", "disk: about ", "work: about ", "obstacles: none"]
     assert all(line.startswith(head) for line, head in zip(lines[2:6], heads, strict=True))
-    assert lines[6] == f"so far: 0 of 1 cells measured; 0 of 6 nodes stored in {folders}/store"
-    assert lines[7].split() == ["state", "node", "blocked", "by"]
-    assert [line.split()[:2] for line in lines[9:]] == [["missing", stage] for stage in STAGES]
+    assert lines[6] == "so far: 0 of 1 published cell measured at tiny"
+    assert lines[7] == f"0 of 6 nodes are stored in {folders}/store"
+    assert lines[8].split() == ["state", "node", "blocked", "by"]
+    assert [line.split()[:2] for line in lines[10:]] == [["missing", stage] for stage in STAGES]
 
 
 def test_where_nothing_is_planned_the_reason_is_told_and_no_empty_table(repro):
     lines = repro("plan", "head_to_head", "--table", "figure-steps", "--scale", "tiny").out.splitlines()
-    assert lines[0] == "0 measurements at scale tiny"
+    assert lines[0] == "57 cells of the suite's own study: 0 measurements at scale tiny"
     why = "because this is measured at scale curves only, or at one that is like it"
     assert re.fullmatch(rf"not at scale tiny: \d+ cells, {why}", lines[2])
     assert lines[3] == "obstacles: none" and not any(line.startswith(" ") for line in lines[4:])
@@ -79,11 +80,12 @@ def test_nodes_are_noted_whatever_is_lacking_where_nothing_is_to_run(repro, fold
 
 def test_what_was_measured_is_counted_without_its_store(repro, measured):
     line = ("costa", "--table", "1", "--scale", "tiny")
-    counted = f"so far: 1 of 66 cells measured; 6 of 155 nodes stored in {measured}/store\n"
-    assert counted in repro("plan", *line).out
+    counted = "so far: 1 of 58 published cells measured at tiny; apart, 0 of 8 cells of reference rows\n"
+    stored = f"6 of 155 nodes are stored in {measured}/store\n"
+    assert counted + stored in repro("plan", *line).out
     other = measured / "another"
-    counted = f"so far: 1 of 66 cells measured; 0 of 155 nodes stored in {other}\n"
-    assert counted in repro("plan", *line, "--store", other).out
+    stored = f"0 of 155 nodes are stored in {other}\n"
+    assert counted + stored in repro("plan", *line, "--store", other).out
 
 
 def test_a_cell_beside_its_paper_narrows_the_selection(repro):

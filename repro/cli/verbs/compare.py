@@ -55,10 +55,7 @@ def command(names, strict, failing, measured, dataset, measures, form, **choices
     encoders = [name for name in others if yours.is_encoder(name)]
     runs = [name for name in others if name not in encoders]
     if others:
-        options = {"--strict": strict, "--failing": failing, "--measured": measured}
-        options |= {"--format csv": form == "csv"}
-        for option in (option for option, value in options.items() if value):
-            raise UsageError(f"{option} is for verdicts; what is yours gets none, leave {option} out")
+        _refuse_options_of_verdicts(form)
     if dataset or measures:
         return _score_run(others, runs, of_papers, dataset, measures, form)
     if encoders:
@@ -67,6 +64,12 @@ def command(names, strict, failing, measured, dataset, measures, form, **choices
     if runs:
         return _compare_runs(selection, runs, form == "json")
     return _show_verdicts(selection, form, strict=strict, failing=failing, measured=measured)
+
+
+def _refuse_options_of_verdicts(form: str) -> None:
+    options = stated_options("strict", "failing", "measured") + ["--format csv"] * (form == "csv")
+    for option in options:
+        raise UsageError(f"{option} is for verdicts; what is yours gets none, leave {option} out")
 
 
 def _parted(names) -> tuple[tuple[str, ...], list[str]]:

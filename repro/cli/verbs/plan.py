@@ -50,7 +50,10 @@ def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, as_jso
     plan.look(store)
     options = {"by": "node" if lists_nodes else by or "stage", "discard": discard, "max_disk": max_disk}
     measured = None if gpu else rehearsals(store)
-    options |= {"rehearsals": measured, "progress": list(progress_lines(plan, selection.workspace))}
+    options |= {
+        "rehearsals": measured,
+        "progress": () if as_json else list(progress_lines(plan, selection.workspace)),
+    }
     return show_plan(plan, rates, as_json, root=store.root, **options)
 
 
