@@ -94,7 +94,7 @@ def _options(scale: str | None) -> list[Callable]:
         ),
         scale_option(
             default=scale,
-            help="full is the paper; small, tiny or a YAML file of your own cost less, and no verdict is given on"
+            help="full is the paper; small, tiny or a file of your own cost less, and no verdict is given on"
             " their numbers.",
         ),
         click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's own."),

@@ -55,7 +55,7 @@ REFUSED = {
     "run costa --seeds ,": "--seeds takes",
     "run costa --seeds -1": "--seeds takes",
     "run costa --seeds 4294967296": "--seeds takes",
-    "run costa --reading bm25-parameters": "--reading takes ID=CHOICE, not 'bm25-parameters'; `repro readings",
+    "run costa --reading bm25-parameters": "--reading takes ID=CHOICE, not 'bm25-parameters'; `repro show readings",
     "run costa --reading bm25-parameter=x": r"no unspecified choice of the selected papers 'bm25-parameter' \(did you mean",
     "run costa --reading bm25-parameters=x": "value of 'bm25-parameters' 'x'; known: anserini-default",
     "run costa --reading a=b --reading a=c": "--reading gives 'a' two choices",
