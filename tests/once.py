@@ -29,7 +29,8 @@ def take_what_is_finished(selection: Sequence[str], store: Path, results: Path) 
     """Fetch what a store that is only read, REPRO_TEST_STORE, has of a selection; without one, nothing."""
     if finished := os.environ.get("REPRO_TEST_STORE"):
         places = ["--store", str(store), "--results", str(results)]
-        command = [sys.executable, "-m", "repro", "pull", finished, *selection, "--inputs", *places]
+        source = ["--inputs", "--from", finished]
+        command = [sys.executable, "-m", "repro", "import", "artefacts", *selection, *source, *places]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode in (0, 4), done.stderr  # 4: not all of it is there
         for mark in store.rglob("*.unchecked"):
