@@ -5,9 +5,11 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from shlex import quote
 
 from repro.cli.obstacles import names_in_a_line
 from repro.cli.row_settings import planned_for, row_lines
+from repro.exchange.public_runs import PublicRun, cells_of_run, only_scorable, public_runs
 from repro.judging.compared import ComparedCell
 from repro.judging.released_code import Certificate, certificates, in_short
 from repro.judging.reported import in_a_line, reported_values
@@ -39,6 +41,8 @@ class CellPage:
         more: readings that matter only where another one has another choice.
         settings: what is planned at full for its row, or for itself where it publishes a setting.
         certified: how far the work behind it is from released code.
+        public_runs: runs that others published, which it can be scored by.
+        scored_scales: those of a study at which scores of its queries are kept with the records.
     """
 
     cell: Cell
@@ -47,6 +51,8 @@ class CellPage:
     more: list[Reading]
     settings: list[CheckedParameter]
     certified: list[Certificate]
+    public_runs: list[PublicRun]
+    scored_scales: set[str]
 
     @classmethod
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
@@ -60,16 +66,37 @@ class CellPage:
         stands = standings(cell, workspace) if is_measured(cell) else []
         more = list(cell_readings.under_other_choices(cell).values())
         certified = certificates(cell_readings.nodes(cell))
-        return cls(cell, stands, cell_readings.weighed(cell), more, of_cell(cell), certified)
+        runs = [run for run in public_runs() if cell in cells_of_run(run, only_scorable([cell]))[0]]
+        scales = {stand.scale for stand in stands if _has_scores(cell, stand.scale, workspace)}
+        weighed = cell_readings.weighed(cell)
+        return cls(cell, stands, weighed, more, of_cell(cell), certified, runs, scales)
 
     @property
-    def commands(self) -> list[str]:
-        """The commands that measure the cell, at full scale and as a rehearsal; none where nothing does."""
-        if not self.stands or not (self.cell.recipe or self.cell.column.mean_of):
-            return []
-        command = f"repro run {self.cell.id}"
-        can_rehearse = not not_at(self.cell, scale("tiny"))
-        return [command, *([f"{command} --scale tiny"] if can_rehearse else [])]
+    def commands(self) -> dict[str, str]:
+        """Return the commands that give the cell a number; where the first is blocked it is the last."""
+        cell, commands = self.cell, {}
+        if self.stands and (cell.recipe or cell.column.mean_of):
+            commands["measure it"] = f"repro run {cell.id}"
+            if not not_at(cell, scale("tiny")):
+                commands["rehearse it"] = f"repro run {cell.id} --scale tiny"
+        if self.public_runs:
+            commands["score a run"] = "repro import run --public DIR"
+        elif cell in only_scorable([cell]):
+            commands["score a run"] = f"repro import run FILE {cell.id}{self._source_of_a_run}"
+        for stand in self.stands:
+            if stand.scale in self.scored_scales:
+                seeds = ",".join(str(record.seed) for record in stand.records)
+                command = f"repro tables {cell.paper.name} --table {cell.table.id} --scale {stand.scale}"
+                commands["from scores"] = f"{command} --seeds {seeds}"
+        is_blocked = any((s.scale, s.verdict.name) == ("full", "blocked") for s in self.stands)
+        return dict(reversed(commands.items())) if is_blocked else commands
+
+    @property
+    def _source_of_a_run(self) -> str:
+        """The option that names where a run was released, by those who scored it."""
+        values = reported_values(self.cell)
+        runs = [report for report in values.reports if report.report.how.start == "run"] if values else []
+        return f" --source {quote(runs[0].source.place)}" if runs else ""
 
     def as_json(self) -> dict:
         """Everything about the cell as plain values."""
@@ -77,7 +104,8 @@ class CellPage:
 
         facts = self.cell.as_json() | {"options": self.cell.options}
         facts["standings"] = [cell_as_json(stand) for stand in self.stands]
-        facts["commands"] = self.commands
+        facts["commands"] = list(self.commands.values())
+        facts["public_runs"] = [run.file for run in self.public_runs]
         facts["readings"] = [reading.id for reading, _ in self.readings]
         facts["changes"] = {reading.id: part for reading, part in self.readings}
         facts["readings_under_other_choices"] = [reading.id for reading in self.more]
@@ -149,8 +177,10 @@ class CellPage:
                 score = f"({run.measured:.4g})" if doubts else f"{run.measured:.4g}"
                 yield "run of others", f"{score} ({run.maker}), {run.verdict.name}{doubts and f'; {doubts}'}"
         yield from self._report_lines(None if verbose else IN_FULL)
-        for command in self.commands:
-            yield "measure it" if command == self.commands[0] else "rehearse it", command
+        for label, command in self.commands.items():
+            yield label, command
+            if label == "score a run":
+                yield from (("public run", f"{run.file} ({run.described})") for run in self.public_runs)
         yield "recipe", _recipe_call(cell)
         yield "note", self._note
 
@@ -177,8 +207,9 @@ class CellPage:
             choices = "choices" if number > 1 else "choice"
             lender = self._lender_words
             print(f"\nthe number rests on {number} unspecified {choices}{lender}, the weightiest first")
-        for part, readings in parts.items():
-            _print_readings(f"\nfor {part}, and all that follows on it", readings, most)
+        for place, (part, readings) in enumerate(parts.items()):
+            gap = "\n" if place else ""
+            _print_readings(f"{gap}for {part}, and all that follows on it", readings, most)
         if self.more:
             _print_readings("\nwhere one of these has another value", self.more, most and 0)
         if notes:
@@ -186,6 +217,13 @@ class CellPage:
         if most:
             print()
             say("--verbose says what each is about; `repro run … --reading ID=CHOICE` takes another value")
+
+
+def _has_scores(cell: Cell, scale: str, workspace: Workspace) -> bool:
+    from repro.judging.study_scores import scores_paths
+
+    paths = scores_paths(workspace.results, scale, cell.paper.name, cell.table.id)
+    return cell.table.kind == "study" and any(path.is_file() for path in paths)
 
 
 def _definition(cell: Cell) -> str:

@@ -76,5 +76,9 @@ def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], lis
 
 def scorable_cells() -> list[Cell]:
     """Numeric cells of every paper's result tables that a run can be scored for."""
-    cells = select((), tables=(), rows=(), cells=())
+    return only_scorable(select((), tables=(), rows=(), cells=()))
+
+
+def only_scorable(cells: Iterable[Cell]) -> list[Cell]:
+    """Those of the cells that a run can be scored for."""
     return [c for c in cells if c.table.kind == "results" and c.column.measure and c.column.dataset]

@@ -1,9 +1,13 @@
 """``repro show``: a table as printed, a figure's plot, all that is known of a cell."""
 
+from pathlib import Path
 from types import SimpleNamespace as Made
 
 import pytest
 
+import repro as repro_package
+from repro.cli.cell_page import CellPage
+from repro.manifest.cells import cell as cell_named
 from repro.manifest.cells import numeric_cells, table_of
 from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
@@ -148,9 +152,48 @@ def test_the_weightiest_readings_of_a_cell_come_first(repro):
     assert len(repro("show", COSTA, "--verbose").out.splitlines()) > len(out.splitlines())
 
 
-def test_a_cell_without_a_way_to_measure_it_names_no_command(repro):
+LINKED = "'Albert-Ma/COSTA@3e431d4, README.md'"
+PUBLIC = "costa/1/sparse.bm25/dl19.ndcg10"
+STUDY = "head_to_head/1/bert/dev.rr10"
+
+
+@pytest.mark.parametrize(
+    ("name", "commands"),
+    [
+        (COSTA, [f"import run FILE {COSTA} --source {LINKED}", f"run {COSTA} --scale tiny", f"run {COSTA}"]),
+        (PUBLIC, ["import run --public DIR", f"run {PUBLIC} --scale tiny", f"run {PUBLIC}"]),
+        (STUDY, [f"run {STUDY} --scale tiny", f"run {STUDY}"]),
+    ],
+)
+def test_what_can_be_done_here_comes_before_a_measurement_that_is_blocked(repro, monkeypatch, name, commands):
+    monkeypatch.setattr("repro.machine.system.gpu", lambda: None)
+    facts = repro("show", name, "--format", "json").json
+    assert facts["commands"] == [f"repro {command}" for command in commands]
+    lines = repro("show", name).out.splitlines()
+    assert [line[15:] for line in lines if line[15:] in facts["commands"]] == facts["commands"]
+    files = [line.split()[2] for line in lines if line.startswith("public run: ")]
+    assert files == facts["public_runs"] and bool(files) == (name == PUBLIC)
+
+
+def test_a_measurement_that_nothing_blocks_comes_first():
+    stand = Made(scale="full", verdict=Made(name="not run"))
+    page = CellPage(cell_named(COSTA), [stand], [], [], [], [], [], set())
+    assert list(page.commands) == ["measure it", "rehearse it", "score a run"]
+
+
+def test_scores_that_are_kept_with_the_records_are_named_before_what_is_blocked(repro, monkeypatch):
+    monkeypatch.setenv("REPRO_RESULTS", str(Path(repro_package.__file__).parents[1] / "results"))
+    first, *_ = repro("show", STUDY, "--format", "json").json["commands"]
+    assert first == "repro tables head_to_head --table 1 --scale small-cpu --seeds 1,2,3,4,5"
+
+
+def test_a_cell_without_a_recipe_can_be_scored_alone(repro):
     facts = repro("show", "costa/1/sparse.best-trec-trad/dl19.ndcg10", "--format", "json").json
-    assert facts["commands"] == [] and facts["standings"][0]["verdict"] == "not run"
+    assert facts["standings"][0]["verdict"] == "not run"
+    [command] = facts["commands"]
+    assert command.startswith(
+        "repro import run FILE costa/1/sparse.best-trec-trad/dl19.ndcg10 --source 'usnistgov"
+    )
     assert "measure it" not in repro("show", "costa/1/sparse.best-trec-trad/dl19.ndcg10").out
 
 
