@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from repro.judging.evidence import is_measurement
+from repro.judging.reported import reported_values
 from repro.judging.settings.checked import of_tables
 from repro.judging.settings.parameter import is_setting
 from repro.manifest.cells import Cell, cells_of, every_cell, exhibits, is_measured
@@ -16,6 +17,16 @@ from repro.running.recipe_calls import recipe_path
 from repro.store.results import Record, Results
 
 WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable")
+KNOWN = {
+    "measured": "measured here at full scale",
+    "run by others": "by a public run of others, scored here",
+    "reported, exact match": "reported by others, of the same system and data",
+    "reported, close match": "reported by others, something small differs",
+    "reported, loose match": "reported by others, only the name matches",
+    "rehearsed": "rehearsed at a smaller scale, which says nothing of the number",
+    "nothing": "nothing is known",
+}
+IMPORTED = ", imported"  # after the scale of runs that others made
 RELEASED = "released"  # the module whose recipes only use a checkpoint that others released
 
 
@@ -30,6 +41,8 @@ class CoverageItem:
         measured: scales with a measurement or drawing of it; ``full, imported`` where only others ran it.
         reason: why there is no way; empty where there is one.
         counted_as: what the cell is counted among; ``drawing`` for an exhibit.
+        reported: how sure the match is of the report that is closest in kind; empty where nobody reports it.
+        equal: whether that report is the published number at the coarser rounding of both.
     """
 
     id: str
@@ -40,6 +53,24 @@ class CoverageItem:
     recipe: str | None = None
     reason: str = ""
     counted_as: str = "published"
+    reported: str = ""
+    equal: bool = False
+
+    @property
+    def known(self) -> str:
+        """The strongest that is known of the cell at full scale, a key of ``KNOWN``."""
+        if "full" in self.measured:
+            return "measured"
+        if f"full{IMPORTED}" in self.measured:
+            return "run by others"
+        if self.reported:
+            return f"reported, {self.reported} match"
+        return "rehearsed" if self.rehearsed else "nothing"
+
+    @property
+    def rehearsed(self) -> list[str]:
+        """The scales below full at which the suite measured it."""
+        return [scale for scale in self.measured if scale != "full" and not scale.endswith(IMPORTED)]
 
 
 def coverage(source: Paper, results: Results) -> list[CoverageItem]:
@@ -96,13 +127,19 @@ class Tally:
         return {way: sum(c.way == way for c in self.cells) for way in WAYS}
 
     @property
+    def known(self) -> dict[str, int]:
+        """The strongest that is known -> of how many cells it is."""
+        counts = Counter(c.known for c in self.cells)
+        return {name: counts[name] for name in KNOWN}
+
+    @property
     def measured(self) -> Counter[str]:
         """Scale -> how many cells have a measurement or drawing of it."""
         return Counter(scale for c in self.cells for scale in c.measured)
 
     def as_json(self) -> dict:
         """The object that ``repro show coverage --format json`` prints."""
-        names = ("id", "counted_as", "way", "measured", "recipe", "reason")
+        names = ("id", "counted_as", "way", "measured", "recipe", "reason", "reported")
         return {
             "paper": self.paper,
             "what": self.what,
@@ -114,7 +151,8 @@ class Tally:
         }
 
     def _counts(self) -> dict:
-        return {"cells": len(self.cells), "ways": self.ways, "measured": dict(self.measured)}
+        numbers = {"ways": self.ways, "measured": dict(self.measured), "known": self.known}
+        return {"cells": len(self.cells), **numbers}
 
 
 def tallies(source: Paper, results: Results) -> list[Tally]:
@@ -172,12 +210,15 @@ def place_of(owner: str) -> str:
 def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
     definition = cell.column.measure or "", cell.unit
     own_scales = {r.scale: None for r in records if is_measurement(r, *definition, {})}
-    imported = {f"{r.scale}, imported": None for r in records if r.origin and r.scale not in own_scales}
+    imported = {f"{r.scale}{IMPORTED}": None for r in records if r.origin and r.scale not in own_scales}
     way = _way(cell, records)
     reason = (cell.column.not_measurable or cell.row.not_measurable) if way == "not measurable" else ""
     recipe = recipe_path(cell) if way not in ("run", "not measurable") else None
     place, scales = place_of(cell.table.id), (*own_scales, *imported)
-    return CoverageItem(cell.id, cell.paper.name, place, way, scales, recipe, reason, cell.counted_as)
+    values = reported_values(cell)
+    report = (values.closest.report.match, values.closest.equals_published) if values else ("", False)
+    facts = (cell.id, cell.paper.name, place, way, scales, recipe, reason, cell.counted_as)
+    return CoverageItem(*facts, *report)
 
 
 def _way(cell: Cell, records: Sequence[Record]) -> str:

@@ -8,8 +8,9 @@ from statistics import fmean
 from repro.datasets.catalog import dataset
 from repro.errors import check_known
 from repro.judging.compared import ComparedCell
-from repro.judging.comparison import judged_cells
-from repro.judging.studies import Study, study_of
+from repro.judging.comparison import compare
+from repro.judging.studies import Study, judged, known_scores
+from repro.judging.study_scores import StudyEvidence, scores_paths
 from repro.manifest.cells import Cell, cells_of, table_of
 from repro.manifest.papers import Paper, paper
 from repro.manifest.schema import Column, Table
@@ -190,11 +191,14 @@ def _scale_answers(
     The means are over the seeds that both rows have; without one there is no answer.
     """
     source, table = cells[0].paper, cells[0].table
-    study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
-    compared_cells = judged_cells(study_plan, evidence.results, evidence.store).cells
     column = primary_column(source, table)
-    study = study_of(study_plan, evidence.store, source=source, table=table, results=evidence.results)
-    in_column = [c for c in compared_cells if c.cell.column.id == column.id and not c.outdated]
+    cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested each by itself
+    study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
+    study_plan.look(evidence.store)
+    compared_cells = compare(study_plan, evidence.results, store=evidence.store).cells
+    files = scores_paths(evidence.results, scale.name, source.name, table.id)
+    study = judged(table, source.analysis, known_scores(study_plan, StudyEvidence(evidence.store, files)))
+    in_column = [c for c in compared_cells if not c.outdated]
     by_row = {c.cell.row.id: _values_by_seed(c) for c in in_column}
     doubts_by_row = {c.cell.row.id: [doubt.kind for doubt in c.doubts] for c in in_column}
     for text, pointer in pointers.items():

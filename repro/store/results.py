@@ -48,6 +48,7 @@ class Results:
 
     def __init__(self, root: Path, release: Path | None = None):
         self.root, self.release = root, release
+        self._known: dict[Path, tuple[tuple[int, int, int], list[Record | FaultyLine]]] = {}
 
     @property
     def folders(self) -> list[Path]:
@@ -144,7 +145,19 @@ class Results:
                     _write(path, b"".join(line_of(addition.record) for addition in additions))
         return additions
 
-    def _lines(self, path: Path) -> Iterator[Record | FaultyLine]:
+    def _lines(self, path: Path) -> list[Record | FaultyLine]:
+        """The lines of a file, which are taken apart anew only where it has changed."""
+        try:
+            with translated_errors(self.root, *_FOLDER):
+                facts = path.stat()
+        except FileNotFoundError:
+            return []
+        state = facts.st_ino, facts.st_mtime_ns, facts.st_size
+        if path not in self._known or self._known[path][0] != state:
+            self._known[path] = state, list(self._read_lines(path))
+        return self._known[path][1]
+
+    def _read_lines(self, path: Path) -> Iterator[Record | FaultyLine]:
         try:
             with translated_errors(self.root, *_FOLDER):
                 *lines, last_piece = path.read_bytes().split(b"\n")

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.report.html.outline import outline
+from tests.report.html.test_page import card_of
 
 README = "# x\n\n<!-- verdicts:begin -->\nold\n<!-- verdicts:end -->\n\nlast\n"
 
@@ -19,24 +20,27 @@ def test_the_page_of_one_paper_is_written_without_store_or_results(repro, folder
 
 
 def test_the_page_stays_small(repro, folders):
-    """A cell of another scale adds a verdict and a command; a reading's name stands in a card once."""
-    sizes = {}
-    for scales in (["full"], ["full", "tiny"]):
-        options = [word for name in scales for word in ("--scale", name)]
-        assert repro("report", "costa", *options, "-o", folders / "r.html").status == 0
-        sizes[len(scales)] = (folders / "r.html").stat().st_size
-    assert sizes[1] < 1_300_000 and sizes[2] < 1.5 * sizes[1]
+    """A page is of one scale, and what cells share stands in it once, all papers' together."""
+    assert repro("report", "--scale", "full", "--scale", "tiny", "-o", folders / "r.html").status == 0
+    assert sorted(path.name for path in folders.glob("*.html")) == ["r-tiny.html", "r.html"]
+    assert all(500_000 < path.stat().st_size < 2_000_000 for path in folders.glob("*.html"))
 
 
-def test_the_page_has_every_scale_with_a_record_and_opens_in_the_browser(repro, measured, monkeypatch):
+def test_every_scale_with_a_record_has_a_page_and_the_first_opens_in_the_browser(
+    repro, measured, monkeypatch
+):
     seen = []
     monkeypatch.setattr("webbrowser.open", lambda address: seen.append(address) or len(seen) == 1)
     said = repro("report", "costa", "--open", "-o", measured / "r.html")
-    assert (said.status, said.out, said.err) == (0, f"{measured / 'r.html'}\n", "")
-    assert seen == [(measured / "r.html").as_uri()]
-    found = outline((measured / "r.html").read_text(encoding="utf-8"))
-    assert [a["value"] for a in found.named("input") if a.get("name") == "scale"] == ["full", "tiny"]
-    assert next(a["data-shown"] for a in found.named("html")) == "tiny"
+    paths = measured / "r.html", measured / "r-tiny.html"
+    assert (said.status, said.out, said.err) == (0, f"{paths[0]}\n{paths[1]}\n", "")
+    assert seen == [paths[0].as_uri()]
+    for path in paths:
+        found = outline(path.read_text(encoding="utf-8"))
+        shown = {a["href"]: a.get("aria-current") for a in found.named("a") if a["href"].endswith(".html")}
+        assert shown == {each.name: "page" if each == path else None for each in paths}
+    elsewhere = "r.html#costa/readings"
+    assert elsewhere in paths[1].read_text(encoding="utf-8") and "costa/readings" not in found.ids
     said = repro("report", "costa", "--scale", "tiny", "--open", "-o", measured / "r.html")
     assert said.status == 0 and "no browser could be started; open" in said.err
 
@@ -44,7 +48,7 @@ def test_the_page_has_every_scale_with_a_record_and_opens_in_the_browser(repro, 
 def test_what_was_measured_is_on_the_page_with_its_fingerprint(repro, measured):
     assert repro("report", "costa", "--scale", "tiny", "-o", measured / "r.html").status == 0
     text = (measured / "r.html").read_text(encoding="utf-8")
-    card = text.partition('id="about/costa/1/sparse.bm25/dev.rr10"')[2].partition('<div id="about/')[0]
+    card = card_of(text, "costa/1/sparse.bm25/dev.rr10")
     assert "scaled" in card and "<dt>fingerprint</dt>" in card and "<dt>commit</dt>" in card
 
 

@@ -17,7 +17,7 @@ from tests.report.html.toy import report
 
 
 def test_what_fails_comes_first_with_its_reason():
-    found = report().parts[0].views["full"]
+    found = report().parts[0].view
     assert summary(found.comparison, scale="full").splitlines() == [
         "## Verdicts at scale full",
         "",
@@ -38,7 +38,7 @@ def test_what_fails_comes_first_with_its_reason():
 def test_a_paper_is_one_line_of_a_readme():
     part = report().parts[0]
     covered = {"toy": part.covered}
-    assert verdicts(part.views["full"].comparison, covered).splitlines() == [
+    assert verdicts(part.view.comparison, covered).splitlines() == [
         "| paper | title | published cells | measured at full | pass | fail | neither | in doubt "
         "| only run by others | reported by others | measured at tiny |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
@@ -138,8 +138,8 @@ def test_a_link_leads_into_the_web_or_the_site_only(address):
 @pytest.mark.parametrize("renderer", RENDERERS)
 def test_no_text_of_a_manifest_or_a_record_is_markup_in_any_page(renderer):
     add = " ".join(HOSTILE)
-    view = report(add=add).parts[0].views["full"]
-    rehearsal = report(add=add, scale="tiny").parts[0].views["tiny"]
+    view = report(add=add).parts[0].view
+    rehearsal = report(add=add, scale="tiny").parts[0].view
     pages = table_pages(view.comparison, rehearsal.comparison)
     pages["summary"] = summary(view.comparison, scale="full")
     pages["study"] = study_page(view.studies["2"], title="T" + add, command="x")

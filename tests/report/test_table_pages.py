@@ -13,7 +13,7 @@ from tests.report.html.toy import report
 
 def _pages(full, rehearsal=None, **row):
     """The pages of compared cells, with something else in every row."""
-    rehearsal = report(scale="tiny").parts[0].views["tiny"].compared if rehearsal is None else rehearsal
+    rehearsal = report(scale="tiny").parts[0].view.compared if rehearsal is None else rehearsal
     return table_pages(*(Comparison([_changed(c, row) for c in cells]) for cells in (full, rehearsal)))
 
 
@@ -23,7 +23,7 @@ def _changed(c, row):
 
 @pytest.fixture
 def cells():
-    return report().parts[0].views["full"].compared
+    return report().parts[0].view.compared
 
 
 def test_a_page_a_table_and_one_that_leads_to_them(cells):

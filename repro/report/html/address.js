@@ -1,16 +1,9 @@
-// What follows # in the address: a place, and after ? the scale and what the list of cells is filtered by.
-const usual = scale(), scales = document.querySelectorAll("[name=scale]");
+// What follows # in the address: a place, and after ? what the list of cells is filtered by.
 const placeNow = () => location.hash.slice(1).split("?")[0];
 
 function setAddress(place) {
   const query = place === "cells" ? chosen() : new URLSearchParams();
-  if (scale() !== usual) query.set("scale", scale());
   if (place || query.size) history.replaceState(null, "", `#${place || "overview"}${query.size ? `?${query}` : ""}`);
-}
-
-function showScale(radio) {
-  radio.checked = true;
-  document.documentElement.dataset.shown = radio.value;
 }
 
 function choose(wanted) {
@@ -24,9 +17,8 @@ function here() {
   const place = placeNow(), wanted = new URLSearchParams(location.hash.split("?")[1] ?? "");
   const target = document.getElementById(place), article = target?.closest("article") ?? document.getElementById("overview");
   pinned?.hidePopover();
-  for (const radio of scales) if (radio.value === wanted.get("scale")) showScale(radio);
   for (const other of document.querySelectorAll("article")) other.classList.toggle("shown", other === article);
-  for (const link of document.querySelectorAll(".top nav a")) {
+  for (const link of document.querySelectorAll(".parts a")) {
     if (link.hash === `#${article.id}`) link.ariaCurrent = "page";
     else link.ariaCurrent = null;
   }
@@ -66,8 +58,9 @@ async function copy(button) {
 }
 
 for (const link of document.querySelectorAll("a[data-filter]")) link.href += `?${link.dataset.filter}`;
-for (const hidden of document.querySelectorAll("form[hidden], button[hidden], .scales")) hidden.hidden = false;
-for (const radio of scales) radio.addEventListener("change", () => { showScale(radio); changed(); });
+for (const hidden of document.querySelectorAll("form[hidden], button[hidden]")) hidden.hidden = false;
+// the page of another scale opens at the place that is shown
+for (const link of document.querySelectorAll(".scales a")) link.addEventListener("click", () => { link.hash = location.hash; });
 form.addEventListener("input", changed);
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("reset", () => setTimeout(changed));

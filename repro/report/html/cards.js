@@ -1,12 +1,38 @@
 "use strict";
-// Cards open without this script too. It puts them beside their cell, shows them on hover, and knows their address.
+// Cards are made when they are first opened; they stand beside their cell, open on hover, and have an address.
+const data = JSON.parse(document.getElementById("data").textContent);
+const cellsById = new Map(data.cells.map(([id, fields, pieces, published]) => [id, { fields, pieces, published }]));
+const OPENERS = "td[id] > button, .list tbody th > button";
 const narrow = matchMedia("(max-width: 40rem)");
 const openers = new Map();
 let pinned = null, timer = 0;
 
 const isOpen = (card) => card.matches(":popover-open");
-const cardOf = (button) => document.getElementById(button.getAttribute("popovertarget"));
-const opensCard = (target) => target.closest?.("table button[popovertarget]");
+const opensCard = (target) => target.closest?.(OPENERS);
+
+// a button that names its card is not taken for a press beside it
+function cardOf(button) {
+  const id = button.closest("td[id]")?.id ?? button.closest("tr").dataset.cell;
+  const card = document.getElementById(`about/${id}`) ?? makeCard(id);
+  button.setAttribute("popovertarget", card.id);
+  return card;
+}
+
+function makeCard(id) {
+  const { fields, pieces } = cellsById.get(id), [verdict, ...facts] = pieces.map((number) => data.texts[number].replaceAll("{cell}", id));
+  const card = document.createElement("div"), title = `about/${id}/title`;
+  card.id = `about/${id}`;
+  card.className = "card";
+  card.popover = "auto";
+  card.role = "dialog";
+  card.setAttribute("aria-labelledby", title);
+  const close = `<button type="button" class="close" popovertarget="about/${id}" popovertargetaction="hide" aria-label="close">×</button>`;
+  const heading = `<h4 id="${title}">${data.texts[fields[0]]} · ${data.texts[fields[1]]}</h4>`;
+  const link = `<p class="fine"><a href="#${id}">in its table</a></p>`;
+  card.innerHTML = `${close}${heading}${verdict}<dl>${facts.join("")}</dl>${link}`;
+  for (const button of card.querySelectorAll("button[hidden]")) button.hidden = false;
+  return document.getElementById("content").appendChild(card);
+}
 
 // beside the whole table where there is room and the mouse need not get there, else beside the cell
 function open(button, beside) {
@@ -40,9 +66,10 @@ function linkReadings(card) {
 
 function linkNames(code) {
   const links = code.textContent.split(" ").map((name) => {
-    if (!document.getElementById(`${code.dataset.readings}/${name}`)) return name;
+    const place = `${code.dataset.readings}/${name}`;
+    if (place.startsWith("#") && !document.getElementById(place.slice(1))) return name;
     const link = document.createElement("a");
-    link.href = `#${code.dataset.readings}/${name}`;
+    link.href = place;
     link.textContent = name;
     return link;
   });

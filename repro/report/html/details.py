@@ -1,6 +1,6 @@
-"""The card of a cell, which opens over the table and says how its number is defined, judged and made."""
+"""The card of a cell, which says how its number is defined, judged and made."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from shlex import quote
 
 from repro.judging.compared import ComparedCell, Comparison
@@ -9,7 +9,7 @@ from repro.manifest.cells import Cell
 from repro.manifest.decimals import half_unit
 from repro.manifest.printed import PublishedCell
 from repro.report.grid import label_in_full
-from repro.report.html.elements import Content, Markup, by_scale, copyable, el, identifier, plain_table
+from repro.report.html.elements import Content, Markup, copyable, el, identifier, plain_table
 from repro.report.html.released_code import released_code_facts
 from repro.report.html.reports import on_card
 from repro.report.html.sections import Part
@@ -23,6 +23,9 @@ ROLES = {
     "cited": "taken from another publication",
     "reference": "a row of reference, which the paper does not have",
 }
+CELL = (
+    "{cell}"  # in whose place the page's script puts the cell's id, so that cells share the words around it
+)
 MOST_OBSTACLES = 3  # on a card
 GRADES = {
     "A": "the authors' run file is public",
@@ -32,40 +35,21 @@ GRADES = {
 }
 
 
-def about(cell_id: str) -> str:
-    """The id of a cell's card."""
-    return identifier("about", *cell_id.split("/"))
+def card(c: ComparedCell, part: Part) -> list[Markup]:
+    """The pieces of a cell's card, which the page's script puts together when the card is first opened.
 
-
-def card(cells: Mapping[str, ComparedCell], part: Part) -> Markup:
-    """The card of a cell, of which every scale says its own; a browser opens it from the cell's button.
-
-    It opens with or without a script, and closes on Esc.
+    Many cells share most pieces, and the page holds each piece once.
     """
-    first = next(iter(cells.values()))
-    cell, place = first.cell, about(first.cell.id)
-    column = cell.column.label
-    title = el("h4", cell.row.label, " · ", column, id=f"{place}/title")
-    hide_action = {"popovertarget": place, "popovertargetaction": "hide"}
-    close = el("button", "×", type="button", class_="close", **hide_action, aria_label="close")
-    contents = {scale: _scale_facts(c, part.views[scale].comparison) for scale, c in cells.items()}
-    facts = [_fact("reported", on_card(first.reported))] if first.reported else []
-    facts += [*_definition(first), *_readings(cell, part), *_settings(cell, part)]
-    facts += [
-        _fact("released code", phrase, ": ", names) for phrase, names in released_code_facts(cell, part)
-    ]
-    link = el("p", el("a", "in its table", href=f"#{identifier(*cell.id.split('/'))}"), class_="fine")
-    dialog = {"id": place, "popover": True, "class_": "card", "role": "dialog"}
-    content = by_scale(contents), el("dl", facts) if facts else None, link
-    return el("div", close, title, content, **dialog, aria_labelledby=f"{place}/title")
-
-
-def _scale_facts(c: ComparedCell, comparison: Comparison) -> Content:
     facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_obstacles(c), *_choices(c)]
-    facts += [*_tests(c, comparison), *_paired_tests(c, comparison)]
+    facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
     facts += [_fact("reproduce", copyable(_command(c)))]
     facts += [fact for record in c.records for fact in _provenance(record)]
-    return el("p", badge(c.verdict.name), " ", c.verdict.why), el("dl", facts)
+    facts += [_fact("reported", on_card(c.reported))] if c.reported else []
+    facts += [*_definition(c), *_readings(c.cell, part), *_settings(c.cell, part)]
+    facts += [
+        _fact("released code", phrase, ": ", names) for phrase, names in released_code_facts(c.cell, part)
+    ]
+    return [el("p", badge(c.verdict.name), " ", c.verdict.why), *facts]
 
 
 def _command(c: ComparedCell) -> str:
@@ -73,7 +57,7 @@ def _command(c: ComparedCell) -> str:
     first = c.records[0] if c.records else None
     seeds = ",".join(str(r.seed) for r in c.records if r.seed is not None)
     choices = first.readings.items() if first else ()
-    words = [f"repro run {c.cell.id} --scale {c.scale}", f"--seeds {seeds}" if seeds else ""]
+    words = [f"repro run {CELL} --scale {c.scale}", f"--seeds {seeds}" if seeds else ""]
     return " ".join(filter(None, [*words, *(f"--reading {reading}={choice}" for reading, choice in choices)]))
 
 
@@ -135,7 +119,7 @@ def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
     """Runs that others made, none of which is a measurement of the suite's."""
     for run in c.imported:
         content = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
-        yield _fact("by others", content, copyable(f"repro import run {quote(run.file)} {c.cell.id}"))
+        yield _fact("by others", content, copyable(f"repro import run {quote(run.file)} {CELL}"))
         yield from _provenance(run.record)
 
 
@@ -162,15 +146,17 @@ def _readings(cell: Cell, part: Part) -> Iterator[Markup]:
     names = part.rests_on.get(cell.id, ())
     if names:
         summary = f"{len(names)} that bear on this cell"
-        listing = el("code", " ".join(names), data_readings=identifier(part.paper.name, "reading"))
+        listing = el(
+            "code", " ".join(names), data_readings=f"{part.home}#{identifier(part.paper.name, 'reading')}"
+        )
         yield _fact("unspecified choices", el("details", el("summary", summary), listing))
 
 
 def _settings(cell: Cell, part: Part) -> Iterator[Markup]:
-    """How the row is planned, in numbers; a link leads to the parameters."""
+    """How the row is planned, in numbers; a link leads to the section on them."""
     row = cell.id.rpartition("/")[0]
     if text := counts(part.settings_by_row.get(row, ())):
-        yield _fact("settings", el("a", text, href=f"#{identifier(part.paper.name, 'settings')}"))
+        yield _fact("settings", el("a", text, href=f"{part.home}#{identifier(part.paper.name, 'settings')}"))
 
 
 def _choices(c: ComparedCell) -> Iterator[Markup]:

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 _cached_escape = functools.lru_cache(maxsize=10_000)(escape)  # words recur all over a page
@@ -58,16 +58,6 @@ def copyable(text: str, tag: str = "code") -> Markup:
     """A text with a button that copies it, which the page's script shows."""
     button = el("button", "copy", type="button", class_="copy", hidden=True)
     return el("div", el(tag, text), button, class_="copied")
-
-
-def by_scale(contents: Mapping[str, Content], tag: str = "div") -> Content:
-    """Scale -> content, of which the page shows one scale's at a time; what scales share stands once."""
-    scales: dict[Markup, list[str]] = {}
-    for scale, content in contents.items():
-        scales.setdefault(join(content), []).append(identifier(scale))
-    if len(scales) == 1:
-        return list(scales)
-    return [el(tag, content, data_scale=" ".join(names)) for content, names in scales.items() if content]
 
 
 def identifier(*parts: str) -> str:

@@ -1,10 +1,16 @@
 // A table is one stop of the Tab key: arrows, Home and End go from number to number within it.
 const stops = new Map();
-const visible = (part) => [...part.querySelectorAll("[popovertarget]")].filter((button) => button.checkVisibility());
+const visible = (part) => [...part.querySelectorAll(OPENERS)].filter((button) => button.checkVisibility());
 
-for (const table of document.querySelectorAll("table:has(tbody [popovertarget])")) {
-  stops.set(table, table.querySelector("tbody [popovertarget]"));
-  for (const button of table.querySelectorAll("[popovertarget]")) button.tabIndex = -1;
+for (const table of document.querySelectorAll("table")) {
+  const buttons = table.querySelectorAll(OPENERS);
+  if (!buttons.length) continue;
+  stops.set(table, buttons[0]);
+  for (const button of buttons) {
+    button.tabIndex = -1;
+    button.ariaHasPopup = "dialog";
+    button.ariaExpanded = "false";
+  }
   table.setAttribute("role", "grid");
   table.parentElement.removeAttribute("tabindex");
 }

@@ -1,16 +1,16 @@
-// The list of all cells: filtered by what the form says, sorted by a press on a head, copied as CSV.
+// The list of all cells: filled from the data, filtered by the form, sorted by a press on a head, copied as CSV.
 const form = document.getElementById("chosen"), list = document.querySelector("table.list");
+list.tBodies[0].innerHTML = data.cells.map(lineOf).join("");
 const heads = [...list.tHead.rows[0].cells], lines = [...list.tBodies[0].rows];
 const names = heads.map((head) => head.textContent), verdict = names.indexOf("verdict");
-const scale = () => document.documentElement.dataset.shown;
 
-// what a field shows at the scale that is chosen
-function shownIn(field) {
-  const parts = [...field.querySelectorAll("[data-scale]")];
-  return parts.length ? parts.find((part) => part.dataset.scale.split(" ").includes(scale())) : field;
+function lineOf([id, fields]) {
+  const [system, ...others] = fields.map((number) => data.texts[number]), [paper, table] = id.split("/");
+  const cells = [paper, table, ...others].map((text) => `<td>${text}</td>`).join("");
+  return `<tr data-cell="${id}"><th scope="row"><button type="button">${system}</button></th>${cells}</tr>`;
 }
-const textOf = (field) => shownIn(field)?.textContent.trim() ?? "";
-const has = (line, kind) => shownIn(line.cells[verdict])?.querySelector(`.v-${kind}`);
+const textOf = (field) => field.textContent.trim();
+const has = (line, kind) => line.cells[verdict].querySelector(`.v-${kind}`);
 
 const chosen = () => new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
 
@@ -26,8 +26,13 @@ function filter() {
       || (only.includes("others") && !texts[names.indexOf("by others")])
       || (only.includes("reported") && !texts[names.indexOf("reported")]);
   }
-  const shown = lines.filter((line) => !line.hidden).length;
-  form.querySelector("output").textContent = `${shown} of ${lines.length} cells`;
+  const count = (kind) => {
+    const of = lines.filter((line) => cellsById.get(line.dataset.cell).published === kind);
+    return [of.filter((line) => !line.hidden).length, of.length];
+  };
+  const [published, all] = count(1), [others, apart] = count(0);
+  const counts = [...(all ? [`${published} of ${all} published cells`] : []), ...(apart ? [`${others} of ${apart} others`] : [])];
+  form.querySelector("output").textContent = counts.join("; apart, ");
 }
 
 // numbers by size, before words; what is empty comes last in either direction
@@ -44,7 +49,7 @@ function sortBy(place, direction) {
 
 function asCsv(rows) {
   const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const texts = rows.map((line) => [line.dataset.cell, scale(), ...[...line.cells].map(textOf)]);
+  const texts = rows.map((line) => [line.dataset.cell, data.scale, ...[...line.cells].map(textOf)]);
   return [["cell", "scale", ...names], ...texts].map((fields) => fields.map(quoted).join(",")).join("\n") + "\n";
 }
 
@@ -62,8 +67,6 @@ heads.forEach((head, place) => {
 });
 
 for (const choice of form.querySelectorAll("select")) {
-  const place = names.indexOf(choice.name), parts = lines.flatMap((line) => [line.cells[place]]);
-  const fields = parts.flatMap((cell) => (cell.querySelector("[data-scale]") ? [...cell.children] : [cell]));
-  const values = new Set(fields.map((field) => field.textContent.trim()).filter(Boolean));
+  const place = names.indexOf(choice.name), values = new Set(lines.map((line) => textOf(line.cells[place])).filter(Boolean));
   for (const value of [...values].sort((a, b) => a.localeCompare(b, "en", { numeric: true }))) choice.add(new Option(value));
 }

@@ -1,12 +1,13 @@
-"""The list of all cells, which the page's script sorts and filters."""
+"""The list of all cells, which the page's script fills, sorts and filters, and the data of the cards."""
 
+import json
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlencode
 
 from repro.judging.compared import ComparedCell
 from repro.report.grid import label_in_full, shown_measurement, shown_run
-from repro.report.html.details import about
-from repro.report.html.elements import Content, Markup, by_scale, el
+from repro.report.html.details import card
+from repro.report.html.elements import Content, Markup, el, identifier, join
 from repro.report.html.sections import Report
 from repro.report.html.tables import scrolling
 from repro.report.html.verdicts import badge
@@ -31,12 +32,40 @@ ABOUT = "The cells of all papers. Press a system to see how its number is define
 
 
 def cells(report: Report) -> Markup:
-    """Every cell of every paper in one table, with controls that stay hidden without a script."""
+    """The place of the list of every cell of every paper, which the page's script fills from ``data``."""
     heads = [el("th", name, scope="col") for name in COLUMNS]
-    lines = [_line(comparisons) for part in report.parts for comparisons in part.cells()]
-    body = el("table", el("thead", el("tr", heads)), el("tbody", lines), class_="plain list")
+    body = el("table", el("thead", el("tr", heads)), el("tbody"), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
-    return el("article", header, _controls(), scrolling(body, "all cells"), id="cells")
+    note = el("noscript", el("p", "The list, and the card behind each number, need the page's script."))
+    return el("article", header, note, _controls(), scrolling(body, "all cells"), id="cells")
+
+
+def data(report: Report) -> Markup:
+    """All lines of the list and all cards as JSON, in which every text stands once.
+
+    ``texts`` are HTML. A cell is its id, what the line shows from the system on, as numbers of texts, the
+    pieces of its card, likewise, and whether it counts as published.
+    """
+    texts: dict[str, int] = {}
+
+    def number(text: Content) -> int:
+        return texts.setdefault(join(text), len(texts))
+
+    lines = [
+        [
+            identifier(*c.cell.id.split("/")),
+            [number(field) for field in _fields(c)],
+            [number(piece) for piece in card(c, part)],
+            int(c.cell.counted_as == "published"),
+        ]
+        for part in report.parts
+        for c in part.cells()
+    ]
+    content = {"scale": report.scale, "texts": list(texts), "cells": lines}
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    # nothing in it ends the script, or begins a comment
+    safe = text.replace("</", "<\\/").replace("<!--", "<\\u0021--")
+    return el("script", Markup(safe), type="application/json", id="data")
 
 
 def to_list(text: str, chosen: Mapping[str, str] | None) -> Content:
@@ -62,25 +91,14 @@ def _controls() -> Markup:
     return el("form", el("label", "search", search), selects, boxes, count, buttons, id="chosen", hidden=True)
 
 
-def _line(comparisons: Mapping[str, ComparedCell]) -> Markup:
-    cell = next(iter(comparisons.values())).cell
-    system = el("button", label_in_full(cell.table, cell.row), type="button", popovertarget=about(cell.id))
-    column = cell.column.label
-    texts = [cell.paper.name, cell.table.id, column, cell.column.dataset, _published_number(cell)]
-    by_column = zip(*(_measured_contents(c) for c in comparisons.values()), strict=True)
-    spans = [by_scale(dict(zip(comparisons, contents, strict=True)), "span") for contents in by_column]
-    values = next(iter(comparisons.values())).reported
-    fields = [el("td", content) for content in (*texts, *spans, values.shown if values else "")]
-    return el("tr", el("th", system, scope="row"), fields, data_cell=cell.id)
-
-
-def _published_number(cell) -> str:
-    return "" if cell.is_unpublished else cell.printed.plain
-
-
-def _measured_contents(c: ComparedCell) -> Iterator[Content]:
+def _fields(c: ComparedCell) -> Iterator[Content]:
+    """The contents of the columns; paper and table follow from the cell's id."""
+    cell = c.cell
+    yield from (label_in_full(cell.table, cell.row), cell.column.label, cell.column.dataset)
+    yield "" if cell.is_unpublished else cell.printed.plain
     yield shown_measurement(c) or ""
     yield "" if c.verdict.difference is None else f"{c.verdict.difference:+.4g}"
     yield badge(c.verdict.name)
     run = c.imported[-1] if c.imported else None
-    yield (f"{shown_run(run, c.cell)} ", badge(run.verdict.name, plain=True)) if run else ""
+    yield (f"{shown_run(run, cell)} ", badge(run.verdict.name, plain=True)) if run else ""
+    yield c.reported.shown if c.reported else ""

@@ -1,17 +1,17 @@
 """The first part of the page: how far all papers have come."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from repro import __version__
 from repro.judging.compared import ComparedCell
-from repro.judging.coverage import WAYS, Tally, total, usual_first
+from repro.judging.coverage import KNOWN, WAYS, Tally, place_of, total, usual_first
 from repro.judging.doubts import doubts_in_brief
 from repro.judging.summary import cut_measures, summarise
-from repro.report.html.elements import Content, Markup, by_scale, el, identifier, plain_table, section
+from repro.report.html.elements import Content, Markup, el, identifier, plain_table, section
 from repro.report.html.listing import to_list
 from repro.report.html.sections import Part, Report
 from repro.report.html.tables import scrolling
-from repro.report.html.verdicts import bar, bars, legend
+from repro.report.html.verdicts import badge, bar, bars, legend
 from repro.report.study_words import capitalised
 
 HOW_TO_READ = (
@@ -24,26 +24,52 @@ HOW_TO_READ = (
 
 
 def overview(report: Report) -> Markup:
-    """Counts, a card for each paper with a bar for every table, coverage, and what the signs mean."""
-    scales = report.scales
-    title = el("h2", "What is known of the published numbers")
-    meanings = by_scale({scale: (_meaning(scale), _numbers(report, scale)) for scale in scales})
-    header = el("header", _origin(report), title, meanings)
-    cards = el("div", [_card(part) for part in report.parts], class_="cards")
-    papers, coverage_section = section("Papers", cards, place="papers"), _coverage(report.parts)
-    signs = section("How to read a cell", el("p", HOW_TO_READ), legend(), place="signs")
-    return el("article", header, papers, coverage_section, signs, id="overview", class_="overview")
+    """What is known of the published numbers, then the scale's own counts, papers, coverage, and signs."""
+    tallies = {name: Tally(name, name, items).published for name, items in report.known.items()}
+    tallies = {name: tally for name, tally in tallies.items() if tally.cells}
+    everything = total(tallies.values(), what="all")
+    number = len(everything.cells)
+    title = el("h2", f"What is known of {number} published number{'s' if number != 1 else ''}")
+    known = [_known(report, tallies, everything)] if tallies else []
+    return el(
+        "article",
+        el("header", _origin(report), title, known),
+        section(f"Measured at scale {report.scale}", *_numbers(report), place="measured"),
+        section("Papers", el("div", map(_card, report.parts), class_="cards"), place="papers"),
+        _coverage(tallies.values(), everything),
+        section("How to read a cell", el("p", HOW_TO_READ), legend(), place="signs"),
+        id="overview",
+        class_="overview",
+    )
 
 
-def _origin(report: Report) -> Content:
-    """When and from what the page was made, and when each scale's numbers were recorded."""
-    days = {scale: report.dates(scale) for scale in report.scales}
-    recorded = {
-        scale: f"scale {scale}" + (f", recorded {days[scale][0]} to {days[scale][1]}" if days[scale] else "")
-        for scale in report.scales
-    }
-    origin = " · ".join([f"repro {__version__}", *report.made])
-    return el("p", origin, " · ", by_scale(recorded, "span"), class_="eyebrow")
+def _origin(report: Report) -> Markup:
+    """When and from what the page was made, and when the scale's numbers were recorded."""
+    recorded = [f"recorded {' to '.join(dict.fromkeys(report.dates))}"] if report.dates else []
+    origin = " · ".join([f"repro {__version__}", *report.made, f"scale {report.scale}", *recorded])
+    return el("p", origin, class_="eyebrow")
+
+
+def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> Content:
+    """Every published number by the strongest that is known of it, in all and paper by paper."""
+    rehearsed = usual_first({scale for c in everything.cells for scale in c.rehearsed})
+    ways = [f"also rehearsed: {scale}" for scale in rehearsed]
+    rows = []
+    for name, tally in [*tallies.items(), *([("all", everything)] if len(tallies) > 1 else [])]:
+        equal = sum(c.equal for c in tally.cells)
+        scales = (sum(scale in c.rehearsed for c in tally.cells) for scale in rehearsed)
+        counts = len(tally.cells), *tally.known.values(), equal, *scales, tally.ways["not measurable"]
+        rows.append([name, *(str(count or "–") for count in counts)])
+    head = ["", "published", *KNOWN, "reported and equal", *ways, "cannot be measured"]
+    table = scrolling(plain_table(head, rows, class_="plain numbers"), "what is known, by paper")
+    to_do = report.to_do.get("")
+    meanings = [el("div", el("dt", badge(name)), el("dd", text)) for name, text in KNOWN.items()]
+    return (
+        bar(everything.known, label="what is known of all published numbers"),
+        el("p", f"What is not measured here takes {to_do}.") if to_do else None,
+        table,
+        el("details", el("summary", "what these words mean"), el("dl", meanings, class_="legend")),
+    )
 
 
 def _meaning(scale: str) -> Markup:
@@ -56,27 +82,28 @@ def _meaning(scale: str) -> Markup:
     return el("p", text, class_="lead")
 
 
-def _numbers(report: Report, scale: str) -> Content:
+def _numbers(report: Report) -> Iterator[Content]:
     """The suite's own measurements first; what others ran is counted by itself."""
-    cells = report.compared(scale)
+    cells = report.compared
     totals = summarise(cells)
+    yield _meaning(report.scale)
+    yield el("p", f"{report.words}.")
     tiles = [
-        (len(report.parts), "papers", None),
-        (totals.cells, "published cells", {}),
-        (totals.measured, "of these measured", {"only": "measured"}),
+        (totals.measured, "measured", {"only": "measured"}),
         (totals.measurements, "distinct measurements", None),
     ]
-    if scale == "full":
+    if report.scale == "full":
         tiles += [(totals.passing, "pass", None), (totals.failing, "fail", {"only": "fails"})]
     if totals.imported:
         tiles += [(totals.imported, "run by others", {"only": "others"})]
     if reported_count := sum(c.reported is not None for c in cells):
-        tiles.append((reported_count, "reported by others", {"only": "reported"}))
+        tiles += [(reported_count, "reported by others", {"only": "reported"})]
     items = [
         el("div", el("dt", word), el("dd", to_list(str(number), choice))) for number, word, choice in tiles
     ]
-    summary = el("dl", items, class_="tiles"), bar(totals.verdicts, label="verdicts of all papers")
-    return el("div", el("p", f"{totals.words}."), summary), _stand_ins(cells)
+    yield el("dl", items, class_="tiles")
+    yield bar(totals.verdicts, label="verdicts of all papers")
+    yield _stand_ins(cells)
 
 
 def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
@@ -90,13 +117,16 @@ def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
 
 
 def _card(part: Part) -> Markup:
+    """A paper's card: each table by what is known of its numbers, or by verdicts where it has none."""
     manifest, name = part.paper.manifest, part.paper.name
-    first = next(iter(part.views.values()))
     tables = []
-    for owner in dict.fromkeys(c.cell.table.id for c in first.compared):
+    for owner in dict.fromkeys(c.cell.table.id for c in part.cells()):
         word = f"Figure {owner.removeprefix('figure-')}" if owner.startswith("figure-") else f"Table {owner}"
         link = el("a", word, href=f"#{identifier(name, owner)}")
-        tables.append(el("div", link, bars(part, label=f"{name}, {word}", owner=owner), class_="row"))
+        cells = [c for c in part.covered if c.place == place_of(owner)]
+        known, label = Tally(name, owner, cells).published, f"{name}, {word}"
+        strip = bar(known.known, label=label) if known.cells else bars(part, label=label, owner=owner)
+        tables.append(el("div", link, strip, class_="row"))
     return el(
         "div",
         el("h4", el("a", name, href=f"#{identifier(name)}")),
@@ -106,16 +136,12 @@ def _card(part: Part) -> Markup:
     )
 
 
-def _coverage(parts: Sequence[Part]) -> Markup | None:
-    tallies = [Tally(part.paper.name, part.paper.name, part.covered) for part in parts]
-    scales = usual_first(total(tallies, what="all").measured)
-    if not any(tally.cells for tally in tallies):
+def _coverage(tallies: Iterable[Tally], everything: Tally) -> Markup | None:
+    if not everything.cells:
         return None
-    head = ["", "published cells", *WAYS, *(f"measured: {scale}" for scale in scales)]
     rows = []
-    for tally in (each.published for each in tallies if each.published.cells):
-        counts = len(tally.cells), *tally.ways.values(), *(tally.measured[scale] for scale in scales)
-        rows.append([tally.paper, *(str(count or "–") for count in counts)])
-    table = plain_table(head, rows, class_="plain numbers")
+    for tally in tallies:
+        rows.append([tally.paper, *(str(n or "–") for n in (len(tally.cells), *tally.ways.values()))])
+    table = plain_table(["", "published", *WAYS], rows, class_="plain numbers")
     text = "Every published number, by the strongest way there is to measure it."
     return section("Coverage", el("p", text), scrolling(table, "coverage"), place="coverage")

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from repro.manifest.schema import Figure, Table
-from repro.report.html.elements import Content, Markup, by_scale, copyable, el, identifier, section
+from repro.report.html.elements import Content, Markup, copyable, el, identifier, section
 from repro.report.html.listing import to_list
 from repro.report.html.released_code import released_code
 from repro.report.html.scatter import Scatter, drawing
-from repro.report.html.sections import Part, View
+from repro.report.html.sections import Part
 from repro.report.html.settings import settings
 from repro.report.html.sources import citation, datasets, paper_citation
 from repro.report.html.statements import audit, claims, readings
@@ -26,15 +26,21 @@ def paper(part: Part) -> Markup:
         [_table(part, printed) for printed in manifest.tables],
         [_figure(part, figure) for figure in manifest.figures],
         claims(part),
-        audit(part),
-        readings(part.paper, part.readings, part.answers),
-        settings(part),
-        released_code(part),
-        datasets(part.paper, list(part.views)),
+        [] if part.home else _of_no_scale(part),
+        datasets(part.paper, part.scale),
         citation(part.paper),
         id=identifier(name),
         class_="paper",
     )
+
+
+def _of_no_scale(part: Part) -> Content:
+    return [
+        audit(part),
+        readings(part.paper, part.readings, part.answers),
+        settings(part),
+        released_code(part),
+    ]
 
 
 def place(part: Part, owner: str) -> str:
@@ -43,62 +49,52 @@ def place(part: Part, owner: str) -> str:
 
 
 def _contents(part: Part) -> Markup:
-    name = part.paper.name
-    links = [(place(part, t.id), f"Table {t.id}") for t in part.paper.manifest.tables]
-    links += [(place(part, f"figure-{f.id}"), f"Figure {f.id}") for f in part.paper.manifest.figures]
-    links += (
-        [(identifier(name, "claims"), "Claims")]
-        if any(view.statements for view in part.views.values())
-        else []
-    )
-    links += [(identifier(name, "audit"), "Audit")] if part.findings else []
-    links += [(identifier(name, "readings"), "Unspecified choices")] if part.readings else []
-    links += [(identifier(name, "settings"), "Settings")] if part.settings else []
-    links += [(identifier(name, "released-code"), "Released code")] if any(part.certified.values()) else []
-    links += [(identifier(name, "data"), "Data and licences"), (identifier(name, "citation"), "Citation")]
-    anchors = [el("a", text, href=f"#{target}") for target, text in links]
+    name, manifest = part.paper.name, part.paper.manifest
+    links = {f"Table {t.id}": ("", t.id) for t in manifest.tables}
+    links |= {f"Figure {f.id}": ("", f"figure-{f.id}") for f in manifest.figures}
+    sections = {
+        "Claims": ("", "claims", part.view.statements),
+        "Audit": (part.home, "audit", part.findings),
+        "Unspecified choices": (part.home, "readings", part.readings),
+        "Settings": (part.home, "settings", part.settings),
+        "Released code": (part.home, "released-code", list(filter(None, part.certified.values()))),
+    }
+    links |= {words: where for words, (*where, content) in sections.items() if content}
+    links |= {"Data and licences": ("", "data"), "Citation": ("", "citation")}
+    anchors = [
+        el("a", words, href=f"{page}#{identifier(name, target)}") for words, (page, target) in links.items()
+    ]
     return el("nav", anchors, class_="inside", aria_label=f"parts of {name}")
 
 
 def _table(part: Part, printed: Table) -> Markup:
-    title = f"Table {printed.id}"
-    if any(printed.id in view.studies for view in part.views.values()):
-        body: Content = by_scale({name: _study(part, printed, view) for name, view in part.views.items()})
+    title, view = f"Table {printed.id}", part.view
+    if printed.id in view.studies:
+        name = f"{title} of {part.paper.name}"
+        body: Content = study(name, printed, view.studies[printed.id])
     elif printed.rows:
         cells_table = table(part.paper, printed, part.cells(printed.id))
-        gains = {name: against_paper(printed, view.of(printed.id)) for name, view in part.views.items()}
-        body = cells_table, notes(printed), by_scale(gains)
+        body = cells_table, notes(printed), against_paper(printed, part.cells(printed.id))
     else:
         body = examples(printed), notes(printed)
     drawings = _drawings(part, printed.id, printed.about)
-    by_query = by_scale(
-        {name: list(_scatters(view.scatters.get(printed.id, ()))) for name, view in part.views.items()}
-    )
+    by_query = list(_scatters(view.scatters.get(printed.id, ())))
     verdicts = bars(part, label=f"verdicts of table {printed.id}", owner=printed.id)
     return section(
         title, verdicts, body, drawings, by_query, _copies(part, printed.id), place=place(part, printed.id)
     )
 
 
-def _study(part: Part, printed: Table, view: View) -> Content:
-    result = view.studies.get(printed.id)
-    title = f"Table {printed.id} of {part.paper.name}"
-    return study(title, printed, result) if result else el("p", printed.about, class_="caption")
-
-
 def _copies(part: Part, owner: str) -> Markup | None:
     """The table as LaTeX and, from the list of all cells, as CSV; nothing of a table without cells."""
     if not part.cells(owner):
         return None
-    texts = {name: view.latex.get(owner) for name, view in part.views.items()}
-    latex_by_scale = {
-        name: el("details", el("summary", "LaTeX"), copyable(text, "pre")) if text else None
-        for name, text in texts.items()
-    }
+    text = part.view.latex.get(owner)
+    latex = el("details", el("summary", "LaTeX"), copyable(text, "pre")) if text else None
     list_link = to_list("as a list", {"paper": part.paper.name, "table": owner})
     start = f"{part.paper.name}/{owner}/"
     csv = el("button", "copy as CSV", type="button", class_="csv", data_cells=start, hidden=True)
-    return el("div", list_link, csv, by_scale(latex_by_scale), class_="to-copy")
+    return el("div", list_link, csv, latex, class_="to-copy")
 
 
 def _figure(part: Part, figure: Figure) -> Markup:
@@ -115,10 +111,7 @@ def _figure(part: Part, figure: Figure) -> Markup:
 
 
 def _drawings(part: Part, owner: str, about: str) -> Content:
-    views = part.views.items()
-    return by_scale(
-        {name: [drawing_view(path, about) for path in view.drawings.get(owner, ())] for name, view in views}
-    )
+    return [drawing_view(path, about) for path in part.view.drawings.get(owner, ())]
 
 
 def _scatters(scatters: Sequence[Scatter]) -> Iterator[Markup]:

@@ -32,4 +32,4 @@ def released_code_facts(cell: Cell, part: Part) -> Iterator[tuple[str, Markup]]:
     for phrase, items in groups.items():
         if items:  # of the names the script makes links
             names = " ".join(item.key for item in items)
-            yield phrase, el("code", names, data_readings=place(part))
+            yield phrase, el("code", names, data_readings=f"{part.home}#{place(part)}")

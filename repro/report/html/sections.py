@@ -1,7 +1,7 @@
 """Everything that the page of a report shows, gathered from manifests, results and store."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -18,16 +18,23 @@ from repro.judging.settings.checked import checked_parameters
 from repro.judging.settings.parameter import CheckedParameter
 from repro.judging.studies import Study, study_of
 from repro.judging.study_answers import Answer, StudyRecords, answers, pointers_of
+from repro.manifest.cells import Cell, count_in_words
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.report.html.scatter import Scatter, scatters
 from repro.report.table_files import table_texts
 from repro.running.cell_readings import CellReadings
+from repro.running.cost.estimate import estimate
+from repro.running.cost.throughput import assumed_throughput
+from repro.running.node_obstacles import distinct_obstacles
 from repro.running.plan import Plan
+from repro.running.requirements import Machine
 from repro.store import Store
 from repro.store.results import Results
 
 DRAWN = (".svg", ".html", ".md")
+DEVICE = "h100"  # whose hours are told
+FEW = 4  # things lacking that are named
 
 
 @dataclass(frozen=True)
@@ -57,10 +64,11 @@ class View:
 
 @dataclass(frozen=True)
 class Part:
-    """The part of one paper.
+    """The part of one paper at one scale.
 
     Attributes:
-        views: scale -> what it shows; the same cells at every scale.
+        home: the address of the page that holds what is of no scale (audit, unspecified choices, settings,
+            released code); empty where that is this page.
         rests_on: cell -> the readings that its number rests on.
         certified: cell -> how far the work behind it is from released code.
         settings: every planned parameter beside what is stated; none where no settings.yaml states anything.
@@ -68,7 +76,9 @@ class Part:
     """
 
     paper: Paper
-    views: Mapping[str, View]
+    scale: str
+    view: View
+    home: str = ""
     covered: Sequence[CoverageItem] = ()
     findings: Sequence[Finding] = ()
     readings: Sequence[Reading] = ()
@@ -85,84 +95,119 @@ class Part:
             by_row.setdefault(item.row, []).append(item)
         return by_row
 
-    def cells(self, owner: str | None = None) -> list[dict[str, ComparedCell]]:
-        """The comparisons of each cell, or of each cell of one table, by scale."""
-        by_scale = {
-            name: {c.cell.id: c for c in (view.of(owner) if owner else view.compared)}
-            for name, view in self.views.items()
-        }
-        ids = dict.fromkeys(i for cells in by_scale.values() for i in cells)
-        return [{name: cells[i] for name, cells in by_scale.items() if i in cells} for i in ids]
+    def cells(self, owner: str | None = None) -> Sequence[ComparedCell]:
+        """The compared cells, or those of one table or of ``figure-N``."""
+        return self.view.of(owner) if owner else self.view.compared
 
 
 @dataclass(frozen=True)
 class Report:
-    """The content of one page.
+    """The content of one page, which is of one scale.
 
     Attributes:
+        selected: the cells that the report is about, of which a page shows those with something at its scale.
+        known: paper -> the selected cells by the way to measure them and by what is known of them.
+        to_do: paper -> what measuring its published cells at full takes, where that scale was planned.
         made: the day on which the page is made, and the commit of the suite, where they are known.
     """
 
+    scale: str
     parts: Sequence[Part]
+    selected: Sequence[Cell] = ()
+    known: Mapping[str, Sequence[CoverageItem]] = field(default_factory=dict)
+    to_do: Mapping[str, str] = field(default_factory=dict)
     made: tuple[str, ...] = ()
 
     @property
-    def scales(self) -> list[str]:
-        """Every scale there is a view of."""
-        return list(dict.fromkeys(name for part in self.parts for name in part.views))
+    def compared(self) -> list[ComparedCell]:
+        """The cells of all papers."""
+        return [c for part in self.parts for c in part.cells()]
 
     @property
-    def first(self) -> str:
-        """The scale that is shown first: full where it has a number, else the one with the most."""
-        return max(
-            self.scales, key=lambda name: (name == "full" and self.measured(name) > 0, self.measured(name))
-        )
+    def words(self) -> str:
+        """How many of the selected cells are measured at this scale, as every outlet says it."""
+        measured = {c.id for items in self.known.values() for c in items if self.scale in c.measured}
+        return count_in_words(self.selected, measured=measured, scale=self.scale)
 
-    def compared(self, scale: str) -> list[ComparedCell]:
-        """The cells of all papers at one scale."""
-        return [c for part in self.parts if scale in part.views for c in part.views[scale].compared]
-
-    def measured(self, scale: str) -> int:
-        """How many cells have a number at a scale."""
-        return sum(c.measured is not None for c in self.compared(scale))
-
-    def dates(self, scale: str) -> tuple[str, str] | None:
-        """First and last day on which a number of this scale was recorded; None without one."""
-        days = sorted(r.recorded[:10] for c in self.compared(scale) for r in c.records if r.recorded)
+    @property
+    def dates(self) -> tuple[str, str] | None:
+        """First and last day on which a number was recorded; None without one."""
+        days = sorted(r.recorded[:10] for c in self.compared for r in c.records if r.recorded)
         return (days[0], days[-1]) if days else None
 
 
-def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple[str, ...] = ()) -> Report:
-    """Everything there is on the papers of plans of the same cells, each at its own scale; nothing is run.
+def gather(
+    plans: Sequence[Plan],
+    results: Results,
+    store: Store,
+    *,
+    selected: Sequence[Cell] = (),
+    home: str = "",
+    made: tuple[str, ...] = (),
+) -> list[Report]:
+    """Gather everything there is on the papers of plans, a report for each plan's scale; nothing is run.
 
     The store may be empty. Raises what reading manifests, results and store raises.
+
+    Args:
+        selected: all cells that are counted; without it those of the plans.
+        home: the address of the first plan's page, which holds of each paper what is of no scale.
     """
     machine = plans[0].machine
-    cell_readings = CellReadings(machine)
-    sources = list({cell.paper.name: cell.paper for cell in plans[0].cells}.values())
-    statements = {source.name: print_judgements(source) for source in sources}
-    by_paper: dict[str, dict[str, View]] = {}
+    cells = selected or list({cell.id: cell for plan in plans for cell in plan.cells}.values())
+    sources = {cell.paper.name: cell.paper for cell in cells}
+    statements = {name: print_judgements(source) for name, source in sources.items()}
+    known = {name: coverage(source, results) for name, source in sources.items()}
+    facts = _facts(cells, sources, known, results, store, machine)
+    reports, to_do = [], {}
     for plan in plans:
-        for name, view in _views(plan, results, store, statements):
-            by_paper.setdefault(name, {})[plan.scale.name] = view
-    parts, findings = [], audit(sources)
-    for views in by_paper.values():
-        cells = [c.cell for c in next(iter(views.values())).compared]
-        source = cells[0].paper
-        parts.append(
-            Part(
-                source,
-                views,
-                coverage(source, results),
-                [finding for finding in findings if finding.paper == source.name],
-                rests_on={cell.id: cell_readings.of(cell) for cell in cells},
-                certified={cell.id: certificates(cell_readings.nodes(cell)) for cell in cells},
-                readings=[source.readings[name] for name in cell_readings.places(source)],
-                settings=checked_parameters(source, machine) if source.steps else (),
-                answers=answers(pointers_of(source), StudyRecords(results, store, machine)),
-            )
-        )
-    return Report(parts, made)
+        name, earlier = plan.scale.name, {part.paper.name for report in reports for part in report.parts}
+        parts = [
+            Part(sources[paper], name, view, home if paper in earlier else "", **facts[paper])
+            for paper, view in _views(plan, results, store, statements)
+        ]
+        to_do |= _to_do(plan) if name == "full" else {}
+        reports.append(Report(name, parts, cells, known, made=made))
+    return [replace(report, to_do=to_do) for report in reports]
+
+
+def _facts(
+    cells: Iterable[Cell],
+    sources: Mapping[str, Paper],
+    known: Mapping[str, Sequence[CoverageItem]],
+    results: Results,
+    store: Store,
+    machine: Machine,
+) -> dict[str, dict]:
+    """Paper -> everything of its part that is of no scale."""
+    cell_readings, findings = CellReadings(machine), audit(list(sources.values()))
+    evidence, facts = StudyRecords(results, store, machine), {}
+    for name, source in sources.items():
+        own = [cell for cell in cells if cell.paper.name == name]
+        facts[name] = {
+            "covered": known[name],
+            "findings": [finding for finding in findings if finding.paper == name],
+            "rests_on": {cell.id: cell_readings.of(cell) for cell in own},
+            "certified": {cell.id: certificates(cell_readings.nodes(cell)) for cell in own},
+            "readings": [source.readings[name] for name in cell_readings.places(source)],
+            "settings": checked_parameters(source, machine) if source.steps else (),
+            "answers": answers(pointers_of(source), evidence),
+        }
+    return facts
+
+
+def _to_do(plan: Plan) -> dict[str, str]:
+    """Paper -> what the rest of it takes, hours of a GPU and what this machine lacks; "" is all of them."""
+    cost, obstacles = estimate(plan, assumed_throughput(DEVICE), None), plan.machine.obstacles
+    to_do = {}
+    for name, nodes in {"": cost.nodes, **cost.by_paper}.items():
+        in_the_way = (obstacles[n.fingerprint] for n in nodes if n.fingerprint in obstacles)
+        names = distinct_obstacles(in_the_way).names
+        more = f" and {len(names) - FEW} more" if names[FEW:] else ""
+        hours = f"about {cost.hours(nodes):,.0f} hours of one {DEVICE.upper()}, as assumed"
+        lacking = f"; lacking here: {', '.join(names[:FEW])}{more}" if names else ""
+        to_do[name] = hours + lacking
+    return to_do
 
 
 def _views(

@@ -10,22 +10,23 @@ from repro.report.html.tables import scrolling
 
 
 def settings(part: Part) -> Markup | None:
-    """The section on settings: departures and failures, then cells of settings; the rest is folded."""
+    """The section on settings: how many there are, departures and failures, then cells of settings."""
     if not part.settings:
         return None
     departures = [item for item in part.settings if item.fails or item.state == "departs"]
-    steps = [
-        el("details", el("summary", f"{step}: {counts(items)}"), _table(step, items))
-        for step, items in by_step(part.settings).items()
-    ]
     cell_rows = of_cells_of_settings(part.settings)
     cells = scrolling(plain_table(CELL_HEAD, cell_rows), "cells of tables of settings") if cell_rows else None
     return section(
         "Settings",
         el("p", f"What text and released scripts state, beside the plan at full: {counts(part.settings)}."),
+        el(
+            "p",
+            "Here stands what departs; ",
+            el("code", f"repro show settings {part.paper.name}"),
+            " has all.",
+        ),
         [(el("p", step), _table(f"{step}, apart", items)) for step, items in by_step(departures).items()],
         cells,
-        el("details", el("summary", f"all {len(steps)} steps"), steps),
         place=identifier(part.paper.name, "settings"),
     )
 

@@ -1,7 +1,5 @@
 """The paper behind a part of the page, how to cite it, and its collections with their licences."""
 
-from collections.abc import Sequence
-
 from repro.datasets.catalog import catalog
 from repro.manifest.papers import Paper
 from repro.report.html.elements import Content, Markup, copyable, el, identifier, plain_table, section
@@ -26,15 +24,15 @@ def _is_web(target: str | None) -> bool:
     return bool(target) and target.startswith(("https://", "http://"))
 
 
-def datasets(source: Paper, scales: Sequence[str]) -> Markup:
-    """The collections that cells are measured on, their licences, and what stands in at each scale."""
+def datasets(source: Paper, scale: str) -> Markup:
+    """The collections that cells are measured on, their licences, and what stands in at the scale."""
     names = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
-    smaller = [scale for scale in scales if scale != "full"]
+    smaller = [scale] if scale != "full" else []
     rows = []
     for entry in (catalog()[name] for name in names if name in catalog()):
-        stand_ins = [_code(entry.at.get(scale)) for scale in smaller]
+        stand_ins = [_code(entry.at.get(name)) for name in smaller]
         rows.append((_code(entry.id), entry.title, entry.licence, *stand_ins))
-    heads = ("collection", "title", "licence", *(f"stand-in at {scale}" for scale in smaller))
+    heads = ("collection", "title", "licence", *(f"stand-in at {name}" for name in smaller))
     table = plain_table(heads, rows)
     body = scrolling(table, f"data of {source.name}")
     return section("Data and licences", body, place=identifier(source.name, "data"))

@@ -14,7 +14,7 @@ from repro.judging.study_answers import Answer, answers_in_words
 from repro.manifest.papers import Paper
 from repro.manifest.places import Citation
 from repro.manifest.reading_schema import Reading
-from repro.report.html.elements import Content, Markup, by_scale, el, identifier, section
+from repro.report.html.elements import Content, Markup, el, identifier, section
 from repro.report.html.reports import used_reports
 from repro.report.html.sections import Part
 
@@ -28,38 +28,23 @@ def claims(part: Part) -> Markup | None:
 
     A failure below full scale refutes nothing: it neither comes first nor looks like a failure.
     """
-    by_id: dict[str, dict[str, JudgedStatement]] = {}
-    for scale, view in part.views.items():
-        for judgement in view.statements:
-            by_id.setdefault(judgement.statement.id, {})[scale] = judgement
-    if not by_id:
+    if not part.view.statements:
         return None
-    sorted_statements = sorted(by_id.values(), key=lambda judgements: not _refuted(judgements))
-    claim_statements, mark_statements = (
-        [
-            judgements
-            for judgements in sorted_statements
-            if (_first_judgement(judgements).statement.kind == "claim") is is_claim
-        ]
-        for is_claim in (True, False)
+    statements = sorted(part.view.statements, key=lambda judged: not _refuted(part.scale, judged))
+    of_claims = [j for j in statements if j.statement.kind == "claim"]
+    of_marks = [j for j in statements if j.statement.kind != "claim"]
+    summary = el("summary", f"{len(of_marks)} statements made by marks and bold numbers")
+    return section(
+        "Claims",
+        _count_sentence(part.scale, part.view.statements),
+        _list(part.scale, of_claims, part.answers),
+        el("details", summary, _list(part.scale, of_marks)) if of_marks else None,
+        place=identifier(part.paper.name, "claims"),
     )
-    description = by_scale(
-        {scale: _count_sentence(scale, view.statements) for scale, view in part.views.items()}
-    )
-    summary = el("summary", f"{len(mark_statements)} statements made by marks and bold numbers")
-    details = el("details", summary, _list(mark_statements)) if mark_statements else None
-    sentences = _list(claim_statements, part.answers)
-    return section("Claims", description, sentences, details, place=identifier(part.paper.name, "claims"))
 
 
-def _first_judgement(judgements: Mapping[str, JudgedStatement]) -> JudgedStatement:
-    """The judgement at the first scale: the statement, and what the paper's numbers say, are equal at all."""
-    return next(iter(judgements.values()))
-
-
-def _refuted(judgements: Mapping[str, JudgedStatement]) -> bool:
-    full = judgements.get("full")
-    return FAILS in (_first_judgement(judgements).published.state, full and full.ours.state)
+def _refuted(scale: str, j: JudgedStatement) -> bool:
+    return FAILS in (j.published.state, scale == "full" and j.ours.state)
 
 
 def _count_sentence(scale: str, statements: Sequence[JudgedStatement]) -> Markup:
@@ -79,18 +64,17 @@ def _reports_sentence(statements: Sequence[JudgedStatement]) -> str:
 
 
 def _list(
-    statements: Sequence[Mapping[str, JudgedStatement]], answers: Answered = MappingProxyType({})
+    scale: str, statements: Sequence[JudgedStatement], answers: Answered = MappingProxyType({})
 ) -> Markup:
-    return el("ul", [_statement(judgements, answers) for judgements in statements], class_="statements")
+    return el("ul", [_statement(scale, judged, answers) for judged in statements], class_="statements")
 
 
-def _statement(judgements: Mapping[str, JudgedStatement], answers: Answered) -> Markup:
-    j = _first_judgement(judgements)
+def _statement(scale: str, j: JudgedStatement, answers: Answered) -> Markup:
     return el(
         "li",
         el("p", j.statement.says, " ", el("span", j.statement.where, class_="fine")),
         el("p", f"ours in it: {j.statement.assumed}", class_="fine") if j.statement.assumed else None,
-        by_scale({scale: _judgements(scale, judgement) for scale, judgement in judgements.items()}),
+        _judgements(scale, j),
         _reports_judgement(j.reported),
         _study_lines(j.statement.study, answers),
         id=identifier("statement", *j.statement.id.split("/")),

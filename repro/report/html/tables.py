@@ -1,6 +1,6 @@
 """A paper's tables with ours beneath each number, and a study's with intervals and costs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from repro.judging.compared import ComparedCell
 from repro.judging.effects import Effect, effects, orders
@@ -19,21 +19,22 @@ from repro.report.grid import (
     spans,
 )
 from repro.report.html import reports
-from repro.report.html.details import about
-from repro.report.html.elements import Content, Markup, by_scale, el, identifier
+from repro.report.html.elements import Content, Markup, el, identifier
 from repro.report.html.verdicts import sign, tone
 from repro.report.study import format_cost, half_width
 from repro.report.study import sign as above_or_below
 from repro.report.study_words import doubts_note, preliminary_note
 
 
-def table(source: Paper, printed: Table, compared: Sequence[Mapping[str, ComparedCell]]) -> Markup:
-    """One table; each element of ``compared`` is a cell at every scale."""
-    by_id = {next(iter(comparisons.values())).cell.id: comparisons for comparisons in compared}
+def table(source: Paper, printed: Table, compared: Sequence[ComparedCell]) -> Markup:
+    """One table as published, ours beneath each number."""
+    by_id = {c.cell.id: c for c in compared}
     cells = cells_of(source, (printed,))
     grid = Grid.of(printed, {(c.row.id, c.column.id): _cell(c, by_id.get(c.id)) for c in cells})
     caption = identifier("caption", source.name, printed.id)
-    body = el("table", el("thead", head(grid.across)), _body(grid), class_="printed", aria_labelledby=caption)
+    marks = max((len(c.printed.marks) for c in cells), default=0)  # whose room numbers without any leave free
+    look = {"class_": "printed", "style": f"--marks:{marks}", "aria_labelledby": caption}
+    body = el("table", el("thead", head(grid.across)), _body(grid), **look)
     return el(
         "div",
         el("p", f"{printed.about} ({printed.unit})", class_="caption", id=caption),
@@ -78,18 +79,13 @@ def _marks(marks: str) -> Content:
     return el("sup", marks) if marks else None
 
 
-def _cell(cell: Cell, comparisons: Mapping[str, ComparedCell] | None) -> Markup:
-    """A number that could be measured is a button, which opens its card."""
+def _cell(cell: Cell, c: ComparedCell | None) -> Markup:
+    """A number that could be measured is a button, for which the page's script opens a card."""
     number = _printed_number(cell)
-    if comparisons is None:
+    if c is None:
         return el("td", number)
-    buttons = {scale: _button(cell, number, c) for scale, c in comparisons.items()}
-    return el("td", by_scale(buttons), id=identifier(*cell.id.split("/")))
-
-
-def _button(cell: Cell, number: Content, c: ComparedCell) -> Markup:
-    attributes = {"type": "button", "popovertarget": about(cell.id), "class_": tone(c.verdict.name)}
-    return el("button", number, _measured_number(c), _imported_number(c), reports.line(c), **attributes)
+    lines = number, _measured_number(c), _imported_number(c), reports.line(c)
+    return el("td", el("button", *lines, class_=tone(c.verdict.name)), id=identifier(*cell.id.split("/")))
 
 
 def _printed_number(cell: Cell) -> Content:
@@ -185,7 +181,7 @@ def study(title: str, table: Table, measured: Study) -> Markup:
     ]
     caption = f"{table.about} (percent; ± half of the 95 % interval over queries and seeds)"
     heads = el("thead", head(column_heads(table.columns), ("FLOPs", "seconds")))
-    body = el("table", heads, el("tbody", rows), class_="printed")
+    body = el("table", heads, el("tbody", rows), class_="printed", style="--marks:0")
     marks = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {reference}"
     note = " ".join(
         [

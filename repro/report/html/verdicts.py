@@ -1,10 +1,10 @@
 """Verdicts on a page: a sign and a colour each, so that either alone tells them apart."""
 
 import functools
-from collections import Counter
 from collections.abc import Mapping
 
-from repro.report.html.elements import Content, Markup, by_scale, el
+from repro.judging.summary import summarise
+from repro.report.html.elements import Markup, el
 from repro.report.html.sections import Part
 
 # name -> class of colours, sign, meaning
@@ -22,10 +22,22 @@ VERDICTS = {
     "not run": ("none", "·", "nothing was measured"),
 }
 
+# what is known of a number -> class of colours, and the sign that stands for it in cells
+KNOWN_SIGNS = {
+    "measured": ("pass", "✓"),
+    "run by others": ("run", "[ ]"),
+    "reported, exact match": ("exact", "“ ”"),
+    "reported, close match": ("close", "“~”"),
+    "reported, loose match": ("loose", "“?”"),
+    "rehearsed": ("scaled", "◐"),
+    "nothing": ("none", "·"),
+}
+SIGNS = {name: (kind, mark) for name, (kind, mark, _) in VERDICTS.items()} | KNOWN_SIGNS
+
 
 def tone(name: str) -> str:
     """The class of a verdict's colours."""
-    return f"v-{VERDICTS[name][0]}"
+    return f"v-{SIGNS[name][0]}"
 
 
 @functools.cache
@@ -37,16 +49,16 @@ def badge(name: str, *, plain: bool = False) -> Markup:
 @functools.cache
 def sign(name: str) -> Markup:
     """The sign alone; beside a name or number, hence not read aloud."""
-    return el("span", VERDICTS[name][1], class_="sign", aria_hidden="true")
+    return el("span", SIGNS[name][1], class_="sign", aria_hidden="true")
 
 
 def bar(counts: Mapping[str, int], *, label: str) -> Markup:
-    """One bar of verdict counts, and the counts in words beneath; signs stand where there is room."""
+    """One bar of counts, and the counts in words beneath; signs stand where there is room."""
     total = sum(counts.values())
-    present = [name for name in VERDICTS if counts.get(name)]
+    present = [name for name in SIGNS if counts.get(name)]
     parts = []
     for name in present:
-        mark = VERDICTS[name][1] if counts[name] / total > 0.06 else None
+        mark = SIGNS[name][1] if counts[name] / total > 0.06 else None
         look = {"class_": f"part {tone(name)}", "style": f"flex-grow:{counts[name]}"}
         parts.append(el("span", mark, **look, title=f"{counts[name]} {name}"))
     words = [el("li", sign(name), f" {counts[name]} {name}", class_=tone(name)) for name in present]
@@ -54,16 +66,15 @@ def bar(counts: Mapping[str, int], *, label: str) -> Markup:
     return el("div", strip, el("ul", words, class_="counts"), class_="verdicts")
 
 
-def bars(part: Part, *, label: str, owner: str | None = None) -> Content:
-    """The verdicts of a paper, or of one of its tables, as a bar for each scale; None without a cell."""
-    cells = {name: view.of(owner) if owner else view.compared for name, view in part.views.items()}
-    counts = {name: Counter(c.verdict.name for c in group) for name, group in cells.items() if group}
-    return by_scale({name: bar(tally, label=label) for name, tally in counts.items()}) if counts else None
+def bars(part: Part, *, label: str, owner: str | None = None) -> Markup | None:
+    """The verdicts of a paper, or of one of its tables, as a bar; None without a cell."""
+    cells = part.cells(owner)
+    return bar(summarise(cells).verdicts, label=label) if cells else None
 
 
 def in_words(counts: Mapping[str, int]) -> str:
-    """``3 exact, 2 lower``, in the order of the verdicts."""
-    return ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts.get(name)) or "no cells"
+    """``3 exact, 2 lower``, in the order of the signs."""
+    return ", ".join(f"{counts[name]} {name}" for name in SIGNS if counts.get(name)) or "no cells"
 
 
 def legend() -> Markup:

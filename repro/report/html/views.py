@@ -2,13 +2,16 @@
 
 import html
 import re
-from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 from repro.report.html.elements import Content, Markup, el
 from repro.report.html.tables import scrolling
 
+SAFE = (
+    " /:;,=()@!*'$+?-._~|[]{}^`<>"  # of the signs of a drawing, what an attribute and an address leave alone
+)
 LARGEST = 1_000_000  # bytes of a drawing: a larger one is named and not shown
 
 
@@ -17,11 +20,11 @@ def drawing_view(path: Path, about: str) -> Markup:
     if path.stat().st_size > LARGEST:
         return el("p", f"{path.name} is too large to be shown here.")
     if path.suffix == ".svg":
-        data = b64encode(path.read_bytes()).decode()
+        data = quote(path.read_bytes(), safe=SAFE)
         # with its size a browser leaves room for it, so that nothing moves when it has been drawn
         box = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', path.read_bytes())
         size = {"width": round(float(box[1])), "height": round(float(box[2]))} if box else {}
-        image = el("img", src=f"data:image/svg+xml;base64,{data}", alt=f"ours: {about}", **size)
+        image = el("img", src=f"data:image/svg+xml,{data}", alt=f"ours: {about}", **size)
         return el("figure", image, el("figcaption", "as we measured it"), class_="drawing")
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".html":

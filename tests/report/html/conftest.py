@@ -1,5 +1,7 @@
 """Browsers, started once for the tests of a worker, and the page that they show."""
 
+from dataclasses import replace
+
 import pytest
 
 from repro.report.html import page
@@ -34,6 +36,9 @@ def either(request):
 @pytest.fixture(scope="session")
 def address(tmp_path_factory) -> str:
     folder = tmp_path_factory.mktemp("page")
-    made = report(draw(folder), add=" <b>and a long label that goes on</b>", other="tiny")
-    (folder / "report.html").write_text(page(made), encoding="utf-8")
+    files, add = {"full": "report.html", "tiny": "report-tiny.html"}, " <b>and a long label that goes on</b>"
+    full, tiny = report(draw(folder), add=add), report(add=add, scale="tiny", scaled=True)
+    tiny = replace(tiny, parts=[replace(part, home="report.html") for part in tiny.parts])
+    for made in (full, tiny):
+        (folder / files[made.scale]).write_text(page(made, files), encoding="utf-8")
     return (folder / "report.html").as_uri()

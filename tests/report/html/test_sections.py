@@ -26,7 +26,7 @@ class _Store:
 
 def _plan(*rows):
     """A plan whose measurements are cells of the toy's first column, stored under the row's name."""
-    cells = {c.cell.row.id: c.cell for c in report().compared("full") if c.cell.column.id == "a"}
+    cells = {c.cell.row.id: c.cell for c in report().compared if c.cell.column.id == "a"}
     measurements = [
         SimpleNamespace(cell=cells[row], parts=(SimpleNamespace(fingerprint=row),), measure="RR@10")
         for row in rows

@@ -40,9 +40,9 @@ def test_claims_stand_at_the_top_when_the_page_opens_there(either, address):
 
 def test_the_list_is_searched_and_filtered_and_its_address_says_so(either, address):
     either.show(address + "#cells", width=1200)
-    assert either.ask(COUNT) == "6 of 6 cells"
+    assert either.ask(COUNT) == "6 of 6 published cells"
     _enter(either, "search", "z label")
-    assert either.ask(COUNT) == "0 of 6 cells"
+    assert either.ask(COUNT) == "0 of 6 published cells"
     _enter(either, "search", "r@1k g.y")
     assert either.ask(CELLS) == "toy/1/g.y/b"
     _enter(either, "search", "")
@@ -55,7 +55,7 @@ def test_the_list_is_searched_and_filtered_and_its_address_says_so(either, addre
     either.show(address + "#overview", width=1200)
     links = "[...document.querySelectorAll('.tiles a')].filter((link) => link.checkVisibility())"
     either.ask(f"{links}.at(-3).click()")
-    either.wait(f"location.hash === '#cells?only=fails' && {COUNT} === '1 of 6 cells'")
+    either.wait(f"location.hash === '#cells?only=fails' && {COUNT} === '1 of 6 published cells'")
     either.show(address + "#cells?only=reported", width=1200)
     assert either.ask(CELLS) == "toy/1/h.x/a"
 
@@ -81,20 +81,22 @@ def test_a_card_opens_from_the_list_and_leads_to_its_table(either, address):
     either.wait(f"{OPEN} === 'about/toy/1/g.y/a' && {CELL}.checkVisibility()")
 
 
-def test_the_scale_is_switched_and_stands_in_the_address(either, address):
+def test_a_link_leads_to_the_same_place_at_another_scale(either, address):
     verdict = f"({VISIBLE.format(CELL)} || {{}}).className"
-    either.show(address + "#toy/1", width=1200)
+    either.show(address + "#toy/1/g.x/a", width=1200)
+    either.press("Escape")
     assert either.ask(verdict) == "v-none"
-    either.ask("document.querySelector('[name=scale][value=tiny]').click()")
-    assert either.ask("location.hash") == "#toy/1?scale=tiny"
-    assert either.ask("document.querySelector('#overview [data-scale=tiny]').textContent").startswith(
-        "scale tiny"
-    )
-    either.show(address + "#toy/1/g.x/a?scale=tiny", width=1200)
-    shown = "[...document.querySelectorAll(':popover-open .badge')].find((badge) => badge.checkVisibility())"
-    assert either.ask(f"{shown}.textContent") == "◐ scaled"
-    either.show(address + "#cells?scale=tiny&only=fails", width=1200)
-    assert either.ask(COUNT) == "0 of 6 cells"
+    either.ask("[...document.querySelectorAll('.scales a')].find((a) => a.textContent === 'tiny').click()")
+    either.wait("location.href.endsWith('report-tiny.html#toy/1') && document.readyState === 'complete'")
+    assert either.ask("document.querySelector('.scales [aria-current]').textContent") == "tiny"
+    assert either.ask("document.querySelector('#overview .eyebrow').textContent").endswith("2026-01-02")
+    tiny = address.replace("report.html", "report-tiny.html")
+    either.show(tiny + "#toy/1/g.x/a", width=1200)
+    assert either.ask("document.querySelector(':popover-open .badge').textContent") == "◐ scaled"
+    readings = "document.querySelector(':popover-open a[href*=reading]').getAttribute('href')"
+    assert either.ask(readings) == "report.html#toy/reading/seed"
+    either.show(tiny + "#cells?only=fails", width=1200)
+    assert either.ask(COUNT) == "0 of 6 published cells"
 
 
 def test_a_table_is_one_stop_of_the_tab_key_and_arrows_go_within_it(either, address):
@@ -141,7 +143,8 @@ def test_what_is_copied_is_what_stands_there(browser, address):
     assert first.startswith("toy/1/g.x/a,") and first.endswith(",0.316,0.331,+0.01,= exact,,")
     browser.ask("document.querySelector('[id=\"toy/1\"] .csv').click()")
     assert len(browser.ask("kept").strip().split("\n")) == 7
-    browser.ask("document.querySelector('[id=\"about/toy/1/g.y/b\"] .copy').click()")
+    browser.ask("document.querySelector('[id=\"toy/1/g.y/b\"] button').click()")
+    browser.ask("document.querySelector(':popover-open .copy').click()")
     assert browser.ask("kept") == "repro run toy/1/g.y/b --scale full --seeds 1,2 --reading seed=two"
     browser.ask("document.querySelector('[id=\"toy/1\"] pre + .copy').click()")
     assert browser.ask("kept").startswith("% full\n\\begin{tabular}")
@@ -164,7 +167,7 @@ def test_drawings_are_dark_where_the_page_is(browser, address):
 
 @pytest.mark.parametrize(
     ("width", "dark", "places"),
-    [(1200, False, ("", "#toy/1/g.x/a?scale=tiny")), (400, True, ("#cells", "#toy"))],
+    [(1200, False, ("", "#toy/1/g.x/a")), (400, True, ("#cells", "#toy"))],
 )
 def test_axe_finds_nothing(browser, address, width, dark, places):
     axe = pytest.importorskip("axe_core_python.base", reason="no axe: pip install axe-core-python")

@@ -41,23 +41,22 @@ FILE = Source(who="toolkit", name="A toolkit", repository="a/b", path="its resul
 
 
 def report(
-    drawings: Path | None = None, *, add: str = "", scale: str = "full", other: str | None = None
+    drawings: Path | None = None, *, add: str = "", scale: str = "full", scaled: bool = False
 ) -> Report:
     """The report; ``drawings`` holds what ``draw`` left, ``add`` ends every free text in it.
 
     Args:
-        other: a second scale, at which all that is measured is scaled.
+        scaled: whether all that is measured is.
     """
     source = _paper(add)
     cells = [c for c in cells_of(source, (source.manifest.tables[0],)) if c.is_numeric]
-    views = {scale: _view(source, scale, VERDICTS, drawings, add)}
-    if other:
-        scaled = [name if name in ("not run", "blocked") else "scaled" for name in VERDICTS]
-        views[other] = _view(source, other, scaled, None, add)
+    verdicts = [name if name in ("not run", "blocked") or not scaled else "scaled" for name in VERDICTS]
+    covered = [_covered(c, name) for c, name in zip(cells, VERDICTS, strict=True)]
     part = Part(
         source,
-        views,
-        covered=[_covered(c.id, source.name) for c in cells],
+        scale,
+        _view(source, scale, verdicts, drawings, add),
+        covered=covered,
         findings=[
             Finding(
                 "doubt",
@@ -74,7 +73,8 @@ def report(
         readings=list(source.readings.values()),
         rests_on={c.id: source.readings for c in cells},
     )
-    return Report([part], ("2026-01-03", "commit c0ffee"))
+    to_do = {"": "many hours" + add}
+    return Report(scale, [part], cells, {"toy": covered}, to_do, ("2026-01-03", "commit c0ffee"))
 
 
 def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | None, add: str) -> View:
@@ -221,8 +221,12 @@ def _paper(add: str) -> Paper:
     return source
 
 
-def _covered(identifier: str, paper: str) -> CoverageItem:
-    return CoverageItem(identifier, paper, "table 1", "recipe", ("tiny",))
+def _covered(cell, verdict: str) -> CoverageItem:
+    """As the verdict has it: what is not run has a run of others, what is blocked has a report."""
+    full = {"not run": ("full, imported",), "blocked": ()}.get(verdict, ("full",))
+    reported = "exact" if verdict == "blocked" else ""
+    facts = (cell.id, cell.paper.name, "table 1", "recipe", (*full, "tiny"))
+    return CoverageItem(*facts, reported=reported)
 
 
 def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:

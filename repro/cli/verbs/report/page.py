@@ -22,11 +22,11 @@ from repro.errors import UsageError
 @click.option("--markdown", is_flag=True, help="A summary in Markdown instead of the page.")
 @click.option("--readme", metavar="FILE", help="Rewrite the table of verdicts in this file.")
 def command(names, scale_names, output, opened, markdown, readme):
-    """Write one HTML file with every table, published and measured, which needs no network to be read.
+    """Write an HTML file with every table, published and measured, that needs no network.
 
-    It holds full scale and every other that has a number. Nothing is measured. Drawings are those that `repro
-    report figures` left in the results folder; tests between rows and drawings by query need the store of the
-    runs.
+    It is of full scale; FILE-SCALE beside it is of each other that has a number, which lead to one another.
+    Nothing is measured. Drawings are those that `repro report figures` left in the results folder; tests
+    between rows and drawings by query need the store of the runs.
     """
     from repro.manifest.cells import select
     from repro.running.workspace import Workspace
@@ -44,7 +44,8 @@ def command(names, scale_names, output, opened, markdown, readme):
         return _renew(path, workspace, cells)
     if markdown:
         return _emit(_summary(workspace, cells, *(scale_names or ("full",))), path)
-    _write(_page(workspace, cells, scale_names), path)
+    for name, text in _pages(workspace, cells, scale_names, path).items():
+        _write(text, path.with_name(name))
     if opened:
         _open(path)
 
@@ -102,22 +103,33 @@ def _summary(workspace, cells, name: str) -> str:
     return summary(judged_cells(plan, workspace.results, workspace.store), scale=name)
 
 
-def _page(workspace, cells, scale_names: Sequence[str]) -> str:
+def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str, str]:
+    """Name of a file -> its page: that of the first scale is ``path``, beside which the others lie."""
     from repro.report.html import page
     from repro.report.html.sections import gather
 
-    names = scale_names or ("full", *_recorded_scales(workspace.results, cells))
-    plans = [_plan(workspace, cells, name) for name in dict.fromkeys(names)]
-    return page(gather(plans, workspace.results, workspace.store, made=_origin()))
+    results = workspace.results
+    shown = {name: _shown(results, cells, name) for name in scale_names or _scales(results, cells)}
+    plans = [_plan(workspace, chosen or cells, name) for name, chosen in shown.items()]
+    reports = gather(plans, results, workspace.store, selected=cells, home=path.name, made=_origin())
+    files = {report.scale: f"{path.stem}-{report.scale}{path.suffix}" for report in reports}
+    files[reports[0].scale] = path.name
+    return {files[report.scale]: page(report, files) for report in reports}
 
 
-def _recorded_scales(results, cells) -> list[str]:
-    """The scales below full at which a selected paper has a record."""
+def _scales(results, cells) -> list[str]:
+    """The scales at which there is something to show; full where there is nothing at all."""
     from repro.running.scale import known_scales
 
-    papers = {cell.paper.name for cell in cells}
-    names = [name for name in known_scales() if name in results.scales("records") - {"full"}]
-    return [name for name in names if any(results.read(name, p) for p in papers)]
+    return [name for name in known_scales() if _shown(results, cells, name)] or ["full"]
+
+
+def _shown(results, cells, scale: str) -> list:
+    """The cells of the papers that have something to show at a scale: a published number, or a record."""
+    papers = {cell.paper.name: cell.paper for cell in cells}
+    to_compare = {name for name, p in papers.items() if scale == "full" and not p.manifest.is_study}
+    chosen = to_compare | {name for name in papers if results.read(scale, name)}
+    return [cell for cell in cells if cell.paper.name in chosen]
 
 
 def _origin() -> tuple[str, ...]:
