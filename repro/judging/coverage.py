@@ -215,10 +215,15 @@ def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
     reason = (cell.column.not_measurable or cell.row.not_measurable) if way == "not measurable" else ""
     recipe = recipe_path(cell) if way not in ("run", "not measurable") else None
     place, scales = place_of(cell.table.id), (*own_scales, *imported)
-    values = reported_values(cell)
-    report = (values.closest.report.match, values.closest.equals_published) if values else ("", False)
     facts = (cell.id, cell.paper.name, place, way, scales, recipe, reason, cell.counted_as)
-    return CoverageItem(*facts, *report)
+    return CoverageItem(*facts, **_closest_report(cell))
+
+
+def _closest_report(cell: Cell) -> dict:
+    """What an item says of the report that is closest in kind."""
+    if (values := reported_values(cell)) is None:
+        return {}
+    return {"reported": values.closest.report.match, "equal": values.closest.equals_published}
 
 
 def _way(cell: Cell, records: Sequence[Record]) -> str:

@@ -54,12 +54,8 @@ def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> C
     """Every published number by the strongest that is known of it, in all and paper by paper."""
     rehearsed = usual_first({scale for c in everything.cells for scale in c.rehearsed})
     ways = [f"also rehearsed: {scale}" for scale in rehearsed]
-    rows = []
-    for name, tally in [*tallies.items(), *([("all", everything)] if len(tallies) > 1 else [])]:
-        equal = sum(c.equal for c in tally.cells)
-        scales = (sum(scale in c.rehearsed for c in tally.cells) for scale in rehearsed)
-        counts = len(tally.cells), *tally.known.values(), equal, *scales, tally.ways["not measurable"]
-        rows.append([name, *(str(count or "–") for count in counts)])
+    last = {"all": everything} if len(tallies) > 1 else {}
+    rows = [[name, *_known_counts(tally, rehearsed)] for name, tally in (tallies | last).items()]
     head = ["", "published", *KNOWN, "reported and equal", *ways, "cannot be measured"]
     table = scrolling(plain_table(head, rows, class_="plain numbers"), "what is known, by paper")
     to_do = report.to_do.get("")
@@ -80,6 +76,13 @@ def _meaning(scale: str) -> Markup:
         "These numbers neither confirm nor refute the published ones."
     )
     return el("p", text, class_="lead")
+
+
+def _known_counts(tally: Tally, rehearsed: Sequence[str]) -> list[str]:
+    equal = sum(c.equal for c in tally.cells)
+    scales = (sum(scale in c.rehearsed for c in tally.cells) for scale in rehearsed)
+    counts = len(tally.cells), *tally.known.values(), equal, *scales, tally.ways["not measurable"]
+    return [str(count or "–") for count in counts]
 
 
 def _numbers(report: Report) -> Iterator[Content]:

@@ -1,7 +1,7 @@
 """Everything that the page of a report shows, gathered from manifests, results and store."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -159,16 +159,19 @@ def gather(
     statements = {name: print_judgements(source) for name, source in sources.items()}
     known = {name: coverage(source, results) for name, source in sources.items()}
     facts = _facts(cells, sources, known, results, store, machine)
-    reports, to_do = [], {}
-    for plan in plans:
-        name, earlier = plan.scale.name, {part.paper.name for report in reports for part in report.parts}
+    all_views = [dict(_views(plan, results, store, statements)) for plan in plans]
+    to_do = next((_to_do(plan) for plan in plans if plan.scale.name == "full"), {})
+    earlier: set[str] = set()
+    reports = []
+    for plan, views in zip(plans, all_views, strict=True):
+        homes = {name: home if name in earlier else "" for name in views}
         parts = [
-            Part(sources[paper], name, view, home if paper in earlier else "", **facts[paper])
-            for paper, view in _views(plan, results, store, statements)
+            Part(sources[name], plan.scale.name, view, homes[name], **facts[name])
+            for name, view in views.items()
         ]
-        to_do |= _to_do(plan) if name == "full" else {}
-        reports.append(Report(name, parts, cells, known, made=made))
-    return [replace(report, to_do=to_do) for report in reports]
+        reports.append(Report(plan.scale.name, parts, cells, known, to_do, made))
+        earlier |= views.keys()
+    return reports
 
 
 def _facts(
