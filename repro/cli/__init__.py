@@ -199,7 +199,9 @@ def _status() -> int:
         _say(error.format_message().rstrip(".") + _hint(error))
         return error.exit_code
     except ReproError as error:
-        _say(str(error))
+        from repro.cli.printing import with_few_names
+
+        _say(with_few_names(str(error)))
         return error.exit_status
     except OSError as error:  # of the user's files and folders; what is raised inside a stage stays there
         _say(f"{error.filename or 'standard output'}: {error.strerror or error}{_home_remedy(error)}")

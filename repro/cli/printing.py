@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+
+MOST_NAMES = 10  # of those that there are, where one is not known
 
 
 def emit_json(value) -> None:
@@ -15,6 +18,25 @@ def emit_json(value) -> None:
         print(f"[\n{body}\n]" if value else "[]")
     else:
         print(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def with_few_names(sentence: str) -> str:
+    """Return a sentence by ``repro.errors.unknown`` with ten known names at most, the nearest first.
+
+    There it would be code that numbers on record rest on, which counts as other code once it is edited.
+    """
+    import difflib
+
+    parts = re.match(
+        r"(.*(['\"])(.*?)\2(?: \(did you mean .*\?\))?; known: )([^;]+)(.*)", sentence, re.DOTALL
+    )
+    names = parts[4].removesuffix(", …").split(", ") if parts else []
+    if len(names) <= MOST_NAMES:
+        return sentence
+    lower = {name.lower(): name for name in names}
+    nearest = difflib.get_close_matches(parts[3].lower(), lower, n=MOST_NAMES, cutoff=0)
+    others = "" if parts[4].endswith("…") else f"{len(names) - len(nearest)} "
+    return f"{parts[1]}{', '.join(map(lower.get, nearest))} and {others}more{parts[5]}"
 
 
 def laid_out(*, error: bool = False) -> bool:
