@@ -19,10 +19,9 @@ from repro.report.latex_entries import (
     interval,
     published_entry,
     reported_entry,
-    visible_length,
 )
 from repro.report.latex_page import environment
-from repro.report.latex_text import SYMBOLS, escape, raised, table_row
+from repro.report.latex_text import SYMBOLS, escape, label, raised, table_row, visible_length
 
 ONE_COLUMN = 58  # characters of small type in a column of a two-column paper
 
@@ -99,13 +98,13 @@ class _Writer:
     @property
     def length(self) -> int:
         """The characters of its widest line, roughly, two between columns."""
-        label = max(visible_length(self._label(head, head.label)) for head in self.grid.down)
+        left = max(visible_length(self._label(head, head.label)) for head in self.grid.down)
         widths = [
             max(sum(column.length + 2 for column in columns), len(head.last) + 2)
             for head, columns in self.heads
         ]
         headings = self._shared(widths) or [("", sum(widths))]
-        return label + sum(max(width, len(heading) + 2) for heading, width in headings)
+        return left + sum(max(width, len(heading) + 2) for heading, width in headings)
 
     def tabular(self) -> list[str]:
         """The lines from ``\\begin{tabular}`` to its end."""
@@ -124,7 +123,7 @@ class _Writer:
         """Shared heads, heads of columns, and whose numbers stand below, each over its columns."""
         widths = [sum(column.places for column in columns) for _, columns in self.heads]
         if headings := self._shared(widths):
-            yield from _head_lines([(escape(heading), width) for heading, width in headings])
+            yield from _head_lines([(label(heading), width) for heading, width in headings])
         names = [
             (self._label(head, head.last), width) for (head, _), width in zip(self.heads, widths, strict=True)
         ]
@@ -150,16 +149,16 @@ class _Writer:
             if line:
                 yield r"\addlinespace"
             if heading:
-                yield rf"\multicolumn{{{width}}}{{l}}{{\textit{{{escape(heading)}}}}} \\"
+                yield rf"\multicolumn{{{width}}}{{l}}{{\textit{{{label(heading)}}}}} \\"
             for head in heads:
-                label = self._label(head, head.label)
-                yield table_row(label, *(column.code(line) for column in columns)).rstrip()
+                codes = (column.code(line) for column in columns)
+                yield table_row(self._label(head, head.label), *codes).rstrip()
                 line += 1
 
-    def _label(self, head: Head, label: str) -> str:
+    def _label(self, head: Head, text: str) -> str:
         letter = f"({self.grid.letters[head.id]})~" if head.row and self.lettered else ""
         marks = raised(escape(head.row.marks)) if head.row else ""
-        return letter + escape(label) + marks
+        return letter + label(text) + marks
 
     def _below(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
         """The columns below one head: those in which there is a number."""

@@ -87,8 +87,3 @@ def in_line(entries: Sequence[Entry]) -> list[Entry]:
 def has_digit(entry: Entry) -> bool:
     """Whether an entry holds a number, and no dash or words in its place."""
     return any(map(str.isdigit, entry.number))
-
-
-def visible_length(code: str) -> int:
-    """How many characters of LaTeX are set, roughly."""
-    return len(re.sub(r"\\[A-Za-z]+|[{}\\,]", "", re.sub(r"\$[^$]*\$", "x", code)))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from repro import __version__
-from repro.report.latex_text import escape, unsettable
+from repro.report.latex_text import LINES, escape, unsettable, visible_length
 
 PACKAGES = ("booktabs", "graphicx", "amssymb")
 # floats fill a page before they leave it
@@ -40,6 +40,8 @@ def environment(
         wide: whether it spans both columns of a two-column paper.
     """
     name, key = "table*" if wide else "table", re.sub("[^A-Za-z0-9:._+-]", lambda c: f"{ord(c[0]):X}", label)
+    if visible_length(caption) > LINES:  # LaTeX would measure it as a single line first
+        caption = rf"\parbox[t]{{.85\linewidth}}{{{caption}}}"
     lines = [
         rf"\begin{{{name}}}",
         r"\centering\small\setlength{\tabcolsep}{4pt}",

@@ -43,6 +43,7 @@ _ACCENTS = dict(
     )
 )
 _TAGS = {"<super>": r"\textsuperscript{%s}", "<sub>": r"\textsubscript{%s}", "<circle>": r"\textcircled{%s}"}
+LINE, LINES = 80, 2500  # characters of a label, and of a caption; TeX measures no line of more than 5 m
 LIGATURES = ("--", "``", "''", "?`", "!`")  # signs that LaTeX sets as another one
 SYMBOLS = {
     "exact": r"$=$",
@@ -67,6 +68,17 @@ def escape(text: str) -> str:
             pieces.append(r"\textcompwordmark{}")
         pieces.append(code)
     return re.sub("[^ -~]+", lambda run: _native_or_numbered(run[0]), "".join(pieces))
+
+
+def label(text: str) -> str:
+    """Return text as LaTeX for a place in a tabular; more than a line should hold is set in several."""
+    code = escape(text)
+    return code if visible_length(code) <= LINE else rf"\parbox[t]{{20em}}{{\raggedright {code}}}"
+
+
+def visible_length(code: str) -> int:
+    """How many characters of LaTeX are set, roughly."""
+    return len(re.sub(r"\\[A-Za-z]+|[{}\\,]", "", re.sub(r"\$[^$]*\$", "x", code)))
 
 
 def unsettable(code: str) -> str:

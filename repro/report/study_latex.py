@@ -6,6 +6,7 @@ from repro.judging.contrasts import Contrast
 from repro.judging.studies import Study
 from repro.report.latex_page import environment
 from repro.report.latex_text import escape, table_row
+from repro.report.latex_text import label as cell_text
 from repro.report.study import points, rows
 from repro.report.study_words import caption, label, mark, verdicts_note
 
@@ -13,7 +14,7 @@ from repro.report.study_words import caption, label, mark, verdicts_note
 def latex(study: Study, *, title: str, command: str, label: str, wide: bool = False) -> str:
     """Return a ``table`` environment of means and one of comparisons."""
     heads = [*(column.label for column in study.table.columns), "FLOPs", "s", "h"]
-    means = _tabular(heads, (table_row(*map(escape, row)) for row in rows(study)))
+    means = _tabular(heads, (table_row(*map(cell_text, row)) for row in rows(study)))
     arguments = {"command": command, "short": escape(title), "wide": wide}
     description = f"{title}. Unit: {study.table.unit}. {caption(study)}"
     text = environment(means, caption=escape(description), label=label, **arguments)
@@ -38,7 +39,7 @@ def _tabular(heads: list[str], lines) -> list[str]:
     return [
         rf"\begin{{tabular}}{{l{'r' * len(heads)}}}",
         r"\toprule",
-        table_row("", *map(escape, heads)),
+        table_row("", *map(cell_text, heads)),
         r"\midrule",
         *lines,
         r"\bottomrule",
@@ -54,11 +55,11 @@ def _comparisons(study: Study) -> Iterator[str]:
         if by_place:
             if number:
                 yield r"\midrule"
-            yield rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{\emph{{{escape(family.label)}}}}} \\"
+            yield rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{\emph{{{cell_text(family.label)}}}}} \\"
         for pair in dict.fromkeys(place[:2] for place in by_place):
             name = " – ".join(label(study, row) for row in pair)
             entries = (_entry(by_place.get((*pair, column))) for column in columns)
-            yield table_row(*map(escape, [name, *entries]))
+            yield table_row(*map(cell_text, [name, *entries]))
 
 
 def _entry(c: Contrast | None) -> str:
