@@ -29,12 +29,12 @@ def _plan(name):
     return plan(every, scale=scale(name), machine=Machine())
 
 
-def test_the_table_of_the_documentation_is_generated_from_the_records(tmp_path):
-    readme = ROOT / "docs/papers/index.md"
+def test_the_tables_of_the_documentation_are_generated_from_the_records(tmp_path):
     covered = {name: coverage(source, RESULTS) for name, source in papers().items()}
     table = verdicts(judged_cells(_plan("full"), RESULTS, Store(tmp_path)), covered)
-    text = readme.read_text(encoding="utf-8")
-    assert between(readme, text, table) == text
+    for readme in (ROOT / "docs/index.md", ROOT / "docs/papers/index.md"):
+        text = readme.read_text(encoding="utf-8")
+        assert between(readme, text, table) == text, f"repro report --readme {readme.relative_to(ROOT)}"
 
 
 @pytest.mark.parametrize("path", FIRST_TABLE.PAGES, ids=lambda path: path.name)

@@ -20,11 +20,11 @@ WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable")
 KNOWN = {
     "measured": "measured here at full scale",
     "run by others": "by a public run of others, scored here",
-    "reported, exact match": "reported by others, of the same system and data",
-    "reported, close match": "reported by others, something small differs",
-    "reported, loose match": "reported by others, only the name matches",
+    "reported (exact)": "reported by others, of the same system and data",
+    "reported (close)": "reported by others, something small differs",
+    "reported (loose)": "reported by others, only the name matches",
     "rehearsed": "rehearsed at a smaller scale, which says nothing of the number",
-    "nothing": "nothing is known",
+    "nothing known": "neither measured, nor run or reported by others",
 }
 IMPORTED = ", imported"  # after the scale of runs that others made
 RELEASED = "released"  # the module whose recipes only use a checkpoint that others released
@@ -64,8 +64,8 @@ class CoverageItem:
         if f"full{IMPORTED}" in self.measured:
             return "run by others"
         if self.reported:
-            return f"reported, {self.reported} match"
-        return "rehearsed" if self.rehearsed else "nothing"
+            return f"reported ({self.reported})"
+        return "rehearsed" if self.rehearsed else "nothing known"
 
     @property
     def rehearsed(self) -> list[str]:

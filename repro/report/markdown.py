@@ -2,14 +2,14 @@
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from repro.errors import UsageError
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.comparison import judged_cells
-from repro.judging.coverage import CoverageItem, Tally, coverage
+from repro.judging.coverage import KNOWN, CoverageItem, Tally, coverage
 from repro.judging.doubts import doubts_in_brief
 from repro.judging.summary import measured_in_words, published, summarise
 from repro.judging.verdict import FAILS
@@ -24,14 +24,17 @@ ORDER += ("modified", "scaled", "blocked", "not run")
 _SIGN = re.compile(r"[\\`*\[\]|#]|(?<![^\W_])_|_(?![^\W_])")  # an underscore within a word is none
 
 
-def summary(comparison: Comparison, *, scale: str) -> str:
-    """The cells that fail, one a line, and then the counts of verdicts in every table."""
+def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: str) -> str:
+    """What is known of the published cells, those that fail, a line each, and the verdicts of every table."""
     failures, totals = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
     note = "" if scale == "full" else " Only full scale is compared with the published numbers."
     runs_note = f" {totals.imported} have runs by others, which are not counted." if totals.imported else ""
     count = f"{totals.words}: {totals.failing} failing.{runs_note}{note}"
     doubts = capitalised(doubts_in_brief(comparison.cells))
+    known = Tally("", "", list(covered)).published.known
+    words = ", ".join(f"{number} {name}" for name, number in known.items() if number)
     lines = [
+        *([f"What is known of {sum(known.values())} published numbers: {words}.", ""] if words else []),
         f"## Verdicts at scale {scale}",
         "",
         count,
@@ -55,16 +58,11 @@ def _counts(comparison: Comparison) -> list[str]:
     return table(["paper", "table", "cells", *verdict_names], rows)
 
 
-HEAD = ("paper", "title", "published cells", "measured at full", "pass", "fail", "neither", "in doubt")
-HEAD += ("only run by others", "reported by others", "measured at tiny")
-
-
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem]]) -> str:
-    """A line for each paper: how many of its published cells are measured, and what full scale says of them.
+    """What is known of the published cells, a line for each paper, and what full scale says of them.
 
-    Verdicts are those on the suite's own measurements; cells that only others ran are counted by themselves.
     A study of the suite's own has no line; the sentence below counts it, and what else no paper has a number
-    for, apart.
+    for, apart. Verdicts are those on the suite's own measurements.
 
     Args:
         comparison: at full scale.
@@ -72,16 +70,14 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
     """
     rows = []
     for name, items in covered.items():
-        cells = published([c for c in comparison.cells if c.cell.paper.name == name])
-        if cells:
-            manifest, totals = cells[0].cell.paper.manifest, summarise(cells)
-            counts = [totals.measured, totals.passing, totals.failing, totals.neither]
-            counts += [sum(bool(c.doubts) for c in cells), totals.only_imported]
-            counts += [sum(c.reported is not None for c in cells)]
-            counts += [Tally(name, name, items).published.measured["tiny"]]
-            title = escaped(f"{manifest.title} ({manifest.venue})")
-            rows.append([f"`{name}`", title, str(totals.cells), *map(_number, counts)])
-    return "\n".join([*table(HEAD, rows), f"{measured_in_words(comparison.cells)}."])
+        cells, tally = [c for c in comparison.cells if c.cell.paper.name == name], Tally(name, name, items)
+        if tally.published.cells:
+            totals = summarise(cells)
+            in_doubt = sum(bool(c.doubts) for c in published(cells))
+            counts = *tally.published.known.values(), totals.passing, totals.failing, in_doubt
+            rows.append([f"`{name}`", str(totals.cells), *map(_number, counts)])
+    head = ["paper", "published", *KNOWN, "pass", "fail", "in doubt"]
+    return "\n".join([*table(head, rows), f"{measured_in_words(comparison.cells)}."])
 
 
 def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:

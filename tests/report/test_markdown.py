@@ -17,8 +17,11 @@ from tests.report.html.toy import report
 
 
 def test_what_fails_comes_first_with_its_reason():
-    found = report().parts[0].view
-    assert summary(found.comparison, scale="full").splitlines() == [
+    part = report().parts[0]
+    known = "4 measured, 1 run by others, 1 reported (exact)"
+    assert summary(part.view.comparison, part.covered, scale="full").splitlines() == [
+        f"What is known of 6 published numbers: {known}.",
+        "",
         "## Verdicts at scale full",
         "",
         "4 of 6 published cells measured at full: 1 failing. 1 have runs by others, which are not counted.",
@@ -39,10 +42,10 @@ def test_a_paper_is_one_line_of_a_readme():
     part = report().parts[0]
     covered = {"toy": part.covered}
     assert verdicts(part.view.comparison, covered).splitlines() == [
-        "| paper | title | published cells | measured at full | pass | fail | neither | in doubt "
-        "| only run by others | reported by others | measured at tiny |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| `toy` | A toy (Nowhere) | 6 | 4 | 2 | 1 | 1 | 1 | 1 | 1 | 6 |",
+        "| paper | published | measured | run by others | reported (exact) | reported (close) "
+        "| reported (loose) | rehearsed | nothing known | pass | fail | in doubt |",
+        f"| --- | {' | '.join(['---:'] * 11)} |",
+        "| `toy` | 6 | 4 | 1 | 1 | – | – | – | – | 2 | 1 | 1 |",
         "",
         "4 of 6 published cells measured at full.",
     ]
@@ -141,7 +144,7 @@ def test_no_text_of_a_manifest_or_a_record_is_markup_in_any_page(renderer):
     view = report(add=add).parts[0].view
     rehearsal = report(add=add, scale="tiny").parts[0].view
     pages = table_pages(view.comparison, rehearsal.comparison)
-    pages["summary"] = summary(view.comparison, scale="full")
+    pages["summary"] = summary(view.comparison, (), scale="full")
     pages["study"] = study_page(view.studies["2"], title="T" + add, command="x")
     for name, text in pages.items():
         seen = Seen(RENDERERS[renderer](text))

@@ -26,11 +26,11 @@ VERDICTS = {
 KNOWN_SIGNS = {
     "measured": ("pass", "✓"),
     "run by others": ("run", "[ ]"),
-    "reported, exact match": ("exact", "“ ”"),
-    "reported, close match": ("close", "“~”"),
-    "reported, loose match": ("loose", "“?”"),
+    "reported (exact)": ("exact", "“ ”"),
+    "reported (close)": ("close", "“~”"),
+    "reported (loose)": ("loose", "“?”"),
     "rehearsed": ("scaled", "◐"),
-    "nothing": ("none", "·"),
+    "nothing known": ("none", "·"),
 }
 SIGNS = {name: (kind, mark) for name, (kind, mark, _) in VERDICTS.items()} | KNOWN_SIGNS
 

@@ -214,7 +214,7 @@ def test_the_front_leads_with_what_is_known_of_each_published_number():
     made = report()
     found = page(made)
     known = found.partition("<h2>What is known of 6 published numbers</h2>")[2].partition("<section")[0]
-    said = "what is known of all published numbers: 4 measured, 1 run by others, 1 reported, exact match"
+    said = "what is known of all published numbers: 4 measured, 1 run by others, 1 reported (exact)"
     assert f'aria-label="{said}"' in known and "What is not measured here takes many hours." in known
     [head, row] = re.findall(r"<tr>(.*?)</tr>", known)
     heads, values = re.findall(r"<th[^>]*>([^<]+)</th>", head), re.findall(r"<td>([^<]+)</td>", row)
@@ -223,7 +223,7 @@ def test_the_front_leads_with_what_is_known_of_each_published_number():
         "published": "6",
         "measured": "4",
         "run by others": "1",
-        "reported, exact match": "1",
+        "reported (exact)": "1",
         "also rehearsed: tiny": "6",
     }
     assert f"<p>{made.words}.</p>" in found and made.words == "4 of 6 published cells measured at full"

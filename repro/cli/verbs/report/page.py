@@ -97,10 +97,12 @@ def _renew(readme: Path, workspace, cells) -> None:
 
 def _summary(workspace, cells, name: str) -> str:
     from repro.judging.comparison import judged_cells
+    from repro.judging.coverage import coverage
     from repro.report.markdown import summary
 
-    plan = _plan(workspace, cells, name)
-    return summary(judged_cells(plan, workspace.results, workspace.store), scale=name)
+    plan, papers = _plan(workspace, cells, name), dict.fromkeys(cell.paper for cell in cells)
+    covered = [item for source in papers for item in coverage(source, workspace.results)]
+    return summary(judged_cells(plan, workspace.results, workspace.store), covered, scale=name)
 
 
 def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str, str]:
