@@ -50,6 +50,7 @@ class Reader:
     modules: set[str] = field(default_factory=set)
     libraries: set[str] = field(default_factory=set)
     scopes: list[Scope] = field(default_factory=list)
+    is_saying: bool = False  # while a raise is read
 
     @property
     def definition(self) -> Definition:
@@ -184,6 +185,8 @@ class Reader:
             self._refer_to_place(place)
 
     def _Constant(self, node: ast.Constant) -> None:
+        if self.is_saying and isinstance(node.value, str):
+            return
         targets = list(self._named(node.value)) if isinstance(node.value, str) else []
         if targets:
             self.refer(targets)
@@ -201,6 +204,16 @@ class Reader:
             yield from self.sources.resolve(module, name) if colon else [(module, WHOLE)]
             if not colon and self.sources.module(f"{module}.__main__"):
                 yield f"{module}.__main__", WHOLE
+
+    def _Raise(self, node: ast.Raise) -> None:
+        """What an error says is no part of what the code does; its class, and values that it carries, are."""
+        self.is_saying = True
+        self._node(node)
+        self.is_saying = False
+
+    def _JoinedStr(self, node: ast.JoinedStr) -> None:
+        if not self.is_saying:
+            self._node(node)
 
     def _Import(self, node: ast.Import | ast.ImportFrom) -> None:
         package = self.sources.module(self.module).package

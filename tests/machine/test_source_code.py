@@ -56,7 +56,11 @@ class Last:
     def of(self, x):
         return x
 
+ADVICE = "try another"
+
 def last(x, y):
+    if x is None:
+        raise ValueError(f"{x} is nothing; {ADVICE}", 7)
     return Last().of(x), y
 """
 FILES = {
@@ -156,6 +160,8 @@ MOVES = {
         "stage.py": STAGE.replace("made_up.maths", "made_up"),
     },
     "annotations of arguments": with_edit("stage.py", 'x: "X"', "x: int"),
+    "what an error says": with_edit("late.py", "is nothing; {ADVICE}", "is none"),
+    "what an error says by a name": with_edit("late.py", "try another", "try again"),
     "what is not reached": with_edit("stage.py", "return 1", "return 2"),
     "comments and layout of data": with_edit("words.yaml", "deeds: [", "# said of\ndeeds: [ "),
     "the name of the file of data": moved(FILES, "words.yaml", "word-list.yaml")
@@ -166,6 +172,8 @@ EDITS = {
     "a function": (with_edit("maths.py", "FACTOR * x", "x * FACTOR"), ["double"]),
     "a method": (with_edit("late.py", "return x\n\n", "return -x\n\n"), ["Last"]),
     "the field of a class": (with_edit("late.py", "depth: int", "depth: float"), ["Last"]),
+    "the class of an error": (with_edit("late.py", "raise ValueError", "raise KeyError"), ["last"]),
+    "a value that an error carries": (with_edit("late.py", ", 7)", ", 8)"), ["last"]),
     "a default": (with_edit("stage.py", "double_it=True", "double_it=False"), ["run"]),
     "a decorator": (with_edit("stage.py", "functools.cache", "functools.lru_cache(1)"), ["words"]),
     "a function of a library": (with_edit("stage.py", "np.mean", "np.median"), ["run"]),
