@@ -11,7 +11,7 @@ ReproError
 Exit status 1 is no error: a verdict did not pass under ``--strict``, or ``verify --deep`` found a difference.
 """
 
-SHOWN = 40  # of the names that there are, where one is not known; all verbs among them
+SHOWN = 10  # at most, of the names that there are, where one is not known
 
 
 class ReproError(Exception):
@@ -59,21 +59,28 @@ class BlockedError(ReproError):
 
 
 def unknown(kind: str, name: object, valid, *, hint: str = "") -> UsageError:
-    """A UsageError that names the bad value, the nearest (whatever its case) and all valid ones.
+    """Return a UsageError that names the bad value, the nearest (whatever its case) and the valid ones.
 
-    Nearest are names that end in the value behind a dot, as a system's rows do in several groups.
+    Nearest are names that end in the value behind a dot, as a system's rows do in several groups. Of more
+    valid names than ``SHOWN`` the nearest are named, and the others counted.
     """
     import difflib
 
-    names = [str(v) for v in valid]
+    names, wanted = [str(v) for v in valid], str(name).lower()
     lower = {n.lower(): n for n in names}
-    near = [n for n in names if n.lower().endswith(f".{name}".lower())]
-    near = near or [lower[n] for n in difflib.get_close_matches(str(name).lower(), lower, n=1)]
-    listing = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+    near = [n for n in names if n.lower().endswith(f".{wanted}")]
+    near = near or [lower[n] for n in difflib.get_close_matches(wanted, lower, n=1)]
+    shown_names = names
+    if len(names) > SHOWN:
+        by_nearness = [lower[n] for n in difflib.get_close_matches(wanted, lower, n=SHOWN, cutoff=0)]
+        shown_names = [*dict.fromkeys([*near, *by_nearness])][:SHOWN]
+    others = f" and {len(names) - len(shown_names)} more" if len(names) > len(shown_names) else ""
     text = f"there is no {kind} {str(name)!r}"
     if near:
-        text += f" (did you mean {' or '.join(map(repr, near))}?)"
-    return UsageError(f"{text}; known: {listing or 'none'}{'; ' + hint if hint else ''}")
+        text += f" (did you mean {' or '.join(map(repr, near[:SHOWN]))}?)"
+    return UsageError(
+        f"{text}; known: {', '.join(shown_names) or 'none'}{others}{'; ' + hint if hint else ''}"
+    )
 
 
 def check_known(kind: str, *names: object, valid) -> None:

@@ -47,6 +47,7 @@ VERBS = {
 HIDDEN = ("stage",)  # the unit that engines call
 # verbs that read, plan, judge and write, and then end: nearly all that they make stays until then
 BRIEF = {"show", "plan", "compare", "audit", "tables", "report", "store"}
+PAGED = {"show", "plan", "compare", "audit"}
 # verbs that keep what is done, and go on from there when they are given again
 CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}
 FOLDERS = {"store": "artefacts", "results": "records", "data": "collections of yours"}
@@ -154,6 +155,15 @@ def _verb() -> str:
     return next((word for word in sys.argv[1:] if word in names), "")
 
 
+def _pages() -> contextlib.AbstractContextManager:
+    """What shows standard output in a pager where it is a terminal and the verb prints much."""
+    if _verb() not in PAGED or not sys.stdout.isatty():
+        return contextlib.nullcontext()
+    from repro.cli.pager import paged
+
+    return paged()
+
+
 def _give_up_output() -> None:
     """Lose what is left in the buffer of a standard output that cannot be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -179,8 +189,9 @@ def _status() -> int:
     continues = _verb() in CONTINUING
     advice = "; the same command continues where it stopped" if continues else ""
     try:
-        status = cli(prog_name="repro", standalone_mode=False)
-        sys.stdout.flush()
+        with _pages():
+            status = cli(prog_name="repro", standalone_mode=False)
+            sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         _say(f"interrupted{advice}")
         return 130
@@ -199,9 +210,7 @@ def _status() -> int:
         _say(error.format_message().rstrip(".") + _hint(error))
         return error.exit_code
     except ReproError as error:
-        from repro.cli.printing import with_few_names
-
-        _say(with_few_names(str(error)))
+        _say(str(error))
         return error.exit_status
     except OSError as error:  # of the user's files and folders; what is raised inside a stage stays there
         _say(f"{error.filename or 'standard output'}: {error.strerror or error}{_home_remedy(error)}")

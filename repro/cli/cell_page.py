@@ -270,10 +270,6 @@ def _print_readings(heading: str, readings: Sequence[Reading], most: int | None)
 
 def _print(label: str, value: str) -> None:
     """Print a label and what it says; for eyes folded beside it, or below a long one."""
-    from repro.cli.printing import laid_out
-
-    if not laid_out():
-        return print(f"{label:14} {value}")
     width, indent = max(shutil.get_terminal_size().columns, 40), " " * 15
     if len(label) > 14:
         print(label)

@@ -167,15 +167,10 @@ def _first_names(names: Sequence[str], number: int) -> str:
 
 def _print_columns(lines: Sequence[tuple[str, str]]) -> None:
     """Print two columns, for eyes folded to the terminal's width, below one another where one is wide."""
-    from repro.cli.printing import laid_out
-
     width, room = max(len(first) for first, _ in lines), shutil.get_terminal_size().columns
     longest = max(len(word) for _, second in lines for word in second.split())
     is_beside = width <= room / 2 and width + longest + 4 <= room
     template, indent = (f"  {{:{width}}}  ", " " * (width + 4)) if is_beside else ("  {}\n      ", "      ")
     for first, second in lines:
-        if not laid_out():
-            print(f"  {first:{width}}  {second}")
-            continue
         wrapped = textwrap.wrap(second, room - len(indent), break_on_hyphens=False, break_long_words=False)
         print(template.format(first) + f"\n{indent}".join(wrapped))

@@ -83,17 +83,17 @@ def table_and_row_options(function: Callable) -> Callable:
     return _repeatable_option(*TABLE)(_repeatable_option(*ROW)(function))
 
 
-def _options(scale: str | None) -> list[Callable]:
-    """The selection options, with the scale that is meant where none is named."""
-    return [
+ALL = click.option("--all", "everything", is_flag=True, help="Everything (of the named papers, or of all).")
+
+
+def _options(*, with_all: bool) -> list[Callable]:
+    """The selection options, with ``--all`` or without."""
+    options = [
         click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names),
         _repeatable_option(*TABLE),
         _repeatable_option(*ROW),
-        click.option(
-            "--all", "everything", is_flag=True, help="Everything (of the named papers, or of all)."
-        ),
+        ALL,
         scale_option(
-            default=scale,
             help="full is the paper; small, tiny or a file of your own cost less, and no verdict is given on"
             " their numbers.",
         ),
@@ -107,33 +107,42 @@ def _options(scale: str | None) -> list[Callable]:
             help="Another value of an unspecified choice.",
         ),
     ]
+    return [option for option in options if with_all or option is not ALL]
 
 
 def selecting_names(function: Callable) -> Callable:
     """Give a command the selection options as they were typed, for ``selection_of_options``."""
-    for option in reversed(_options("full")):
+    for option in reversed(_options(with_all=True)):
         function = option(function)
     return function
 
 
 def selecting_everything(function: Callable) -> Callable:
-    """Give a command the selection options, which without a name select from everything."""
-    return selection_options(function, by_default_all=True)
+    """Give a command the selection options but ``--all``, since without a name all is selected."""
+    wrapped = _with_selection(function, by_default_all=True)
+    for option in reversed(_options(with_all=False)):
+        wrapped = option(wrapped)
+    return wrapped
 
 
-def selection_options(function: Callable, *, by_default_all: bool = False) -> Callable:
+def selection_options(function: Callable) -> Callable:
     """Give a command the selection options; it is called with a ``Selection`` first.
 
     A name is that of a paper, of a table (``PAPER/1``) or of a cell (``PAPER/1/ROW/COLUMN``).
     """
+    return selecting_names(_with_selection(function, by_default_all=False))
+
+
+def _with_selection(function: Callable, *, by_default_all: bool) -> Callable:
+    """A function of the options' values that calls another with the selection first."""
 
     @functools.wraps(function)
-    def wrapped(names, tables, rows, everything, scale_name, seeds, readings, **kwargs):
+    def wrapped(names, tables, rows, scale_name, seeds, readings, everything=False, **kwargs):
         typed = {"tables": tables, "rows": rows, "everything": everything, "scale_name": scale_name}
         typed |= {"seeds": seeds, "readings": readings}
         return function(selection_of_options(names, by_default_all=by_default_all, **typed), **kwargs)
 
-    return selecting_names(wrapped)
+    return wrapped
 
 
 def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:

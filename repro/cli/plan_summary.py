@@ -35,17 +35,17 @@ def show_summary(
     plan = cost.plan
     without_recipe = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
     say(f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}")
-    print(
+    say(
         f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "
         f"{sum(r['needed'] for r in rows)} to run; {without_recipe} cells have no recipe yet"
     )
     for line in refused_cell_lines(plan):
         say(line)
     if cost.nodes:
-        print(f"to download: {downloads(cost)}")
+        say(f"to download: {downloads(cost)}")
         for line in _disk_lines(cost, root, discard, max_disk):
             say(line)
-        print(_work_line(cost))
+        say(_work_line(cost))
         for line in [*_rehearsal_lines(cost), *device_notes(cost)]:
             say(line)
     for line in [*_uncounted_lines(cost), *_obstacle_lines(plan, rows), *_modified_lines(plan, rows)]:

@@ -52,7 +52,6 @@ def show_plan(
             say(line)
         if not rows:
             return 0
-        print()
         if any(STAGES[node.stage].heavy for node in cost.nodes):
             _show_papers(cost)
         if by == "node":

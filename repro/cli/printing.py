@@ -1,15 +1,12 @@
 """Printing: results on standard output, JSON for programs, tables for people."""
 
+import contextlib
 import json
 import os
-import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
-
-MOST_NAMES = 10  # of those that there are, where one is not known
-
+from collections.abc import Iterator, Mapping, Sequence
 
 def emit_json(value) -> None:
     """Print JSON, one record a line inside the list, readable by people and programs."""
@@ -20,44 +17,17 @@ def emit_json(value) -> None:
         print(json.dumps(value, ensure_ascii=False, indent=1))
 
 
-def with_few_names(sentence: str) -> str:
-    """Return a sentence by ``repro.errors.unknown`` with ten known names at most, the nearest first.
-
-    There it would be code that numbers on record rest on, which counts as other code once it is edited.
-    """
-    import difflib
-
-    parts = re.match(
-        r"(.*(['\"])(.*?)\2(?: \(did you mean .*\?\))?; known: )([^;]+)(.*)", sentence, re.DOTALL
-    )
-    names = parts[4].removesuffix(", …").split(", ") if parts else []
-    if len(names) <= MOST_NAMES:
-        return sentence
-    lower = {name.lower(): name for name in names}
-    nearest = difflib.get_close_matches(parts[3].lower(), lower, n=MOST_NAMES, cutoff=0)
-    others = "" if parts[4].endswith("…") else f"{len(names) - len(nearest)} "
-    return f"{parts[1]}{', '.join(map(lower.get, nearest))} and {others}more{parts[5]}"
-
-
-def laid_out(*, error: bool = False) -> bool:
-    """Whether tables are for eyes: standard output is a terminal, or COLUMNS says how wide one would be.
-
-    Anything else is for programs, which want a line a cell whatever its length.
-
-    Args:
-        error: of standard error instead.
-    """
-    from rich.console import Console
-
-    return Console(stderr=error).is_terminal or bool(_stated_width())
-
-
 def console():
-    """A rich console on standard output, as wide as the terminal."""
+    """A rich console on standard output, as wide as the terminal or COLUMNS; without either, wide enough."""
     from rich.console import Console
 
+    from repro.report.sheet import UNLIMITED
+
+    is_for_eyes = Console().is_terminal or _stated_width()
+    force = {"force_terminal": True} if _held is not None and not os.environ.get("NO_COLOR") else {}
     width_unknown = _stated_width() == 0  # as a terminal says that knows no width
-    return Console(highlight=False, width=shutil.get_terminal_size().columns if width_unknown else None)
+    width = shutil.get_terminal_size().columns if width_unknown else None
+    return Console(highlight=False, width=width if is_for_eyes else UNLIMITED, **force)
 
 
 def _stated_width() -> int | None:
@@ -71,58 +41,66 @@ def show(renderable) -> None:
     console().print(renderable, crop=False)
 
 
-def say(sentence: str, *, error: bool = False) -> None:
-    """Print a sentence, on standard error if asked to, with line ends between words where it is for eyes."""
-    if laid_out(error=error):
+def say(sentence: str) -> None:
+    """Print a sentence on standard error, with line ends between words where that is a terminal."""
+    if sys.stderr.isatty() or _stated_width():
         width = shutil.get_terminal_size().columns
         sentence = textwrap.fill(sentence, width, break_long_words=False, break_on_hyphens=False)
-    print(sentence, file=sys.stderr if error else sys.stdout)
+    if _held is not None:
+        return _held.append(sentence)
+    sys.stdout.flush()  # what was printed before stands above
+    print(sentence, file=sys.stderr)
 
 
-def emit_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a line for the head and each row, with tabs between fields as ``cut`` reads them."""
-    for row in [head, *rows]:
-        print("\t".join(" ".join(field.split()) for field in row))
+_held: list[str] | None = None  # sentences that wait for a pager to end
+
+
+@contextlib.contextmanager
+def held_back() -> Iterator[None]:
+    """Print sentences at the end, and tables as a terminal shows them, which stands behind a pager."""
+    global _held
+    _held = []
+    try:
+        yield
+    finally:
+        sentences, _held = _held, None
+        for sentence in sentences:
+            print(sentence, file=sys.stderr)
+
+
+def emit_csv(rows: Sequence[Mapping[str, object]], head: Sequence[str] = ()) -> None:
+    """Print objects as CSV, under the names of all of them or, where there is none, under ``head``."""
+    import csv
+
+    names = list(dict.fromkeys(name for row in rows for name in row)) or head
+    writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({k: " | ".join(v) if isinstance(v, list) else v for k, v in row.items()})
 
 
 def table(
-    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
+    title: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[int] = (),
+    drop: Sequence[int] = (),
 ) -> None:
-    """Print a table below its bold title, brackets as they are; a line a row where a program reads it.
+    """Print a table below its bold title, brackets as they are.
 
     Args:
         right: places of columns of numbers.
+        drop: places of columns in the order in which they go where a terminal is too narrow for all.
     """
-    if not laid_out():
-        print(title)
-        emit_lines(head, rows)
-        return print()
     from rich.console import Group
-    from rich.text import Text
-
-    label_count = _label_count(rows)
-    sheet = _sheet(head, rows, right, labels=label_count or 1)
-    panels = sheet.panel_widths(width := console().width)
-    # which lines belong together would not be seen, or what tells it leaves no room for the rest
-    if (len(panels) > 1 and not label_count) or (max(panels) > width and label_count != 1):
-        numbered_rows = [[str(number), *row] for number, row in enumerate(rows, 1)]
-        sheet = _sheet(["no.", *head], numbered_rows, [place + 1 for place in right], labels=1)
-    show(Group(Text(title, style="bold"), sheet, Text()))
-
-
-def _sheet(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int], *, labels: int):
     from rich.text import Text
 
     from repro.report.sheet import Column, Sheet
 
     columns = [Column(name, right=number in right) for number, name in enumerate(head)]
-    return Sheet(columns, labels=labels, rows=[[Text(cell) for cell in row] for row in rows])
-
-
-def _label_count(rows: Sequence[Sequence[str]]) -> int | None:
-    """The number of first columns that tell the rows apart; None where nothing does."""
-    counts = range(1, len(rows[0])) if rows else ()
-    return next((n for n in counts if len({tuple(row[:n]) for row in rows}) == len(rows)), None)
+    sheet = Sheet(columns, rows=[[Text(cell) for cell in row] for row in rows], drop=drop)
+    show(Group(*([Text(title, style="bold")] if title else []), sheet, Text()))
 
 
 def show_transfer(transfer) -> int:

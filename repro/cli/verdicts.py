@@ -53,42 +53,43 @@ def show(
     comparison: Comparison,
     plan: Plan,
     store: Store,
+    form: str,
     *,
-    as_json: bool,
     chosen: Sequence[ComparedCell] | None = None,
     summary_first: bool = False,
     results: Results | None = None,
 ) -> None:
-    """Print the comparison: JSON records, or a table per table of a paper with a summary.
+    """Print the comparison: JSON or CSV of its cells, or a table per table of a paper with a summary.
 
     Args:
         plan: looked up in the store, whose artefacts of other code are counted.
+        form: ``terminal``, ``csv`` or ``json``.
         chosen: the cells to be shown; None means all, which is what the summary is of.
-        summary_first: above the tables, on a terminal; a program reads the lines of the cells first.
+        summary_first: above the tables.
         results: whose scores of studies count for what the store lacks.
     """
-    from repro.cli.printing import emit_json, laid_out, say
+    from repro.cli.printing import emit_csv, emit_json, say
     from repro.judging.contrast_values import contrasts_by_cell
-    from repro.judging.plain_values import cells_as_json
+    from repro.judging.plain_values import cell_as_row, cells_as_json
 
     cells = comparison.cells if chosen is None else chosen
-    if as_json:
+    if form == "csv":
+        return emit_csv([cell_as_row(c) for c in cells], head=["cell"])
+    if form == "json":
         ids = {c.cell.id for c in cells}
         objects = [cell for cell in cells_as_json(comparison) if cell["id"] in ids]
         contrasts = contrasts_by_cell(comparison, plan, store, results)
         studies = {identifier: {"contrasts": values} for identifier, values in contrasts.items()}
         return emit_json([cell | studies.get(cell["id"], {}) for cell in objects])
-    summary_above = summary_first and laid_out()
-    if summary_above:
+    if summary_first:
         _show_summary(comparison, plan)
-        print()
     show_cells(comparison, cells)
     show_paired(comparison, cells)
-    if not summary_above:
+    if not summary_first:
         _show_summary(comparison, plan)
     sentences = filter(None, [comparison.origins and comparison.origins.sentence])
     for line in [*notices(comparison, cells, brief=summary_first), *sentences]:
-        say(line, error=True)
+        say(line)
 
 
 def _show_summary(comparison: Comparison, plan: Plan) -> None:
@@ -126,13 +127,10 @@ def show_recorded(comparison: Comparison) -> None:
 
 
 def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
-    """Print a table per table of a paper that has something to say, or a line a cell for a program."""
-    from repro.cli.printing import emit_lines, laid_out
+    """Print a table per table of a paper that has something to say."""
     from repro.cli.printing import show as print_laid_out
-    from repro.report.terminal import CELL_HEAD, cell_line, compared_table
+    from repro.report.terminal import compared_table
 
-    if not laid_out():
-        return emit_lines(CELL_HEAD, [cell_line(comparison, c) for c in cells])
     for table_cells in Comparison(list(cells)).by_table().values():
         if any(map(_is_worth_showing, table_cells)):
             print_laid_out(compared_table(comparison, table_cells))
@@ -144,12 +142,12 @@ def _is_worth_showing(c: ComparedCell) -> bool:
     return has_result or (c.scale == "full" and c.reported is not None)
 
 
-def show_recurrences(recurrences: Sequence[Recurrence], *, error: bool) -> None:
+def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
     """Say how many numbers came back as they are on record, which did not, and what may be the cause."""
     from repro.cli.printing import say
 
     for sentence in sentences(recurrences):
-        say(f"{sentence}.", error=error)
+        say(f"{sentence}.")
 
 
 def summary(comparison: Comparison) -> list[str]:

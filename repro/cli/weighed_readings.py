@@ -60,7 +60,12 @@ class PaperReadings:
         head = ["id", "kind", "where", "what is open", "changes", "cells", "choices"]
         for group, members in groupby(self.weights, key=self.group):
             lines = [_line(weight) for weight in members]
-            table(f"{self.source.name}: {len(lines)} {group} (default in brackets)", head, lines)
+            table(
+                f"{self.source.name}: {len(lines)} {group} (default in brackets)",
+                head,
+                lines,
+                drop=(2, 5, 1, 4),
+            )
         pointers = [(weight.reading.id, weight.reading.study) for weight in self.weights]
         show_answers(self.source.name, "reading", pointers, self.answered)
 
@@ -94,7 +99,12 @@ class PaperReadings:
             [w.reading.id, w.reading.kind, w.reading.paper, _changes(w), str(w.decides), _cost(w, rates)]
             for w in self.weights
         ]
-        table(f"{self.source.name}: the {len(lines)} most decisive unspecified choices", DECISIVE_HEAD, lines)
+        table(
+            f"{self.source.name}: the {len(lines)} most decisive unspecified choices",
+            DECISIVE_HEAD,
+            lines,
+            drop=(1, 4),
+        )
         say(f"hours beside what the default has made, {rates.basis}; the order is the plan's, not measured")
 
 

@@ -79,7 +79,7 @@ def score_encoder(name: str, table: str, row: str | None, scale_name: str, *, as
         row: the row that it is meant to be, if any.
     """
     from repro.api.scores import evaluate
-    from repro.cli.printing import emit_json
+    from repro.cli.printing import emit_json, say
     from repro.cli.printing import table as printed
     from repro.progress import TerminalProgress
     from repro.running.scale import scale
@@ -116,7 +116,7 @@ def score_encoder(name: str, table: str, row: str | None, scale_name: str, *, as
     head = ("column", "", "measure", "this encoder", "best published", "by")
     printed(f"{model} on {table}{note}", head, rows, right=(3, 4))
     for place in filter(None, (column.among_reports for column in scores)):
-        print(f"{place.cell.column.id}, {place.cell.row.label}: {place}")
+        say(f"{place.cell.column.id}, {place.cell.row.label}: {place}")
 
 
 def _in_words(conventions) -> str:

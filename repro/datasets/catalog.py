@@ -109,7 +109,7 @@ def catalog() -> dict[str, Dataset]:
 def dataset(id: str) -> Dataset:
     """The collection of this id. Raises UsageError, naming the nearest id, for an unknown one."""
     if id not in catalog():
-        raise unknown("dataset", id, catalog())
+        raise unknown("dataset", id, catalog(), hint="`repro data list` lists them")
     return catalog()[id]
 
 

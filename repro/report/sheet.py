@@ -1,4 +1,4 @@
-"""Tables for a terminal: no word is torn, and columns that do not fit beside the others stand below them."""
+"""Tables for a terminal: no word is torn, and columns are left out where there is no room for them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,9 @@ from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
 GAP = 2
-LABEL = 20  # what text keeps of its width before columns are moved below
+LABEL = 20  # what text keeps of its width before columns are left out
+UNLIMITED = 10_000  # a width that says that there is no limit
+LINE = 120  # at which text is wrapped where there is none
 
 
 @dataclass(frozen=True)
@@ -38,72 +40,44 @@ class Sheet:
     """Columns and rows; a row that is one ``Text`` is a heading over the full width.
 
     Attributes:
-        labels: how many of the first columns are repeated where other columns stand below.
+        drop: places of columns in the order in which they go where not all fit; then go the last ones.
     """
 
     columns: list[Column]
-    labels: int = 1
     rows: list[Sequence[Cell] | Text] = field(default_factory=list)
+    drop: Sequence[int] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """The lines, as wide as the console unless a single word is wider."""
-        for panel in self._panels(options.max_width):
-            if not self._lies_below(panel) or any(self._is_filled(row, panel) for row in self.rows):
-                yield Text()
-                yield from self._panel(console, panel, options.max_width)
-
-    def panel_widths(self, width: int) -> list[int]:
-        """The least widths of what stands below one another in lines of a width, which a word may exceed."""
-        return [_total(_least_widths(panel)) for panel in self._panels(width)]
-
-    def _panels(self, width: int) -> Iterator[list["_MeasuredColumn"]]:
-        """The columns that stand beside each other: the labels, and as many others as fit."""
-        cells = [row for row in self.rows if not isinstance(row, Text)]
-        columns = [
-            _MeasuredColumn.of(c, [row[place] for row in cells], place=place)
-            for place, c in enumerate(self.columns)
-        ]
-        labels = list(columns[: self.labels])
-        panel: list[_MeasuredColumn] = []
-        for group in _column_groups(columns[self.labels :], width - _total(_least_widths(labels))):
-            if panel and _total(_least_widths([*labels, *panel, *group])) > width:
-                yield labels + panel
-                panel = []
-            panel += group
-        yield labels + panel
-
-    def _panel(self, console: Console, columns: list["_MeasuredColumn"], width: int) -> Iterator[Text]:
-        """Lines of columns beside each other; panels after the first leave out rows that are empty there."""
-        lies_below = self._lies_below(columns)
-        widths = _widths(columns, width)
-        yield from _head(console, columns, widths)
+        """The lines, as wide as the console unless the first columns are wider."""
+        shown = self._shown(options.max_width)
+        is_limited = options.max_width < UNLIMITED
+        widths = _widths(shown, options.max_width if is_limited else LINE)
+        yield Text()
+        yield from _head(console, shown, widths)
         yield Text("─" * _total(widths), no_wrap=True, overflow="ignore")
         for row in self.rows:
             if isinstance(row, Text):
                 yield row
-                continue
-            if not lies_below or self._is_filled(row, columns):
-                texts = [c.text(row[c.place]) for c in columns]
-                yield from _lines(console, list(zip(texts, widths, (c.side for c in columns), strict=True)))
+            else:
+                texts = [c.text(row[c.place]) for c in shown]
+                yield from _lines(console, list(zip(texts, widths, (c.side for c in shown), strict=True)))
+        places = {column.place for column in shown}
+        if left_out := [c for place, c in enumerate(self.columns) if place not in places]:
+            names = ", ".join(" ".join(filter(None, (c.heading, c.name))) for c in left_out)
+            yield Text(f"not shown for want of width: {names}", style="dim")
 
-    def _lies_below(self, panel: Sequence["_MeasuredColumn"]) -> bool:
-        return len(panel) > self.labels and panel[self.labels].place > self.labels
-
-    def _is_filled(self, row: Sequence[Cell] | Text, panel: Sequence["_MeasuredColumn"]) -> bool:
-        """Whether a row that is no heading has anything beside its labels in these columns."""
-        if isinstance(row, Text):
-            return False
-        return any(column.text(row[column.place]).plain.strip() for column in panel[self.labels :])
-
-
-def _column_groups(columns: Sequence["_MeasuredColumn"], width: int) -> Iterator[list["_MeasuredColumn"]]:
-    """Columns under one heading, which are parted only where they are too wide."""
-    for heading, neighbours in groupby(columns, key=lambda column: column.column.heading):
-        group = list(neighbours)
-        if heading and _total(_least_widths(group)) <= width:
-            yield group
-        else:
-            yield from ([column] for column in group)
+    def _shown(self, width: int) -> list["_MeasuredColumn"]:
+        """The columns that fit beside each other, of which the first and one more are always shown."""
+        cells = [row for row in self.rows if not isinstance(row, Text)]
+        shown = [
+            _MeasuredColumn.of(c, [row[place] for row in cells], place=place)
+            for place, c in enumerate(self.columns)
+        ]
+        for place in [*self.drop, *reversed(range(1, len(self.columns)))]:
+            if len(shown) <= 2 or _total(_least_widths(shown)) <= width:
+                break
+            shown = [column for column in shown if column.place != place]
+        return shown
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,12 @@ from repro.report.grid import (
     column_heads,
     compared_grid,
     rounded,
-    rounded_measurement,
     shown_measurement,
     shown_run,
 )
 from repro.report.sheet import Cell as Shown
 from repro.report.sheet import Column, Sheet, Value
-from repro.report.terminal_reports import HEAD_OF_REPORTS, fields_of_reports, lines_of_reports
+from repro.report.terminal_reports import lines_of_reports
 
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
 STYLES |= {"inconclusive": "yellow", "modified": "yellow", "scaled": "cyan"}
@@ -184,28 +183,6 @@ def _imported_run(c: ComparedCell | None) -> Shown:
         return Text()
     run = c.imported[-1]
     return Value(Text(shown_run(run, c.cell), style="dim"), Text(f" {run.verdict.name}", style="dim italic"))
-
-
-CELL_HEAD = ("cell", "published", "measured", "difference", "verdict", "scale", "better than")
-CELL_HEAD += ("95 % over queries", "collections", "doubts", "by others", *HEAD_OF_REPORTS)
-
-
-def cell_line(comparison: Comparison, c: ComparedCell) -> tuple[str, ...]:
-    """One cell as fields under ``CELL_HEAD``; what there is none of is empty."""
-    return (
-        c.cell.id,
-        "" if c.cell.printed.is_dash else c.cell.printed.plain,
-        rounded_measurement(c) or "",
-        _difference(c),
-        c.verdict.name,
-        c.scale,
-        "" if c.outdated else ",".join(comparison.betters(c)),
-        _interval(c),
-        ",".join(c.measured_on) if c.records else "",
-        "; ".join(doubt.kind for doubt in c.doubts),
-        ", ".join(f"{shown_run(run, c.cell)} {run.verdict.name} ({run.maker})" for run in c.imported),
-        *fields_of_reports(c.reported),
-    )
 
 
 def _interval(c: ComparedCell) -> str:

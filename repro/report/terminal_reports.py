@@ -9,7 +9,6 @@ from repro.judging.reported import ReportedValues
 from repro.report.sheet import Cell as Shown
 from repro.report.sheet import Value
 
-HEAD_OF_REPORTS = ("reported", "reports", "span", "made how")
 MATCH = {"exact": "", "close": "~", "loose": "?"}
 
 
@@ -39,11 +38,3 @@ def _span(values: ReportedValues | None) -> Text:
     if values is None or len(values.reports) < 2:
         return Text()
     return Text(f"{len(values.reports)}: {values.between}", style="dim")
-
-
-def fields_of_reports(others: ReportedValues | None) -> tuple[str, ...]:
-    """The fields under ``HEAD_OF_REPORTS``; empty where nobody is known to report the cell."""
-    if others is None:
-        return ("",) * len(HEAD_OF_REPORTS)
-    report = others.closest.report
-    return others.shown, str(len(others.reports)), others.between, MATCH[report.match] + report.how.start

@@ -16,7 +16,7 @@ from repro.store import Store
 from repro.store.lineage import Lineage
 from repro.store.underway import awaited_inputs, one_at_a_time
 
-REMEDY = "`repro run --rebuild-other-code` with a selection makes them again"
+REMEDY = "`repro run --rebuild other-code` with a selection makes them again"
 
 
 @dataclass

@@ -162,7 +162,7 @@ def _state(node: Node, store: Store, rebuild: bool) -> str:
         return state
     if not rebuild and node.stage not in MADE_AGAIN:
         faults = "; ".join(damage(store.path(node)))
-        remedy = "`repro store verify --rebuild` removes it, `repro run --rebuild` builds it again"
+        remedy = "`repro store verify --rebuild` removes it, `repro run --rebuild damaged` builds it again"
         raise StoreError(f"artefact {node} is damaged: {faults}; {remedy}")
     store.discard(node)
     return "missing"

@@ -86,8 +86,7 @@ def test_a_store_edited_on_the_way_is_refused(repro, measured):
     assert not list((measured / "store").glob("evaluate/*/scores.json"))
 
 
-def test_a_selection_and_an_address_are_asked_for(repro):
-    assert "name a paper" in repro("export", "artefacts", "--to", "somewhere").sentence
+def test_an_address_is_asked_for(repro):
     assert "Missing option '--to'" in repro("export", "artefacts", *SELECTION).sentence
     assert "Missing option '--from'" in repro("import", "artefacts", *SELECTION).sentence
     assert (

@@ -64,19 +64,16 @@ REFUSED = {
     "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is no path",
     f"plan cotsa {CELL}": r"there is no paper 'cotsa' \(did you mean 'costa'",
     "plan costa --remember --by row": "--by is of the plan that is shown, which --remember does not",
-    "show readings costa --gpu h100": "--gpu tells hours in the table of --decisive",
     "compare my.run costa --dataset tiny/passage/dev": "--dataset scores one run by its judgements",
     "compare my.run costa/1 --strict": "--strict is for verdicts; what is yours gets none",
     "compare . costa": "one encoder is scored in the columns of one table",
     "run costa --rehearse --strict": "--strict is of a run, which --rehearse is not",
-    f"export run {CELL} --schema 0.2": "--schema is of the header that --annotate writes",
     "export records costa --to ro-crate -o x --license nonsense": "--license is 'nonsense', which is no URL",
     "export records costa --to ro-crate -o x --by \udcff": r"--by is .\\udcff., which names nobody",
     "store verify --store nowhere": "there is no folder .*/nowhere to verify; name another with --store",
     f"export run {CELL} --output=": "-o was given an empty name",
-    "doctor smoke costa --model x": "--model is scored in the columns of one PAPER's --table, or of none named",
-    "doctor smoke --model x --row bm25": "--model is scored in the columns of one PAPER's --table",
-    "doctor smoke --summary nowhere/x": "nowhere/x: No such file or directory",
+    "doctor smoke costa x/": "one encoder is scored, in the columns of one PAPER's --table or of none named",
+    "doctor smoke x/ --row bm25": "one encoder is scored, in the columns of one PAPER's --table",
     "show settings head_to_head": "head_to_head: no settings.yaml says what a plan could be held against",
     "show settings costa --table 99": "there is no table or figure with settings '99'; known: 1, 2",
     "plan costa --discard vector": r"no kind of artefact to discard 'vector' \(did you mean 'vectors'",
@@ -299,7 +296,7 @@ def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatc
     monkeypatch.setattr("repro.cli.cli", lambda **options: os.kill(os.getpid(), number))
     before = signal.signal(number, unheard)
     try:
-        said = repro("run", "costa"), repro("doctor", "doctor smoke")  # of which the second keeps nothing
+        said = repro("run", "costa"), repro("doctor", "smoke")  # of which the second keeps nothing
         assert signal.getsignal(number) is unheard
     finally:
         signal.signal(number, before)

@@ -208,7 +208,7 @@ def test_a_licence_is_refused_where_the_form_has_no_place_for_it(repro, folders)
 
 
 def test_an_exported_run_tells_the_resources_that_it_took_in_version_0_2(repro, measured):
-    head = repro("export", "run", CELL, "--scale", "tiny", "--annotate", "--schema", "0.2").out.splitlines()
+    head = repro("export", "run", CELL, "--scale", "tiny", "--annotate", "0.2").out.splitlines()
     assert head[1] == "# schema version: 0.2"
     assert any(line.startswith("#     wallclock: ") and line.endswith(" ms") for line in head)
     plain = repro("export", "run", CELL, "--scale", "tiny", "--annotate").out.splitlines()

@@ -397,7 +397,7 @@ def test_an_annotated_export_is_a_plain_run_below_its_header_and_is_imported_aga
 
 def test_an_imported_run_is_given_no_resources_of_ours(repro, file):
     repro("import", "run", file, NEAR)
-    head = repro("export", "run", NEAR, "--annotate", "--schema", "0.2").out.partition(END)[0]
+    head = repro("export", "run", NEAR, "--annotate", "0.2").out.partition(END)[0]
     assert "# schema version: 0.2\n" in head and "resources" not in head
 
 
@@ -501,8 +501,9 @@ def test_any_bytes_are_refused_with_a_sentence_and_status_2(repro, judged, folde
 def test_the_name_of_a_file_is_no_markup_in_the_table_of_imported_runs(repro, file, folders):
     name = "<img src=x onerror=alert(9)>a|b [k](javascript:x).run"
     file.rename(folders / name)
-    assert repro("import", "run", folders / name, NEAR, "--table", folders / "page.md").status == 0
-    text = (folders / "page.md").read_text(encoding="utf-8")
+    said = repro("import", "run", folders / name, NEAR, "--format", "markdown")
+    assert said.status == 0
+    text = said.out
     shown = "&lt;img src=x onerror=alert(9)&gt;a\\|b \\[k\\](javascript:x).run"
     assert text.count(shown) == text.count("onerror") == 2
 

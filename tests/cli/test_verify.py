@@ -74,7 +74,7 @@ def other_code(measured, monkeypatch):
 
 SENTENCE = (
     "1 of 6 artefacts were made by other code or libraries; "
-    "`repro run --rebuild-other-code` with a selection makes them again"
+    "`repro run --rebuild other-code` with a selection makes them again"
 )
 
 
@@ -99,7 +99,7 @@ def test_plan_and_compare_count_what_other_code_made(repro, other_code):
 
 
 def test_what_other_code_made_is_made_again_on_request(repro, other_code):
-    line = ("run", CELL, "--scale", "tiny", "--rebuild-other-code")
+    line = ("run", CELL, "--scale", "tiny", "--rebuild", "other-code")
     assert "1 artefacts would be discarded" in repro(*line, "--dry-run").err
     [read] = (other_code / "store/evaluate").iterdir()
     read = SimpleNamespace(fingerprint=read.name)
@@ -132,7 +132,7 @@ def test_a_value_that_is_wrong_under_a_valid_seal_is_named(repro, folders):
     scores = (store.path(nodes["evaluate"]) / "scores.json").read_text()
     forge(store, nodes["evaluate"], "scores.json", scores.replace("0.0", "1.0"))
     assert repro("store", "verify").status == 0
-    said = repro("store", "verify", "--deep", "--seed", "3", "--sample", "1")
+    said = repro("store", "verify", "--deep", "1", "--seed", "3")
     assert said.status == 1
     assert any(line.startswith(f"DIFFERS: {name}: scores.json: ") for line in said.out.splitlines())
     said = repro("store", "verify", "--deep", "--format", "json")

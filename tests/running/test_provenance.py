@@ -80,7 +80,7 @@ def test_what_differs_is_named_and_what_is_not_recorded_is_unknown():
         made.add(name, one, {})
     assert made.sentence == (
         "1 of 3 artefacts were made by other code or libraries, 1 by unknown code; "
-        "`repro run --rebuild-other-code` with a selection makes them again"
+        "`repro run --rebuild other-code` with a selection makes them again"
     )
 
 

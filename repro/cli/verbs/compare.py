@@ -1,6 +1,5 @@
 """``repro compare``"""
 
-import sys
 from pathlib import Path
 
 import click
@@ -117,14 +116,10 @@ def _show_verdicts(selection, form: str, *, strict: bool, failing: bool, measure
 
     cells = compare_selection(selection, progress=TerminalProgress())
     matches = [c for c in cells if _is_chosen(c, failing=failing, measured=measured)]
-    if form == "csv":
-        _print_csv(matches)
-    else:
-        workspace = selection.workspace
-        values = {"as_json": form == "json", "chosen": matches, "summary_first": True}
-        verdicts.show(cells.comparison, cells.plan, workspace.store, results=workspace.results, **values)
-        if form != "json":
-            _print_settings(selection)
+    workspace, values = selection.workspace, {"chosen": matches, "summary_first": True}
+    verdicts.show(cells.comparison, cells.plan, workspace.store, form, results=workspace.results, **values)
+    if form == "terminal":
+        _print_settings(selection)
     return verdicts.status(cells.comparison, strict=strict, outcome=None)
 
 
@@ -133,7 +128,7 @@ def _print_settings(selection) -> None:
     from repro.cli.row_settings import of_whole_papers
 
     for sentence in of_whole_papers(selection.cells):
-        say(sentence, error=True)
+        say(sentence)
 
 
 def _is_chosen(c, *, failing: bool, measured: bool) -> bool:
@@ -142,17 +137,6 @@ def _is_chosen(c, *, failing: bool, measured: bool) -> bool:
     if failing and c.verdict.name not in FAILS:
         return False
     return not measured or c.measured is not None or bool(c.imported)
-
-
-def _print_csv(cells) -> None:
-    import csv
-
-    from repro.judging.plain_values import cell_as_row
-
-    rows = [cell_as_row(c) for c in cells]
-    writer = csv.DictWriter(sys.stdout, rows[0] if rows else ["cell"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
 
 
 def _compare_runs(selection, runs: list[str], as_json: bool) -> None:
@@ -177,12 +161,14 @@ def _compare_runs(selection, runs: list[str], as_json: bool) -> None:
 
 
 def _print_sentences(run) -> None:
+    from repro.cli.printing import say
+
     if run.among_reports:
-        print(f"{run.cell.id}, {run.path.name}: {run.among_reports}")
+        say(f"{run.cell.id}, {run.path.name}: {run.among_reports}")
     for sentence in run.differing:
-        print(f"{run.cell.id}, {run.path.name}: not compared with what is published, as {sentence}")
+        say(f"{run.cell.id}, {run.path.name}: not compared with what is published, as {sentence}")
     for sentence in _notices(run):
-        print(sentence, file=sys.stderr)
+        say(sentence)
 
 
 def _notices(run) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import click
 
-from repro.cli.options import disk_options, json_option, selecting_words, selection_options, stated_options
+from repro.cli.options import disk_options, format_option, selecting_words, selection_options, stated_options
 from repro.errors import UsageError
 from repro.running.engines.site import Site
 from repro.running.engines.site import site as read_site
@@ -62,18 +62,19 @@ Examples:
     help="Run the first rows and a few steps of each stage, and tell what the whole will cost.",
 )
 @click.option("--dry-run", is_flag=True, help="Only show the plan, as `repro plan` does.")
-@click.option("--rebuild", is_flag=True, help="Discard damaged artefacts and build them again.")
 @click.option(
-    "--rebuild-other-code",
-    is_flag=True,
-    help="Discard what other code or libraries made, and what was made from it, and build it again.",
+    "--rebuild",
+    multiple=True,
+    type=click.Choice(("damaged", "other-code")),
+    help="Discard artefacts that are damaged, or that other code or libraries made, with what was made from"
+    " these, and build them again.",
 )
 @click.option(
     "--strict",
     is_flag=True,
     help="Exit with status 1 when a verdict does not pass, or a number is not as on record.",
 )
-@json_option
+@format_option("csv", "json")
 def command(
     selection,
     engine,
@@ -89,9 +90,8 @@ def command(
     rehearses,
     dry_run,
     rebuild,
-    rebuild_other_code,
     strict,
-    as_json,
+    form,
 ):
     """Measure the selected cells and compare them with the published numbers.
 
@@ -107,31 +107,31 @@ def command(
     from repro.progress import TerminalProgress
 
     if rehearses:
-        return _rehearse(selection, as_json)
+        return _rehearse(selection, as_json=form == "json")
     numbers = {"jobs": jobs, "gpus_per_stage": gpus_per_stage, "shards": shards, "nodes": nodes}
     options = _options(engine, site, numbers)
-    options = replace(options, rebuild=rebuild, discard=discard, max_disk=max_disk)
+    options = replace(options, rebuild="damaged" in rebuild, discard=discard, max_disk=max_disk)
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()
     if engine == "slurm":
         plan.machine.leave()
-    if rebuild_other_code:
+    if "other-code" in rebuild:
         _discard_other_code(plan, store, dry_run)
     rates = _budget_rates(plan, store, budget, gpu)
     if dry_run:
-        return show_plan(plan, rates, as_json, root=store.root, discard=discard, max_disk=max_disk)
+        return show_plan(plan, rates, form == "json", root=store.root, discard=discard, max_disk=max_disk)
     for note in plan.scale.notes:
         progress.note(note)
     cells = measure(selection, plan=plan, engine=engine, options=options, progress=progress)
     comparison, outcome = cells.comparison, cells.outcome
-    if not as_json and nothing_can_run(comparison, outcome):
+    if form == "terminal" and nothing_can_run(comparison, outcome):
         verdicts.show_recorded(comparison)
         words = selecting_words(click.get_current_context())
         show_needs(words, plan, comparison, store, gpu=gpu)
     else:
-        verdicts.show(comparison, plan, store, as_json=as_json)
-    verdicts.show_recurrences(cells.recurrences, error=as_json)
+        verdicts.show(comparison, plan, store, form)
+    verdicts.show_recurrences(cells.recurrences)
     verdicts.show_exhibits(plan, outcome)
     total = f"{len(plan.nodes)} nodes ({plan.asked} if rows shared none)"
     print(
@@ -151,7 +151,7 @@ def _options(engine: str, site: str | None, numbers: dict[str, int | None]) -> O
     return Options(site=read_site(site) if engine == "slurm" else Site(), **counts)
 
 
-def _rehearse(selection, as_json: bool) -> int:
+def _rehearse(selection, *, as_json: bool) -> int:
     """Rehearse the selection, at the scale of rehearsals where none is named. Returns the exit status."""
     from repro.cli.rehearsals import rehearse_selection
 

@@ -17,9 +17,8 @@ from repro.cli.options import json_option, scale_option
 @click.option(
     "--failing", is_flag=True, help="Only what the paper, our measurements or others' reports contradict."
 )
-@click.option("--marks", is_flag=True, help="Every mark and bold number on a line of its own.")
 @json_option
-def command(names, scale_name, failing, marks, as_json):
+def command(names, scale_name, failing, as_json):
     """Judge what papers state by their own cells, by ours, and by what others report of them.
 
     Sentences of the text, marks of significance and bold numbers; of several measures each is judged by
@@ -42,27 +41,28 @@ def command(names, scale_name, failing, marks, as_json):
         return emit_json(
             [{**j.as_json(), "study": answers_as_json(answers, j.statement.study)} for j in selection]
         )
-    _print_statements(selection, scale_name, answers, failing=failing, marks=marks)
+    _print_statements(selection, scale_name, answers, failing=failing)
 
 
-def _print_statements(statements, scale_name: str, answers, *, failing: bool, marks: bool) -> None:
+def _print_statements(statements, scale_name: str, answers, *, failing: bool) -> None:
+    from repro.cli.printing import say
     from repro.cli.study_answers import show_answers
 
     for name in dict.fromkeys(j.statement.paper.name for j in statements):
         group = [j for j in statements if j.statement.paper.name == name]
-        _print_table(name, group, scale_name, marks=marks)
+        _print_table(name, group, scale_name)
         pointers = [(j.statement.id.rpartition("/")[2], j.statement.study) for j in group]
         show_answers(name, "claim", pointers, answers)
     if not statements:
-        print("nothing is contradicted" if failing else "the papers state nothing that cells can confirm")
+        say("nothing is contradicted" if failing else "the papers state nothing that cells can confirm")
     elif scale_name != "full":
-        print(f"Scale {scale_name}: says nothing of the paper.")
+        say(f"Scale {scale_name}: says nothing of the paper.")
 
 
-def _print_table(name: str, statements, scale_name: str, *, marks: bool) -> None:
+def _print_table(name: str, statements, scale_name: str) -> None:
     from repro.cli.printing import table
 
-    singles = [j for j in statements if marks or j.statement.kind == "claim" or j.published.state == "fails"]
+    singles = [j for j in statements if j.statement.kind == "claim" or j.published.state == "fails"]
     rows = []
     for j in singles:
         place = [j.statement.id.removeprefix(f"{name}/"), j.statement.where]
@@ -70,7 +70,7 @@ def _print_table(name: str, statements, scale_name: str, *, marks: bool) -> None
     rows += _grouped_rows([j for j in statements if j not in singles])
     ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
     head = ["claim", "where", "what is stated", "paper", ours, "reports"]
-    table(f"{name}: {_count(statements, scale_name)}", head, rows)
+    table(f"{name}: {_count(statements, scale_name)}", head, rows, drop=(1,))
 
 
 def _grouped_rows(statements) -> list[list[str]]:

@@ -28,7 +28,7 @@ def command(names, strict, references, as_json):
     if references:
         return _print_references(names, strict=strict, as_json=as_json)
     from repro.api.statements import audit
-    from repro.cli.printing import emit_json, table
+    from repro.cli.printing import emit_json, say, table
     from repro.judging.audit.findings import HELD_AGAINST
     from repro.running.workspace import Workspace
 
@@ -40,8 +40,8 @@ def command(names, strict, references, as_json):
             group = [f for f in findings if f.paper == name]
             rows = [[f.severity, f.kind, HELD_AGAINST[f.against], _places(f), _misfit(f)] for f in group]
             head = ["severity", "kind", "held against", "places and values", "what does not fit"]
-            table(f"{name}: {_count(group)}", head, rows)
-        print(_count(findings))
+            table(f"{name}: {_count(group)}", head, rows, drop=(2, 0, 1))
+        say(_count(findings))
     return int(strict and any(finding.severity == "error" for finding in findings))
 
 
@@ -52,7 +52,7 @@ def _print_references(names, *, strict: bool, as_json: bool) -> None:
     from dataclasses import asdict
 
     from repro.api.statements import references
-    from repro.cli.printing import emit_json, table
+    from repro.cli.printing import emit_json, say, table
 
     all_references = references(*names)
     if as_json:
@@ -60,8 +60,9 @@ def _print_references(names, *, strict: bool, as_json: bool) -> None:
     for name in dict.fromkeys(r.paper for r in all_references):
         group = [r for r in all_references if r.paper == name]
         rows = [[r.at, r.means, r.to, _verdict(r)] for r in group]
-        table(f"{name}: {_verdict_counts(group)}", ["where", "taken for", "points at", "verdict"], rows)
-    print(_verdict_counts(all_references))
+        title = f"{name}: {_verdict_counts(group)}"
+        table(title, ["where", "taken for", "points at", "verdict"], rows, drop=(1, 2))
+    say(_verdict_counts(all_references))
 
 
 def _verdict(reference) -> str:

@@ -4,19 +4,16 @@ import json
 
 import click
 
-from repro.cli.options import json_option
 from repro.locations import Locations
 
 
 @click.command("calibrate", epilog="\b\nExamples:\n  repro doctor calibrate")
-@json_option
-def command(as_json):
+def command():
     """Measure how fast this machine trains and encodes, in ten seconds or so.
 
     `repro plan` then tells hours, and `repro run --max-gpu-hours` can keep to a budget. Nothing else should
     run meanwhile. A GPU is measured if there is one.
     """
-    from repro.cli.printing import emit_json
     from repro.running.cost.calibrate import calibrate
     from repro.running.cost.throughput import calibration_file
     from repro.store import Store, make_writable, translated_errors
@@ -28,8 +25,6 @@ def command(as_json):
     path = calibration_file(artefact_store)
     with translated_errors(artefact_store.root):
         write_whole(path, json.dumps(rates, indent=1) + "\n")
-    if as_json:
-        return emit_json(rates)
     model, peak = rates["model"], rates["matrix_product_flops_per_second"]
     print(
         f"{rates['name']}, {rates['precision']}; BERT of {model['layers']} layers, "

@@ -17,46 +17,41 @@ SCALE = "smoke"
 Examples:
   repro doctor smoke                       one trained row and BM25: that this installation works
   repro doctor smoke PAPER --table 1       every row of a table, as of a paper of yours
-  repro doctor smoke --model DIR           an encoder of yours, through encoding, search and scoring""",
+  repro doctor smoke DIR                   an encoder of yours, through encoding, search and scoring""",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@click.argument("names", metavar="[PAPER|ENCODER]...", nargs=-1, shell_complete=completion.paper_names)
 @table_and_row_options
-@click.option(
-    "--model", metavar="DIR", help="An encoder to score, in place of rows; of one PAPER and --table, or none."
-)
-@click.option("--summary", metavar="FILE", help="Append the outcome in Markdown: $GITHUB_STEP_SUMMARY.")
-def command(names, tables, rows, model, summary):
+def command(names, tables, rows):
     """Run stages from nothing on the embedded collection, two steps of each training, and keep nothing.
 
     For continuous integration: exit status 0 says that everything ran, 3 that a stage failed, 4 that
     something is missing. The numbers say nothing. Without a PAPER the cheapest trained row and BM25 are run.
+    What is printed is Markdown, for $GITHUB_STEP_SUMMARY.
     """
     import tempfile
     import time
-    from pathlib import Path
 
+    from repro.cli.yours import is_encoder
+    from repro.manifest.papers import papers
     from repro.running.workspace import Workspace
 
-    if model and (rows or (len(names), len(tables)) not in ((0, 0), (1, 1))):
+    encoders = [name for name in names if name.partition("/")[0] not in papers() and is_encoder(name)]
+    others = [name for name in names if name not in encoders]
+    if encoders and (rows or encoders[1:] or (len(others), len(tables)) not in ((0, 0), (1, 1))):
         raise UsageError(
-            "--model is scored in the columns of one PAPER's --table, or of none named; no --row"
+            "one encoder is scored, in the columns of one PAPER's --table or of none named; no --row"
         )
-    if summary:
-        Path(summary).open("a").close()  # minutes before there is something to write
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
         workspace = Workspace.open(f"{folder}/store", f"{folder}/results")
-        if model:
-            lines, status = _score_encoder(model, names, tables, workspace), 0
+        if encoders:
+            lines, status = _score_encoder(encoders[0], others, tables, workspace), 0
         else:
             lines, status = _run_rows(names, tables, rows, workspace)
     lines.append(
         f"{'everything ran' if status == 0 else 'NOT everything ran'} in {time.monotonic() - start:.0f} s"
     )
-    print("\n".join(lines))
-    if summary:
-        with Path(summary).open("a", encoding="utf-8") as file:
-            file.write("".join(f"- {line}\n" for line in lines))
+    print("\n".join(f"- {line}" for line in lines))
     return status
 
 

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from repro.cli.options import selection_options
+from repro.cli.options import selecting_everything
 from repro.errors import UsageError
 
 
@@ -13,9 +13,9 @@ from repro.errors import UsageError
     epilog="""\b
 Examples:
   repro export records PAPER --table 1 --to ro-crate -o DIR --license https://creativecommons.org/licenses/by/4.0/
-  repro export records PAPER --all --to every-eval-ever -o DIR --by "A Lab\"""",
+  repro export records PAPER --to every-eval-ever -o DIR --by "A Lab\"""",
 )
-@selection_options
+@selecting_everything
 @click.option("--to", "form", type=click.Choice(["ro-crate", "every-eval-ever"]), required=True)
 @click.option("-o", "--output", metavar="DIR", required=True, help="A folder that is empty or not there yet.")
 @click.option("--license", "licence", metavar="URL", help="Of a deposit; without it none is stated.")

@@ -5,7 +5,7 @@ import sys
 import click
 
 from repro.cli import completion
-from repro.cli.options import scale_option, stated_options
+from repro.cli.options import scale_option
 from repro.errors import UsageError
 
 
@@ -14,20 +14,21 @@ from repro.errors import UsageError
     epilog="""\b
 Examples:
   repro export run PAPER/1/ROW/dl19.ndcg10 -o run.trec.gz
-  repro export run 3f2a… --annotate --schema 0.2 > run.annotated.trec""",
+  repro export run 3f2a… --annotate 0.2 > run.annotated.trec""",
 )
 @click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.cells)
-@click.option("--annotate", is_flag=True, help="Put an ir_metadata header into the file.")
 @click.option(
-    "--schema",
+    "--annotate",
+    "schema",
+    is_flag=False,
+    flag_value="0.1",
     type=click.Choice(["0.1", "0.2"]),
-    default="0.1",
-    show_default=True,
-    help="Version of the header; 0.2, the TIREx tracker's proposal, adds the resources that the run took.",
+    help="Put an ir_metadata header into the file, of version 0.1 where none is named;"
+    " 0.2, the TIREx tracker's proposal, adds the resources that the run took.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Instead of standard output; .gz is packed.")
 @scale_option(help="Of the cell's record.")
-def command(what, annotate, schema, output, scale_name):
+def command(what, schema, output, scale_name):
     """Write the TREC run behind a measured cell, or behind the fingerprint of a run or of its evaluation.
 
     Of a cell's records the last of the suite's own is taken, of default readings first, else the last
@@ -41,13 +42,11 @@ def command(what, annotate, schema, output, scale_name):
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
-    if stated_options("schema") and not annotate:
-        raise UsageError("--schema is of the header that --annotate writes; say that, or leave --schema out")
     if output == "":
         raise UsageError("-o was given an empty name; name a file, or leave -o out for standard output")
     workspace = Workspace.open()
     run = stored_run(what, workspace.store, workspace.results, scale=scale(scale_name).name)
-    header = run.header(schema) if annotate else ""
+    header = run.header(schema) if schema else ""
     _write(header, run.path, Path(output) if output else None)
     if run.described:
         print(run.described, file=sys.stderr)

@@ -2,7 +2,7 @@
 
 import click
 
-from repro.cli.options import selection_options
+from repro.cli.options import selecting_everything
 
 
 @click.command(
@@ -11,7 +11,7 @@ from repro.cli.options import selection_options
     "  repro import artefacts PAPER/1/ROW/COLUMN --inputs --from https://host/store\n"
     "  repro import artefacts PAPER --scale small --only 3f2a… --from backbones",
 )
-@selection_options
+@selecting_everything
 @click.option("--from", "source", metavar="SRC", required=True, help="A folder, or a URL.")
 @click.option("--inputs", is_flag=True, help="Everything below the scores, too: runs, models, collections.")
 @click.option(

@@ -14,13 +14,13 @@ from repro.cli.options import format_option
 @click.option("--all-kinds", is_flag=True, help="Dashes, words, hyper-parameters, examples and figures too.")
 def command(names, form, all_kinds):
     """List every numeric result cell of the papers, one a line."""
-    from repro.cli.printing import emit_json, table
+    from repro.cli.printing import emit_csv, emit_json, table
 
     rows = _rows(names, all_kinds)
     if form == "json":
         return emit_json(rows)
     if form == "csv":
-        return _print_csv(rows)
+        return emit_csv(rows)
     keys = ("id", "printed", "dataset", "measure", "role")
     lines = [[*(r[key] or "" for key in keys), r["recipe"] or "–"] for r in rows]
     head = ["cell", "published", "dataset", "measure", "role", "recipe"]
@@ -43,16 +43,3 @@ def _rows(names, all_kinds: bool) -> list[dict]:
     if all_kinds:
         return [row for source in sources for row in every_entry(source.source)]
     return [cell.as_json() for source in sources for cell in source.cells]
-
-
-def _print_csv(rows: list[dict]) -> None:
-    import csv
-    import sys
-
-    if not rows:
-        return
-    names = list(dict.fromkeys(key for row in rows for key in row))
-    writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({k: " | ".join(v) if isinstance(v, list) else v for k, v in row.items()})

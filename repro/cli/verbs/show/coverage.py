@@ -10,12 +10,12 @@ from repro.cli.options import json_option
 
 @click.command(
     "coverage",
-    epilog="\b\nExamples:\n  repro show coverage\n  repro show coverage PAPER -v",
+    epilog="\b\nExamples:\n  repro show coverage\n"
+    "  repro show coverage PAPER     with why each of the rest cannot be measured",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@click.option("-v", "--verbose", is_flag=True, help="Say why each of the rest cannot be measured.")
 @json_option
-def command(names, verbose, as_json):
+def command(names, as_json):
     """Count what is measured, what could be and how, and what cannot.
 
     Every published number is counted once, by the strongest way there is: a recipe that trains it, a released
@@ -37,12 +37,12 @@ def command(names, verbose, as_json):
     scales = usual_first({"full", "small", "tiny", *grand_total.measured})
     for name, rows in by_paper.items():
         _print_table(f"{name}: {paper(name).manifest.title}", [*rows, total(rows, what="all")], scales)
-        if verbose:
+        if names:
             _print_reasons(rows)
     if len(by_paper) > 1:
         totals = [total(rows, what=name) for name, rows in by_paper.items()]
         _print_table("all papers", [*totals, grand_total], scales)
-    say(f"{_count_in_words(by_paper, grand_total)}.", error=True)
+    say(f"{_count_in_words(by_paper, grand_total)}.")
 
 
 def _count_in_words(names, grand_total) -> str:

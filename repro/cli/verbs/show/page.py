@@ -65,7 +65,7 @@ def _show_figure(name: str, figure) -> None:
 
 
 def _show_table(source, table) -> None:
-    from repro.cli.printing import emit_lines, laid_out, show
+    from repro.cli.printing import show
     from repro.manifest.cells import cells_of
     from repro.report.grid import meaning
     from repro.report.terminal import printed_table
@@ -73,8 +73,6 @@ def _show_table(source, table) -> None:
     if table.entries:
         return _show_examples(source.name, table)
     cells = cells_of(source, (table,))
-    if not laid_out():
-        return emit_lines(("cell", "published"), [(cell.id, cell.text) for cell in cells])
     if table.kind == "study":
         return _show_study(source.name, table)
     show(printed_table(source.name, table, cells))

@@ -30,7 +30,8 @@ def show(*, as_json: bool) -> None:
         return emit_json([dict(zip(names, (s.name, *r), strict=True)) for s in rows for r in rows[s]])
     for source, entries in rows.items():
         title = f"{source.name}: {source.title} ({source.source.manifest.venue})"
-        table(f"{title}, {_count([source])}", ["", *HEAD[1:]], [_line(entry) for entry in entries])
+        lines = [_line(entry) for entry in entries]
+        table(f"{title}, {_count([source])}", ["", *HEAD[1:]], lines, drop=(3, 1, 2))
     say(f"{_count(rows)}.")
 
 

@@ -3,10 +3,9 @@
 import click
 
 from repro.cli import completion
-from repro.cli.options import json_option, stated_options
-from repro.errors import UsageError
+from repro.cli.options import json_option
 
-MOST = 10  # of --decisive
+MOST, GPU = 10, "h100"  # of --decisive: so many, with the hours of this
 
 
 @click.command(
@@ -26,12 +25,9 @@ MOST = 10  # of --decisive
 )
 @click.option("--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Of this kind.")
 @click.option("--decisive", is_flag=True, help="The ten that could move a published number most.")
-@click.option(
-    "--gpu", metavar="NAME", default="h100", help="Of --decisive: hours of this GPU, v100 to rtx4090."
-)
 @click.option("--citations", is_flag=True, help="What authors and others state outside of the paper.")
 @json_option
-def command(names, tables, kind, decisive, gpu, citations, as_json):
+def command(names, tables, kind, decisive, citations, as_json):
     """List what the papers leave open or contradict, the weightiest first, with the choices and the default.
 
     Switches come before notes, of which no choice changes anything that is planned. The order follows from
@@ -43,7 +39,6 @@ def command(names, tables, kind, decisive, gpu, citations, as_json):
     from repro.cli.printing import emit_json
 
     papers, cells = ([n for n in names if ("/" in n) == is_cell] for is_cell in (False, True))
-    _check_gpu(is_shown=decisive and not (citations or as_json))
     groups = [
         group.limited(kind=kind, most=MOST if decisive else None)
         for group in weighed_readings.of_papers(papers, cells, tables)
@@ -54,9 +49,4 @@ def command(names, tables, kind, decisive, gpu, citations, as_json):
         if citations:
             group.show_citations()
         else:
-            group.show(gpu if decisive else None)
-
-
-def _check_gpu(*, is_shown: bool) -> None:
-    if stated_options("gpu") and not is_shown:
-        raise UsageError("--gpu tells hours in the table of --decisive; say that alone, or leave --gpu out")
+            group.show(GPU if decisive else None)

@@ -30,7 +30,7 @@ def command(names, tables, rows, failing, strict, as_json):
     by a reading; anything else is a failure, and so is a statement that the plan does not follow. Cells of
     the papers' own tables of settings have a verdict each.
     """
-    from repro.cli.printing import emit_json
+    from repro.cli.printing import emit_json, say
     from repro.judging.settings.lines import counts
 
     is_selected = partial(_lies_in, tables=tables, rows=rows)
@@ -41,7 +41,7 @@ def command(names, tables, rows, failing, strict, as_json):
         emit_json([item.as_json() for item in shown_parameters])
     else:
         _print_tables(shown_parameters, is_selected)
-        print(counts(parameters))
+        say(counts(parameters))
     return int(strict and bool(failures))
 
 

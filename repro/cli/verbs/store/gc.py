@@ -17,7 +17,6 @@ from repro.errors import UsageError
     "  repro store gc --finished --yes",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@click.option("--all", "everything", is_flag=True, help="Keep what any paper needs; so it is without names.")
 @scale_option(
     "scales_",
     metavar="SCALE",
@@ -34,9 +33,8 @@ from repro.errors import UsageError
 @click.option(
     "--finished", is_flag=True, help="Also vectors, of any age, that no cell is still to be measured with."
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would go; so it is without --yes.")
 @click.option("--yes", is_flag=True, help="Remove it.")
-def command(names, everything, scales_, keep_days, finished, dry_run, yes):
+def command(names, scales_, keep_days, finished, yes):
     """Say what of the store nothing needs, and remove it with --yes.
 
     Kept is what a manifest's cells need (of the named papers and scales; of all without names), with the
@@ -60,7 +58,8 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes):
     from repro.running.workspace import Workspace
     from repro.store.leftovers import any_old, leftovers
 
-    _check_options(names, everything, keep_days, dry_run, yes)
+    if not math.isfinite(keep_days):
+        raise UsageError(f"--keep-days is {keep_days}; give a number of days, 0 or more")
     workspace = Workspace.open()
     sources = [paper(name) for name in names] or list(papers().values())
     progress = TerminalProgress()
@@ -144,12 +143,3 @@ def _print_item(item, is_gone: bool) -> bool:
     name = f"{item.path.parent.name}/{item.path.name.replace(item.fingerprint, item.fingerprint[:12])}"
     print(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if is_gone else '; in use, stays'}")
     return is_gone
-
-
-def _check_options(names, everything, keep_days, dry_run, yes) -> None:
-    if not math.isfinite(keep_days):
-        raise UsageError(f"--keep-days is {keep_days}; give a number of days, 0 or more")
-    if yes and dry_run:
-        raise UsageError("--yes removes and --dry-run does not; give one of them")
-    if names and everything:
-        raise UsageError("give papers or --all, not both")

@@ -14,24 +14,24 @@ Examples:
   repro store verify
   repro store verify --rebuild
   repro store verify -v --format json
-  repro store verify --deep --sample 5 --seed 7""",
+  repro store verify --deep 5 --seed 7""",
 )
 @click.option(
     "--rebuild", is_flag=True, help="Remove damaged artefacts, so that the next run builds them again."
 )
-@click.option("--deep", is_flag=True, help="Compute a sample again from its stored inputs, and compare.")
 @click.option(
-    "--sample",
+    "--deep",
+    "sample",
+    is_flag=False,
+    flag_value=2,
     type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    metavar="N",
-    help="Artefacts of each stage, with --deep.",
+    metavar="[N]",
+    help="Compute N artefacts of each stage, two without a number, again from their inputs, and compare.",
 )
 @click.option("--seed", default=0, show_default=True, metavar="S", help="Draws the sample, with --deep.")
 @click.option("-v", "--verbose", is_flag=True, help="Name the code and libraries that are others here.")
 @json_option
-def command(rebuild, deep, sample, seed, verbose, as_json):
+def command(rebuild, sample, seed, verbose, as_json):
     """Read every artefact of the store and every record, and name those that are truncated or altered.
 
     What other code or other versions of libraries made is counted. An imported run is not removed: nothing
@@ -68,7 +68,7 @@ def command(rebuild, deep, sample, seed, verbose, as_json):
         _print_records(records, faults, unfinished, doubtful)
         _print_origins(origins, verbose)
     status = 0 if len(removals) == len(damages) and not faults else 2
-    if deep and not status:
+    if sample and not status:
         status, values["recomputed"] = _recompute_sample(artefact_store, places, sample, seed, as_json)
     if as_json:
         emit_json(values)
