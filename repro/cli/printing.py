@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
+
 def emit_json(value) -> None:
     """Print JSON, one record a line inside the list, readable by people and programs."""
     if isinstance(value, list):
