@@ -51,6 +51,7 @@ def study(folders, monkeypatch):
     return ("head_to_head", "--scale", folders / "scale.yaml")
 
 
+@pytest.mark.nightly
 def test_every_stage_of_the_study_is_carried_out_and_extrapolated_to_medium(repro, study):
     rows = [word for row in ROWS for word in ("--row", row)]
     told = repro("run", "--rehearse", *study, "--table", "1", *rows, "--format", "json").json
