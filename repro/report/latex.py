@@ -164,7 +164,7 @@ class _Writer:
         """The columns below one head: those in which there is a number."""
         kinds = {
             "publ.": [published_entry(c) for c in cells],
-            "rep.": [reported_entry(c) for c in cells],
+            "oth.": [reported_entry(c) for c in cells],
             "ours": [self._ours(c) for c in cells],
             r"$\Delta$": [difference(c) for c in cells],
             "others": [by_others(c) for c in cells],

@@ -57,10 +57,10 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool) -> str
 def _number_origins(cells: Sequence[ComparedCell]) -> str:
     reports = any(c.reported for c in cells)
     if any(c.measured is not None for c in cells):
-        reported = ", as others report it (rep.)" if reports else ""
+        reported = ", as others state it (oth.)" if reports else ""
         return f"as published (publ.){reported} and measured by us (ours)."
     if reports:
-        return "as published (publ.) and as others report it (rep.), not measured by us."
+        return "as published (publ.) and as others state it (oth.), not measured by us."
     has_runs = any(c.imported for c in cells)
     return "as published (publ.), not measured by us." if has_runs else "as published, not measured."
 

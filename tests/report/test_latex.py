@@ -155,10 +155,10 @@ def test_what_others_report_stands_between_published_and_ours_with_how_it_was_ma
         third,
     ]
     text = latex(Comparison(cells), cells, command="c")
-    assert r"\multicolumn{2}{c}{publ.} & \multicolumn{2}{c}{rep.} & \multicolumn{2}{c}{ours}" in text
+    assert r"\multicolumn{2}{c}{publ.} & \multicolumn{2}{c}{oth.} & \multicolumn{2}{c}{ours}" in text
     assert r"X & 0.316 &  & 0.3162 & \textsuperscript{c}{\scriptsize\,(2)} & 0.316 &" in text
     assert r"& 0.33 & \phantom{00}\textsuperscript{t?} &" in text
-    assert "as published (publ.), as others report it (rep.) and measured by us (ours)." in text
+    assert "as published (publ.), as others state it (oth.) and measured by us (ours)." in text
     letters = "c released checkpoint encoded again, t trained from the start; ? where only the name matches"
     assert f"Reported: of several the closest in kind, with their number; raised: {letters}." in text
 

@@ -40,9 +40,9 @@ class ClosestReports:
         reported = reported_values(cell)
         cell_reports = [r for r in reported.reports if r.report.how.start in self.starts] if reported else []
         if not cell_reports:
-            raise MissingNumber(f"nobody is known to report {cell.id}")
+            raise MissingNumber(f"nobody else is known to state {cell.id}")
         if cell_reports[0].report.match == "loose":
-            raise MissingNumber(f"no report is known to be of {cell.id} but by its name")
+            raise MissingNumber(f"no value of others is known to be of {cell.id} but by its name")
         return cell_reports[0]
 
     def number(self, cell: Cell) -> Decimal:
@@ -61,7 +61,7 @@ class ClosestReports:
         decimals = [cell_report.decimals - digits for cell_report, digits in values]
         if decimals[0] != decimals[1] and abs(first - second) <= half_unit(min(decimals)):
             raise MissingNumber(
-                f"reports of {one.id} and {other.id} are one number at the coarser of their roundings"
+                f"others' values of {one.id} and {other.id} are one number at the coarser of their roundings"
             )
 
     def p(self, one: Cell, other: Cell) -> None:
@@ -70,15 +70,15 @@ class ClosestReports:
 
     def why_untested(self, cell: Cell) -> str:
         """The reason why there is no test."""
-        return "reports are means, without a test between them"
+        return "values of others are means, without a test between them"
 
     def over_seeds(self, cell: Cell) -> list[float]:
         """Raise MissingNumber: reports are of one number each."""
-        raise MissingNumber(f"nothing says how reports of {cell.id} vary over seeds")
+        raise MissingNumber(f"nothing says how values of others for {cell.id} vary over seeds")
 
     def drawn(self, shown: str, fact: str) -> float:
         """Raise MissingNumber: nobody reports what is drawn."""
-        raise MissingNumber(f"nobody is known to report {shown}")
+        raise MissingNumber(f"nobody else is known to state {shown}")
 
 
 @dataclass(frozen=True)

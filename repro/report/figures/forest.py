@@ -103,7 +103,7 @@ def forest(title: str, strips: Sequence[Strip], *, alone: bool = False) -> Marku
         el("title", title),
         el("desc", " ".join(strip.words for strip in strips)),
         [el("style", STYLE), el("text", title, x=SIDE, y=16)] if alone else None,
-        el("text", "published: least – greatest report (number)", **columns),
+        el("text", "published: least – greatest value (number)", **columns),
         _scale(axis, head, top),
         parts,
         legend,

@@ -14,7 +14,7 @@ def apart_section(found: Sequence[Disagreement]) -> Section:
     models = [case for case in found if case.of != "an index of the same texts"]
     retrained = sum(ANOTHER in case.reasons for case in models)
     text = (
-        f"{len(found)} times parties report values that rounding does not explain: {len(models)} times of "
+        f"{len(found)} times parties state values that rounding does not explain: {len(models)} times of "
         f"a released model or run of one name, in {retrained} of which an entry states another training or "
         f"checkpoint, and {len(found) - len(models)} times of an index of the same texts. The reasons are "
         "what the entries say of their making, where they do not all say the same; a reason that is stated "
@@ -45,7 +45,7 @@ def apart_section(found: Sequence[Disagreement]) -> Section:
     return Section("disagreements", "Where toolkits disagree", blocks)
 
 
-_HEAD = ["system", "set and measure", "reported", "by", "made how", "what is said of it"]
+_HEAD = ["system", "set and measure", "stated", "by", "made how", "what is said of it"]
 
 
 def _difference(case: Disagreement) -> list:

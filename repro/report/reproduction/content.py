@@ -18,11 +18,11 @@ SPOKEN = {
     "training again": "train again",
 }
 COUNTING = (
-    "A cell is counted once, in the kind of making that is asked for, however many reports there are on "
-    "it. A report on a number that several tables print, of one paper or of several, counts in each of "
+    "A cell is counted once, in the kind of making that is asked for, however many values there are for "
+    "it. A value for a number that several tables print, of one paper or of several, counts in each of "
     "their cells; among the distinct numbers it counts once. Equal means: one number at the coarser "
     "rounding of both. Points are of a percentage. A loose match, where the name is all that says that a "
-    "report is on the cell, is drawn hollow and counted nowhere."
+    "value is of the cell, is drawn hollow and counted nowhere."
 )
 MARKS = (
     "Circles are released checkpoints encoded again, squares released runs scored again, diamonds models "
@@ -56,7 +56,7 @@ def _lead(numbers: Sequence[Quantity]) -> list[Words]:
     cell_count = sum(len(quantity.cells) for quantity in numbers)
     cells = published_cells()
     text = (
-        f"{reports} values that toolkits, later papers, authors elsewhere and whoever tried report from "
+        f"{reports} values that toolkits, later papers, authors elsewhere and whoever tried state at "
         f"{len(sources)} places, on {cell_count} of the {len(cells)} published numbers of "
         f"{len({cell.paper.name for cell in cells})} papers. None of them is a measurement of this suite, "
         "and no verdict rests on them."
@@ -88,8 +88,8 @@ def _sentence(total: Nearness, independent: Nearness | None, words: str) -> str:
         f"{'Others than the authors' if independent else 'Authors'} who {words} find the published number "
         f"to the last digit in {_equal_counts(first)}, within 0.1 of a point in {first.within[0]} and "
         f"within 0.5 in {first.within[1]} of these cells.{addition} The median difference is "
-        f"{first.size:.2f} points, its sign left aside; the median report of a cell is lower than published "
-        f"in {first.lower} cells and higher in {first.higher}. A single report is behind {first.single} of "
+        f"{first.size:.2f} points, its sign left aside; the median value of a cell is lower than published "
+        f"in {first.lower} cells and higher in {first.higher}. A single value is behind {first.single} of "
         f"the cells{'; these are counts without the authors' if differs else ''}."
     )
 
@@ -100,7 +100,7 @@ def _equal_counts(line: Nearness) -> str:
 
 
 def _counts(lines: Sequence[Nearness]) -> Fold:
-    head = ["made how, reported by whom", *COUNTS, "median difference", "its size"]
+    head = ["made how, stated by whom", *COUNTS, "median difference", "its size"]
     rows = [
         [
             n.kind if n.by == "all" else f"– {n.by}",
@@ -110,7 +110,7 @@ def _counts(lines: Sequence[Nearness]) -> Fold:
         ]
         for n in lines
     ]
-    return Fold("By how it was made and who reports", [Grid(head, rows, numbers=1)])
+    return Fold("By how it was made and who states it", [Grid(head, rows, numbers=1)])
 
 
 def _findings(items: Sequence[Finding]) -> Section:
@@ -129,7 +129,7 @@ def _ground(ground: SupportingReports) -> list:
         return [subject, f"published ({cells(ground)[0].paper.name})"]
     reports = entries(ground)
     if ground.source == "any":
-        return [subject, f"{len({id(r.report) for r in reports})} reports"]
+        return [subject, f"{len({id(r.report) for r in reports})} values"]
     return [subject, Link(reports[0].source.place, reports[0].source.address)]
 
 

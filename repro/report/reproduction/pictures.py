@@ -29,7 +29,7 @@ def nearness_picture(lines: Sequence[Nearness]) -> Picture:
         text = ", ".join(f"{count} {name}" for count, name in zip(counts, SHARES, strict=True))
         name = line.kind if line.by == "all" else f"{line.kind}: {line.by}"
         bars.append(Bar(name, counts, f"{name}, {line.cells} cells: {text}."))
-    title = "Cells in which the nearest report gives the published number"
+    title = "Cells in which the nearest value of others gives the published number"
     head = ["kind", "part", *COUNTS, "median difference", "median size of the difference"]
     rows = [[n.kind, n.by, *n.counts, f"{n.signed:.3f}", f"{n.size:.3f}"] for n in lines]
     drawings = (shares(title, SHARES, bars, alone=alone) for alone in (False, True))
@@ -41,11 +41,11 @@ def forest_picture(system: str, known: Sequence[Quantity]) -> Picture:
     label = label_of(system)
     names = _names(known)
     strips = [_strip(quantity, name) for quantity, name in zip(known, names, strict=True)]
-    title = f"{label}: published and reported"
+    title = f"{label}: published, and stated by others"
     drawings = (forest(title, strips, alone=alone) for alone in (False, True))
     rows = [row for quantity, name in zip(known, names, strict=True) for row in _csv(quantity, name)]
     count = sum(len(quantity.entries) for quantity in known)
-    fold = Fold(f"All {count} reports" if count > 1 else "The report", [_table(known, names)])
+    fold = Fold(f"All {count} values" if count > 1 else "The value", [_table(known, names)])
     return Picture(f"forest-{system}", label, *drawings, CSV, rows, below=[fold])
 
 
@@ -76,7 +76,7 @@ def _strip(quantity: Quantity, name: str) -> Strip:
         Mark(float(e.value - base), e.start, not e.counted, f"{format_percent(e.value)}: {maker(e)}")
         for e in quantity.entries
     )
-    text = f"{name}: published {number}, reported {span} ({count})."
+    text = f"{name}: published {number}, stated by others {span} ({count})."
     offsets = tuple(float(value - base) for value in values)
     return Strip(name, f"{number}: {span} ({count})", offsets, marks, text)
 
@@ -130,4 +130,4 @@ def _table(quantities: Sequence[Quantity], names: Sequence[str]) -> Grid:
             place = Link(entry.made.source.name, entry.made.source.address)
             making = HOW[entry.start] + ("" if entry.counted else "; loose match")
             rows.append([name, values, format_percent(entry.value), place, making, words(entry)])
-    return Grid(["set and measure", "published", "reported", "by", "made how", "what is said of it"], rows)
+    return Grid(["set and measure", "published", "stated", "by", "made how", "what is said of it"], rows)

@@ -14,14 +14,14 @@ def never_section(every: Sequence[System]) -> Section:
     by_authors = [system for system in systems if system.reports and not system.others]
     parts = [system for system in every if not system.search]
     text = (
-        f"Of {len(systems)} systems {len(unreported)} have no report at all: nobody, their authors "
+        f"Of {len(systems)} systems {len(unreported)} have no value of others at all: nobody, their authors "
         f"included, is known to state any of their {sum(len(s.cells) for s in unreported)} numbers "
         f"elsewhere. Of {len(by_authors)} more only the authors do."
     )
     parts_text = (
         f"{len(parts)} rows more are stages and ablations of these systems "
         f"({sum(len(s.cells) for s in parts)} cells, {sum(s.reported for s in parts)} of them with a "
-        "report), which were not looked for by themselves."
+        "value), which were not looked for by themselves."
     )
     head = ["system", "stands in", "cells", "queries", "places opened", "what the search gave"]
     rows = [_unreported_row(system) for system in unreported]
@@ -29,7 +29,7 @@ def never_section(every: Sequence[System]) -> Section:
     blocks = [
         Words(text),
         Grid(head, rows),
-        Words(f"Only their authors report: {names}."),
+        Words(f"Only their authors state values: {names}."),
         Words(parts_text),
         _all_systems(systems),
     ]
@@ -43,18 +43,18 @@ def _unreported_row(system: System) -> list:
 
 
 def _all_systems(systems: Sequence[System]) -> Fold:
-    head = ["system", "cells", "with a report", "by its authors", "by others"]
+    head = ["system", "cells", "with a value", "by its authors", "by others"]
     rows = [
         [s.label, *map(str, (len(s.cells), s.reported, s.authors, s.others))]
         for s in sorted(systems, key=lambda s: (-s.others, -s.authors, s.label.lower()))
     ]
-    return Fold("All systems, with the number of reports", [Grid(head, rows, numbers=1)])
+    return Fold("All systems, with the number of values", [Grid(head, rows, numbers=1)])
 
 
 def searches_section(every: Sequence[System]) -> Section:
     """Every search with its queries, its places, and those that hold nothing."""
     text = (
-        "What was looked for and where, so that it can be checked and continued: a report that is missing "
+        "What was looked for and where, so that it can be checked and continued: a value that is missing "
         "here is an entry of papers/*/reports.yaml away."
     )
     folds = [Fold(_summary(s), _search(s.search)) for s in every if s.search]
@@ -63,7 +63,7 @@ def searches_section(every: Sequence[System]) -> Section:
 
 def _summary(system: System) -> str:
     entries = system.authors + system.others
-    count = f"{entries} report{'' if entries == 1 else 's'}" if entries else "nothing found"
+    count = f"{entries} value{'' if entries == 1 else 's'}" if entries else "nothing found"
     return f"{system.label} ({', '.join(system.papers)}): {count}"
 
 
