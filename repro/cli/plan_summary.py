@@ -1,7 +1,7 @@
 """The first lines of a plan: nodes, downloads, disk, hours, what is lacking, what will be *modified*."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,9 +145,13 @@ def _obstacle_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
 def _modified_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
     """Lines on cells that no verdict will be given on, why, and what to do about it."""
-    cells = len({m.cell.id for m in plan.measurements})
+    by_id = {m.cell.id: m.cell for m in plan.measurements}
+
+    def counted(ids: Iterable[str]) -> str:
+        return count_in_words(by_id[identifier] for identifier in ids)
+
     lines = [
-        f"modified: {len(ids)} of {cells} cells will be *modified*, because the unspecified choice"
+        f"modified: {counted(ids)} will be *modified*, because the unspecified choice"
         f" {reading} is {choice} in place of its default; leave out --reading {reading} to have them compared"
         for (reading, choice), ids in modified_cells(plan).items()
     ]
@@ -155,7 +159,7 @@ def _modified_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
     for stand_in, ids in modified_by_stand_ins(plan, remedies).items():
         names = " and ".join(name for name, choice in plan.machine.stand_ins.items() if choice == stand_in)
         lines.append(
-            f"modified: {len(ids)} of {cells} cells would be *modified* with --reading {stand_in}, because"
+            f"modified: {counted(ids)} would be *modified* with --reading {stand_in}, because"
             f" {names} is not here; get it so that they are compared"
         )
     return lines

@@ -148,13 +148,13 @@ def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
     assert "modified:" not in repro(*how).out
     said = repro(*how, "--reading", "bm25-parameters=anserini-default").out
     assert (
-        "of 4 cells will be *modified*, because the unspecified choice bm25-parameters is anserini-default in"
+        "4 published cells will be *modified*, because the unspecified choice bm25-parameters is anserini-default in"
         in said
     )
     assert "leave out --reading bm25-parameters to have them compared" in said
     said = repro("plan", "costa", "--table", "1", "--row", "hardneg.costa").out
     assert re.search(
-        r"4 of 4 cells would be \*modified\* with --reading \S+, because \S+ is not here; get", said
+        r"4 published cells would be \*modified\* with --reading \S+, because \S+ is not here; get", said
     )
 
 

@@ -108,9 +108,14 @@ def test_every_outlet_counts_the_same(repro, folders, measured_cells, selection,
     paper, _, table = selection.partition("/")
     names = ("costa",) if paper else ()
     tables = ("--table", table) if table else ()
-    assert sentence in _words(repro("compare", *names, *tables).out)
+
+    def said(*words) -> str:
+        answer = repro(*words)
+        return _words(f"{answer.out} {answer.err}")
+
+    assert sentence in said("compare", *names, *tables)
     cells = re.sub(r"\d+ of (?=\d)| measured at full", "", sentence)
-    assert f"{cells}: " in _words(repro("plan", *(names or ("--all",)), *tables).out)
+    assert f"{cells}: " in said("plan", *(names or ("--all",)), *tables)
     if table:
         return  # other outlets are of papers
     page = folders / "index.md"
@@ -119,15 +124,15 @@ def test_every_outlet_counts_the_same(repro, folders, measured_cells, selection,
     repro("report", *names, "-o", folders / "report.html")
     repro("report", "site", *names, "-o", folders / "pages")
     outlets = (
-        repro("show", "coverage", *names).err,
+        said("show", "coverage", *names),
         repro("report", "--markdown", *names).out,
         page.read_text(encoding="utf-8"),
         (folders / "pages/index.md").read_text(encoding="utf-8"),
         html.unescape((folders / "report.html").read_text(encoding="utf-8")),
     )
-    for number, said in enumerate(outlets):
-        assert sentence in _words(said), number
-    assert cells in _words(repro("show").out)
+    for number, text in enumerate(outlets):
+        assert sentence in _words(text), number
+    assert cells in said("show")
 
 
 def _words(text: str) -> str:
