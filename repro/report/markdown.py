@@ -31,10 +31,8 @@ def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: s
     runs_note = f" {totals.imported} have runs by others, which are not counted." if totals.imported else ""
     count = f"{totals.words}: {totals.failing} failing.{runs_note}{note}"
     doubts = capitalised(doubts_in_brief(comparison.cells))
-    known = Tally("", "", list(covered)).published.known
-    words = ", ".join(f"{number} {name}" for name, number in known.items() if number)
     lines = [
-        *([f"What is known of {sum(known.values())} published numbers: {words}.", ""] if words else []),
+        *_known(covered),
         f"## Verdicts at scale {scale}",
         "",
         count,
@@ -44,6 +42,13 @@ def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: s
     if failures:
         lines += table(["cell", "published", "ours", "verdict", "why"], [_failure_row(c) for c in failures])
     return "\n".join([*lines, *_counts(comparison)])
+
+
+def _known(covered: Iterable[CoverageItem]) -> list[str]:
+    """The sentence on what is known of the published cells, an empty line behind it; nothing without one."""
+    known = Tally("", "", list(covered)).published.known
+    words = ", ".join(f"{number} {name}" for name, number in known.items() if number)
+    return [f"What is known of {sum(known.values())} published numbers: {words}.", ""] if words else []
 
 
 def _counts(comparison: Comparison) -> list[str]:

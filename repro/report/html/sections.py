@@ -153,25 +153,34 @@ def gather(
         selected: all cells that are counted; without it those of the plans.
         home: the address of the first plan's page, which holds of each paper what is of no scale.
     """
-    machine = plans[0].machine
     cells = selected or list({cell.id: cell for plan in plans for cell in plan.cells}.values())
     sources = {cell.paper.name: cell.paper for cell in cells}
     statements = {name: print_judgements(source) for name, source in sources.items()}
     known = {name: coverage(source, results) for name, source in sources.items()}
-    facts = _facts(cells, sources, known, results, store, machine)
-    all_views = [dict(_views(plan, results, store, statements)) for plan in plans]
-    to_do = next((_to_do(plan) for plan in plans if plan.scale.name == "full"), {})
+    facts = _facts(cells, sources, known, results, store, plans[0].machine)
+    pages = [dict(_views(plan, results, store, statements)) for plan in plans]
+    to_do = _to_do(plans)
+    parts = _parts([plan.scale.name for plan in plans], pages, sources, facts, home)
+    return [Report(scale, own, cells, known, to_do, made) for scale, own in parts.items()]
+
+
+def _parts(
+    scales: Sequence[str],
+    pages: Sequence[Mapping[str, View]],
+    sources: Mapping[str, Paper],
+    facts: Mapping[str, dict],
+    home: str,
+) -> dict[str, list[Part]]:
+    """Scale -> its parts; a paper that was on an earlier page has what is of no scale there, at home."""
+    parts: dict[str, list[Part]] = {}
     earlier: set[str] = set()
-    reports = []
-    for plan, views in zip(plans, all_views, strict=True):
-        homes = {name: home if name in earlier else "" for name in views}
-        parts = [
-            Part(sources[name], plan.scale.name, view, homes[name], **facts[name])
+    for scale, views in zip(scales, pages, strict=True):
+        parts[scale] = [
+            Part(sources[name], scale, view, home if name in earlier else "", **facts[name])
             for name, view in views.items()
         ]
-        reports.append(Report(plan.scale.name, parts, cells, known, to_do, made))
         earlier |= views.keys()
-    return reports
+    return parts
 
 
 def _facts(
@@ -199,8 +208,10 @@ def _facts(
     return facts
 
 
-def _to_do(plan: Plan) -> dict[str, str]:
+def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
     """Paper -> what the rest of it takes, hours of a GPU and what this machine lacks; "" is all of them."""
+    if (plan := next((plan for plan in plans if plan.scale.name == "full"), None)) is None:
+        return {}
     cost, obstacles = estimate(plan, assumed_throughput(DEVICE), None), plan.machine.obstacles
     to_do = {}
     for name, nodes in {"": cost.nodes, **cost.by_paper}.items():

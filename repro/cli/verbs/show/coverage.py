@@ -25,7 +25,7 @@ def command(names, as_json):
     plan at full has as published (`repro show settings` tells the rest), and so are words.
     """
     from repro.cli.printing import emit_json, say
-    from repro.judging.coverage import tallies, total, usual_first
+    from repro.judging.coverage import tallies, total
     from repro.manifest.papers import paper, papers
     from repro.running.workspace import Workspace
 
@@ -34,15 +34,22 @@ def command(names, as_json):
     grand_total = total((tally for rows in by_paper.values() for tally in rows), what="all")
     if as_json:
         return emit_json([tally.as_json() for rows in by_paper.values() for tally in rows])
+    _print_tables(by_paper, grand_total, with_reasons=bool(names))
+    say(f"{_count_in_words(by_paper, grand_total)}.")
+
+
+def _print_tables(by_paper, grand_total, *, with_reasons: bool) -> None:
+    from repro.judging.coverage import total, usual_first
+    from repro.manifest.papers import paper
+
     scales = usual_first({"full", "small", "tiny", *grand_total.measured})
     for name, rows in by_paper.items():
         _print_table(f"{name}: {paper(name).manifest.title}", [*rows, total(rows, what="all")], scales)
-        if names:
+        if with_reasons:
             _print_reasons(rows)
     if len(by_paper) > 1:
         totals = [total(rows, what=name) for name, rows in by_paper.items()]
         _print_table("all papers", [*totals, grand_total], scales)
-    say(f"{_count_in_words(by_paper, grand_total)}.")
 
 
 def _count_in_words(names, grand_total) -> str:
