@@ -205,7 +205,7 @@ HAPPENED = "shows records as they were written, one after another; none is calle
 VERBS_AS_OUTLETS = {
     "demo": [of_the_demo],
     "show": [of_cells(), of_cells("--format", "json")],
-    **dict.fromkeys(("show papers", "show cells", "show settings"), NO_NUMBER),
+    **dict.fromkeys(("show cells", "show settings"), NO_NUMBER),
     "show readings": "shows differences of studies as `Answer` has them: tests/judging/test_study_answers.py",
     "show coverage": COUNTS,
     "show reported": THEIRS,

@@ -1,6 +1,5 @@
 """Everything known about one cell: published, measured, the commands that measure it, its readings."""
 
-import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -269,9 +268,13 @@ def _print_readings(heading: str, readings: Sequence[Reading], most: int | None)
 
 
 def _print(label: str, value: str) -> None:
-    """Print a label and what it says; for eyes folded beside it, or below a long one."""
-    width, indent = max(shutil.get_terminal_size().columns, 40), " " * 15
-    if len(label) > 14:
+    """Print a label and what it says, on a terminal folded beside it, or below a long one."""
+    from repro.cli.printing import width
+    from repro.report.sheet import UNLIMITED
+
+    indent, label_indent = " " * 15, f"{label:14} "
+    if len(label) > 14 and width() < UNLIMITED:
         print(label)
-    label_indent = indent if len(label) > 14 else f"{label:14} "
-    print(textwrap.fill(value, width, initial_indent=label_indent, subsequent_indent=indent, **WHOLE_WORDS))
+        label_indent = indent
+    how = {"initial_indent": label_indent, "subsequent_indent": indent, **WHOLE_WORDS}
+    print(textwrap.fill(value, max(width(), 40), **how))

@@ -2,13 +2,14 @@
 
 import functools
 import shlex
-import shutil
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.text import Text
+
+from repro.cli import printing
 from repro.cli.plan_summary import GB
-from repro.cli.printing import say
 from repro.judging.compared import ComparedCell, Comparison
 from repro.manifest.cells import count_in_words
 from repro.running.cost.estimate import Estimate, estimate
@@ -50,7 +51,7 @@ def show_needs(
     verb = "trained" if trainings else "measured"
     waiting = count_in_words(c.cell for c in cells)
     print(f"Nothing of {', '.join(places)} can be {verb} on this machine:")
-    say(f"{waiting} wait for what is not here. In all that takes")
+    printing.show(Text(f"{waiting} wait for what is not here. In all that takes"))
     _print_columns(_requirement_lines(plan, store, gpu))
     print("What to do")
     _print_columns(_command_lines(shlex.join(words), plan, places))
@@ -166,8 +167,8 @@ def _first_names(names: Sequence[str], number: int) -> str:
 
 
 def _print_columns(lines: Sequence[tuple[str, str]]) -> None:
-    """Print two columns, for eyes folded to the terminal's width, below one another where one is wide."""
-    width, room = max(len(first) for first, _ in lines), shutil.get_terminal_size().columns
+    """Print two columns, on a terminal folded to its width, below one another where one is wide."""
+    width, room = max(len(first) for first, _ in lines), printing.width()
     longest = max(len(word) for _, second in lines for word in second.split())
     is_beside = width <= room / 2 and width + longest + 4 <= room
     template, indent = (f"  {{:{width}}}  ", " " * (width + 4)) if is_beside else ("  {}\n      ", "      ")

@@ -1,10 +1,12 @@
 """How far a plan has come: cells that are measured, nodes that are stored, jobs of those that are not."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from repro.errors import UsageError
+from repro.graph import Node
 from repro.running.description import describe
+from repro.running.engines.slurm_jobs import Job
 from repro.running.plan import Plan
 from repro.store import Store
 
@@ -36,11 +38,15 @@ def job_lines(plan: Plan, store: Store) -> Iterator[str]:
     except UsageError as error:
         yield str(error)
         return
-    if not by_node:
-        return
+    if by_node:
+        yield from _of_jobs(missing, by_node)
+
+
+def _of_jobs(nodes: Sequence[Node], by_node: Mapping[str, Job]) -> Iterator[str]:
     counts = Counter(job.state for job in by_node.values())
-    summary = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
+    summary = ", ".join(f"{counts[state]} {state}" for state in sorted(counts, key=STATES.index))
     yield f"Slurm jobs of nodes that are not stored: {summary}"
-    for node in missing:
-        if (job := by_node.get(node.fingerprint)) and job.state in OVER:
+    for node in nodes:
+        job = by_node.get(node.fingerprint)
+        if job and job.state in OVER:
             yield f"failed: {describe(node)}: job {job.id} is {job.slurm} (log: {job.log})"

@@ -19,16 +19,19 @@ def emit_json(value) -> None:
 
 
 def console():
-    """A rich console on standard output, as wide as the terminal or COLUMNS; without either, wide enough."""
+    """A rich console on standard output, as wide as that is."""
     from rich.console import Console
 
+    force = {"force_terminal": True} if _held is not None and not os.environ.get("NO_COLOR") else {}
+    return Console(highlight=False, width=width(), **force)
+
+
+def width() -> int:
+    """The width of standard output: that of the terminal, or COLUMNS; without either, wide enough."""
     from repro.report.sheet import UNLIMITED
 
-    is_for_eyes = Console().is_terminal or _stated_width()
-    force = {"force_terminal": True} if _held is not None and not os.environ.get("NO_COLOR") else {}
-    width_unknown = _stated_width() == 0  # as a terminal says that knows no width
-    width = shutil.get_terminal_size().columns if width_unknown else None
-    return Console(highlight=False, width=width if is_for_eyes else UNLIMITED, **force)
+    is_for_eyes = sys.stdout.isatty() or _stated_width()
+    return shutil.get_terminal_size().columns if is_for_eyes else UNLIMITED
 
 
 def _stated_width() -> int | None:

@@ -4,9 +4,11 @@ import gc
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,20 @@ class Said:
     @property
     def json(self):
         return json.loads(self.out)
+
+
+def cells_of_line(line: str) -> list[str]:
+    """The cells of a printed table's row, which two spaces or more part; without those that are empty."""
+    return re.split(r" {2,}", line.strip())
+
+
+def rows_of_table(out: str, first: str) -> list[list[str]]:
+    """The rows of a printed table of texts whose head begins with ``first``, empty cells among them."""
+    lines = iter(out.splitlines())
+    head = next(line for line in lines if cells_of_line(line)[0] == first)
+    starts = [name.start() for name in re.finditer(r"\S+( \S+)*", head)]
+    rows = takewhile(str.strip, islice(lines, 1, None))  # below the rule
+    return [[row[start:end].strip() for start, end in zip_longest(starts, starts[1:])] for row in rows]
 
 
 @pytest.fixture

@@ -243,7 +243,7 @@ def test_a_run_whose_progress_nobody_reads_is_not_done(start):
     assert child.wait() == 141
 
 
-@pytest.mark.parametrize("line", ["show", "show cells --format csv", "show cells --format json"])
+@pytest.mark.parametrize("line", ["show costa", "show cells --format csv", "show cells --format json"])
 @pytest.mark.parametrize(
     ("how", "status", "sentence"),
     [

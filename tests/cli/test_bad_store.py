@@ -188,7 +188,7 @@ def test_a_damaged_artefact_is_named_by_verify_and_run_and_mended_on_request(rep
     assert refused.sentence.startswith(f"artefact {short} is damaged: {words}")
     assert refused.sentence.endswith("`repro run --rebuild damaged` builds it again")
     assert repro("stage", victim.name).status == 2
-    mended = repro(*RUN, "--rebuild")
+    mended = repro(*RUN, "--rebuild", "damaged")
     assert mended.status == 0 and "1 run now" in mended.err
     assert repro("store", "verify").status == 0
 

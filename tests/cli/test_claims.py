@@ -31,13 +31,13 @@ def test_a_failing_claim_is_shown_with_the_cells_against_it(repro, toy):
 
 def test_a_paper_that_states_nothing_says_so(repro, toy):
     toy.write_text(toy.read_text().replace('"0.2*"', '"0.2"'))
-    assert repro("audit", "claims", "toy").out == "the papers state nothing that cells can confirm\n"
-    assert repro("audit", "claims", "toy", "--failing").out == "nothing is contradicted\n"
+    assert repro("audit", "claims", "toy").err == "the papers state nothing that cells can confirm\n"
+    assert repro("audit", "claims", "toy", "--failing").err == "nothing is contradicted\n"
 
 
 def test_our_measurement_is_judged_and_said_to_be_scaled(repro, measured):
     said = repro("audit", "claims", "costa", "--scale", "tiny")
-    assert said.out.rstrip().endswith("Scale tiny: says nothing of the paper.")
+    assert said.err.rstrip().endswith("Scale tiny: says nothing of the paper.")
     rows = repro("audit", "claims", "costa", "--scale", "tiny", "--format", "json").json
     assert {row["says_of_paper"] for row in rows} == {False}
 

@@ -58,7 +58,7 @@ def test_a_run_is_tested_against_ours_query_by_query(repro, own, other):
 
 @pytest.mark.parametrize("verb", ["run", "compare"])
 def test_cells_that_the_scale_does_not_measure_are_told_with_why(repro, verb):
-    lines = repro(verb, "head_to_head", "--table", "figure-steps", "--scale", "tiny").out.splitlines()
+    lines = repro(verb, "head_to_head", "--table", "figure-steps", "--scale", "tiny").err.splitlines()
     [told] = [line for line in lines if line.startswith("not at scale tiny: ")]
     assert told.endswith(" cells, because this is measured at scale curves only, or at one that is like it.")
 
@@ -66,7 +66,7 @@ def test_cells_that_the_scale_does_not_measure_are_told_with_why(repro, verb):
 def test_the_table_shows_print_yours_and_ours(repro, other):
     said = repro("compare", other, CELL, "--scale", "tiny")
     assert said.status == 0
-    for word in ("published", "yours", "ours", "permutation p", "0.187", "other.trec"):
+    for word in ("published", "yours", "ours", "permutation", "0.187", "other.trec"):
         assert word in said.out
 
 
@@ -117,7 +117,7 @@ def test_a_file_named_like_a_paper_does_not_hide_it(repro, measured, monkeypatch
     shutil.copy(__file__, "costa")
     said = repro("compare", "costa", "--table", "1", "--scale", "tiny")
     assert said.status == 0
-    assert f"{CELL}\t0.187\t0.388" in said.out
+    assert "costa table 1: " in said.out and "0.388" in said.out
 
 
 def test_json_has_the_tests_and_what_stands_against_print(repro, measured):
@@ -143,31 +143,31 @@ def test_what_fails_is_shown_alone_and_the_counts_are_of_all(repro, toy, folders
     near = Record("toy/1/bm25/dev", "full", 0.17, None, "f" * 64, 9, 0, "RR@10", "fraction")
     Results(folders / "results").append([near, replace(near, cell="toy/1/other/dev", measured=0.1)])
     said = repro("compare", "--failing")
-    assert [line.split("\t")[0] for line in said.out.splitlines() if "\t" in line] == [
-        "cell",
-        "toy/1/bm25/dev",
-    ]
+    rows = csv.DictReader(io.StringIO(repro("compare", "--failing", "--format", "csv").out))
+    assert [row["cell"] for row in rows] == ["toy/1/bm25/dev"]
     counts = "2 of 3 published cells measured at full: 1 distinct measurement, 1 pass, 1 fail, 0 neither."
-    assert counts in said.out
+    assert counts in said.err
 
 
-@pytest.mark.parametrize("verb", ["compare", "tables", "report figures"])
-def test_without_a_selection_it_is_everything(repro, toy, verb):
-    alone, everything = repro(*verb.split()), repro(*verb.split(), "--all")
-    assert (alone.status, alone.out) == (everything.status, everything.out) and alone.status == 0
+def test_without_a_selection_it_is_everything(repro, toy):
+    assert repro("compare") == repro("compare", "--all") and repro("compare").status == 0
+    for verb in (["tables"], ["report", "figures"]):
+        assert repro(*verb).out == repro(*verb, "toy").out
 
 
-def test_a_terminal_of_80_columns_gets_a_table_and_a_pipe_a_line_a_cell(repro, measured, monkeypatch):
-    selection = ("--table", "1", "--scale", "tiny")
-    piped = repro("compare", "costa", *selection).out.splitlines()
-    assert piped[0].split("\t")[:5] == ["cell", "published", "measured", "difference", "verdict"]
-    assert [line.split("\t")[:2] for line in piped if line.startswith(CELL)] == [[CELL, "0.187"]]
-    assert sum(line.startswith("costa/1/") for line in piped) == 66
+def test_a_pipe_gets_the_table_of_a_terminal_and_a_program_a_line_a_cell(repro, measured, monkeypatch):
+    selection = ("costa", "--table", "1", "--scale", "tiny")
+    lines = list(csv.DictReader(io.StringIO(repro("compare", *selection, "--format", "csv").out)))
+    assert len(lines) == 66
+    assert [line["published"] for line in lines if line["cell"] == CELL] == ["0.187"]
+    piped = repro("compare", *selection).out
     monkeypatch.setenv("COLUMNS", "80")
-    shown = repro("compare", "costa", *selection).out.splitlines()
+    said = repro("compare", *selection)
+    shown = said.out.splitlines()
+    assert set(piped.split()) == set(said.out.split())
     assert "Fine-tuning with official BM25 negatives" in shown
     assert all(len(line) <= 80 for line in shown)
-    assert shown[0].startswith("1 of 58 published cells measured at tiny; apart, 0 of 8")
+    assert said.err.startswith("1 of 58 published cells measured at tiny; apart, 0 of 8")
     assert any(line.startswith("measured on tiny/passage/dev in place of") for line in shown)
 
 
@@ -204,8 +204,7 @@ def test_what_others_report_is_in_every_form_and_changes_nothing_else(repro, toy
         "reported_by": "A toolkit",
         "reported_at": "https://github.com/a/b/issues/1",
     }
-    line = next(line for line in repro("compare").out.splitlines() if line.startswith(NEAR))
-    assert line.split("\t")[-4:] == ["0.19", "2", "0.19 to 0.20", "checkpoint"]
+    assert "0.19 to 0.20" in repro("compare").out
 
 
 def test_a_measure_that_looks_deeper_than_the_scale_searches_says_so(repro, measured, monkeypatch):

@@ -148,7 +148,7 @@ def test_at_full_scale_a_score_is_told_among_what_others_report_of_the_row(encod
     [column] = [column for column in said.json if column["column"] == "dev"]
     assert column["among_reports"]["value"] == column["score"] and column["best_row"] == "best"
     sentence = column["among_reports"]["sentence"]
-    assert repro(*one, "--row", "random").out.splitlines()[-1] == f"dev, Random: {sentence}"
+    assert repro(*one, "--row", "random").err.splitlines()[-1] == f"dev, Random: {sentence}"
     assert repro(*one, "--format", "json").json[0]["among_reports"] is None, "nobody reports of the best row"
 
 

@@ -86,26 +86,26 @@ def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):
 
     real = calibrate.calibrate
     monkeypatch.setattr(calibrate, "calibrate", lambda: real(seconds=0.01))
-    said = repro("doctor", "calibrate", "--format", "json")
+    said = repro("doctor", "calibrate")
     assert said.status == 0
-    assert json.loads((folders / "store" / "calibration.json").read_text()) == said.json
-    lines = repro("doctor", "calibrate").out.splitlines()
-    assert lines[1].startswith("training: ") and "tokens/s" in lines[1]
-    planned = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", "--scale", "tiny").out
-    assert (
-        f" {'GPU' if said.json['device'] == 'cuda' else 'CPU'} hours (" in planned and "calibrated" in planned
-    )
+    rates = json.loads((folders / "store" / "calibration.json").read_text())
+    line = said.out.splitlines()[1]
+    assert line.startswith(f"training: {rates['training']['tokens_per_second']:,.0f} tokens/s, ")
+    planned = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", "--scale", "tiny").err
+    unit = "GPU" if rates["device"] == "cuda" else "CPU"
+    assert f" {unit} hours (" in planned and "calibrated" in planned
 
 
-def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro):
+def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
     said = repro("plan", "simlm", "--table", "1", "--gpu", "h100")
     assert said.status == 4
-    lines = said.out.splitlines()
+    lines = said.err.splitlines()
     assert any(line.startswith("to download: ") and "checkpoints" in line for line in lines)
     assert any(line.startswith("disk: about ") for line in lines)
     assert any(
         line.startswith("work: about ") and "(h100, assumed 35% of 989 TFLOP/s)" in line for line in lines
     )
     assert "8 V100, 36 h = 288 GPU hours (§4.1, about 1.5 days)" in said.out
-    without = repro("plan", "simlm", "--table", "1").out
+    without = repro("plan", "simlm", "--table", "1").err
     assert "for hours, `repro doctor calibrate` measures this machine, or name a GPU with --gpu" in without

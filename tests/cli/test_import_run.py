@@ -175,7 +175,7 @@ def test_a_run_beside_a_cell_is_told_among_what_others_report(repro, file, repor
     assert one["among_reports"]["value"] == one["value"] == by_dataset["measures"]["nDCG@10"]
     assert (by_dataset["dataset"], by_dataset["among_reports"]) == ("tiny/passage/dl19", [])
     told = f"{NEAR}, theirs.trec: {one['among_reports']['sentence']}\n"
-    assert told in repro("compare", file, NEAR).out
+    assert told in repro("compare", file, NEAR).err
 
 
 @pytest.mark.parametrize(

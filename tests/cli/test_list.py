@@ -24,7 +24,7 @@ def test_every_table_and_figure_is_listed_once_with_its_cells(repro):
 def test_people_see_a_block_per_paper(repro, toy, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     said = repro("show")
-    assert said.status == 0 and said.err == ""
+    assert said.status == 0 and said.err == "3 published cells.\n"
     lines = [line.rstrip() for line in said.out.splitlines() if line.strip()]
     assert lines[0] == "toy: A toy (), 3 published cells"
     assert lines[1].split() == ["kind", "cells", "recipe", "about"]

@@ -4,7 +4,7 @@ import re
 import shutil
 from types import SimpleNamespace
 
-from tests.cli.conftest import CELL
+from tests.cli.conftest import CELL, cells_of_line
 
 LINE = (CELL, "--scale", "tiny")
 STAGES = ["corpus", "lucene_index", "queries", "bm25", "qrels", "evaluate"]
@@ -20,7 +20,8 @@ def test_nodes_come_inputs_first_with_state_and_fingerprint(repro):
 
 
 def test_people_see_a_summary_and_a_line_a_node_where_they_ask_for_it(repro, folders):
-    lines = [line for line in repro("plan", *LINE, "--nodes").out.splitlines() if line.strip()]
+    said = repro("plan", *LINE, "--nodes")
+    lines = said.err.splitlines()
     assert lines[:2] == [
         "1 published cell: 1 measurements at scale tiny",
         "6 stage calls asked for, 6 distinct nodes, 6 to run; 0 cells have no recipe yet",
@@ -28,25 +29,27 @@ def test_people_see_a_summary_and_a_line_a_node_where_they_ask_for_it(repro, fol
     heads = ["to download: nothing", "disk: about ", "work: about ", "obstacles: none"]
     assert all(line.startswith(head) for line, head in zip(lines[2:6], heads, strict=True))
     assert lines[6] == "so far: 0 of 1 published cell measured at tiny"
-    assert lines[7] == f"0 of 6 nodes are stored in {folders}/store"
-    assert lines[8].split() == ["state", "node", "blocked", "by"]
-    assert [line.split()[:2] for line in lines[10:]] == [["missing", stage] for stage in STAGES]
+    assert lines[7:] == [f"0 of 6 nodes are stored in {folders}/store"]
+    head, _, *nodes = filter(str.strip, said.out.splitlines())
+    assert head.split() == ["state", "node", "blocked", "by"]
+    assert [line.split()[:2] for line in nodes] == [["missing", stage] for stage in STAGES]
 
 
 def test_where_nothing_is_planned_the_reason_is_told_and_no_empty_table(repro):
-    lines = repro("plan", "head_to_head", "--table", "figure-steps", "--scale", "tiny").out.splitlines()
+    said = repro("plan", "head_to_head", "--table", "figure-steps", "--scale", "tiny")
+    lines = said.err.splitlines()
     assert lines[0] == "57 cells of the suite's own study: 0 measurements at scale tiny"
     why = "because this is measured at scale curves only, or at one that is like it"
     assert re.fullmatch(rf"not at scale tiny: \d+ cells, {why}", lines[2])
-    assert lines[3] == "obstacles: none" and not any(line.startswith(" ") for line in lines[4:])
+    assert lines[3] == "obstacles: none" and said.out == ""
 
 
 def test_cells_that_are_not_measured_at_the_scale_are_counted_beside_those_that_are(repro):
     rows = ("--row", "sparse.deepct", "--row", "sparse.bm25")
-    said = repro("plan", "costa", "--table", "1", *rows, "--scale", "tiny").out
+    said = repro("plan", "costa", "--table", "1", *rows, "--scale", "tiny")
     why = "what others expanded or weighed is measured at full scale only"
-    assert f"\nnot at scale tiny: 3 cells, because {why}\n" in said
-    assert said.startswith("7 published cells: 4 measurements") and "\nevaluate\t" in said
+    assert f"\nnot at scale tiny: 3 cells, because {why}\n" in said.err
+    assert said.err.startswith("7 published cells: 4 measurements") and "\nevaluate  " in said.out
 
 
 def test_what_is_stored_is_not_needed(repro, measured):
@@ -64,7 +67,7 @@ def test_what_is_missing_blocks_with_its_remedy_and_status_4(repro):
     assert corpus["cause"].startswith("the documents of msmarco-passage are not ")
     assert "repro data fetch msmarco-passage" in corpus["remedy"]
     assert corpus in states["evaluate"]["blocked"]
-    assert f"blocked: {corpus['cause']}; {corpus['remedy']}\n" in repro("plan", CELL, "--nodes").out
+    assert f"blocked: {corpus['cause']}; {corpus['remedy']}\n" in repro("plan", CELL, "--nodes").err
 
 
 def test_nodes_are_noted_whatever_is_lacking_where_nothing_is_to_run(repro, folders, monkeypatch):
@@ -82,10 +85,10 @@ def test_what_was_measured_is_counted_without_its_store(repro, measured):
     line = ("costa", "--table", "1", "--scale", "tiny")
     counted = "so far: 1 of 58 published cells measured at tiny; apart, 0 of 8 cells of reference rows\n"
     stored = f"6 of 155 nodes are stored in {measured}/store\n"
-    assert counted + stored in repro("plan", *line).out
+    assert counted + stored in repro("plan", *line).err
     other = measured / "another"
     stored = f"0 of 155 nodes are stored in {other}\n"
-    assert counted + stored in repro("plan", *line, "--store", other).out
+    assert counted + stored in repro("plan", *line, "--store", other).err
 
 
 def test_a_cell_beside_its_paper_narrows_the_selection(repro):
@@ -107,11 +110,11 @@ def test_seeds_and_readings_change_fingerprints(repro):
 def test_by_stage_is_a_line_a_stage_and_what_is_lacking_comes_first(repro):
     lines = repro("plan", *LINE).out.splitlines()
     start = lines.index("by stage, with what is to run")
-    assert lines[start + 1] == "stage\tmissing\tFLOP\tcore hours\tGB"
-    assert [line.split("\t")[:2] for line in lines[start + 2 : start + 8]] == [[s, "1"] for s in STAGES]
+    assert cells_of_line(lines[start + 2]) == ["stage", "missing", "FLOP", "core hours", "GB"]
+    assert [line.split()[:2] for line in lines[start + 4 : start + 10]] == [[s, "1"] for s in STAGES]
     said = repro("plan", CELL)
-    assert said.status == 4 and "stage\tblocked" in said.out
-    assert "obstacles: 6 nodes are blocked, lacking msmarco-passage (documents, dev/small)\n" in said.out
+    assert said.status == 4 and ["stage", "blocked"] in [line.split()[:2] for line in said.out.splitlines()]
+    assert "obstacles: 6 nodes are blocked, lacking msmarco-passage (documents, dev/small)\n" in said.err
     assert repro("plan", *LINE, "--by", "row", "--format", "json").status == 2
     assert repro("plan", *LINE, "--by", "row", "--nodes").status == 2
 
@@ -120,17 +123,18 @@ def test_by_table_and_row_each_is_counted_by_itself(repro):
     how = ("plan", "costa", "--row", "bm25", "--table", "1", "--table", "2", "--scale", "tiny")
     lines = repro(*how, "--by", "table").out.splitlines()
     start = lines.index("by table, what they share in each")
-    assert lines[start + 1] == "table\tnodes\tto run\tblocked\tFLOP\tcore hours\tGB\tpeak GB"
-    assert [line.split("\t")[0] for line in lines[start + 2 : start + 4]] == ["costa/1", "costa/2"]
+    head = ["table", "nodes", "to run", "blocked", "FLOP", "core hours", "GB", "peak GB"]
+    assert cells_of_line(lines[start + 2]) == head
+    assert [line.split()[0] for line in lines[start + 4 : start + 6]] == ["costa/1", "costa/2"]
     rows = repro(*how, "--by", "row").out
-    assert "\ncosta/1/sparse.bm25\t" in rows and "\ncosta/2/sparse.bm25\t" in rows
+    assert "\ncosta/1/sparse.bm25  " in rows and "\ncosta/2/sparse.bm25  " in rows
 
 
 def test_the_peak_of_the_disk_is_told_with_what_would_go_and_whether_it_fits(repro, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10**15))
 
     def told(*options):
-        said = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", *options).out
+        said = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", *options).err
         [line] = [line for line in said.splitlines() if line.startswith("disk: ")]
         peak = float(re.search(r"peak ([0-9.,]+) GB", line)[1].replace(",", ""))
         return line, peak, said
@@ -145,14 +149,14 @@ def test_the_peak_of_the_disk_is_told_with_what_would_go_and_whether_it_fits(rep
 
 def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
     how = ("plan", "costa", "--table", "1", "--row", "sparse.bm25")
-    assert "modified:" not in repro(*how).out
-    said = repro(*how, "--reading", "bm25-parameters=anserini-default").out
+    assert "modified:" not in repro(*how).err
+    said = repro(*how, "--reading", "bm25-parameters=anserini-default").err
     assert (
         "4 published cells will be *modified*, because the unspecified choice bm25-parameters is anserini-default in"
         in said
     )
     assert "leave out --reading bm25-parameters to have them compared" in said
-    said = repro("plan", "costa", "--table", "1", "--row", "hardneg.costa").out
+    said = repro("plan", "costa", "--table", "1", "--row", "hardneg.costa").err
     assert re.search(
         r"4 published cells would be \*modified\* with --reading \S+, because \S+ is not here; get", said
     )

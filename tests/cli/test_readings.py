@@ -3,6 +3,7 @@
 import pytest
 
 from repro.manifest.papers import papers
+from tests.cli.conftest import cells_of_line, rows_of_table
 
 
 def test_every_reading_of_every_paper_is_there_with_its_default_among_its_choices(repro):
@@ -27,18 +28,17 @@ def test_people_see_the_default_in_brackets(repro, toy):
         assert shown in said.out
 
 
-def test_the_decisive_ones_say_what_changes_and_what_it_costs_to_know(repro):
+def test_the_decisive_ones_say_what_changes_and_what_it_costs_to_know(repro, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
     said = repro("show", "readings", "costa/1/hardneg.costa/dev.rr10", "--decisive")
-    title, head, *lines = said.out.splitlines()
-    assert title == "costa: the 10 most decisive unspecified choices" and head.endswith(
-        "decides\tcheapest to know"
-    )
-    assert lines[0].startswith("loss-reduction\tconflict\t")
-    assert (
-        "pre-training: pretrain options.reduction mean → sum" in lines[0]
-        and " GPU h: as-printed on" in lines[0]
-    )
-    assert "h100, assumed 35% of 989 TFLOP/s" in said.out
+    title, _, head, *_ = said.out.splitlines()
+    assert title == "costa: the 10 most decisive unspecified choices"
+    assert cells_of_line(head)[-2:] == ["decides", "cheapest to know"]
+    first, *others = rows_of_table(said.out, "choice")
+    assert first[:2] == ["loss-reduction", "conflict"] and len(others) == 9
+    assert first[3].startswith("pre-training: pretrain options.reduction mean → sum")
+    assert " GPU h: as-printed on" in first[5]
+    assert "h100, assumed 35% of 989 TFLOP/s" in said.err
 
 
 @pytest.mark.parametrize(

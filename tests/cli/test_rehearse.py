@@ -124,18 +124,18 @@ def test_every_stage_is_tried_and_the_whole_is_extrapolated(repro, papers_data, 
     assert told["disk_bytes"] > sum(node["disk_bytes"] for node in told["nodes"])
     assert told["disk_peak_bytes"] >= told["disk_peak_bytes_without_vectors"] > 0
     lines = repro("run", "--rehearse", "toy", "--table", "1", *scale)
-    assert "17 stages took " in lines.out
+    assert "17 stages took " in lines.err
     uncounted = {node["fingerprint"] for node in told["nodes"] if node["whole_hours"] is None}
     assert set(told["not_in_hours"]) == uncounted and uncounted
     whole = f"as far as it can be told, extrapolated: {told['hours']:,.1f} hours one stage after another"
-    assert "all of it" not in lines.out and whole.split("extrapolated")[0] in lines.out
-    assert f" on this machine, not counting {len(uncounted)} stage" in lines.out
-    assert " named below; " in lines.out and "; at least " in lines.out
+    assert "all of it" not in lines.err and whole.split("extrapolated")[0] in lines.err
+    assert f" on this machine, not counting {len(uncounted)} stage" in lines.err
+    assert " named below; " in lines.err and "; at least " in lines.err
     assert "20 documents" in lines.out and "kept for `repro plan` in " in lines.err
 
 
 def test_plans_of_full_take_hours_from_what_was_measured(repro, papers_data, in_this_process):
-    assert "measured in rehearsal" not in repro("plan", "toy", "--all").out
+    assert "measured in rehearsal" not in repro("plan", "toy", "--all").err
     repro("run", "--rehearse", "toy", "--all", "--scale", papers_data / "scale.yaml")
     known = rehearsals(Store(papers_data / "store"))
     assert known.by_kind
@@ -143,7 +143,7 @@ def test_plans_of_full_take_hours_from_what_was_measured(repro, papers_data, in_
     measured = [node for node in planned if node["hours_rehearsed"]]
     assert {"backbone", "finetune"} <= {node["stage"] for node in measured}
     assert all(node["hours"] is not None for node in measured)
-    assert "measured in rehearsal on this machine: " in repro("plan", "toy", "--all").out
+    assert "measured in rehearsal on this machine: " in repro("plan", "toy", "--all").err
     assert not any(
         node["hours_rehearsed"]
         for node in repro("plan", "toy", "--all", "--gpu", "h100", "--format", "json").json
@@ -168,12 +168,10 @@ def test_what_is_missing_is_named_and_holds_back_only_what_needs_it(repro, paper
     (papers_data / "data/msmarco-passage/qidpidtriples.train.full.2.tsv").unlink()
     said = repro("run", "--rehearse", "toy", "--all", "--scale", papers_data / "scale.yaml")
     assert said.status == 4
-    assert "not rehearsed: official_negatives on msmarco-passage/train/triples-v2" in said.out
-    assert "not counting " in said.out
-    assert (
-        "repro data fetch msmarco-passage/train/triples-v2" in said.out
-        and "corpus on msmarco-passage" in said.out
-    )
+    assert "not rehearsed: official_negatives on msmarco-passage/train/triples-v2" in said.err
+    assert "not counting " in said.err
+    assert "repro data fetch msmarco-passage/train/triples-v2" in said.err
+    assert "corpus on msmarco-passage" in said.out
 
 
 def test_a_truncated_collection_is_still_refused_at_full(repro, papers_data, in_this_process, monkeypatch):

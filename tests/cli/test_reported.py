@@ -5,14 +5,16 @@ import json
 import pytest
 
 from repro.judging.reproduction.systems import systems
+from tests.cli.conftest import cells_of_line
 
 CELL = "simlm/2/dense.ance/dev.rr10"
 
 
-def test_cells_with_reports_are_listed_with_what_is_closest_and_how_near_they_come(repro):
+def test_cells_with_reports_are_listed_with_what_is_closest_and_how_near_they_come(repro, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
     said = repro("show", "reported", "simlm")
     line = next(line for line in said.out.splitlines() if line.startswith(CELL))
-    assert line.split("\t")[1] == "33.0"
+    assert cells_of_line(line)[1] == "33.0"
     assert "released checkpoint encoded again" in said.out
     assert "median difference" in said.out
 
@@ -29,7 +31,7 @@ def test_show_tells_what_others_report_of_a_cell(repro):
 
 
 def test_searches_say_where_was_looked_for_a_system(repro):
-    assert any(line.startswith("ance\t") for line in repro("show", "reported", "--searches").out.splitlines())
+    assert any(line.startswith("ance  ") for line in repro("show", "reported", "--searches").out.splitlines())
 
 
 @pytest.mark.parametrize("name", ["nowhere", "simlm/2/nowhere/dev.rr10"])
@@ -49,8 +51,9 @@ def test_the_page_is_written_with_its_pictures_and_their_numbers(repro, tmp_path
     }
 
 
-def test_searches_count_a_report_once_for_its_system_however_many_cells_it_is_on(repro):
-    lines = [line.split("\t") for line in repro("show", "reported", "--searches").out.splitlines()]
+def test_searches_count_a_report_once_for_its_system_however_many_cells_it_is_on(repro, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
+    lines = [cells_of_line(line) for line in repro("show", "reported", "--searches").out.splitlines()]
     counted = {line[0]: line[1] for line in lines if len(line) > 1}
     assert {name: counted[name] for name in ("bm25", "costa", "ance")} == {
         system.id: str(system.authors + system.others)
@@ -81,7 +84,7 @@ def test_values_are_told_with_the_digits_of_the_published_one_and_no_exponent(re
     line = next(
         line for line in repro("show", "reported").out.splitlines() if line.startswith("toy/1/bm25/dev")
     )
-    assert "0.703027180819723" not in line and "E" not in line.split("\t")[3]
+    assert "0.703027180819723" not in line and "E" not in cells_of_line(line)[3]
 
 
 def test_the_page_is_of_all_papers(repro, tmp_path):
@@ -95,7 +98,8 @@ def test_a_place_that_is_no_folder_is_one_sentence(repro, tmp_path):
     assert "--out" in repro("show", "reported", "-o", tmp_path / "file").sentence
 
 
-def test_reports_are_drawn_by_a_seed_with_all_that_is_needed_to_follow_them(repro):
+def test_reports_are_drawn_by_a_seed_with_all_that_is_needed_to_follow_them(repro, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
     drawn = repro("show", "reported", "--draw", "5", "--seed", "19", "--format", "json").json
     assert drawn == repro("show", "reported", "--draw", "5", "--seed", "19", "--format", "json").json
     assert drawn[:3] == repro("show", "reported", "--draw", "3", "--seed", "19", "--format", "json").json

@@ -3,6 +3,7 @@
 import pytest
 
 from repro.manifest.papers import Paper, papers
+from tests.cli.conftest import rows_of_table
 
 CELLS = """\
 paper: toy
@@ -56,15 +57,16 @@ def toy(tmp_path, monkeypatch):
 def test_each_parameter_has_what_is_stated_what_is_planned_and_a_verdict(repro, toy):
     said = repro("show", "settings", "toy", "--strict")
     assert said.status == 0
-    lines = [line.split("\t") for line in said.out.splitlines()]
-    assert ["depth", "1000", "", "1000", "as published", "1/tas-b"] in lines
-    assert ["precision", "fp16", "", "fp32", "departs by precision", "1/tas-b"] in lines
-    assert said.out.splitlines()[-1] == "8 as published, 1 departs, 1 no parameter"
+    tables = {table.partition("\n")[0]: table for table in said.out.split("toy: ")}
+    depth, _ = rows_of_table(tables["search"], "parameter")
+    assert depth == ["depth", "1000", "", "1000", "as published", "1/tas-b"]
+    departing = ["precision", "fp16", "", "fp32", "departs by precision", "1/tas-b"]
+    assert departing in rows_of_table(tables["vectors"], "parameter")
+    assert said.err.splitlines()[-1] == "8 as published, 1 departs, 1 no parameter"
 
 
 def test_cells_of_a_table_of_settings_have_a_verdict_each(repro, toy):
-    lines = [line.split("\t") for line in repro("show", "settings", "toy", "--table", "2").out.splitlines()]
-    assert lines[2:5] == [
+    assert rows_of_table(repro("show", "settings", "toy", "--table", "2").out, "cell") == [
         ["toy/2/gpus/encoder", "4", "GPUs", "", "no parameter: hardware is no parameter of a stage"],
         ["toy/2/depth/encoder", "1k", "depth", "1000", "as published"],
         ["toy/2/epochs/encoder", "n.a.", "epochs", "", "as published"],

@@ -1,5 +1,6 @@
 """``repro show``: a table as printed, a figure's plot, all that is known of a cell."""
 
+import csv
 from pathlib import Path
 from types import SimpleNamespace as Made
 
@@ -35,13 +36,14 @@ def test_a_table_is_shown_as_printed_with_what_its_marks_mean(repro, toy, monkey
     assert _plain(repro("show", "toy", "--table", "1").out) == _plain(TABLE)
 
 
-def test_a_program_gets_a_line_a_cell(repro, toy):
-    assert repro("show", "toy", "--table", "1").out.splitlines() == [
-        "cell\tpublished",
-        "toy/1/bm25/dev\t0.1",
-        "toy/1/bm25/dl\t0.2*",
-        "toy/1/other/dev\t0.1",
-        "toy/1/other/dl\t-",
+def test_a_pipe_gets_the_same_table_and_a_program_a_line_a_cell(repro, toy):
+    assert _plain(repro("show", "toy", "--table", "1").out) == _plain(TABLE)
+    said = repro("show", "cells", "toy", "--all-kinds", "--format", "csv").out
+    assert [(line["id"], line["printed"]) for line in csv.DictReader(said.splitlines())] == [
+        ("toy/1/bm25/dev", "0.1"),
+        ("toy/1/bm25/dl", "0.2*"),
+        ("toy/1/other/dev", "0.1"),
+        ("toy/1/other/dl", "-"),
     ]
 
 

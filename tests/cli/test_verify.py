@@ -92,7 +92,7 @@ def test_what_other_code_made_is_counted_and_on_request_named(repro, other_code)
 
 def test_plan_and_compare_count_what_other_code_made(repro, other_code):
     selection = (CELL, "--scale", "tiny")
-    assert SENTENCE in repro("plan", *selection).out.splitlines()
+    assert SENTENCE in repro("plan", *selection).err.splitlines()
     assert SENTENCE in repro("compare", *selection).err.splitlines()
     [cell] = repro("compare", *selection, "--format", "json").json
     assert (cell["other_code"], cell["unknown_code"]) == (1, 0)

@@ -28,10 +28,10 @@ EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (6, 30)  # of which the first says 
 FOUND_WITHIN = 150  # examples; 5 to 40 in trials
 
 KILLED = {  # what may be, beside a run
-    "push": ["push", "PEER", "toy", "--inputs"],
-    "pull": ["pull", "PEER", "toy", "--inputs"],
-    "gc": ["gc", "toy", "--scale", "full", "--yes", "--keep-days", "0"],
-    "verify": ["verify", "--rebuild"],
+    "export": ["export", "artefacts", "toy", "--inputs", "--to", "PEER"],
+    "import": ["import", "artefacts", "toy", "--inputs", "--from", "PEER"],
+    "gc": ["store", "gc", "toy", "--scale", "full", "--yes", "--keep-days", "0"],
+    "verify": ["store", "verify", "--rebuild"],
 }
 
 readings = st.fixed_dictionaries(
@@ -73,7 +73,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(asked=asked, cell=st.sampled_from(["", "", "1/letters/rr", "1/letters/mean", "2/letters/gain"]))
     def run(self, asked, cell):
         self.asked = asked
-        selection = (f"toy/{cell}") if cell else ("toy",)
+        selection = (f"toy/{cell}" if cell else "toy",)
         said = repro("run", *selection, "--format", "json", *options(asked))
         if not (self.harm_in() or self.world.is_absent()):
             assert said.status == 0, said.err
@@ -246,13 +246,14 @@ class AnyOrder(RuleBasedStateMachine):
         said = repro("store", "gc", "toy", "--scale", "full", "--yes", "--keep-days", "0")
         assert said.status == 0 or self.harm_in(), said.err
 
-    @rule(verb=st.sampled_from(["push", "pull"]), asked=asked, inputs=st.booleans())
+    @rule(verb=st.sampled_from(["export", "import"]), asked=asked, inputs=st.booleans())
     def exchange(self, verb, asked, inputs):
         self.asked = asked
         selection = ("toy", *options(asked), *(["--inputs"] if inputs else []))
         there = self.world.peer.is_dir()
-        said = repro(verb, str(self.world.peer), *selection)
-        right = (0, 4) if verb == "push" or there else (2,)  # there is nothing to pull from
+        place = {"export": "--to", "import": "--from"}[verb]
+        said = repro(verb, "artefacts", *selection, place, str(self.world.peer))
+        right = (0, 4) if verb == "export" or there else (2,)  # there is nothing to import from
         assert said.status in right or self.harm_in("store", "results", "peer"), said.err
 
     # ---- what is printed
@@ -326,10 +327,12 @@ def budget(examples, **others):
 
 
 def test_what_is_printed_as_current_is_what_a_fresh_computation_gives(machine, monkeypatch):
-    verbs, command = set(), repro
-    monkeypatch.setitem(globals(), "repro", lambda *words: verbs.add(words[0]) or command(*words))
+    lines, command = set(), repro
+    monkeypatch.setitem(globals(), "repro", lambda *words: lines.add(words[:2]) or command(*words))
     run_state_machine_as_test(machine, settings=budget(EXAMPLES, derandomize=not NIGHTLY))
-    assert verbs == {"run", "stage", "import-run", "compare", "push", "pull", "gc", "verify"}  # no idle walk
+    assert {line[0] for line in lines} == {"run", "stage", "import", "compare", "export", "store"}
+    of_views = {("import", "run"), ("import", "artefacts"), ("export", "artefacts")}
+    assert lines > of_views | {("store", "gc"), ("store", "verify")}  # no idle walk
 
 
 @pytest.mark.nightly

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import papers
-from repro.report.sheet import Column, Sheet, Value
+from repro.report.sheet import UNLIMITED, Column, Sheet, Value
 from repro.report.terminal import printed_table
 
 
@@ -46,22 +46,45 @@ def test_a_heading_of_rows_takes_the_whole_width():
     assert heading in lines
 
 
-def test_columns_that_do_not_fit_stand_below_with_their_labels():
-    lines = _lines(_sheet([Text("label"), *map(Text, ("0.100", "0.200", "0.300"))], heading=""), 24)
-    assert [line.split() for line in lines if line] == [
-        ["MRR@10", "R@1000"],
-        [lines[2]],
-        ["label", "0.100", "0.200"],
-        ["nDCG@10"],
-        [lines[6]],
-        ["label", "0.300"],
-    ]
+ROW = [Text("label"), *map(Text, ("0.100", "0.200", "0.300"))]
+SOME_LEFT_OUT = [
+    ((), "MRR@10 R@1000", "0.100 0.200", "nDCG@10"),
+    ((1,), "R@1000 nDCG@10", "0.200 0.300", "MRR@10"),
+    ((2, 1), "MRR@10 nDCG@10", "0.100 0.300", "R@1000"),
+]
 
 
-def test_columns_below_without_a_value_are_left_out_and_a_rule_is_one_line():
+@pytest.mark.parametrize(("drop", "heads", "numbers", "left_out"), SOME_LEFT_OUT)
+def test_columns_that_do_not_fit_are_left_out_as_told_or_from_the_right_and_named(
+    drop, heads, numbers, left_out
+):
+    sheet = _sheet(ROW, heading="")
+    sheet.drop = drop
+    lines = [line.split() for line in _lines(sheet, 24) if line and set(line) != {"─"}]
+    assert lines[:2] == [heads.split(), ["label", *numbers.split()]]
+    assert " ".join(word for line in lines[2:] for word in line) == (
+        f"not shown for want of width: {left_out}"
+    )
+
+
+def test_a_column_that_is_left_out_is_named_with_its_heading_and_none_is_where_all_fit():
+    assert _lines(_sheet(ROW), 40)[-1] == "label   0.100   0.200    0.300"
+    assert " ".join(_lines(_sheet(ROW), 24)[-2:]) == "not shown for want of width: Dev nDCG@10"
+
+
+def test_without_a_limit_no_column_is_left_out_and_texts_are_wrapped_as_on_a_wide_terminal():
+    heads = [f"head{number}" for number in range(12)]
+    sheet = _sheet([Text("several words of text " * 20), *(Text("0" * 20) for _ in heads)], heads=heads)
+    lines = _lines(sheet, UNLIMITED)
+    assert lines[2].split() == heads and lines[-1].split()[-12:] == ["0" * 20] * 12
+    texts = [line.partition("000")[0].rstrip() for line in lines[4:]]
+    assert len(texts) > 10 and " ".join(texts) == ("several words of text " * 20).strip().replace("  ", " ")
+
+
+def test_the_first_column_and_one_more_are_shown_however_wide_and_a_rule_is_one_line():
     long = "x" * 30
     lines = _lines(_sheet([Text("label"), Text(long), Text(""), Text("")], heading=""), 24)
-    assert [line for line in lines if line] == [
+    assert [line for line in lines if line][:3] == [
         f"{'MRR@10':>37}",
         "─" * 37,
         f"label  {long}",
@@ -75,14 +98,15 @@ def test_a_label_gives_way_to_a_heading_that_is_wider_than_its_column():
     assert max(map(len, lines)) <= 34
 
 
-def test_text_is_wrapped_between_words_and_a_row_without_any_is_not_repeated():
-    sheet = Sheet([Column("id", right=False), Column("what", right=False), Column("remedy", right=False)])
-    sheet.rows += [[Text("x"), Text("several words of text " * 3), Text("")]]
-    sheet.rows += [[Text("y"), Text("short"), Text("a-very-long-name-that-no-line-may-tear" * 2)]]
+def test_text_is_wrapped_between_words_and_a_word_that_is_too_long_is_not_torn():
+    sheet = Sheet([Column("id", right=False), Column("what", right=False)])
+    long = "a-very-long-name-that-no-line-may-tear" * 2
+    sheet.rows += [[Text("x"), Text("several words of text " * 3)], [Text("y"), Text("short")]]
     lines = _lines(sheet, 40)
-    assert "a-very-long-name-that-no-line-may-tear" * 2 in lines[-1]
-    assert [line[0] for line in lines if line and line[0] in "xy"] == ["x", "y", "y"]
-    assert max(len(line) for line in lines[:-2]) <= 40
+    assert [line[0] for line in lines if line and line[0] in "xy"] == ["x", "y"]
+    assert len(lines) == 6 and max(map(len, lines)) <= 40
+    sheet.rows += [[Text("z"), Text(long)]]
+    assert _lines(sheet, 40)[-1] == f"z   {long}"
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -90,9 +114,10 @@ def test_no_published_table_has_a_torn_word_or_a_line_that_is_too_long(width):
     for paper in papers().values():
         for table in paper.manifest.tables:
             if not table.entries:
-                wide = _lines(printed_table(paper.name, table, cells_of(paper, (table,))), 1000)
-                lines = _lines(printed_table(paper.name, table, cells_of(paper, (table,))), width)
-                words = {word for line in wide for word in line.split() if set(word) != {"─"}}
-                shown = {word for line in lines for word in line.split() if set(word) != {"─"}}
-                assert shown == words, (paper.name, table.id)
-                assert max(map(len, lines)) <= width, (paper.name, table.id)
+                view = printed_table(paper.name, table, cells_of(paper, (table,)))
+                shown, _, left_out = "\n".join(_lines(view, width)).partition("not shown for want of width:")
+                words = {word.strip(",") for word in shown.split() if set(word) != {"─"}}
+                whole = {word.strip(",") for line in _lines(view, 1000) for word in line.split()}
+                assert words | {word.strip(",") for word in left_out.split()} <= whole, (paper.name, table.id)
+                assert left_out or words == whole - {w for w in whole if set(w) == {"─"}}, table.id
+                assert max(map(len, shown.splitlines())) <= width, (paper.name, table.id)

@@ -12,14 +12,14 @@ from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.doubts import Doubt
 from repro.judging.effects import Effect
 from repro.judging.imported import ImportedRun
+from repro.judging.plain_values import cell_as_row
 from repro.judging.reported import ReportedValues
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest
 from repro.report.grid import Grid
-from repro.report.terminal import CELL_HEAD, _gain, against_paper, cell_line, compared_table, printed_table
-from repro.report.terminal_reports import HEAD_OF_REPORTS
+from repro.report.terminal import _gain, against_paper, compared_table, printed_table
 from repro.store.results import Record
 from tests.made_up_reports import report_on, reported_of
 
@@ -75,9 +75,9 @@ def _paper(**changes):
     return Made("p", None, "papers.p")
 
 
-def _shown(view):
+def _shown(view, width=100):
     stream = io.StringIO()
-    Console(file=stream, width=100, highlight=False).print(view)
+    Console(file=stream, width=width, highlight=False).print(view)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines() if line.strip()) + "\n"
 
 
@@ -237,17 +237,21 @@ def test_the_closest_report_stands_below_ours_and_the_span_where_there_are_sever
 
 def test_in_a_transposed_table_reports_have_columns_of_the_systems_that_have_some():
     cells = _with_reports(_comparison(_paper(transposed=True)).cells)
-    lines = _squeezed(_shown(compared_table(Comparison(cells), cells)))
-    assert [line for line in lines if line.startswith("published")] == [
-        "published measured reported all reports",
-        "published measured reported",
-    ]
-    assert "Dev MRR@10 31.6 31.6 exact 31.58 ~checkpoint 2: 30 to 31.58" in lines
-    assert "Dev MRR@10 34.2* (+2.6) 36.0 higher 36.05 ?trained" in lines
+    lines = _squeezed(_shown(compared_table(Comparison(cells), cells), width=200))
+    [heads] = [line for line in lines if line.startswith("published")]
+    assert heads == "published measured reported all reports published measured reported"
+    [line] = [line for line in lines if line.startswith("Dev MRR@10")]
+    first, second = (
+        "31.6 31.6 exact 31.58 ~checkpoint 2: 30 to 31.58",
+        "34.2* (+2.6) 36.0 higher 36.05 ?trained",
+    )
+    assert line == f"Dev MRR@10 {first} {second}"
 
 
 def test_below_full_scale_where_nothing_is_compared_no_reports_are_shown():
     cells = [replace(c, scale="tiny") for c in _with_reports(_comparison(_paper()).cells)]
     assert "reported" not in _shown(compared_table(Comparison(cells), cells))
-    fields = dict(zip(CELL_HEAD, cell_line(Comparison(cells), cells[0]), strict=True))
-    assert [fields[name] for name in HEAD_OF_REPORTS] == ["31.58", "2", "30 to 31.58", "~checkpoint"]
+    fields = cell_as_row(cells[0])
+    assert (fields["reported"], fields["reports"]) == (31.58, 2)
+    assert (fields["reported_least"], fields["reported_most"]) == (30, 31.58)
+    assert (fields["reported_how"], fields["reported_match"]) == ("checkpoint", "close")

@@ -28,21 +28,27 @@ def command(names, strict, references, as_json):
     if references:
         return _print_references(names, strict=strict, as_json=as_json)
     from repro.api.statements import audit
-    from repro.cli.printing import emit_json, say, table
-    from repro.judging.audit.findings import HELD_AGAINST
+    from repro.cli.printing import emit_json
     from repro.running.workspace import Workspace
 
     findings = audit(*names, workspace=Workspace.open())
     if as_json:
         emit_json([finding.as_json() for finding in findings])
     else:
-        for name in dict.fromkeys(finding.paper for finding in findings):
-            group = [f for f in findings if f.paper == name]
-            rows = [[f.severity, f.kind, HELD_AGAINST[f.against], _places(f), _misfit(f)] for f in group]
-            head = ["severity", "kind", "held against", "places and values", "what does not fit"]
-            table(f"{name}: {_count(group)}", head, rows, drop=(2, 0, 1))
-        say(_count(findings))
+        _print_findings(findings)
     return int(strict and any(finding.severity == "error" for finding in findings))
+
+
+def _print_findings(findings) -> None:
+    from repro.cli.printing import say, table
+    from repro.judging.audit.findings import HELD_AGAINST
+
+    for name in dict.fromkeys(finding.paper for finding in findings):
+        group = [f for f in findings if f.paper == name]
+        rows = [[f.severity, f.kind, HELD_AGAINST[f.against], _places(f), _misfit(f)] for f in group]
+        head = ["severity", "kind", "held against", "places and values", "what does not fit"]
+        table(f"{name}: {_count(group)}", head, rows, drop=(2, 0, 1))
+    say(_count(findings))
 
 
 def _print_references(names, *, strict: bool, as_json: bool) -> None:

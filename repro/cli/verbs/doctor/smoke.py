@@ -31,21 +31,14 @@ def command(names, tables, rows):
     import tempfile
     import time
 
-    from repro.cli.yours import is_encoder
-    from repro.manifest.papers import papers
     from repro.running.workspace import Workspace
 
-    encoders = [name for name in names if name.partition("/")[0] not in papers() and is_encoder(name)]
-    others = [name for name in names if name not in encoders]
-    if encoders and (rows or encoders[1:] or (len(others), len(tables)) not in ((0, 0), (1, 1))):
-        raise UsageError(
-            "one encoder is scored, in the columns of one PAPER's --table or of none named; no --row"
-        )
+    encoder, others = _parted(names, tables, rows)
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
         workspace = Workspace.open(f"{folder}/store", f"{folder}/results")
-        if encoders:
-            lines, status = _score_encoder(encoders[0], others, tables, workspace), 0
+        if encoder:
+            lines, status = _score_encoder(encoder, others, tables, workspace), 0
         else:
             lines, status = _run_rows(names, tables, rows, workspace)
     lines.append(
@@ -53,6 +46,19 @@ def command(names, tables, rows):
     )
     print("\n".join(f"- {line}" for line in lines))
     return status
+
+
+def _parted(names, tables, rows) -> tuple[str, list[str]]:
+    """Return the encoder among names, or nothing, and the others. Raises UsageError where both do not go."""
+    from repro.cli.yours import is_encoder
+    from repro.manifest.papers import papers
+
+    encoders = [name for name in names if name.partition("/")[0] not in papers() and is_encoder(name)]
+    others = [name for name in names if name not in encoders]
+    if encoders and (rows or encoders[1:] or (len(others), len(tables)) not in ((0, 0), (1, 1))):
+        message = "one encoder is scored, in the columns of one PAPER's --table or of none named; no --row"
+        raise UsageError(message)
+    return "".join(encoders), others
 
 
 def _run_rows(names, tables, rows, workspace) -> tuple[list[str], int]:

@@ -5,7 +5,6 @@ from repro.cli.groups import views
 command = views(
     "show",
     {
-        "papers": "papers with their tables and how much of each can be run; so it is without a name",
         "cells": "every numeric result cell",
         "readings": "the unspecified choices of a paper, and what may be chosen",
         "settings": "published and released settings, held against what would be run",

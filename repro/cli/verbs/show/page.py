@@ -44,10 +44,11 @@ def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
     from repro.manifest.papers import paper
 
     source = paper(name)
+    figures = [t.removeprefix(FIGURE) for t in tables if t.startswith(FIGURE)]
     shown_tables = [table_of(source, t) for t in tables if not t.startswith(FIGURE)]
-    shown_figures = [figure_of(source, t.removeprefix(FIGURE)) for t in tables if t.startswith(FIGURE)]
-    if not shown_tables and not shown_figures:
-        shown_tables, shown_figures = list(source.manifest.tables), list(source.manifest.figures)
+    shown_figures = [figure_of(source, figure) for figure in figures]
+    if not tables:
+        shown_tables, shown_figures = source.manifest.tables, source.manifest.figures
     if as_json:
         return emit_json([e.model_dump(mode="json", by_alias=True) for e in [*shown_tables, *shown_figures]])
     for table in shown_tables:
@@ -82,13 +83,15 @@ def _show_table(source, table) -> None:
 
 def _show_study(name: str, table) -> None:
     """Print what a study, of which nothing is published, compares, and what shows its measurements."""
-    from repro.cli.printing import say
+    from rich.text import Text
+
+    from repro.cli.printing import show
     from repro.running.scale import known_scales
     from repro.running.workspace import Workspace
 
-    say(f"{name} table {table.id}: {table.about}")
-    say(f"rows: {'; '.join(row.label for row in table.rows)}")
-    say(f"columns: {'; '.join(column.label for column in table.columns)}")
+    show(Text(f"{name} table {table.id}: {table.about}"))
+    show(Text(f"rows: {'; '.join(row.label for row in table.rows)}"))
+    show(Text(f"columns: {'; '.join(column.label for column in table.columns)}"))
     results, place = Workspace.open().results, f"{name}/{table.id}/"
     scales = [s for s in known_scales() if any(r.cell.startswith(place) for r in results.read(s, name))]
     print("what was measured:" if scales else "nothing of it is measured yet:")

@@ -1,29 +1,19 @@
-"""``repro show papers``"""
+"""``repro show`` without a name."""
 
 from collections.abc import Iterable, Iterator
 
-import click
-
 from repro.api.papers import PublishedPaper, papers
-from repro.cli.options import json_option
 from repro.cli.printing import emit_json, say, table
 from repro.manifest.cells import count_in_words, every_cell
 
 HEAD = ("what", "kind", "cells", "recipe", "about")
 
 
-@click.command("papers", epilog="\b\nExamples:\n  repro show papers --format json")
-@json_option
-def command(as_json):
-    """List papers, tables and figures with their numbers of cells.
-
-    "cells" are the published ones, "recipe" those that a recipe can measure today; JSON has all of "about".
-    """
-    return show(as_json=as_json)
-
-
 def show(*, as_json: bool) -> None:
-    """Print every table and figure of every paper."""
+    """Print every table and figure of every paper, with its published cells and those that a recipe measures.
+
+    JSON has the whole of what each is about.
+    """
     rows = {source: list(_entries(source)) for source in papers().values()}
     if as_json:
         names = ("paper", *HEAD)

@@ -125,7 +125,7 @@ def _print_cells(by_cell) -> None:
         published = values.cell.printed.plain
         rows.append([values.cell.id, published, str(len(group)), least, most, description])
     head = ["cell", "published", "reports", "least", "most", "closest in kind"]
-    table("", head, rows, right=range(1, 5))
+    table("", head, rows, right=range(1, 5), drop=(3, 4, 2))
 
 
 def _show_drawn(by_cell, draw: int, seed: int, as_json: bool) -> int:
