@@ -25,7 +25,8 @@ def remade(tmp_path, real_data):
     def run(verb: str, kinds: tuple[str, ...]) -> dict[str, str]:
         folder, selection = tmp_path / verb, ("--scale", "small-cpu", "--seeds", SEEDS)
         places = ("--store", tmp_path / "store", "--results", ROOT / "results")
-        command = (sys.executable, "-m", "repro", *verb.split(), "head_to_head", *selection, *places, "--out", folder)
+        words = (*verb.split(), "head_to_head", *selection, *places, "--out", folder)
+        command = (sys.executable, "-m", "repro", *words)
         environment = os.environ | {"REPRO_DATA": str(real_data), "PYTHONPATH": str(ROOT)}
         done = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -49,7 +50,7 @@ def _texts(folder: Path, kinds: tuple[str, ...]) -> dict[str, str]:
 def test_pages_and_tables_are_what_recipes_analysis_and_records_make_now(remade, verb, folder, kinds):
     """Another setting of a recipe or a scale has no record to show; another of the analysis, other words."""
     expected, found = _texts(ROOT / folder, kinds), remade(verb, kinds)
-    expected = {name: text for name, text in expected.items() if "-losses-" not in name}  # of a training's log
+    expected = {n: text for n, text in expected.items() if "-losses-" not in n}  # of a log, which is not here
     assert found.keys() == expected.keys()
     changed = [name for name in found if found[name] != expected[name]]
     assert not changed, f"write them anew: repro {verb} head_to_head --scale small-cpu --seeds {SEEDS}"
