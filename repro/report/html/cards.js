@@ -1,6 +1,7 @@
 "use strict";
 // Cards are made when they are first opened; they stand beside their cell, open on hover, and have an address.
 const data = JSON.parse(document.getElementById("data").textContent);
+data.texts = data.texts.map((numbers) => numbers.map((number) => data.pieces[number]).join(""));
 const cellsById = new Map(data.cells.map(([id, fields, pieces, published]) => [id, { fields, pieces, published }]));
 const OPENERS = "td[id] > button, .list tbody th > button";
 const narrow = matchMedia("(max-width: 40rem)");

@@ -1,6 +1,7 @@
 """The list of all cells, which the page's script fills, sorts and filters, and the data of the cards."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlencode
 
@@ -28,6 +29,7 @@ COLUMNS = {
 }
 ONLY = {"measured": "only measured", "fails": "only what fails", "others": "only run by others"}
 ONLY |= {"reported": "only reported by others"}
+PIECES = re.compile(r"(?:<[^>]+>)+|[^<]+")  # of HTML in which no attribute holds a bare sign
 ABOUT = "The cells of all papers. Press a system to see how its number is defined, judged and made again."
 
 
@@ -41,10 +43,11 @@ def cells(report: Report) -> Markup:
 
 
 def data(report: Report) -> Markup:
-    """All lines of the list and all cards as JSON, in which every text stands once.
+    """All lines of the list and all cards as JSON, in which every text, and what texts share, stands once.
 
-    ``texts`` are HTML. A cell is its id, what the line shows from the system on, as numbers of texts, the
-    pieces of its card, likewise, and whether it counts as published.
+    ``texts`` are HTML, as numbers of their ``pieces``: tags, or what is between tags. A cell is its id, what
+    the line shows from the system on, as numbers of texts, the parts of its card, likewise, and whether it
+    counts as published.
     """
     texts: dict[str, int] = {}
 
@@ -61,7 +64,9 @@ def data(report: Report) -> Markup:
         for part in report.parts
         for c in part.cells()
     ]
-    content = {"scale": report.scale, "texts": list(texts), "cells": lines}
+    pieces: dict[str, int] = {}
+    numbers = [[pieces.setdefault(p, len(pieces)) for p in PIECES.findall(text)] for text in texts]
+    content = {"scale": report.scale, "pieces": list(pieces), "texts": numbers, "cells": lines}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     # nothing in it ends the script, or begins a comment
     safe = text.replace("</", "<\\/").replace("<!--", "<\\u0021--")

@@ -98,12 +98,12 @@ def drawing(scatter: Scatter) -> Markup:
 
 
 def _dots(points: Sequence[tuple[float, float]], maximum: float) -> list[Markup]:
-    """Equal points are one dot, the larger the more there are."""
+    """Points of one pixel are one dot, the larger the more there are."""
     inner = SIDE - 2 * PAD
     counts = Counter(
-        (round(PAD + inner * x / maximum, 1), round(SIDE - PAD - inner * y / maximum, 1)) for x, y in points
+        (round(PAD + inner * x / maximum), round(SIDE - PAD - inner * y / maximum)) for x, y in points
     )
     return [
-        el("circle", cx=f"{x:g}", cy=f"{y:g}", r=f"{min(1.6 + 0.5 * count**0.5, 7):.1f}")
+        el("circle", cx=x, cy=y, r=f"{min(1.6 + 0.5 * count**0.5, 7):.1f}")
         for (x, y), count in sorted(counts.items())
     ]

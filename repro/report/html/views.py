@@ -20,7 +20,7 @@ def drawing_view(path: Path, about: str) -> Markup:
     if path.stat().st_size > LARGEST:
         return el("p", f"{path.name} is too large to be shown here.")
     if path.suffix == ".svg":
-        data = quote(path.read_bytes(), safe=SAFE)
+        data = quote(" ".join(path.read_text(encoding="utf-8").split()), safe=SAFE)
         # with its size a browser leaves room for it, so that nothing moves when it has been drawn
         box = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', path.read_bytes())
         size = {"width": round(float(box[1])), "height": round(float(box[2]))} if box else {}

@@ -33,7 +33,8 @@ def card_of(text: str, cell: str) -> str:
     """What the page's script shows on a cell's card."""
     data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text)[1])
     [[fields, pieces]] = [[fields, pieces] for name, fields, pieces, _ in data["cells"] if name == cell]
-    shown = " ".join(data["texts"][number] for number in [*fields[:2], *pieces])
+    texts = ["".join(data["pieces"][number] for number in text) for text in data["texts"]]
+    shown = " ".join(texts[number] for number in [*fields[:2], *pieces])
     return shown.replace("{cell}", cell)
 
 
