@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from repro.errors import UsageError
+from repro.store.disk import share
 
 
 @contextlib.contextmanager
@@ -22,6 +23,8 @@ def whole_folder(to: Path) -> Iterator[Path]:
     try:
         scratch.mkdir(parents=True)
         yield scratch
+        for path in scratch.rglob("*"):
+            share(path)
         os.rename(scratch, to)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

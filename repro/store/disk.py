@@ -156,6 +156,13 @@ def megabytes(size: int) -> int:
     return -(-size // MEGABYTE)
 
 
+def share(file: Path) -> None:
+    """Let whoever may read a file's folder read it, too: some libraries write for their owner alone."""
+    mode = file.stat().st_mode
+    if (wanted := mode | file.parent.stat().st_mode & 0o666) != mode:
+        file.chmod(wanted)
+
+
 def sync(path: Path) -> None:
     """Have a file, or the names in a folder, on the disk before going on."""
     handle = os.open(path, os.O_RDONLY)

@@ -13,7 +13,7 @@ from repro.errors import StoreError
 from repro.graph import Node, canonical
 from repro.machine.bounded_reading import parsed_json
 from repro.progress import SILENT, Progress
-from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, open_regular, remove, sha256, sync
+from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, open_regular, remove, sha256, share, sync
 
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
 LONGEST_NAME = 255  # bytes that file systems take
@@ -32,6 +32,7 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
     total = sum(megabytes(path.stat().st_size) for path in paths)
     with progress.task(f"sealing {node}, MB", total=total) as advance:
         for path in paths:
+            share(path)
             sync(path)
             name = path.relative_to(directory).as_posix()
             files[name] = {"size": path.stat().st_size, "sha256": sha256(path, advance)}

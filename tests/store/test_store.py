@@ -44,6 +44,19 @@ def test_an_artefact_appears_whole_with_checksums_and_facts(tmp_path):
     assert not store.partial(NODE).exists()
 
 
+def test_who_shares_a_store_can_read_what_libraries_write_for_their_owner_alone(tmp_path):
+    def work(directory):
+        (directory / "model").mkdir()
+        (directory / "model/weights").touch(0o600)
+
+    before = os.umask(0o022)
+    try:
+        path = _build(Store(tmp_path), work)
+    finally:
+        os.umask(before)
+    assert path.joinpath("model/weights").stat().st_mode & 0o777 == 0o644
+
+
 def test_sealing_and_the_check_of_inputs_tell_every_megabyte(tmp_path):
     def work(directory):
         (directory / "large").write_bytes(bytes(2 * MEGABYTE + 1))
