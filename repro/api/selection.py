@@ -77,7 +77,7 @@ def select(
     numbers = _distinct_seeds(seeds)
     chosen_scale = scale if isinstance(scale, Scale) else scale_of(scale)
     places, cell_names = _split_names(names, (*tables, *_figure_owners(names, figures)), any_rows=bool(rows))
-    shown_exhibits = [] if rows or cell_names else [item for place in places for item in exhibits(*place)]
+    shown_exhibits = [] if rows else [item for place in places for item in exhibits(*place)]
     candidates = cells_named((), tables=(), rows=(), cells=cell_names) if cell_names else []
     candidates += chain.from_iterable(_place_cells(*place, tuple(rows), shown_exhibits) for place in places)
     cells = list({c.id: c for c in candidates}.values())

@@ -171,22 +171,24 @@ def _head(console: Console, columns: Sequence[_MeasuredColumn], widths: Sequence
             (Text(heading, style="bold"), _total(widths[first : last + 1]), "center")
             for heading, first, last in headings
         ]
-        yield from _lines(console, fields)
+        yield from _lines(console, fields, is_head=True)
     names = [(c.name(width), width, c.side) for c, width in zip(columns, widths, strict=True)]
-    yield from _lines(console, names)
+    yield from _lines(console, names, is_head=True)
 
 
-def _lines(console: Console, fields: Sequence[tuple[Text, int, str]]) -> Iterator[Text]:
+def _lines(
+    console: Console, fields: Sequence[tuple[Text, int, str]], *, is_head: bool = False
+) -> Iterator[Text]:
     """Texts beside each other, each wrapped between words, for none of which its width is too narrow.
 
-    Numbers and their heads end with the longest of the texts; other texts begin with it.
+    All begin in the first line; heads of numbers end in the last one, above the numbers.
     """
     blocks = [list(text.wrap(console, max(width, 1), overflow="fold")) for text, width, _ in fields]
     height = max(map(len, blocks))
     padded = []
     for block, (_, _, side) in zip(blocks, fields, strict=True):
         blank = [Text()] * (height - len(block))
-        padded.append([*block, *blank] if side == "left" else [*blank, *block])
+        padded.append([*blank, *block] if is_head and side != "left" else [*block, *blank])
     for parts in zip(*padded, strict=True):
         line = Text(no_wrap=True, overflow="ignore")
         for part, (_, width, side) in zip(parts, fields, strict=True):
