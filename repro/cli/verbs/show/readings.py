@@ -1,18 +1,27 @@
 """``repro show readings``"""
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
 import click
 
 from repro.cli import completion
 from repro.cli.options import json_option
+from repro.errors import UsageError
 
-MOST, GPU = 10, "h100"  # of --decisive: so many, with the hours of this
+if TYPE_CHECKING:
+    from repro.manifest.papers import Paper
+    from repro.manifest.reading_schema import Reading
 
 
 @click.command(
     "readings",
-    epilog="\b\nExamples:\n  repro show readings PAPER\n  repro show readings PAPER --decisive\n"
-    "  repro show readings PAPER/1/ROW/COLUMN --kind conflict\n  repro show readings PAPER --citations\n"
-    "  repro show readings PAPER --format json",
+    epilog="\b\nExamples:\n  repro show readings PAPER\n"
+    "  repro show readings PAPER/1/ROW/COLUMN --kind conflict\n  repro show readings PAPER --citations",
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
 @click.option(
@@ -24,29 +33,114 @@ MOST, GPU = 10, "h100"  # of --decisive: so many, with the hours of this
     help="Behind this table or figure-N.",
 )
 @click.option("--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Of this kind.")
-@click.option("--decisive", is_flag=True, help="The ten that could move a published number most.")
 @click.option("--citations", is_flag=True, help="What authors and others state outside of the paper.")
 @json_option
-def command(names, tables, kind, decisive, citations, as_json):
-    """List what the papers leave open or contradict, the weightiest first, with the choices and the default.
+def command(names, tables, kind, citations, as_json):
+    """List what the papers leave open or contradict, with the choices and the default of each.
 
-    Switches come before notes, of which no choice changes anything that is planned. The order follows from
-    the plan: what another choice changes first, how many published numbers it can decide, by what factor
-    choices differ; only a measurement tells what a choice does. Take another with `repro run … --reading
-    ID=CHOICE`; its result is never mixed with the default.
+    First stands what most numbers rest on. Take another choice with `repro run … --reading ID=CHOICE`; its
+    result is never mixed with the default. What a choice does, only a measurement tells.
     """
-    from repro.cli import weighed_readings
     from repro.cli.printing import emit_json
 
-    papers, cells = ([n for n in names if ("/" in n) == is_cell] for is_cell in (False, True))
-    groups = [
-        group.limited(kind=kind, most=MOST if decisive else None)
-        for group in weighed_readings.of_papers(papers, cells, tables)
-    ]
+    cells = [name for name in names if "/" in name]
+    if cells and (tables or len(cells) < len(names)):
+        raise UsageError("a cell is named by its path alone; leave papers and --table out")
+    groups = [_Readings.of(source, rests) for source, rests in _selected(names, cells, tables)]
+    groups = [group.of_kind(kind) for group in groups] if kind else groups
     if as_json:
         return emit_json([item for group in groups for item in group.as_json()])
     for group in groups:
         if citations:
             group.show_citations()
         else:
-            group.show(GPU if decisive else None)
+            group.show()
+
+
+def _selected(names, cells, tables) -> Iterator[tuple[Paper, dict[str, list[str]]]]:
+    """Yield papers with what rests on each of their readings: rows and cells."""
+    from repro.locations import Locations
+    from repro.manifest.cells import cell, cells_of, exhibits, table_of
+    from repro.manifest.papers import paper, papers
+    from repro.running.cell_readings import CellReadings
+    from repro.running.requirements import Machine
+
+    known = CellReadings(Machine(Locations.resolve().data))
+    for source, members in groupby(map(cell, cells), key=lambda item: item.paper):
+        group = list(members)
+        yield source, {id: [c.id for c in group if id in known.of(c)] for c in group for id in known.of(c)}
+    for source in map(paper, () if cells else names or papers()):
+        places = known.places(source)
+        if tables:
+            chosen = [*cells_of(source, tuple(table_of(source, t) for t in tables))]
+            chosen += exhibits((source.name,), tables)
+            behind = {id for item in chosen for id in known.of(item)}
+            places = {id: rests for id, rests in places.items() if id in behind}
+        yield source, places
+
+
+@dataclass(frozen=True)
+class _Readings:
+    """Readings of a paper, and the rows, cells and tables that rest on each."""
+
+    source: Paper
+    places: dict[str, list[str]]
+    readings: Sequence[Reading]
+
+    @classmethod
+    def of(cls, source: Paper, places: dict[str, list[str]]) -> _Readings:
+        """Return them in the order of how much rests on them, those with a single choice last."""
+        from repro.manifest.papers import papers
+
+        known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
+        readings = [(known | dict(source.readings))[id] for id in places]
+        return cls(source, places, sorted(readings, key=lambda r: (len(r.choices) < 2, -len(places[r.id]))))
+
+    def of_kind(self, kind: str) -> _Readings:
+        return _Readings(self.source, self.places, [r for r in self.readings if r.kind == kind])
+
+    def as_json(self) -> Iterator[dict]:
+        """Yield an object per reading."""
+        from repro.judging.study_answers import as_json
+
+        answers = self._answers()
+        for reading in self.readings:
+            facts = reading.model_dump(mode="json", exclude={"cells"})
+            study = as_json(answers, reading.study)
+            yield {"of": self.source.name, **facts, "affects": self.places[reading.id], "study": study}
+
+    def show(self) -> None:
+        """Print a line for each, and what studies say of them."""
+        from repro.cli.printing import table
+        from repro.cli.study_answers import show_answers
+
+        head = ["id", "kind", "where", "what is open", "choices", "rests on it"]
+        title = f"{self.source.name}: {len(self.readings)} unspecified choices (default in brackets)"
+        table(title, head, [self._line(r) for r in self.readings], drop=(2, 5, 1))
+        pointers = [(reading.id, reading.study) for reading in self.readings]
+        show_answers(self.source.name, "reading", pointers, self._answers())
+
+    def _line(self, r: Reading) -> list[str]:
+        choices = (f"[{choice}]" if choice == r.default else choice for choice in r.choices)
+        first, *others = self.places[r.id] or [""]
+        more = f" and {len(others)} more" if others else ""
+        return [r.id, r.kind, r.where, r.paper, " | ".join(choices), first + more]
+
+    def _answers(self):
+        from repro.judging.study_answers import answers_in
+        from repro.running.workspace import Workspace
+
+        pointers = [text for reading in self.readings for text in reading.study]
+        return answers_in(Workspace.open(), pointers) if pointers else {}
+
+    def show_citations(self) -> None:
+        """Print what is cited from outside of the paper, and the choices that each speaks for."""
+        from repro.cli.printing import table
+
+        lines = [
+            [r.id, r.default, c.who, c.says, " | ".join(c.choices), c.place]
+            for r in self.readings
+            for c in r.citations
+        ]
+        head = ["id", "default", "who", "says", "speaks for", "place"]
+        table(f"{self.source.name}: {len(lines)} citations from outside of the paper", head, lines)
