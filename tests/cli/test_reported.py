@@ -1,7 +1,5 @@
 """``repro show reported`` and the line of ``repro show``."""
 
-import json
-
 import pytest
 
 from repro.judging.reproduction.systems import systems
@@ -66,12 +64,10 @@ def test_searches_count_a_report_once_for_its_system_however_many_cells_it_is_on
     ("given", "says"),
     [
         (["simlm", "--searches"], "--searches lists every system; give it without names"),
-        (["--searches", "--draw", "3"], "--searches lists every system"),
-        (["--searches", "--seed", "0"], "--searches lists every system"),
+        (["--searches", "costa"], "--searches lists every system"),
         (["nope", "--searches"], "'nope'"),
-        (["--seed", "3"], "--seed is of --draw; say with --draw N how many"),
         (["-o", ""], "--out names no folder"),
-        (["-o", "page", "--seed", "0"], "--out writes one page of all papers"),
+        (["-o", "page", "simlm"], "--out writes one page of all papers"),
     ],
 )
 def test_options_of_which_one_would_go_unheard_are_refused(repro, given, says):
@@ -96,25 +92,6 @@ def test_the_page_is_of_all_papers(repro, tmp_path):
 def test_a_place_that_is_no_folder_is_one_sentence(repro, tmp_path):
     (tmp_path / "file").write_text("")
     assert "--out" in repro("show", "reported", "-o", tmp_path / "file").sentence
-
-
-def test_reports_are_drawn_by_a_seed_with_all_that_is_needed_to_follow_them(repro, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "1000")
-    drawn = repro("show", "reported", "--draw", "5", "--seed", "19", "--format", "json").json
-    assert drawn == repro("show", "reported", "--draw", "5", "--seed", "19", "--format", "json").json
-    assert drawn[:3] == repro("show", "reported", "--draw", "3", "--seed", "19", "--format", "json").json
-    assert drawn != repro("show", "reported", "--draw", "5", "--seed", "20", "--format", "json").json
-    assert len({json.dumps(one) for one in drawn}) == 5
-    for one in drawn:
-        assert {"cells", "value", "measure", "dataset", "place", "at", "address"} <= one.keys()
-    shown = repro("show", "reported", "--draw", "5", "--seed", "19").out
-    assert all(one["place"] in shown and one["address"] in shown for one in drawn)
-
-
-def test_a_draw_is_from_what_is_selected(repro):
-    drawn = repro("show", "reported", CELL, "--draw", "1000", "--format", "json").json
-    assert len(drawn) > 1 and all(CELL in one["cells"] for one in drawn)
-    assert repro("show", "reported", CELL, "--draw", "0").status == 2
 
 
 def test_the_page_of_papers_with_one_report_is_about_that_report(repro, report, tmp_path):

@@ -13,7 +13,6 @@ Examples:
   repro show reported
   repro show reported PAPER
   repro show reported CELL --format json
-  repro show reported --draw 10 --seed 19     to follow some to their places
   repro show reported -o DIR                  a page with a forest plot for each system""",
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
@@ -21,10 +20,8 @@ Examples:
 @click.option(
     "-o", "--out", metavar="DIR", help="Write the page, its drawings and their numbers there instead."
 )
-@click.option("--draw", type=click.IntRange(min=1), metavar="N", help="Only N reports, drawn by --seed.")
-@click.option("--seed", type=int, metavar="N", help="Of --draw; 0 where it is left out.")
 @json_option
-def command(names, searches, out, draw, seed, as_json):
+def command(names, searches, out, as_json):
     """List what others measured: toolkits, authors elsewhere, later papers, whoever tried.
 
     A line for every cell on which there are reports, then how near reports of each kind come to the
@@ -35,14 +32,12 @@ def command(names, searches, out, draw, seed, as_json):
     """
     from repro.manifest.reports import reports
 
-    _check_options(names, searches, out, draw, seed, as_json)
+    _check_options(names, searches, out, as_json)
     if out is not None:
         return _write(out)
     if searches:
         return _show_searches(as_json)
     by_cell = {id: group for id, group in reports().items() if _is_chosen(id, names)}
-    if draw:
-        return _show_drawn(by_cell, draw, seed or 0, as_json)
     return _print_reports(by_cell, as_json)
 
 
@@ -71,19 +66,17 @@ def _print_reports(by_cell, as_json: bool) -> int:
     return 0
 
 
-def _check_options(names, searches, out, draw, seed, as_json) -> None:
+def _check_options(names, searches, out, as_json) -> None:
     """Raise UsageError for an unknown name, and for options of which one would go unheard."""
     from repro.errors import UsageError
 
     _check_names(names)
     if out == "":
         raise UsageError("--out names no folder; give the one that the page goes into")
-    if out is not None and any((names, searches, draw, seed is not None, as_json)):
+    if out is not None and any((names, searches, as_json)):
         raise UsageError("--out writes one page of all papers; give it without names and other options")
-    if searches and any((names, draw, seed is not None)):
-        raise UsageError("--searches lists every system; give it without names, --draw and --seed")
-    if seed is not None and not draw:
-        raise UsageError("--seed is of --draw; say with --draw N how many reports to draw")
+    if searches and names:
+        raise UsageError("--searches lists every system; give it without names")
 
 
 def _check_names(names) -> None:
@@ -126,21 +119,6 @@ def _print_cells(by_cell) -> None:
         rows.append([values.cell.id, published, str(len(group)), least, most, description])
     head = ["cell", "published", "reports", "least", "most", "closest in kind"]
     table("", head, rows, right=range(1, 5), drop=(3, 4, 2))
-
-
-def _show_drawn(by_cell, draw: int, seed: int, as_json: bool) -> int:
-    from repro.cli.printing import emit_json, table
-    from repro.judging.report_draw import draw_reports
-
-    objects = [
-        r.as_json() for r in draw_reports((r for group in by_cell.values() for r in group), draw, seed)
-    ]
-    if as_json:
-        emit_json(objects)
-        return 0
-    head = ["cells", "value", "unit", "measure", "place", "at", "address"]
-    table("", head, [[" ".join(r["cells"]), *(r[name] for name in head[1:])] for r in objects], right=[1])
-    return 0
 
 
 def _is_chosen(id: str, names) -> bool:
