@@ -96,7 +96,7 @@ def test_its_cells_are_covered_and_measured(measured):
 
 
 def test_its_reading_is_listed_with_the_row_that_asks_for_it(measured):
-    [reading] = measured("readings", "fifth", "--format", "json")
+    [reading] = measured("show", "readings", "fifth", "--format", "json")
     assert (reading["id"], reading["affects"]) == ("temperature", ["fifth/1/fifth"])
     assert measured("show", "fifth/1/fifth/dev.rr10", "--format", "json")["readings"] == ["temperature"]
 

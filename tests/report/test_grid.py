@@ -15,7 +15,7 @@ def test_three_neighbours_or_more_are_a_range(chosen, shown):
 
 
 def test_the_best_measured_number_of_a_column_is_the_largest_and_a_lone_one_is_none():
-    cells = report().parts[0].views["full"].compared
+    cells = report().parts[0].view.compared
     grid = compared_grid(cells)
     best = best_measured(grid)
     for column in {c.cell.column.id for c in cells}:
