@@ -57,11 +57,20 @@ class LazyGroup(click.Group):
         command = self.get_command(ctx, args[0])
         if command is not None:
             return args[0], command, args[1:]
-        if self.default:
+        if self.default and not self._is_misspelt(args[0]):
             return "", self._import(self.default), args
         from repro.errors import unknown
 
         raise unknown(self.kind, args[0], self.list_commands(ctx))
+
+    def _is_misspelt(self, word: str) -> bool:
+        """Return whether a word is nearly the name of a view, and none of a paper."""
+        import difflib
+
+        from repro.manifest.papers import papers
+
+        names = [name for section in self.sections.values() for name in section]
+        return bool(difflib.get_close_matches(word, names, n=1, cutoff=0.7)) and word not in papers()
 
     def shell_complete(self, ctx: click.Context, incomplete: str):
         """Complete a command, or what the default command takes first."""

@@ -26,6 +26,8 @@ REFUSED = {
     "--frob": r"No such option '--frob'.*`repro --help` says what there is",
     "show costa extra": r"unexpected extra argument \(extra\); `repro show --help` says",
     "show costa/1/berd/dev.rr10": r"known: hardneg.bert, (\S+, ){8}\S+ and 8 more; `repro show costa/1` shows the table",
+    "show readngs costa": r"there is no view 'readngs' \(did you mean 'readings'\?\); known: cells, ",
+    "doctor smok": r"there is no view 'smok' \(did you mean 'smoke'\?\)",
     "show cotsa": r"there is no paper 'cotsa' \(did you mean 'costa'\?\); known: costa, ",
     "show costa --table 99": r"there is no table of costa '99'; known: 1, 2,",
     "show costa --table figure-99": r"there is no figure of costa '99'; known: 3, 4",
