@@ -228,7 +228,7 @@ VERBS_AS_OUTLETS = {
     ],
     "report": [
         written("report", "costa", "--scale", "tiny", into="--output"),
-        printed("report", "costa", "--scale", "tiny", "--markdown"),
+        printed("report", "costa", "--scale", "tiny", "--format", "markdown"),
     ],
     "report figures": [of_figures(".svg"), of_figures(".csv")],
     "report article": [

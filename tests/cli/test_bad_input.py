@@ -272,7 +272,7 @@ def test_a_full_stream_is_told_once_without_a_locale_too(folders):
     ("encoding", "line", "written"),
     [
         ("latin-1", "show costa --table 1", "0.366*†‡".encode()),
-        ("utf-8", "report costa --markdown -o \udcff.md", b"\xff.md\n"),
+        ("utf-8", "report costa --format markdown -o \udcff.md", b"\xff.md\n"),
     ],
 )
 def test_output_is_utf_8_and_names_of_files_are_their_bytes(folders, monkeypatch, encoding, line, written):

@@ -53,7 +53,7 @@ def test_what_was_measured_is_on_the_page_with_its_fingerprint(repro, measured):
 
 
 def test_the_summary_counts_every_table_and_goes_to_standard_output(repro):
-    said = repro("report", "--markdown", "costa", "--scale", "tiny")
+    said = repro("report", "--format", "markdown", "costa", "--scale", "tiny")
     assert said.status == 0
     apart = "apart, 0 of 36 points of figures, 0 of 8 cells of reference rows"
     known = "40 reported (exact), 4 reported (close), 8 reported (loose), 105 nothing known"
@@ -95,8 +95,8 @@ def test_a_readme_without_one_pair_of_markers_is_left_alone_before_anything_is_j
     [
         (["costb"], "there is no paper 'costb' (did you mean 'costa'?)"),
         (["--scale", "huge"], "there is no scale 'huge'"),
-        (["--readme", "x.md", "--markdown"], "give it alone"),
-        (["--markdown", "--open"], "a text of one scale"),
+        (["--readme", "x.md", "--format", "markdown"], "give it alone"),
+        (["--format", "markdown", "--open"], "a text of one scale"),
         (["--readme", "missing.md"], "missing.md: No such file or directory"),
         (["costa", "-o", "."], "is a folder; name a file to write the report to"),
         (["costa", "-o", "no/such/folder/r.html"], "No such file or directory"),

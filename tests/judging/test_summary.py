@@ -125,7 +125,7 @@ def test_every_outlet_counts_the_same(repro, folders, measured_cells, selection,
     repro("report", "site", *names, "-o", folders / "pages")
     outlets = (
         said("show", "coverage", *names),
-        repro("report", "--markdown", *names).out,
+        repro("report", "--format", "markdown", *names).out,
         page.read_text(encoding="utf-8"),
         (folders / "pages/index.md").read_text(encoding="utf-8"),
         html.unescape((folders / "report.html").read_text(encoding="utf-8")),

@@ -20,7 +20,7 @@ command = views(
 Examples:
   repro report --open                          report.html in the browser
   repro report PAPER --scale tiny -o FILE      one paper, one scale
-  repro report --markdown                      a summary, what fails first
+  repro report --format markdown               a summary, what fails first
   repro report figures PAPER --scale tiny      its figures
   repro report site -o docs/tables             a page for every table""",
 )

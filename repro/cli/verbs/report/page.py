@@ -19,9 +19,16 @@ from repro.errors import UsageError
     "-o", "--output", metavar="FILE", help="Where to write; report.html, Markdown to standard output."
 )
 @click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
-@click.option("--markdown", is_flag=True, help="A summary in Markdown instead of the page.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("html", "markdown")),
+    default="html",
+    show_default=True,
+    help="The page, or a summary.",
+)
 @click.option("--readme", metavar="FILE", help="Rewrite the table of verdicts in this file.")
-def command(names, scale_names, output, opened, markdown, readme):
+def command(names, scale_names, output, opened, form, readme):
     """Write an HTML file with every table, published and measured, that needs no network.
 
     It is of full scale; FILE-SCALE beside it is of each other that has a number, which lead to one another.
@@ -31,10 +38,13 @@ def command(names, scale_names, output, opened, markdown, readme):
     from repro.manifest.cells import select
     from repro.running.workspace import Workspace
 
+    markdown = form == "markdown"
     if readme and any((markdown, output, opened, scale_names)):
         raise UsageError("--readme says what full scale gave and rewrites its own file; give it alone")
     if markdown and any((opened, scale_names[1:])):
-        raise UsageError("--markdown is a text of one scale; give it without --open and a second --scale")
+        raise UsageError(
+            "--format markdown is a text of one scale; give it without --open and a second --scale"
+        )
     path = (
         _target(readme or output or "report.html", is_there=bool(readme)) if output or not markdown else None
     )
