@@ -156,7 +156,7 @@ def _verb() -> str:
 
 
 def _pages() -> contextlib.AbstractContextManager:
-    """What shows standard output in a pager where it is a terminal and the verb prints much."""
+    """Return what shows standard output in a pager where it is a terminal and the verb prints much."""
     if _verb() not in PAGED or not sys.stdout.isatty():
         return contextlib.nullcontext()
     from repro.cli.pager import paged

@@ -220,7 +220,7 @@ def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
 
 
 def _closest_report(cell: Cell) -> dict:
-    """What an item says of the report that is closest in kind."""
+    """Return what an item says of the report that is closest in kind."""
     if (values := reported_values(cell)) is None:
         return {}
     return {"reported": values.closest.report.match, "equal": values.closest.equals_published}

@@ -110,7 +110,7 @@ def _listed(sentence: str, names: Iterable[str]) -> str:
 
 
 def code_counts(case: Evidence, records: Sequence[Record]) -> CodeCounts:
-    """What is known of the code behind a number, by stored artefacts or else by what records hold."""
+    """Return what is known of the code behind a number, by stored artefacts or else by what records hold."""
     nodes = {node.fingerprint for m in case.parts for node in walk(m.parts)}
     if origins := case.origins:
         of_others = origins.other.keys() | origins.behind_other | origins.from_others

@@ -23,7 +23,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(\.|\.[A-Za-z_]\w*|:[A-Za-z_
 
 @dataclass(frozen=True)
 class Definition:
-    """What a definition says.
+    """A definition by what it says.
 
     Attributes:
         digest: over its syntax tree, where what it names of ours stands by its bare name, and what is of a
@@ -194,7 +194,7 @@ class Reader:
             self.words.append(f"Constant {node.value!r}")
 
     def _named(self, text: str) -> Iterator[Key]:
-        """What a string names: "module", which may be run, "module:name", or the beginning "package."."""
+        """Yield what a string names: "module", that may run, "module:name", or the start "package."."""
         if not _DOTTED.fullmatch(text):
             return
         module, colon, name = text.partition(":")

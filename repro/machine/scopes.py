@@ -100,7 +100,7 @@ def _within(node: ast.AST) -> Iterable[ast.AST]:
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
-    """What ast.iter_child_nodes gives, in half the time."""
+    """Yield what ast.iter_child_nodes gives, in half the time."""
     for name in node._fields:
         value = getattr(node, name, None)
         if isinstance(value, ast.AST):

@@ -152,7 +152,7 @@ class Sources:
         return targets
 
     def imported(self, base: str, member: str, seen: tuple[Key, ...] = ()) -> list[Key]:
-        """What an import of a member, or of the module itself, means."""
+        """Return what an import of a member, or of the module itself, means."""
         if base.partition(".")[0] not in self.packages or not (member or self.module(base)):
             return [("", ".".join(filter(None, [base, member])))]
         return self.member(base, member, seen) if member else [(base, WHOLE)]
@@ -193,7 +193,7 @@ class Sources:
         )
 
     def definition(self, key: Key) -> Definition:
-        """What a definition, a file of data, a statement or a whole module says."""
+        """Return what a definition, a file of data, a statement or a whole module says."""
         module, name = key
         if name == FILE:
             return read_file(module)

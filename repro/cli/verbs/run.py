@@ -102,7 +102,6 @@ def command(
     """
     from repro.api.measurement import measure
     from repro.cli import verdicts
-    from repro.cli.obstacles import nothing_can_run, show_needs
     from repro.cli.plans import show_plan
     from repro.progress import TerminalProgress
 
@@ -124,20 +123,28 @@ def command(
     for note in plan.scale.notes:
         progress.note(note)
     cells = measure(selection, plan=plan, engine=engine, options=options, progress=progress)
+    _show(cells, plan, selection.workspace, form, gpu)
+    return verdicts.status(
+        cells.comparison, strict=strict, outcome=cells.outcome, recurrences=cells.recurrences
+    )
+
+
+def _show(cells, plan, workspace, form: str, gpu: str | None) -> None:
+    """Print what was measured, or what is lacking where nothing can run, and what came of the whole."""
+    from repro.cli import verdicts
+    from repro.cli.obstacles import nothing_can_run, show_needs
+
     comparison, outcome = cells.comparison, cells.outcome
     if form == "terminal" and nothing_can_run(comparison, outcome):
         verdicts.show_recorded(comparison)
         words = selecting_words(click.get_current_context())
-        show_needs(words, plan, comparison, store, gpu=gpu)
+        show_needs(words, plan, comparison, workspace.store, gpu=gpu)
     else:
-        verdicts.show(comparison, plan, store, form)
+        verdicts.show(comparison, plan, workspace.store, form)
     verdicts.show_recurrences(cells.recurrences)
     verdicts.show_exhibits(plan, outcome)
     total = f"{len(plan.nodes)} nodes ({plan.asked} if rows shared none)"
-    print(
-        f"{total}, {len(outcome.run)} run now; records in {selection.workspace.results.root}", file=sys.stderr
-    )
-    return verdicts.status(comparison, strict=strict, outcome=outcome, recurrences=cells.recurrences)
+    print(f"{total}, {len(outcome.run)} run now; records in {workspace.results.root}", file=sys.stderr)
 
 
 def _options(engine: str, site: str | None, numbers: dict[str, int | None]) -> Options:
