@@ -22,6 +22,10 @@ def found() -> str | None:
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
+class LeftPage(AssertionError):
+    """The page was left for another one while the browser was asked about it."""
+
+
 class Chromium:
     """One page of a browser; what its console says is kept in ``said``."""
 
@@ -89,10 +93,17 @@ class Chromium:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
+    def _holds(self, condition: str) -> bool:
+        """Return whether an expression is true; of a page that is left meanwhile nothing is."""
+        try:
+            return bool(self.ask(condition))
+        except LeftPage:
+            return False
+
     def wait(self, condition: str) -> None:
         """Return once an expression of the page is true; what runs by a clock is waited for in this way."""
         end = time.monotonic() + PATIENCE
-        while not self.ask(condition):
+        while not self._holds(condition):
             assert time.monotonic() < end, f"not true within {PATIENCE} seconds: {condition}"
             time.sleep(0.02)
 
@@ -121,7 +132,9 @@ class Chromium:
         while True:
             answer = self._next()
             if answer.get("id") == self._number:
-                assert "error" not in answer, (method, answer["error"])
+                if "error" in answer:
+                    left = "navigated" in answer["error"].get("message", "")
+                    raise (LeftPage if left else AssertionError)(method, answer["error"])
                 return answer["result"]
             self._keep(answer)
 
