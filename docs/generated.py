@@ -22,7 +22,7 @@ from repro.report.article import html  # noqa: E402
 VERBS_PAGE = ROOT / "docs/reference/verbs.md"
 STUDY = ROOT / "docs/explained/head-to-head"
 SCRIPTS = (["docs/one_gpu.py"], ["-m", "repro", "report", "site", "-o", "docs/tables"])
-SCRIPTS += (["-m", "repro", "show", "reported", "-o", "docs/reported"],)
+SCRIPTS += (["-m", "repro", "show", "others", "-o", "docs/others"],)
 FOOT = re.compile(r"\*(Written by .*?)`(.*?)`(.*?\.) \[The same as one file\]\(article\.html\)\.\*\n")
 HEAD = """\
 # Every verb

@@ -1,6 +1,6 @@
 """Reports made up for tests."""
 
-from repro.judging.reported import ReportedValues
+from repro.judging.others import OthersValues
 from repro.manifest.cells import Cell
 from repro.manifest.reports import CellReport, Report, Source
 
@@ -15,6 +15,6 @@ def report_on(
     return CellReport(cell, Report(cells=(cell.id,), value=value, how={"start": start}, **stated), source)
 
 
-def reported_of(cell: Cell, *values: str, **stated) -> ReportedValues:
+def reported_of(cell: Cell, *values: str, **stated) -> OthersValues:
     """Reports of these values on a cell, all made alike."""
-    return ReportedValues(cell, tuple(report_on(cell, value, **stated) for value in values))
+    return OthersValues(cell, tuple(report_on(cell, value, **stated) for value in values))

@@ -208,7 +208,7 @@ VERBS_AS_OUTLETS = {
     **dict.fromkeys(("show cells", "show settings"), NO_NUMBER),
     "show readings": "shows differences of studies as `Answer` has them: tests/judging/test_study_answers.py",
     "show coverage": COUNTS,
-    "show reported": THEIRS,
+    "show others": THEIRS,
     "plan": COUNTS,
     "run": [of_a_run],
     "compare": [
@@ -245,7 +245,7 @@ VERBS_AS_OUTLETS = {
     "import run": THEIRS,
     "store verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
     **dict.fromkeys(
-        ("export artefacts", "import artefacts", "store gc", "new paper", "new report"), NO_NUMBER
+        ("export artefacts", "import artefacts", "store gc", "new paper", "new value"), NO_NUMBER
     ),
     **dict.fromkeys(("data", "doctor", "doctor smoke", "doctor calibrate"), NO_NUMBER),
 }

@@ -12,7 +12,7 @@ from repro.api.listing import Listing
 from repro.api.selection import check_several
 from repro.errors import UsageError
 from repro.exchange.user_encoder import UserEncoder
-from repro.judging.among_reports import ValueAmongReports, among_reports_of_share
+from repro.judging.among_others import ValueAmongOthers, among_others_of_share
 from repro.manifest.cells import Cell, cell
 from repro.nn.encoder_conventions import Conventions, own_code, stated_or_chosen
 from repro.progress import Progress
@@ -36,7 +36,7 @@ class RunScores:
         depth: documents of the judged query that has most.
         left_out: usual measures that look deeper than that.
         differing: sentences on judgements that are not those published; then nothing published compares.
-        among_reports: the place of the means among what others report, of the cells that were named.
+        among_others: the place of the means among what others state, of the cells that were named.
     """
 
     measures: dict[str, float]
@@ -46,11 +46,11 @@ class RunScores:
     depth: int
     left_out: list[str]
     differing: list[str]
-    among_reports: list[ValueAmongReports] = field(default_factory=list)
+    among_others: list[ValueAmongOthers] = field(default_factory=list)
 
     def as_json(self) -> dict:
         """The object that ``repro compare RUN --dataset ID --format json`` prints."""
-        return vars(self) | {"among_reports": [place.as_json() for place in self.among_reports]}
+        return vars(self) | {"among_others": [place.as_json() for place in self.among_others]}
 
     def to_frame(self) -> pandas.DataFrame:
         """A line per measure with its mean in column ``value``."""
@@ -122,10 +122,10 @@ def evaluate(
         measures: ir_measures names; none means those of the cells or, without cells, those that the suite
             scores the dataset by.
         cells: ids of cells whose system the run is meant to be, all of one dataset, which need not be named
-            then; its means are placed among what others report of them.
+            then; its means are placed among what others state of them.
         table: ``PAPER/NUMBER``; then ``source`` is an encoder.
         columns: ids; none means all that an encoder can be scored in.
-        row: id of the row that the encoder is meant to be; its scores are placed among what others report of
+        row: id of the row that the encoder is meant to be; its scores are placed among what others state of
             it or, where no row is named, of the best published one.
         query_model: the encoder of queries, where it is another one.
         conventions: how the encoder reads texts, above what its directory says: see ``Conventions``.
@@ -190,5 +190,5 @@ def _run_scores(
 
     scores = scored_run(path, dataset, names, data=workspace.data)
     comparable = () if scores["differing"] else cells
-    places = [among_reports_of_share(cell, scores["measures"][cell.column.measure]) for cell in comparable]
-    return RunScores(**scores, among_reports=[place for place in places if place])
+    places = [among_others_of_share(cell, scores["measures"][cell.column.measure]) for cell in comparable]
+    return RunScores(**scores, among_others=[place for place in places if place])

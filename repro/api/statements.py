@@ -93,5 +93,5 @@ def _sources(names: Iterable[str]) -> list[Paper]:
 def _statement_values(statement: JudgedStatement) -> dict:
     values = statement.as_json()
     states = {"published": statement.published.state, "measured": statement.ours.state}
-    states |= {"reported": statement.reported.state, "doubts": "; ".join(statement.doubts) or None}
+    states |= {"others": statement.others.state, "doubts": "; ".join(statement.doubts) or None}
     return {key: value for key, value in values.items() if not isinstance(value, dict)} | states

@@ -10,8 +10,8 @@ from repro.cli.obstacles import names_in_a_line
 from repro.cli.row_settings import planned_for, row_lines
 from repro.exchange.public_runs import PublicRun, cells_of_run, only_scorable, public_runs
 from repro.judging.compared import ComparedCell
+from repro.judging.others import in_a_line, others_values
 from repro.judging.released_code import Certificate, certificates, in_short
-from repro.judging.reported import in_a_line, reported_values
 from repro.judging.settings.parameter import CheckedParameter, is_setting
 from repro.manifest.cells import Cell
 from repro.manifest.reading_schema import Reading
@@ -93,7 +93,7 @@ class CellPage:
     @property
     def _source_of_a_run(self) -> str:
         """The option that names where a run was released, by those who scored it."""
-        values = reported_values(self.cell)
+        values = others_values(self.cell)
         runs = [report for report in values.reports if report.report.how.start == "run"] if values else []
         return f" --source {quote(runs[0].source.place)}" if runs else ""
 
@@ -110,8 +110,8 @@ class CellPage:
         facts["readings_under_other_choices"] = [reading.id for reading in self.more]
         facts["settings"] = [item.as_json() for item in self.settings]
         facts["released_code"] = [item.as_json() for item in self.certified]
-        values = reported_values(self.cell)
-        facts["reported"] = values.as_json() if values else []
+        values = others_values(self.cell)
+        facts["others"] = values.as_json() if values else []
         facts["note"] = self._note
         return facts | self._judgement_facts
 
@@ -184,16 +184,16 @@ class CellPage:
         yield "note", self._note
 
     def _report_lines(self, most: int | None) -> Iterator[tuple[str, str]]:
-        """Others' reports, of several their sum and so many of them one by one; all for None."""
-        values = reported_values(self.cell)
+        """Values of others, of several their sum and so many of them one by one; all for None."""
+        values = others_values(self.cell)
         if values is None:
             return
         is_several = len(values.reports) > 1
-        yield "reported", str(values) if is_several else f"1 report, {in_a_line(values.closest)}"
+        yield "stated by others", str(values) if is_several else f"1 value, {in_a_line(values.closest)}"
         if is_several:
-            yield from (("report", in_a_line(report)) for report in values.reports[:most])
+            yield from (("value", in_a_line(report)) for report in values.reports[:most])
         if most and len(values.reports) > most:
-            yield "reports", f"{len(values.reports) - most} more, which --verbose tells"
+            yield "values", f"{len(values.reports) - most} more, which --verbose tells"
 
     def _show_readings(self, most: int | None) -> None:
         """Print the weightiest readings of each part of the work, and the names of others; all for None."""

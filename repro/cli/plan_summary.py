@@ -1,4 +1,4 @@
-"""The first lines of a plan: nodes, downloads, disk, hours, what is lacking, what will be *modified*."""
+"""The first lines of a plan: nodes, downloads, disk, hours, what is lacking, what is not comparable."""
 
 import shutil
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from repro.manifest.cells import count_in_words
 from repro.running.cost.estimate import Estimate
 from repro.running.cost.throughput import ASSUMED, assumed_throughput
 from repro.running.discarding import DISCARDABLE, discarded_stages
-from repro.running.modified import modified_by_stand_ins, modified_cells
+from repro.running.incomparable import incomparable_by_stand_ins, incomparable_cells
 from repro.running.plan import Plan
 from repro.running.recipe_calls import refusals
 
@@ -48,7 +48,7 @@ def show_summary(
         say(_work_line(cost))
         for line in [*_rehearsal_lines(cost), *device_notes(cost)]:
             say(line)
-    for line in [*_uncounted_lines(cost), *_obstacle_lines(plan, rows), *_modified_lines(plan, rows)]:
+    for line in [*_uncounted_lines(cost), *_obstacle_lines(plan, rows), *_incomparable_lines(plan, rows)]:
         say(line)
 
 
@@ -143,7 +143,7 @@ def _obstacle_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
     return [f"obstacles: {number} nodes are blocked, lacking {names_in_a_line(names[:FEW])}{remainder}"]
 
 
-def _modified_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
+def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
     """Lines on cells that no verdict will be given on, why, and what to do about it."""
     by_id = {m.cell.id: m.cell for m in plan.measurements}
 
@@ -151,15 +151,15 @@ def _modified_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
         return count_in_words(by_id[identifier] for identifier in ids)
 
     lines = [
-        f"modified: {counted(ids)} will be *modified*, because the unspecified choice"
+        f"not comparable: {counted(ids)}, because the unspecified choice"
         f" {reading} is {choice} in place of its default; leave out --reading {reading} to have them compared"
-        for (reading, choice), ids in modified_cells(plan).items()
+        for (reading, choice), ids in incomparable_cells(plan).items()
     ]
     remedies = {row["fingerprint"]: [o["remedy"] for o in row["blocked"]] for row in rows}
-    for stand_in, ids in modified_by_stand_ins(plan, remedies).items():
+    for stand_in, ids in incomparable_by_stand_ins(plan, remedies).items():
         names = " and ".join(name for name, choice in plan.machine.stand_ins.items() if choice == stand_in)
         lines.append(
-            f"modified: {counted(ids)} would be *modified* with --reading {stand_in}, because"
+            f"not comparable with --reading {stand_in}: {counted(ids)}, because"
             f" {names} is not here; get it so that they are compared"
         )
     return lines

@@ -43,9 +43,9 @@ LETTERS = (
     "after Holm's correction over the tests of each row"
 )
 
-REPORTED = (
-    "reported is what others measured, of several the closest in kind (~ where something else differs, "
-    "? where only the name matches); it decides no verdict, and `repro show reported` has the place of each"
+OF_OTHERS = (
+    "stated by others: of several values the closest in kind (~ where something else differs, "
+    "? where only the name matches); it decides no verdict, and `repro show others` has the place of each"
 )
 
 
@@ -139,7 +139,7 @@ def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
 def _is_worth_showing(c: ComparedCell) -> bool:
     """Whether a table with this cell is worth showing."""
     has_result = c.measured is not None or c.verdict.name in ("failed", "blocked")
-    return has_result or (c.scale == "full" and c.reported is not None)
+    return has_result or (c.scale == "full" and c.others is not None)
 
 
 def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
@@ -166,8 +166,8 @@ def summary(comparison: Comparison) -> list[str]:
         lines.append(INTERVALS.format(**asdict(counts)))
     if comparison.tests:
         lines.append(LETTERS)
-    if any(c.reported and c.scale == "full" for c in comparison.cells):
-        lines.append(REPORTED)
+    if any(c.others and c.scale == "full" for c in comparison.cells):
+        lines.append(OF_OTHERS)
     return [f"{line}." for line in lines]
 
 

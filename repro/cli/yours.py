@@ -25,7 +25,7 @@ def score_run(run: str, dataset: str, measures: Sequence[str], *, as_json: bool)
     scores = evaluate(run, dataset=dataset, measures=measures).as_json()
     if as_json:
         return emit_json({"run": run, "dataset": dataset, **scores})
-    del scores["among_reports"]  # of cells, of which none is named
+    del scores["among_others"]  # of cells, of which none is named
     print(f"{run} on {dataset}")
     for sentence in scores.pop("differing"):
         print(f"no published number compares with this: {sentence}", file=sys.stderr)
@@ -115,7 +115,7 @@ def score_encoder(name: str, table: str, row: str | None, scale_name: str, *, as
     )
     head = ("column", "", "measure", "this encoder", "best published", "by")
     printed(f"{model} on {table}{note}", head, rows, right=(3, 4))
-    for place in filter(None, (column.among_reports for column in scores)):
+    for place in filter(None, (column.among_others for column in scores)):
         say(f"{place.cell.column.id}, {place.cell.row.label}: {place}")
 
 

@@ -14,7 +14,7 @@ from repro.evaluation.run_depth import check_depth
 from repro.exchange.public_runs import cells_of_run, scorable_cells, split_by_presence
 from repro.exchange.run_origin import Origin, departures
 from repro.graph import Node, check_types
-from repro.judging.among_reports import ValueAmongReports, among_reports
+from repro.judging.among_others import ValueAmongOthers, among_others
 from repro.judging.imported import SCALE, imported_run
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
@@ -59,11 +59,11 @@ class ImportedCell:
         return imported_run(self.cell, self.record, self.made).verdict
 
     @property
-    def among_reports(self) -> ValueAmongReports | None:
-        """The score among what others report of the cell; None without reports, or by another measure."""
+    def among_others(self) -> ValueAmongOthers | None:
+        """The score among what others state of the cell; None without reports, or by another measure."""
         if self.record.measure != self.cell.column.measure:
             return None
-        return among_reports(self.cell, Decimal(repr(self.record.measured)))
+        return among_others(self.cell, Decimal(repr(self.record.measured)))
 
     @property
     def described(self) -> str:
@@ -78,7 +78,7 @@ class ImportedCell:
 
     def as_json(self) -> dict:
         """The object that ``import-run --json`` prints."""
-        verdict, r, reports = self.verdict, self.record, self.among_reports
+        verdict, r, reports = self.verdict, self.record, self.among_others
         return {
             "id": self.cell.id,
             "file": r.origin["file"],
@@ -88,7 +88,7 @@ class ImportedCell:
             "difference": verdict.difference,
             "verdict": verdict.name,
             "why": verdict.why,
-            "among_reports": reports.as_json() if reports else None,
+            "among_others": reports.as_json() if reports else None,
             "readings": r.readings,
             "queries": r.queries,
             "missing": r.missing,

@@ -8,7 +8,7 @@ from repro.errors import UsageError, check_known
 from repro.evaluation.run_depth import looks_deeper
 from repro.exchange.user_encoder import UserEncoder
 from repro.graph import Node
-from repro.judging.among_reports import ValueAmongReports, among_reports
+from repro.judging.among_others import ValueAmongOthers, among_others
 from repro.manifest.cells import Cell, cell_of, cells_of, table_of
 from repro.manifest.papers import paper
 from repro.nn.encoder_conventions import Conventions
@@ -36,7 +36,7 @@ class ColumnScore:
         cut: whether the measure, or a member's, looks deeper than that, as scales below full may have it.
         score: in the paper's unit.
         best: the best published cell of the column.
-        among_reports: the score among what others report of the row named, or of the best; None below full
+        among_others: the score among what others state of the row named, or of the best; None below full
             scale, where the measure is not the column's, and without reports.
     """
 
@@ -50,7 +50,7 @@ class ColumnScore:
     queries: int
     missing: int
     best: Cell
-    among_reports: ValueAmongReports | None = None
+    among_others: ValueAmongOthers | None = None
 
     def as_json(self) -> dict:
         """One flat object, as ``--json`` prints it."""
@@ -66,13 +66,13 @@ class ColumnScore:
             "unit": self.best.unit,
             "best_row": self.best.row.id,
             "best_printed": self.best.text,
-            "among_reports": self.among_reports.as_json() if self.among_reports else None,
+            "among_others": self.among_others.as_json() if self.among_others else None,
         }
 
     def as_line(self) -> dict:
         """The object of ``as_json`` for a table, with a sentence in place of the object inside."""
-        sentence = str(self.among_reports) if self.among_reports else None
-        return self.as_json() | {"among_reports": sentence}
+        sentence = str(self.among_others) if self.among_others else None
+        return self.as_json() | {"among_others": sentence}
 
 
 def scores_on_table(
@@ -178,7 +178,7 @@ def _place_score(score: ColumnScore, row: str | None, scores: Iterable[ColumnSco
     )
     if not (is_comparable and cell.is_numeric):
         return score
-    return replace(score, among_reports=among_reports(cell, Decimal(repr(score.score))))
+    return replace(score, among_others=among_others(cell, Decimal(repr(score.score))))
 
 
 def _averages(averages: list[list[Cell]], scores: list[ColumnScore]) -> list[ColumnScore]:

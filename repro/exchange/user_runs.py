@@ -12,7 +12,7 @@ from repro.evaluation.runs import read_run
 from repro.evaluation.significance import compare_scores
 from repro.exchange.user_run_scores import judged_by_documents, judgements, scores_of, unlike_published
 from repro.graph import Node
-from repro.judging.among_reports import ValueAmongReports, among_reports_of_share
+from repro.judging.among_others import ValueAmongOthers, among_others_of_share
 from repro.judging.tolerance import UNITS
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement
@@ -29,7 +29,7 @@ class UserRun:
         scores: by query.
         pair: the tests of it against our own run of the cell, and how alike the two are; None without one.
         scale: of the cell's collections; only full is compared with the paper.
-        among_reports: the value among what others report of the cell; None below full scale, where a reading
+        among_others: the value among what others state of the cell; None below full scale, where a reading
             has another measure than the cell, and without reports.
         differing: sentences on judgements that are not those published; then nothing is compared with the
             paper.
@@ -41,7 +41,7 @@ class UserRun:
     scores: Scores
     pair: dict | None
     scale: str
-    among_reports: ValueAmongReports | None
+    among_others: ValueAmongOthers | None
     differing: list[str]
 
     @property
@@ -65,7 +65,7 @@ class UserRun:
             "missing": len(self.scores.missing),
             "foreign": self.scores.ignored,
             "measured": self.pair,
-            "among_reports": self.among_reports.as_json() if self.among_reports else None,
+            "among_others": self.among_others.as_json() if self.among_others else None,
             "differing": self.differing,
         }
 
@@ -117,7 +117,7 @@ def _user_run(path: Path, cell: Cell, measure: str, node: Node | None, plan: Pla
         pair |= _agreement(path, our_run)
     mean, reports, sentences = scores.means[measure], None, unlike_published(qrels, dataset)
     if plan.scale.compares_with_paper and measure == cell.column.measure and not sentences:
-        reports = among_reports_of_share(cell, mean)
+        reports = among_others_of_share(cell, mean)
     return UserRun(path, cell, mean * unit, scores, pair, plan.scale.name, reports, sentences)
 
 

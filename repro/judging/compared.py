@@ -8,8 +8,8 @@ from repro.datasets.catalog import catalog, dataset
 from repro.datasets.published_rows import unknown
 from repro.judging.doubts import CodeCounts, Doubt
 from repro.judging.imported import ImportedRun
+from repro.judging.others import OthersValues
 from repro.judging.query_interval import QueryInterval, query_interval
-from repro.judging.reported import ReportedValues
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
 from repro.manifest.reading_schema import Reading
@@ -35,7 +35,7 @@ class ComparedCell:
         imported: runs that others made of the cell's system, each with a verdict of its own; no measurements.
         collections: ids of the data that the cell is measured on at this scale.
         cut_at: documents a query of the runs at this scale, where the measure looks deeper; else None.
-        reported: what others measured of the cell, which no verdict rests on; None where nobody is known to.
+        others: what others measured of the cell, which no verdict rests on; None where nobody is known to.
     """
 
     cell: Cell
@@ -48,7 +48,7 @@ class ComparedCell:
     imported: tuple[ImportedRun, ...] = ()
     collections: tuple[str, ...] = ()
     cut_at: int | None = None
-    reported: ReportedValues | None = None
+    others: OthersValues | None = None
 
     @property
     def current(self) -> bool:

@@ -9,8 +9,8 @@ from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.doubts import code_counts, doubts
 from repro.judging.evidence import Evidence
 from repro.judging.imported import ImportedRun, imported_run
+from repro.judging.others import others_values
 from repro.judging.paired_runs import stored_paired_tests
-from repro.judging.reported import reported_values
 from repro.judging.row_tests import stored_tests
 from repro.judging.tolerance import UNITS, Tolerance, implied_class, tolerance
 from repro.judging.verdict import Verdict, verdict
@@ -79,7 +79,7 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
 def _judge(case: Evidence) -> ComparedCell:
     """The strongest thing that can be said of a cell, beside runs and reports of others."""
     compared = _judge_failure(case) or _judge_records(case) or _judge_obstacles(case) or _judge_not_run(case)
-    return replace(compared, imported=_imported_runs(case), reported=reported_values(case.cell))
+    return replace(compared, imported=_imported_runs(case), others=others_values(case.cell))
 
 
 def _compared_cell(case: Evidence, verdict: Verdict, records: Iterable[Record] = ()) -> ComparedCell:
@@ -106,12 +106,12 @@ def _judge_records(case: Evidence) -> ComparedCell | None:
         return None
     counts = code_counts(case, records)
     reasons = doubts(case, records, counts)
-    is_modified = (case.departures and not case.authors_model) or records[0].substitutes
+    is_changed = (case.departures and not case.authors_model) or records[0].substitutes
     judgement = verdict(
         case.cell.printed,
         [r.measured for r in records],
         scale=case.plan.scale.name,
-        modified=bool(is_modified or any(doubt.kind == "other data" for doubt in reasons)),
+        changed=bool(is_changed or any(doubt.kind == "other data" for doubt in reasons)),
         tolerance=_tolerance(case),
     )
     why = "; ".join(filter(None, [judgement.why, case.authors_model, *map(str, reasons)]))

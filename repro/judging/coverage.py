@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from repro.judging.evidence import is_measurement
-from repro.judging.reported import reported_values
+from repro.judging.others import others_values
 from repro.judging.settings.checked import of_tables
 from repro.judging.settings.parameter import is_setting
 from repro.manifest.cells import Cell, cells_of, every_cell, exhibits, is_measured
@@ -20,11 +20,11 @@ WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable")
 KNOWN = {
     "measured": "measured here at full scale",
     "run by others": "by a public run of others, scored here",
-    "reported (exact)": "reported by others, of the same system and data",
-    "reported (close)": "reported by others, something small differs",
-    "reported (loose)": "reported by others, only the name matches",
+    "stated by others (exact)": "stated by others, of the same system and data",
+    "stated by others (close)": "stated by others, something small differs",
+    "stated by others (loose)": "stated by others, only the name matches",
     "rehearsed": "rehearsed at a smaller scale, which says nothing of the number",
-    "nothing known": "neither measured, nor run or reported by others",
+    "nothing known": "neither measured, nor run or stated by others",
 }
 IMPORTED = ", imported"  # after the scale of runs that others made
 RELEASED = "released"  # the module whose recipes only use a checkpoint that others released
@@ -41,8 +41,8 @@ class CoverageItem:
         measured: scales with a measurement or drawing of it; ``full, imported`` where only others ran it.
         reason: why there is no way; empty where there is one.
         counted_as: what the cell is counted among; ``drawing`` for an exhibit.
-        reported: how sure the match is of the report that is closest in kind; empty where nobody reports it.
-        equal: whether that report is the published number at the coarser rounding of both.
+        others: how sure the match is of their value that is closest in kind; empty where nobody states one.
+        equal: whether that value is the published number at the coarser rounding of both.
     """
 
     id: str
@@ -53,7 +53,7 @@ class CoverageItem:
     recipe: str | None = None
     reason: str = ""
     counted_as: str = "published"
-    reported: str = ""
+    others: str = ""
     equal: bool = False
 
     @property
@@ -63,8 +63,8 @@ class CoverageItem:
             return "measured"
         if f"full{IMPORTED}" in self.measured:
             return "run by others"
-        if self.reported:
-            return f"reported ({self.reported})"
+        if self.others:
+            return f"stated by others ({self.others})"
         return "rehearsed" if self.rehearsed else "nothing known"
 
     @property
@@ -139,7 +139,7 @@ class Tally:
 
     def as_json(self) -> dict:
         """The object that ``repro show coverage --format json`` prints."""
-        names = ("id", "counted_as", "way", "measured", "recipe", "reason", "reported")
+        names = ("id", "counted_as", "way", "measured", "recipe", "reason", "others")
         return {
             "paper": self.paper,
             "what": self.what,
@@ -221,9 +221,9 @@ def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
 
 def _closest_report(cell: Cell) -> dict:
     """Return what an item says of the report that is closest in kind."""
-    if (values := reported_values(cell)) is None:
+    if (values := others_values(cell)) is None:
         return {}
-    return {"reported": values.closest.report.match, "equal": values.closest.equals_published}
+    return {"others": values.closest.report.match, "equal": values.closest.equals_published}
 
 
 def _way(cell: Cell, records: Sequence[Record]) -> str:

@@ -12,7 +12,7 @@ from itertools import combinations
 from repro.judging.compared import ComparedCell
 
 ROWS = 3  # with fewer an order says nothing
-APART = ("scaled", "modified")  # verdicts of measurements that are not compared with the paper
+APART = ("scaled", "not comparable")  # verdicts of measurements that are not compared with the paper
 
 
 @dataclass(frozen=True)

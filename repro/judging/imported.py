@@ -72,9 +72,9 @@ def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedR
         nodes: by which the cell's own recipe measures it; the tolerance follows from them. Empty without one.
     """
     width, doubts = _tolerance(cell, list(nodes)), doubts_about_run(record)
-    is_modified = bool(record.readings) or any(doubt.kind == "other data" for doubt in doubts)
-    judgement = verdict(cell.printed, [record.measured], scale=SCALE, modified=is_modified, tolerance=width)
-    if record.readings and judgement.name == "modified":
+    is_changed = bool(record.readings) or any(doubt.kind == "other data" for doubt in doubts)
+    judgement = verdict(cell.printed, [record.measured], scale=SCALE, changed=is_changed, tolerance=width)
+    if record.readings and judgement.name == "not comparable":
         choices = ", ".join(f"{reading} is {choice}" for reading, choice in record.readings.items())
         judgement = replace(judgement, why=f"it follows other choices than the row: {choices}")
     run = ImportedRun(record, judgement, doubts)

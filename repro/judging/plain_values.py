@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.effects import Effect, effects, orders
-from repro.judging.reported import ReportedValues
+from repro.judging.others import OthersValues
 
 # of a record, and what stands in its place where nothing was measured
 RECORDED = {"fingerprint": None, "queries": None, "missing": None, "readings": {}, "substitutes": {}}
@@ -49,7 +49,7 @@ def cell_as_json(c: ComparedCell) -> dict:
         **asdict(c.code),
         "data_without_digest": c.data_without_digest,
         "imported": [run.as_json() for run in c.imported],
-        "reported": c.reported.as_json() if c.reported else [],
+        "others": c.others.as_json() if c.others else [],
         "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in c.obstacles],
     }
 
@@ -57,7 +57,7 @@ def cell_as_json(c: ComparedCell) -> dict:
 def cell_as_row(c: ComparedCell) -> dict:
     """The plain values of a cell, as a line of a CSV file or of a data frame; None where there is none.
 
-    Of several runs by others the last, and of reports the closest in kind, as tables show them.
+    Of several runs by others the last, and of values of others the closest in kind, as tables show them.
     """
     interval, last_run = c.interval, c.imported[-1] if c.imported else None
     imported_verdict = last_run.verdict.name if last_run else None
@@ -84,23 +84,23 @@ def cell_as_row(c: ComparedCell) -> dict:
         "imported": getattr(last_run, "measured", None),
         "imported_by": getattr(last_run, "maker", None),
         "imported_verdict": imported_verdict,
-        **_reported_values(c.reported),
+        **_others_values(c.others),
     }
 
 
-def _reported_values(reported: ReportedValues | None) -> dict:
-    """The closest of the reports on a cell, how many there are, and their span."""
-    closest = reported.closest if reported else None
-    least, most = map(float, reported.span) if reported else (None, None)
+def _others_values(others: OthersValues | None) -> dict:
+    """The closest value of others of a cell, how many there are, and their span."""
+    closest = others.closest if others else None
+    least, most = map(float, others.span) if others else (None, None)
     return {
-        "reported": float(closest.value) if closest else None,
-        "reports": len(reported.reports) if reported else 0,
-        "reported_least": least,
-        "reported_most": most,
-        "reported_how": closest.report.how.start if closest else None,
-        "reported_match": closest.report.match if closest else None,
-        "reported_by": closest.source.name if closest else None,
-        "reported_at": closest.source.address if closest else None,
+        "others": float(closest.value) if closest else None,
+        "others_count": len(others.reports) if others else 0,
+        "others_least": least,
+        "others_most": most,
+        "others_how": closest.report.how.start if closest else None,
+        "others_match": closest.report.match if closest else None,
+        "others_by": closest.source.name if closest else None,
+        "others_at": closest.source.address if closest else None,
     }
 
 

@@ -19,7 +19,7 @@ from repro.manifest.printed import PublishedCell
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
 FAILS = frozenset({"lower", "higher", "failed"})
-NEITHER = frozenset({"inconclusive", "modified", "scaled", "blocked", "not run"})
+NEITHER = frozenset({"inconclusive", "not comparable", "scaled", "blocked", "not run"})
 SEEDS_FOR_AN_INTERVAL = 3
 
 
@@ -50,14 +50,14 @@ def verdict(
     measured: Sequence[float],
     *,
     scale: str,
-    modified: bool,
+    changed: bool,
     tolerance: Tolerance | None,
 ) -> Verdict:
     """Judge a printed number by our means, one per seed, in the paper's unit.
 
-    In this order: nothing measured is ``not run``; a scale other than full is ``scaled``, a changed recipe or
-    reading ``modified``, and neither is compared; a published bound is obeyed or not; equal after rounding is
-    ``exact``; from three seeds on the prediction interval decides, below that the tolerance class.
+    In this order: nothing measured is ``not run``; a scale other than full ``scaled``, and a changed recipe
+    or choice ``not comparable``; a published bound is obeyed or not; equal after rounding is ``exact``;
+    from three seeds on the prediction interval decides, below that the tolerance class.
     Interval and tolerance are distances from the rounding interval of the published number, not from its
     middle. A dash or words in the paper leave the question ``inconclusive``. ``failed`` and ``blocked`` are
     the caller's to give: they concern stages, not numbers.
@@ -70,8 +70,8 @@ def verdict(
     if scale != "full":
         why = f"measured at scale {scale}; only full is compared with the published numbers"
         return Verdict("scaled", why, float(mean))
-    if modified:
-        return Verdict("modified", "a choice or parameter differs from the default", float(mean))
+    if changed:
+        return Verdict("not comparable", "a choice or parameter differs from the default", float(mean))
     if printed.value is None:
         return Verdict("inconclusive", f"the paper states no number: {printed.text!r}", float(mean))
     if printed.bound in tuple("<>≤≥"):

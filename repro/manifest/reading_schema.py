@@ -70,4 +70,4 @@ class Reading(Identified):
 
 def reading_faults(content: tuple[Reading, ...]) -> Iterator[Fault]:
     """The faults of a readings.yaml that no single reading can tell: an id twice."""
-    yield from repetitions("reading", content, ())
+    yield from repetitions("unspecified choice", content, ())

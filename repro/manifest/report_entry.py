@@ -1,4 +1,4 @@
-"""An entry of reports.yaml from the filled form of an issue."""
+"""An entry of others.yaml from the filled form of an issue."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ IN_REPORT = ("value", "unit", "measure", "dataset", "match", "at", "note")
 
 @dataclass(frozen=True)
 class Entry:
-    """A report with its source, as it stands in the reports.yaml of a folder.
+    """A report with its source, as it stands in the others.yaml of a folder.
 
     Attributes:
         known: whether the folder has the source already.
@@ -50,16 +50,16 @@ class Entry:
         """A file with the report, and with its source where that is new, to be added to the folder's."""
         name, report = self.report.source, _fields(self.report)
         source = [] if self.known else ["sources:", f"  {name}:", f"    {_flow(_fields(self.source))}"]
-        lines = [*source, "reports:", f"- {_flow(report)}"]
+        lines = [*source, "values:", f"- {_flow(report)}"]
         remark = (
-            f"below its reports, as the source {name} is there" if self.known else "below both of its parts"
+            f"below its values, as the source {name} is there" if self.known else "below both of its parts"
         )
         file = f"{self.folder.parent.name}/{self.folder.name}/{FILE}"
         return "\n".join([f"# {file}: {remark}", *lines])
 
 
 def entry_of(body: str, *, issue: str = "", day: str = "", where: str = "the form") -> Entry:
-    """The entry that the Markdown of a filled form gives, checked as reports.yaml is.
+    """The entry that the Markdown of a filled form gives, checked as others.yaml is.
 
     Args:
         issue: OWNER/NAME#NUMBER of the issue that the form is of, the place of a value without another.
@@ -113,7 +113,7 @@ def _number_problems(fields: dict[str, str]) -> list[str]:
 
 
 def _checked_entry(cells: list[Cell], fields: dict, place: dict, origin: str) -> Entry:
-    """The entry, by the schema and beside what the folder's reports.yaml has. Raises DataError."""
+    """The entry, by the schema and beside what the folder's others.yaml has. Raises DataError."""
     cells_by_id = known_cells()
     folder, content = _folder(cells, cells_by_id)
     try:
@@ -124,7 +124,7 @@ def _checked_entry(cells: list[Cell], fields: dict, place: dict, origin: str) ->
     except ValidationError as error:
         raise _refusal(origin, list(map(in_words, error.errors()))) from None
     sources = {name: source, **content.sources}
-    all_reports = Reports(sources=sources, reports=(*content.reports, report))
+    all_reports = Reports(sources=sources, values=(*content.values, report))
     if problems := [reason for _, reason in faults(all_reports, cells_by_id)]:
         raise _refusal(origin, problems)
     return Entry(folder, sources[name], report, tuple(cells), known=name in content.sources)
@@ -146,7 +146,7 @@ def _folder(cells: list[Cell], cells_by_id: dict[str, Cell]) -> tuple[Path, Repo
     counts: Counter[Path] = Counter()
     contents = {folder: yaml_file.read(folder / FILE, Reports) for folder in folders()}
     for folder, content in contents.items():
-        systems = (cells_by_id[name].row.system for report in content.reports for name in report.cells)
+        systems = (cells_by_id[name].row.system for report in content.values for name in report.cells)
         counts[folder] = sum(system == cells[0].row.system for system in systems)
     best = max(counts, key=counts.__getitem__, default=None)
     folder = best if best and counts[best] else cells[0].paper.folder

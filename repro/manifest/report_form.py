@@ -31,7 +31,7 @@ FIELDS = {
     "batch": Field("Batch"),
     "differs": Field("What differs"),
     "match": Field("Match", required=True),
-    "who": Field("Who reports it", required=True),
+    "who": Field("Who states it", required=True),
     "name": Field("Name", required=True),
     "place": Field("Place"),
     "date": Field("Date"),

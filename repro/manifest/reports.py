@@ -1,4 +1,4 @@
-"""The shape of reports.yaml: values of cells as others measured them, each with its place.
+"""The shape of others.yaml: values of cells as others measured them, each with its place.
 
 A report is a fact about a place: a repository's file at a commit, a comment in an issue, a table of a
 paper, a model card. It is never a measurement of this suite, and no verdict rests on it.
@@ -25,7 +25,7 @@ from repro.manifest.places import DAY, Place, Who
 from repro.manifest.schema import SHARES
 from repro.manifest.yaml_file import Fault, StrictMapping
 
-FILE = "reports.yaml"
+FILE = "others.yaml"
 DECIMAL = r"^\d+(\.\d+)?$"
 FAR = 20  # the lowest report that there is, of another checkpoint, is half of the published number
 
@@ -110,10 +110,10 @@ class Search(Identified):
 
 
 class Reports(StrictMapping):
-    """A reports.yaml: sources by a short name, reports, and the searches that led to them."""
+    """An others.yaml: sources by a short name, their values, and the searches that led to them."""
 
     sources: dict[str, Source] = Field(default_factory=dict)
-    reports: tuple[Report, ...] = ()
+    values: tuple[Report, ...] = ()
     searches: tuple[Search, ...] = ()
 
 
@@ -160,7 +160,7 @@ def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
     by_cell: dict[str, list[CellReport]] = {}
     for folder in folders():
         content = read_reports(folder, cells_by_id)
-        for report in content.reports:
+        for report in content.values:
             for cell in report.cells:
                 entry = CellReport(cells_by_id[cell], report, content.sources[report.source])
                 by_cell.setdefault(cell, []).append(entry)
@@ -173,7 +173,7 @@ def known_cells() -> dict[str, Cell]:
 
 
 def folders() -> list[Path]:
-    """The folders of papers, and of what they share, that have a reports.yaml."""
+    """The folders of papers, and of what they share, that have an others.yaml."""
     places = {path.parent for path in at_hand.ROOT.glob(f"*/{FILE}")}
     places |= {source.folder for source in at_hand.papers().values()}
     return sorted(place for place in places if (place / FILE).exists())
@@ -185,19 +185,19 @@ def searches() -> dict[str, tuple[Search, ...]]:
 
 
 def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:
-    """The reports.yaml of a folder. Raises ManifestError with file and line."""
+    """The others.yaml of a folder. Raises ManifestError with file and line."""
     return yaml_file.read(folder / FILE, Reports, faults=functools.partial(faults, known=known))
 
 
 def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
-    """Locations in a reports.yaml with what is wrong there, beyond its shape.
+    """Locations in an others.yaml with what is wrong there, beyond its shape.
 
     Args:
         known: every cell by its id.
     """
     seen: set[tuple] = set()
-    for number, report in enumerate(content.reports):
-        place = ("reports", number)
+    for number, report in enumerate(content.values):
+        place = ("values", number)
         if report.source not in content.sources:
             yield (*place, "source"), f"{report.source!r} is not among the sources"
             continue
@@ -210,7 +210,7 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
         yield from (((*place, *field), reason) for field, reason in _report_faults(report, known))
         keys = {(cell, report.source, report.value, report.measure, report.at) for cell in report.cells}
         if keys & seen:
-            yield place, "the same report is there already"
+            yield place, "the same value is there already"
         seen |= keys
     yield from _source_faults(content)
 
@@ -239,10 +239,13 @@ def _value_fault(entry: CellReport) -> str:
 
 
 def _source_faults(content: Reports) -> Iterator[Fault]:
-    for source_name in content.sources.keys() - {report.source for report in content.reports}:
-        yield ("sources", source_name), "no report is of this source"
+    for source_name in content.sources.keys() - {report.source for report in content.values}:
+        yield ("sources", source_name), "no value is of this source"
     names: dict[Source, str] = {}
     for name, source in content.sources.items():
         first_name = names.setdefault(source.unnamed, name)
         if first_name != name:
-            yield ("sources", name), f"the same people report at the same place as in source {first_name!r}"
+            yield (
+                ("sources", name),
+                f"the same people state values at the same place as in source {first_name!r}",
+            )

@@ -189,7 +189,7 @@ def _setting_faults(content: Settings, setting: Setting) -> Iterator[str]:
     if not (setting.is_published or setting.released is not None or setting.reading):
         yield "nothing is said of where the value comes from; give published, cell, released or reading"
     if setting.departs and not setting.reading:
-        yield "the plan departs from what is stated without a reading; name the reading in force"
+        yield "the plan departs from what is stated without an unspecified choice; name the one in force"
     yield from _value_faults(content, setting)
 
 

@@ -76,7 +76,7 @@ class Choices:
         return None
 
     def departures(self) -> dict[str, str]:
-        """The choices used that are not the default: what makes a measurement ``modified``."""
+        """The choices used that are not the default: what makes a measurement not comparable."""
         return {i: c for i, c in self.used.items() if c != self._reading(i).default}
 
     def in_full_precision(self) -> dict[str, str]:
@@ -99,7 +99,7 @@ class Choices:
         try:
             return self.readings[identifier]
         except KeyError:
-            raise unknown("reading", identifier, self.readings) from None
+            raise unknown("unspecified choice", identifier, self.readings) from None
 
 
 def _full_precision(value: Any) -> Any:

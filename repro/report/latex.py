@@ -59,7 +59,7 @@ def latex(
 
     Args:
         comparison: for the tests between rows.
-        cells: the compared cells of one table, with what others report of them where that is to be shown.
+        cells: the compared cells of one table, with what others state of them where that is to be shown.
         command: what generates the file, written as a comment above it.
     """
     grid = compared_grid(cells)

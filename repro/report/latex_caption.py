@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from repro.judging.compared import ComparedCell
 from repro.judging.doubts import doubts_in_brief
-from repro.judging.reported import HOW, STARTS
+from repro.judging.others import HOW, STARTS
 from repro.judging.summary import cut_measures
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
@@ -55,10 +55,10 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool) -> str
 
 
 def _number_origins(cells: Sequence[ComparedCell]) -> str:
-    reports = any(c.reported for c in cells)
+    reports = any(c.others for c in cells)
     if any(c.measured is not None for c in cells):
-        reported = ", as others state it (oth.)" if reports else ""
-        return f"as published (publ.){reported} and measured by us (ours)."
+        others = ", as others state it (oth.)" if reports else ""
+        return f"as published (publ.){others} and measured by us (ours)."
     if reports:
         return "as published (publ.) and as others state it (oth.), not measured by us."
     has_runs = any(c.imported for c in cells)
@@ -66,13 +66,13 @@ def _number_origins(cells: Sequence[ComparedCell]) -> str:
 
 
 def _reports(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    """The meaning of the letters at reported values, of those that the table has."""
-    reports = [c.reported.closest.report for c in cells if c.reported]
+    """The meaning of the letters at values of others, of those that the table has."""
+    reports = [c.others.closest.report for c in cells if c.others]
     if reports:
         makings = {report.how.start for report in reports}
         letters = ", ".join(f"{MAKINGS[start]} {HOW[start]}" for start in STARTS if start in makings)
         doubt = "; ? where only the name matches" if any(r.match == "loose" for r in reports) else ""
-        yield f"Reported: of several the closest in kind, with their number; raised: {letters}{doubt}."
+        yield f"Others: of several values the closest in kind, with their number; raised: {letters}{doubt}."
 
 
 def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
@@ -80,7 +80,7 @@ def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
     if cells and cells[0].scale != "full":
         data = ", ".join(sorted({name for c in cells for name in c.stand_ins})) or "other data"
         scale = f"Ours are of scale {cells[0].scale}, on {data}"
-        yield escape(f"{scale}, and not comparable with the published.")
+        yield escape(f"{scale}, and not compared with the published.")
         if cuts := cut_measures(cells):
             yield escape(f"{cuts}.")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from repro.judging.compared import ComparedCell
-from repro.judging.reported import STARTS
+from repro.judging.others import STARTS
 from repro.judging.verdict import prediction_half_width
 from repro.report.grid import rounded, shown_run
 from repro.report.latex_text import SYMBOLS, escape, raised
@@ -57,11 +57,11 @@ def by_others(c: ComparedCell | None) -> Entry:
 
 def reported_entry(c: ComparedCell | None) -> Entry:
     """The report that is closest in kind, the letter of its making raised, and how many reports there are."""
-    if c is None or not c.reported:
+    if c is None or not c.others:
         return Entry()
-    report, count = c.reported.closest.report, len(c.reported.reports)
+    report, count = c.others.closest.report, len(c.others.reports)
     letter = MAKINGS[report.how.start] + ("?" if report.match == "loose" else "")
-    return Entry(c.reported.shown, raised(letter) + (rf"{{\scriptsize\,({count})}}" if count > 1 else ""))
+    return Entry(c.others.shown, raised(letter) + (rf"{{\scriptsize\,({count})}}" if count > 1 else ""))
 
 
 def interval(c: ComparedCell) -> str:

@@ -52,7 +52,7 @@ SYMBOLS = {
     "lower": r"$\downarrow$",
     "higher": r"$\uparrow$",
     "inconclusive": "?",
-    "modified": "m",
+    "not comparable": "n",
 }
 
 

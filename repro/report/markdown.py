@@ -20,7 +20,7 @@ from repro.running.workspace import Workspace
 
 BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
 ORDER = ("failed", "lower", "higher", "inconclusive", "exact", "consistent", "within tolerance")
-ORDER += ("modified", "scaled", "blocked", "not run")
+ORDER += ("not comparable", "scaled", "blocked", "not run")
 _SIGN = re.compile(r"[\\`*\[\]|#]|(?<![^\W_])_|_(?![^\W_])")  # an underscore within a word is none
 
 

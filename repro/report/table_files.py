@@ -33,7 +33,7 @@ def table_texts(
     *,
     seeds: tuple[int, ...],
     two_column: bool = False,
-    reported: bool = False,
+    others: bool = False,
     results: Results | None = None,
 ) -> Iterator[TableFile]:
     """The files of all tables; figures are no tables.
@@ -41,7 +41,7 @@ def table_texts(
     Args:
         seeds: those that were asked for, which the command in a study's files repeats.
         two_column: whether the LaTeX is for a paper of two columns.
-        reported: whether what others report has a column of its own.
+        others: whether what others state has a column of its own.
         results: whose scores of a study count for what the store lacks.
     """
     for (paper, identifier), cells in comparison.by_table().items():
@@ -50,7 +50,7 @@ def table_texts(
             continue
         command = f"repro tables {paper} --table {identifier} --scale {plan.scale.name}"
         command += " --two-column" if two_column else ""
-        command += " --reported" if reported else ""
+        command += " --others" if others else ""
         name = f"{paper}-table{identifier}"
         if table.kind == "study":
             command += f" --seeds {','.join(map(str, seeds))}" if seeds else ""
@@ -60,7 +60,7 @@ def table_texts(
             label = f"tab:{paper}-{identifier}-{plan.scale.name}"
             yield TableFile(f"{name}.tex", title, study_latex(study, label=label, wide=two_column, **options))
         else:
-            table_cells = cells if reported else [replace(c, reported=None) for c in cells]
+            table_cells = cells if others else [replace(c, others=None) for c in cells]
             text = latex(comparison, table_cells, command=command, two_column=two_column)
             yield TableFile(f"{name}.tex", title, text)
 

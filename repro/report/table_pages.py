@@ -1,4 +1,4 @@
-"""A page for every table: row by row, the command that measures it; published, reported and measured."""
+"""A page for every table: row by row, the command that measures it, and what is published and known."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -6,7 +6,7 @@ from itertools import groupby
 from repro import __version__
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.doubts import doubts_in_brief
-from repro.judging.reported import HOW
+from repro.judging.others import HOW
 from repro.judging.summary import cut_measures, measured_in_words, summarise
 from repro.manifest.schema import Row
 from repro.report.grid import Grid, compared_grid, shown_measurement, shown_run
@@ -160,7 +160,7 @@ def _command(cells: Sequence[ComparedCell], command: str, small_scale: str) -> s
 def _numbers(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
     head = ["column", "measure", "published", "measured", "verdict", f"at {_scale(rehearsals)}"]
     extra_columns = {"run by others": _imported_runs} if any(c.imported for c in cells) else {}
-    extra_columns |= {"reported": _closest_report} if any(c.reported for c in cells) else {}
+    extra_columns |= {"stated by others": _closest_report} if any(c.others for c in cells) else {}
     rows = []
     for c in cells:
         column, rehearsal = c.cell.column, rehearsals.get(c.cell.id)
@@ -188,13 +188,13 @@ def _imported_runs(c: ComparedCell) -> str:
 
 def _closest_report(c: ComparedCell) -> str:
     """The report that is closest in kind, a link to its place, and how many others lie where."""
-    if c.reported is None:
+    if c.others is None:
         return "–"
-    closest, number = c.reported.closest, len(c.reported.reports)
+    closest, number = c.others.closest, len(c.others.reports)
     place = link(closest.source.name, closest.source.address)
     match = "" if closest.report.match == "exact" else f", a {closest.report.match} match"
-    span = f"; {number} reports, {c.reported.between}" if number > 1 else ""
-    return f"{c.reported.shown} ({HOW[closest.report.how.start]}{match}, {place}{span})"
+    span = f"; {number} values, {c.others.between}" if number > 1 else ""
+    return f"{c.others.shown} ({HOW[closest.report.how.start]}{match}, {place}{span})"
 
 
 def _anchor(row: Row) -> str:

@@ -26,10 +26,10 @@ from repro.report.grid import (
 )
 from repro.report.sheet import Cell as Shown
 from repro.report.sheet import Column, Sheet, Value
-from repro.report.terminal_reports import lines_of_reports
+from repro.report.terminal_others import lines_of_reports
 
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
-STYLES |= {"inconclusive": "yellow", "modified": "yellow", "scaled": "cyan"}
+STYLES |= {"inconclusive": "yellow", "not comparable": "yellow", "scaled": "cyan"}
 STYLES |= {"blocked": "magenta", "not run": "dim"}
 RAISED = str.maketrans(f"{LETTERS}0123456789-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 BENEATH = "published above, measured beneath"
@@ -174,7 +174,7 @@ def _imported_line(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]
     """A line of runs that others made; none where there is no such run."""
     if not any(c and c.imported for c in cells):
         return []
-    return [[Text("  by others", style="dim"), *map(_imported_run, cells)]]
+    return [[Text("  run by others", style="dim"), *map(_imported_run, cells)]]
 
 
 def _imported_run(c: ComparedCell | None) -> Shown:

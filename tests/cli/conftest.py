@@ -228,8 +228,8 @@ def report(toy):
             "source": "a",
         }
         entries = [shared | {"value": value, "how": {"start": "checkpoint"}} for value in values]
-        content = {"sources": {"a": source}, "reports": entries}
-        toy.with_name("reports.yaml").write_text(json.dumps(content))  # which is YAML
+        content = {"sources": {"a": source}, "values": entries}
+        toy.with_name("others.yaml").write_text(json.dumps(content))  # which is YAML
         reports_of.cache_clear()
 
     return write

@@ -212,7 +212,7 @@ def test_an_empty_manifest_is_told(repro, toy):
         (READING.replace("default: one", "default: two"), 1, "default 'two'"),
         ("- id: a\n  kind: whim\n", 2, "should be 'silence'"),
         ("- [\n", 2, "not valid YAML"),
-        (READING * 2, 2, "reading 'a' occurs twice"),
+        (READING * 2, 2, "unspecified choice 'a' occurs twice"),
         (
             READING.replace("where", "were"),
             1,
@@ -236,7 +236,7 @@ FAULTY = {
     "a reading that there is not": (
         "    return recipe",
         "    request.reading('k')\n    return recipe",
-        ": there is no reading 'k'",
+        ": there is no unspecified choice 'k'",
     ),
     "a value that the stage does not know": (
         "    return recipe",

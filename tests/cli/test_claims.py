@@ -74,11 +74,11 @@ def test_what_others_report_judges_beside_the_paper_and_ours_and_changes_neither
     before = repro("audit", "claims", "--format", "json").json
     report("toy/1/bm25/dl", "0.05")
     after = repro("audit", "claims", "--format", "json").json
-    heard = after[0]["reports"]
+    heard = after[0]["others"]
     assert (heard["state"], heard["cells"], [one["value"] for one in heard["used"]]) == (
         "untested",
         2,
         [0.05],
     )
     assert "say nothing (1 of 2 cells)" in repro("audit", "claims").out
-    assert [row | {"reports": None} for row in after] == [row | {"reports": None} for row in before]
+    assert [row | {"others": None} for row in after] == [row | {"others": None} for row in before]

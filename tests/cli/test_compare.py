@@ -187,22 +187,22 @@ def test_what_others_report_is_in_every_form_and_changes_nothing_else(repro, toy
         return next(r for r in rows if r["cell"] == NEAR), next(one for one in objects if one["id"] == NEAR)
 
     row, alone = forms()
-    assert (row["reports"], row["reported"], alone["reported"]) == ("0", "", [])
+    assert (row["others_count"], row["others"], alone["others"]) == ("0", "", [])
     report(NEAR, "0.2012", "0.19")
     row_beside, beside = forms()
-    assert [one["value"] for one in beside["reported"]] == [0.19, 0.2012]
-    assert beside | {"reported": []} == alone
-    told = {key: value for key, value in row_beside.items() if key.startswith("report")}
+    assert [one["value"] for one in beside["others"]] == [0.19, 0.2012]
+    assert beside | {"others": []} == alone
+    told = {key: value for key, value in row_beside.items() if key.startswith("others")}
     assert row_beside | {key: row[key] for key in told} == row
     assert told == {
-        "reported": "0.19",
-        "reports": "2",
-        "reported_least": "0.19",
-        "reported_most": "0.2012",
-        "reported_how": "checkpoint",
-        "reported_match": "exact",
-        "reported_by": "A toolkit",
-        "reported_at": "https://github.com/a/b/issues/1",
+        "others": "0.19",
+        "others_count": "2",
+        "others_least": "0.19",
+        "others_most": "0.2012",
+        "others_how": "checkpoint",
+        "others_match": "exact",
+        "others_by": "A toolkit",
+        "others_at": "https://github.com/a/b/issues/1",
     }
     assert "0.19 to 0.20" in repro("compare").out
 

@@ -81,7 +81,7 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert told.status == 0, told.err
     assert {c["column"]: c["score"] for c in told.json} == {k: c["measured"] for k, c in measured.items()}
     assert [(c["depth"], c["cut"]) for c in told.json] == [(100, False), (100, True), (100, True)]
-    assert [c["among_reports"] for c in told.json] == [None] * 3  # scores are of other collections
+    assert [c["among_others"] for c in told.json] == [None] * 3  # scores are of other collections
     assert told.json[0]["best_row"] == "best" and told.json[0]["queries"] == measured["dev"]["queries"]
     assert "as its repro.json says" in told.err and "column size is left out" in told.err
     assert (folders / "results/records/tiny/toy.jsonl").read_text() == records  # comparing is no record
@@ -146,10 +146,10 @@ def test_at_full_scale_a_score_is_told_among_what_others_report_of_the_row(encod
     said = repro(*one, "--row", "random", "--format", "json")
     assert said.status == 0, said.err
     [column] = [column for column in said.json if column["column"] == "dev"]
-    assert column["among_reports"]["value"] == column["score"] and column["best_row"] == "best"
-    sentence = column["among_reports"]["sentence"]
+    assert column["among_others"]["value"] == column["score"] and column["best_row"] == "best"
+    sentence = column["among_others"]["sentence"]
     assert repro(*one, "--row", "random").err.splitlines()[-1] == f"dev, Random: {sentence}"
-    assert repro(*one, "--format", "json").json[0]["among_reports"] is None, "nobody reports of the best row"
+    assert repro(*one, "--format", "json").json[0]["among_others"] is None, "nobody reports of the best row"
 
 
 def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, repro):

@@ -131,24 +131,26 @@ def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, fil
 def test_an_imported_run_is_told_among_what_others_report(repro, file, report):
     report(NEAR, "0.01", "0.02")
     [one] = repro("import", "run", file, NEAR, "--format", "json").json
-    place = one["among_reports"]
+    place = one["among_others"]
     assert (place["cell"], place["value"], place["published"]) == (NEAR, one["measured"], 0.1)
-    assert place["places"][0] | {"how": ["checkpoint"], "reports": 2, "above": 2} == place["places"][0]
-    assert place["sentence"].endswith("2 reports of released checkpoints 0.01 to 0.02 (yours is above all)")
+    assert place["places"][0] | {"how": ["checkpoint"], "count": 2, "above": 2} == place["places"][0]
+    assert place["sentence"].endswith(
+        "others state 2 values of released checkpoints 0.01 to 0.02 (yours is above all)"
+    )
     assert f"{NEAR}: {place['sentence']}\n" in repro("import", "run", file, NEAR).out
 
 
 def test_an_imported_run_of_a_cell_that_nobody_reports_says_nothing_of_reports(repro, file):
-    assert repro("import", "run", file, NEAR, "--format", "json").json[0]["among_reports"] is None
+    assert repro("import", "run", file, NEAR, "--format", "json").json[0]["among_others"] is None
     assert "report" not in repro("import", "run", file, NEAR).out
 
 
 def test_evaluate_tells_a_run_among_what_others_report_of_the_cell_that_it_is_meant_to_give(file, report):
     report(NEAR, "0.01")
     scores = suite.evaluate(file, cells=[NEAR])
-    [place] = scores.as_json()["among_reports"]
+    [place] = scores.as_json()["among_others"]
     assert (place["cell"], place["value"]) == (NEAR, scores.measures["nDCG@10"])
-    assert suite.evaluate(file, dataset="tiny/passage/dl19").among_reports == []
+    assert suite.evaluate(file, dataset="tiny/passage/dl19").among_others == []
 
 
 @pytest.mark.parametrize(
@@ -172,9 +174,9 @@ def test_a_run_beside_a_cell_is_told_among_what_others_report(repro, file, repor
     report(NEAR, "0.01")
     [one] = repro("compare", file, NEAR, "--format", "json").json
     by_dataset = repro("compare", file, "--dataset", "tiny/passage/dl19", "--format", "json").json
-    assert one["among_reports"]["value"] == one["value"] == by_dataset["measures"]["nDCG@10"]
-    assert (by_dataset["dataset"], by_dataset["among_reports"]) == ("tiny/passage/dl19", [])
-    told = f"{NEAR}, theirs.trec: {one['among_reports']['sentence']}\n"
+    assert one["among_others"]["value"] == one["value"] == by_dataset["measures"]["nDCG@10"]
+    assert (by_dataset["dataset"], by_dataset["among_others"]) == ("tiny/passage/dl19", [])
+    told = f"{NEAR}, theirs.trec: {one['among_others']['sentence']}\n"
     assert told in repro("compare", file, NEAR).err
 
 
@@ -299,11 +301,11 @@ def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, t
     toy.with_name("readings.yaml").write_text(READINGS)
     papers.cache_clear()
     about = ("import", "run", file, NEAR, "--toolkit", "Lucene", "--format", "json")
-    for choice, readings, name in (("tuned", {}, "higher"), ("plain", {"k1": "plain"}, "modified")):
+    for choice, readings, name in (("tuned", {}, "higher"), ("plain", {"k1": "plain"}, "not comparable")):
         [found] = repro(*about, "--reading", f"k1={choice}").json
         assert (found["readings"], found["verdict"], found["origin"]["toolkit"]) == (readings, name, "Lucene")
     [cell] = repro("compare", NEAR, "--format", "json").json
-    assert [(run["toolkit"], run["verdict"]) for run in cell["imported"]] == [("Lucene", "modified")]
+    assert [(run["toolkit"], run["verdict"]) for run in cell["imported"]] == [("Lucene", "not comparable")]
     [cell] = repro("compare", NEAR, "--reading", "k1=plain", "--format", "json").json
     assert len(cell["imported"]) == 1
     for reading, words in (

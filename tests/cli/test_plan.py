@@ -149,16 +149,16 @@ def test_the_peak_of_the_disk_is_told_with_what_would_go_and_whether_it_fits(rep
 
 def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
     how = ("plan", "costa", "--table", "1", "--row", "sparse.bm25")
-    assert "modified:" not in repro(*how).err
+    assert "not comparable" not in repro(*how).err
     said = repro(*how, "--reading", "bm25-parameters=anserini-default").err
     assert (
-        "4 published cells will be *modified*, because the unspecified choice bm25-parameters is anserini-default in"
+        "not comparable: 4 published cells, because the unspecified choice bm25-parameters is anserini-default in"
         in said
     )
     assert "leave out --reading bm25-parameters to have them compared" in said
     said = repro("plan", "costa", "--table", "1", "--row", "hardneg.costa").err
     assert re.search(
-        r"4 published cells would be \*modified\* with --reading \S+, because \S+ is not here; get", said
+        r"not comparable with --reading \S+: 4 published cells, because \S+ is not here; get", said
     )
 
 

@@ -1,9 +1,11 @@
 """What the commands of README.md and docs/ run on every push, and that every command shown there exists."""
 
+import ast
 import os
 import re
 import shlex
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -115,6 +117,33 @@ def test_words_that_must_be_learned_are_at_most_twenty_and_scales_that_are_shown
     )
     listed = [re.findall(r"^\| `([\w-]+)`", text, re.MULTILINE) for text in (first, others)]
     assert listed[0] == list(SCALES) and sorted([*listed[0], *listed[1]]) == sorted(scales())
+
+
+ALIKE = re.compile(
+    r"\breported\b(?! measures)|\bmodified\b|\bothers'? reports?\b|\b(?:a|no|of|the) reading\b"
+)
+
+
+def _is_help(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef) and any("command" in ast.dump(d) for d in node.decorator_list)
+
+
+def _sentences(path: Path) -> Iterator[str]:
+    """The texts of a module that users can meet: strings, and docstrings of commands."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    nodes = (n for n in ast.walk(tree) if isinstance(n, documented) and not _is_help(n))
+    internal = [first for n in nodes for first in n.body[:1]]
+    skipped = {id(getattr(first, "value", None)) for first in internal}
+    strings = (n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    yield from (n.value for n in strings if id(n) not in skipped)
+
+
+def test_no_text_for_users_has_a_second_word_for_what_the_page_of_words_names():
+    modules = sorted((ROOT / "repro").rglob("*.py"))
+    texts = [(path, text) for path in modules for text in _sentences(path)]
+    texts += [(path, path.read_text(encoding="utf-8")) for path in pages()]
+    assert not [(path, match[0]) for path, text in texts if (match := ALIKE.search(text))]
 
 
 def test_every_page_is_in_the_navigation():

@@ -224,11 +224,11 @@ def test_a_name_in_other_letters_is_recognised(repro, name):
 def test_reports_of_a_cell_are_told_one_by_one_with_how_and_where(repro, toy, report):
     report("toy/1/bm25/dl", *(f"0.2{n}" for n in range(6)))
     said = repro("show", "toy/1/bm25/dl").out.splitlines()
-    told = [line.split(maxsplit=1) for line in said if line.startswith("report")]
-    assert [name for name, _ in told] == ["reported:", *["report:"] * 4, "reports:"]
-    assert told[0][1].startswith("6 reports, 0.20 to 0.25; closest in kind 0.23 (")
+    told = [line.split(":", 1) for line in said if line.startswith(("stated", "value"))]
+    assert [name for name, _ in told] == ["stated by others", *["value"] * 4, "values"]
+    assert told[0][1].strip().startswith("6 values, 0.20 to 0.25; closest in kind 0.23 (")
     how = "released checkpoint encoded again; match exact; a/b, issue 1, 2024-01-01"
-    assert told[1][1] == f"0.23 A toolkit (toolkit): {how}"
-    assert told[-1][1] == "2 more, which --verbose tells"
+    assert told[1][1].strip() == f"0.23 A toolkit (toolkit): {how}"
+    assert told[-1][1].strip() == "2 more, which --verbose tells"
     verbose = repro("show", "toy/1/bm25/dl", "--verbose").out
-    assert verbose.count("report: ") == 6 and "which --verbose tells" not in verbose
+    assert verbose.count("value: ") == 6 and "which --verbose tells" not in verbose

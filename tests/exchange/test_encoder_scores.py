@@ -4,7 +4,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from repro.exchange.user_encoder_scores import ColumnScore
-from repro.judging.among_reports import placed
+from repro.judging.among_others import placed
 from repro.manifest.cells import cell
 from repro.manifest.reports import CellReport, Report, Source
 
@@ -17,7 +17,7 @@ def test_a_table_has_the_sentence_where_json_has_the_object():
     stated = {"cells": (CELL.id,), "value": "33.0", "measure": "MRR@10", "dataset": "dev", "source": "a"}
     made = CellReport(CELL, Report(how={"start": "checkpoint"}, **stated), SOURCE)
     among = placed(CELL, Decimal("33.4"), [made])
-    score = replace(SCORE, among_reports=among)
-    assert score.as_json()["among_reports"] == among.as_json()
-    assert score.as_line() == score.as_json() | {"among_reports": str(among)}
-    assert SCORE.as_line() == SCORE.as_json() and SCORE.as_line()["among_reports"] is None
+    score = replace(SCORE, among_others=among)
+    assert score.as_json()["among_others"] == among.as_json()
+    assert score.as_line() == score.as_json() | {"among_others": str(among)}
+    assert SCORE.as_line() == SCORE.as_json() and SCORE.as_line()["among_others"] is None

@@ -256,7 +256,7 @@ def test_no_recipe_is_said_to_have_changed_where_the_data_are_not_here(measure, 
     [
         ({}, "within tolerance"),
         ({"first-version-retriever": "authors-checkpoint"}, "higher"),
-        ({"first-version-retriever": "authors-checkpoint", "passage-titles": "none"}, "modified"),
+        ({"first-version-retriever": "authors-checkpoint", "passage-titles": "none"}, "not comparable"),
     ],
 )
 def test_a_row_measured_with_its_authors_model_is_judged_as_encoded_again_and_says_so(
@@ -273,7 +273,7 @@ def test_a_row_measured_with_its_authors_model_is_judged_as_encoded_again_and_sa
 def test_what_others_report_stands_beside_a_cell_and_changes_no_verdict(results, monkeypatch):
     names = (RR, AVERAGE, MEMBER, "simlm/2/dense.ance/dev.rr10")
     beside = compare(planned(*names, at="full"), results).cells
-    monkeypatch.setattr("repro.judging.comparison.reported_values", lambda cell: None)
+    monkeypatch.setattr("repro.judging.comparison.others_values", lambda cell: None)
     without = compare(planned(*names, at="full"), results).cells
-    assert {c.cell.id for c in beside if c.reported} >= {RR, "simlm/2/dense.ance/dev.rr10"}
-    assert [replace(c, reported=None) for c in beside] == without
+    assert {c.cell.id for c in beside if c.others} >= {RR, "simlm/2/dense.ance/dev.rr10"}
+    assert [replace(c, others=None) for c in beside] == without

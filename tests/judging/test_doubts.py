@@ -73,13 +73,13 @@ def test_without_artefacts_how_many_are_of_other_code_is_unknown_and_not_none(re
     assert only(made, results).code == doubts.CodeCounts(None, None)
 
 
-def test_a_number_on_other_data_is_modified_at_full_and_not_compared(results, monkeypatch):
+def test_a_number_on_other_data_is_not_comparable_at_full(results, monkeypatch):
     made = planned(RR, at="full")
     results.append([recorded(made, measured=0.187)])
     assert only(made, results).verdict.name == "exact"
     monkeypatch.setattr(doubts, "differing", lambda rows: ["the judgements are others"])
     verdict = only(made, results).verdict
-    assert (verdict.name, verdict.difference) == ("modified", None)
+    assert (verdict.name, verdict.difference) == ("not comparable", None)
     assert "the judgements are others" in verdict.why
 
 

@@ -81,14 +81,14 @@ def test_our_rows_stand_against_every_baseline_the_authors_ran_in_their_group():
     assert found[0].as_json().keys() == {"over", "effect_ratio", "delta_ri"}
 
 
-def test_what_is_unmeasured_unprinted_scaled_modified_or_outdated_is_left_out():
+def test_what_is_unmeasured_unprinted_scaled_incomparable_or_outdated_is_left_out():
     cells = [made(f"g.{i}", f"0.{i}", i / 10, role="ours" if i == 5 else "rerun") for i in (1, 3, 5)]
     assert orders(cells) == {"rr": (1.0, 3)}
     out = [
         made("a", "0.9", None),
         made("b", None, 0.1),
         made("c", "0.9", 0.1, verdict="scaled"),
-        made("d", "0.9", 0.1, verdict="modified"),
+        made("d", "0.9", 0.1, verdict="not comparable"),
         replace(made("e", "0.9", 0.1), outdated="the recipe has changed"),
     ]
     assert orders(cells + out) == {"rr": (1.0, 3)}

@@ -19,8 +19,8 @@ from repro.manifest.printed import parse
 ONE_POINT = Tolerance("retrained", Decimal(1), "a thread")
 
 
-def judge(printed, *measured, scale="full", modified=False, tolerance=ONE_POINT):
-    return verdict(parse(printed), measured, scale=scale, modified=modified, tolerance=tolerance)
+def judge(printed, *measured, scale="full", changed=False, tolerance=ONE_POINT):
+    return verdict(parse(printed), measured, scale=scale, changed=changed, tolerance=tolerance)
 
 
 @pytest.mark.parametrize(
@@ -125,11 +125,11 @@ def test_the_interval_is_widened_by_half_a_unit_of_the_last_printed_digit():
 
 
 @pytest.mark.parametrize("measured", [(34.2,), (34.2, 34.2, 34.2), (99.0,)])
-def test_other_scales_and_modified_recipes_are_never_compared(measured):
+def test_other_scales_and_changed_recipes_are_never_compared(measured):
     for name, found in (
         ("scaled", judge("34.2", *measured, scale="tiny")),
-        ("scaled", judge("34.2", *measured, scale="small", modified=True)),
-        ("modified", judge("34.2", *measured, modified=True)),
+        ("scaled", judge("34.2", *measured, scale="small", changed=True)),
+        ("not comparable", judge("34.2", *measured, changed=True)),
     ):
         assert found.name == name
         assert found.name in NEITHER
@@ -138,7 +138,7 @@ def test_other_scales_and_modified_recipes_are_never_compared(measured):
 
 
 def test_nothing_measured_is_not_run_at_any_scale():
-    found = {judge("34.2").name, judge("34.2", scale="tiny").name, judge("34.2", modified=True).name}
+    found = {judge("34.2").name, judge("34.2", scale="tiny").name, judge("34.2", changed=True).name}
     assert found == {"not run"}
 
 
@@ -172,7 +172,7 @@ def test_a_measurement_that_is_no_number_is_refused(bad):
 def test_every_verdict_passes_fails_or_does_neither():
     assert {"exact", "consistent", "within tolerance"} == PASSES
     assert {"lower", "higher", "failed"} == FAILS
-    assert {"inconclusive", "modified", "scaled", "blocked", "not run"} == NEITHER
+    assert {"inconclusive", "not comparable", "scaled", "blocked", "not run"} == NEITHER
     with pytest.raises(AssertionError):
         Verdict("OKish", "")
 
@@ -186,7 +186,7 @@ def test_one_or_two_seeds_import_no_scipy():
         "from repro.judging.tolerance import Tolerance\nfrom repro.judging.verdict import verdict\n"
         "from repro.manifest.printed import parse\n"
         "t = Tolerance('retrained', Decimal(1), 'x')\n"
-        "print(verdict(parse('34.2'), [34.5], scale='full', modified=False, tolerance=t).name)\n"
+        "print(verdict(parse('34.2'), [34.5], scale='full', changed=False, tolerance=t).name)\n"
         "print({'scipy', 'numpy'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

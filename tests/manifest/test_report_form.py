@@ -71,22 +71,22 @@ def test_lines_end_as_they_may():
 def test_a_filled_form_gives_an_entry_that_the_schema_reads():
     entry = entry_of(filled(), **ISSUE)
     read = Reports.model_validate(yaml.safe_load(entry.yaml))
-    assert (read.reports, read.sources) == ((entry.report,), {"ance-on-one-a100": entry.source})
+    assert (read.values, read.sources) == ((entry.report,), {"ance-on-one-a100": entry.source})
     assert entry.source.place == "owner/name, issue 12, 2026-11-01"
     report = entry.report
     assert (report.cells, report.value, report.unit, report.match) == ((CELL,), "0.3287", "fraction", "close")
     assert report.how == ReportMethod(
         start="fine-tuned", seeds=2, hardware="one A100", differs=("other negatives", "half precision")
     )
-    assert entry.yaml.startswith("# papers/baselines/reports.yaml: ")
+    assert entry.yaml.startswith("# papers/baselines/others.yaml: ")
 
 
 def test_an_entry_can_be_put_into_the_file_that_it_names():
     entry = entry_of(filled(note="it's: {odd} [text], #1 & *more* " + "of it " * 40), **ISSUE)
-    source, report = entry.yaml.partition("sources:\n")[2].split("\nreports:\n")
-    text = (entry.folder / "reports.yaml").read_text(encoding="utf-8")
-    extended = _loaded(text.replace("\nreports:\n", f"\n{source}\nreports:\n{report}\n", 1))
-    assert extended["reports"][0]["note"].startswith("it's: {odd} [text], #1 & *more* of it")
+    source, report = entry.yaml.partition("sources:\n")[2].split("\nvalues:\n")
+    text = (entry.folder / "others.yaml").read_text(encoding="utf-8")
+    extended = _loaded(text.replace("\nvalues:\n", f"\n{source}\nvalues:\n{report}\n", 1))
+    assert extended["values"][0]["note"].startswith("it's: {odd} [text], #1 & *more* of it")
     assert extended["sources"].keys() - _loaded(text)["sources"] == {"ance-on-one-a100"}
 
 
@@ -136,7 +136,7 @@ def test_a_source_that_is_there_is_named_and_not_added():
     place = {"place": there.source.address, "who": "toolkit", "cells": there.cell.id}
     entry = entry_of(filled(value="0.2999", **place))
     assert entry.known and entry.report.source == there.report.source
-    assert yaml.safe_load(entry.yaml).keys() == {"reports"}
+    assert yaml.safe_load(entry.yaml).keys() == {"values"}
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_the_same_report_again_is_refused():
         "at": there.report.at,
     }
     same |= {"value": there.report.value, "unit": there.report.unit, "measure": there.report.measure}
-    assert "the same report is there already" in refused(**same)
+    assert "the same value is there already" in refused(**same)
 
 
 def test_without_a_place_the_issue_has_to_be_named():
@@ -256,4 +256,4 @@ def test_any_answers_give_an_entry_or_a_sentence(changed):
     except DataError as error:
         assert str(error).startswith("the form: ")
     else:
-        assert Reports.model_validate(yaml.safe_load(entry.yaml)).reports == (entry.report,)
+        assert Reports.model_validate(yaml.safe_load(entry.yaml)).values == (entry.report,)

@@ -1,4 +1,4 @@
-"""reports.yaml: what is refused, and what becomes of a value."""
+"""others.yaml: what is refused, and what becomes of a value."""
 
 import itertools
 import re
@@ -41,15 +41,15 @@ REPORT = {
 
 
 def _read(folder, *entries, sources=None, cells=(CELL,)):
-    content = {"sources": {"anserini": FILE} if sources is None else sources, "reports": list(entries)}
-    (folder / "reports.yaml").write_text(yaml.safe_dump(content))
+    content = {"sources": {"anserini": FILE} if sources is None else sources, "values": list(entries)}
+    (folder / "others.yaml").write_text(yaml.safe_dump(content))
     return read_reports(folder, {name: cell(name) for name in cells})
 
 
 def test_a_report_is_read_with_its_place(tmp_path):
     content = _read(tmp_path, REPORT)
     assert content.sources["anserini"].address == f"https://github.com/castorini/anserini/blob/{COMMIT}/a.md"
-    assert content.reports[0].value == "33.02"
+    assert content.values[0].value == "33.02"
 
 
 @pytest.mark.parametrize(
@@ -74,18 +74,18 @@ def test_a_report_is_read_with_its_place(tmp_path):
     ],
 )
 def test_a_report_that_is_none_is_refused_with_its_line(tmp_path, change, says):
-    with pytest.raises(ManifestError, match=r"reports.yaml:\d+: .*" + says):
+    with pytest.raises(ManifestError, match=r"others.yaml:\d+: .*" + says):
         _read(tmp_path, REPORT | change, cells=(CELL, "simlm/2/dense.ance/dev.r1000"))
 
 
 def test_the_same_report_twice_is_refused(tmp_path):
-    with pytest.raises(ManifestError, match="the same report is there already"):
+    with pytest.raises(ManifestError, match="the same value is there already"):
         _read(tmp_path, REPORT, REPORT)
 
 
 def test_the_same_report_twice_is_refused_where_they_share_a_cell_of_several(tmp_path):
     other = "costa/3/ance/dev.rr10"
-    with pytest.raises(ManifestError, match="the same report is there already"):
+    with pytest.raises(ManifestError, match="the same value is there already"):
         _read(tmp_path, REPORT, REPORT | {"cells": [other, CELL]}, cells=(CELL, other))
 
 
@@ -116,7 +116,7 @@ def test_a_place_that_cannot_be_opened_is_refused(tmp_path, changed, says):
 
 
 def test_a_source_that_nothing_is_from_is_refused(tmp_path):
-    with pytest.raises(ManifestError, match="no report is of this source"):
+    with pytest.raises(ManifestError, match="no value is of this source"):
         _read(tmp_path, REPORT, sources={"anserini": FILE, "other": FILE})
 
 
@@ -198,7 +198,7 @@ def test_no_value_of_a_cell_stands_in_two_files_or_under_two_sources_of_a_place(
     named: dict[tuple, set[str]] = {}
     for folder in folders():
         content = read_reports(folder, known_cells())
-        for report in content.reports:
+        for report in content.values:
             source = content.sources[report.source]
             place = (source.address, source.table, source.date)
             for name in report.cells:

@@ -19,7 +19,7 @@ def test_the_default_is_taken_unless_overridden_and_the_use_is_noted():
 
 
 def test_a_reading_or_choice_that_does_not_exist_is_named():
-    with pytest.raises(UsageError, match="no reading 's'"):
+    with pytest.raises(UsageError, match="no unspecified choice 's'"):
         Choices({"r": READING}).value("s")
     with pytest.raises(UsageError, match="no value of 'r' 'c'"):
         Choices({"r": READING}, {"r": "c"}).value("r")

@@ -15,7 +15,7 @@ from rich.console import Console
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.doubts import Doubt
 from repro.judging.imported import ImportedRun
-from repro.judging.reported import reported_values
+from repro.judging.others import others_values
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, papers
@@ -132,7 +132,7 @@ def test_a_smaller_scale_is_said_once_and_names_the_label():
     cells = [replace(c, scale="tiny", verdict=Verdict("scaled", ""), collections=data) for c in CELLS]
     text = latex(Comparison(cells), cells, command="c")
     assert text.count("tiny") == 3 and text.count("scale") == 1 and r"\label{tab:p-1-tiny}" in text
-    assert "Ours are of scale tiny, on tiny/passage/dev, and not comparable with the published." in text
+    assert "Ours are of scale tiny, on tiny/passage/dev, and not compared with the published." in text
     assert r"Y\_z & \textbf{0.342} & \textsuperscript{*$\dagger$} & \textbf{0.350} &" in text
 
 
@@ -150,8 +150,8 @@ def test_a_run_that_others_made_stands_apart_from_ours():
 def test_what_others_report_stands_between_published_and_ours_with_how_it_was_made():
     first, second, third = CELLS
     cells = [
-        replace(first, reported=reported_of(first.cell, "0.3162", "0.31")),
-        replace(second, reported=reported_of(second.cell, "0.33", start="trained", match="loose")),
+        replace(first, others=reported_of(first.cell, "0.3162", "0.31")),
+        replace(second, others=reported_of(second.cell, "0.33", start="trained", match="loose")),
         third,
     ]
     text = latex(Comparison(cells), cells, command="c")
@@ -160,7 +160,7 @@ def test_what_others_report_stands_between_published_and_ours_with_how_it_was_ma
     assert r"& 0.33 & \phantom{00}\textsuperscript{t?} &" in text
     assert "as published (publ.), as others state it (oth.) and measured by us (ours)." in text
     letters = "c released checkpoint encoded again, t trained from the start; ? where only the name matches"
-    assert f"Reported: of several the closest in kind, with their number; raised: {letters}." in text
+    assert f"Others: of several values the closest in kind, with their number; raised: {letters}." in text
 
 
 def test_letters_are_raised_for_the_rows_that_ours_beats_by_the_stored_tests():
@@ -384,7 +384,7 @@ def test_every_table_with_every_sign_is_set_without_printing_over_anything(compi
                 _measured_as_published(c, verdicts[n % len(verdicts)], seeds=1 + n % 2)
                 for n, c in enumerate(numeric)
             ]
-            cells = [replace(c, reported=reported_values(c.cell)) for c in cells]
+            cells = [replace(c, others=others_values(c.cell)) for c in cells]
             if cells and table.kind == "results":
                 texts.append(latex(AllBeaten(cells), cells, command="c", two_column=two_column))
     pdf = compiled(texts, two_column=two_column)

@@ -18,7 +18,7 @@ from tests.report.html.toy import report
 
 def test_what_fails_comes_first_with_its_reason():
     part = report().parts[0]
-    known = "4 measured, 1 run by others, 1 reported (exact)"
+    known = "4 measured, 1 run by others, 1 stated by others (exact)"
     assert summary(part.view.comparison, part.covered, scale="full").splitlines() == [
         f"What is known of 6 published numbers: {known}.",
         "",
@@ -42,8 +42,9 @@ def test_a_paper_is_one_line_of_a_readme():
     part = report().parts[0]
     covered = {"toy": part.covered}
     assert verdicts(part.view.comparison, covered).splitlines() == [
-        "| paper | published | measured | run by others | reported (exact) | reported (close) "
-        "| reported (loose) | rehearsed | nothing known | pass | fail | in doubt |",
+        "| paper | published | measured | run by others | stated by others (exact) "
+        "| stated by others (close) | stated by others (loose) "
+        "| rehearsed | nothing known | pass | fail | in doubt |",
         f"| --- | {' | '.join(['---:'] * 11)} |",
         "| `toy` | 6 | 4 | 1 | 1 | – | – | – | – | 2 | 1 | 1 |",
         "",

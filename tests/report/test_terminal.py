@@ -12,8 +12,8 @@ from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.doubts import Doubt
 from repro.judging.effects import Effect
 from repro.judging.imported import ImportedRun
+from repro.judging.others import OthersValues
 from repro.judging.plain_values import cell_as_row
-from repro.judging.reported import ReportedValues
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
@@ -203,21 +203,21 @@ def test_differences_intervals_and_runs_of_others_stand_with_what_they_are_of(tr
     first, second, _ = _comparison(_paper(transposed=transposed)).cells
     record = replace(first.records[0], queries=43, deviation=20.0)
     verdict = Verdict("exact", "", difference=-0.02)
-    theirs = ImportedRun(replace(record, origin={"file": "a.trec"}), Verdict("modified", ""))
+    theirs = ImportedRun(replace(record, origin={"file": "a.trec"}), Verdict("not comparable", ""))
     cells = [replace(first, records=(record,), verdict=verdict), replace(second, imported=(theirs,))]
     shown = " ".join(_squeezed(_shown(compared_table(Comparison(cells), cells))))
     assert "difference" in shown and "95 % over queries" in shown
     assert "-0.0" in shown and "25.4 to 37.7" in shown
-    assert transposed or "by others 31.6 modified" in shown
+    assert transposed or "run by others 31.6 not comparable" in shown
 
 
 def _with_reports(cells):
     first, second, third = cells
-    several = ReportedValues(
+    several = OthersValues(
         first.cell, (report_on(first.cell, "31.58", match="close"), report_on(first.cell, "30"))
     )
     doubtful = reported_of(second.cell, "36.0487", start="trained", match="loose")
-    return [replace(first, reported=several), replace(second, reported=doubtful), third]
+    return [replace(first, others=several), replace(second, others=doubtful), third]
 
 
 def test_the_closest_report_stands_below_ours_and_the_span_where_there_are_several():
@@ -227,11 +227,11 @@ def test_the_closest_report_stands_below_ours_and_the_span_where_there_are_sever
         "Group",
         "a X 31.6 –",
         "measured 31.6 exact",
-        "reported 31.58 ~checkpoint",
-        "all reports 2: 30 to 31.58",
+        "stated by others 31.58 ~checkpoint",
+        "all of these 2: 30 to 31.58",
         "b Y 34.2* (+2.6) 94.1",
         "measured 36.0 higher not run",
-        "reported 36.05 ?trained",  # one decimal more than is published
+        "stated by others 36.05 ?trained",  # one decimal more than is published
     ]
 
 
@@ -239,7 +239,7 @@ def test_in_a_transposed_table_reports_have_columns_of_the_systems_that_have_som
     cells = _with_reports(_comparison(_paper(transposed=True)).cells)
     lines = _squeezed(_shown(compared_table(Comparison(cells), cells), width=200))
     [heads] = [line for line in lines if line.startswith("published")]
-    assert heads == "published measured reported all reports published measured reported"
+    assert heads == "published measured stated by others all of these published measured stated by others"
     [line] = [line for line in lines if line.startswith("Dev MRR@10")]
     first, second = (
         "31.6 31.6 exact 31.58 ~checkpoint 2: 30 to 31.58",
@@ -250,8 +250,8 @@ def test_in_a_transposed_table_reports_have_columns_of_the_systems_that_have_som
 
 def test_below_full_scale_where_nothing_is_compared_no_reports_are_shown():
     cells = [replace(c, scale="tiny") for c in _with_reports(_comparison(_paper()).cells)]
-    assert "reported" not in _shown(compared_table(Comparison(cells), cells))
+    assert "others" not in _shown(compared_table(Comparison(cells), cells))
     fields = cell_as_row(cells[0])
-    assert (fields["reported"], fields["reports"]) == (31.58, 2)
-    assert (fields["reported_least"], fields["reported_most"]) == (30, 31.58)
-    assert (fields["reported_how"], fields["reported_match"]) == ("checkpoint", "close")
+    assert (fields["others"], fields["others_count"]) == (31.58, 2)
+    assert (fields["others_least"], fields["others_most"]) == (30, 31.58)
+    assert (fields["others_how"], fields["others_match"]) == ("checkpoint", "close")

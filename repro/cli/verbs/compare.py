@@ -163,8 +163,8 @@ def _compare_runs(selection, runs: list[str], as_json: bool) -> None:
 def _print_sentences(run) -> None:
     from repro.cli.printing import say
 
-    if run.among_reports:
-        say(f"{run.cell.id}, {run.path.name}: {run.among_reports}")
+    if run.among_others:
+        say(f"{run.cell.id}, {run.path.name}: {run.among_others}")
     for sentence in run.differing:
         say(f"{run.cell.id}, {run.path.name}: not compared with what is published, as {sentence}")
     for sentence in _notices(run):

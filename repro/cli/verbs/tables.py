@@ -12,20 +12,20 @@ from repro.cli.options import selecting_everything
     epilog="""\b
 Examples:
   repro tables PAPER --table 1 --scale tiny
-  repro tables PAPER --table 2 --reported
+  repro tables PAPER --table 2 --others
   repro tables --out DIR --document report.tex""",
 )
 @selecting_everything
 @click.option("--out", metavar="DIR", help="Where to write them instead of RESULTS/tables/SCALE.")
 @click.option("--document", metavar="FILE", help="Also write a whole LaTeX document around the tables.")
 @click.option("--two-column", is_flag=True, help="For a paper of two columns: wide tables span both.")
-@click.option("--reported", is_flag=True, help="With what others report, between published and ours.")
-def command(selection, out, document, two_column, reported):
+@click.option("--others", is_flag=True, help="With what others state, between published and ours.")
+def command(selection, out, document, two_column, others):
     """Write LaTeX of the selected tables, published and ours, below RESULTS/tables/SCALE.
 
     A file is a table environment that needs booktabs and graphicx (a study's also amssymb); its label is
-    tab:PAPER-TABLE, with the scale behind it where that is not full. What others report (`repro show
-    reported`) has columns of its own only where they are asked for. The scores of a study's queries are kept
+    tab:PAPER-TABLE, with the scale behind it where that is not full. What others state (`repro show
+    others`) has columns of its own only where they are asked for. The scores of a study's queries are kept
     in RESULTS/scores/SCALE, from which its tables are made where the store lacks them.
     """
     from pathlib import Path
@@ -46,7 +46,7 @@ def command(selection, out, document, two_column, reported):
         )
     ):
         store = workspace.store
-        options = {"seeds": selection.seeds, "two_column": two_column, "reported": reported}
+        options = {"seeds": selection.seeds, "two_column": two_column, "others": others}
         options["results"] = results
         files = list(table_texts(comparison, plan, store, **options))
         for path in write_tables(files, folder):

@@ -80,7 +80,8 @@ def references_of(source: Paper) -> References:
                 if not _is_part(target) and target not in content.works:
                     yield ("pointers", number, "to"), f"{target!r} is no key of `works`"
             if pointer.reading and pointer.reading not in source.readings:
-                yield ("pointers", number, "reading"), f"{source.name} has no reading {pointer.reading!r}"
+                says = f"{source.name} has no unspecified choice {pointer.reading!r}"
+                yield ("pointers", number, "reading"), says
 
     return yaml_file.read(path, References, faults=faults)
 

@@ -1,9 +1,9 @@
-"""Statements of papers, each judged by the paper's own numbers, by ours and by what others report."""
+"""Statements of papers, each judged by the paper's own numbers, by ours and by what others state."""
 
 import re
 from dataclasses import dataclass, field
 
-from repro.judging.claims.by_reports import ReportsJudgement, by_reports
+from repro.judging.claims.by_others import OthersJudgement, by_others
 from repro.judging.claims.measures import FAILS
 from repro.judging.claims.places import Places
 from repro.judging.claims.statements import Judgement, Statement, statements
@@ -24,7 +24,7 @@ class JudgedStatement:
     Attributes:
         published, ours: by the paper's own numbers, and by our measurements.
         scale: of our measurements.
-        reported: by what others report, which changes nothing of the other two.
+        others: by what others state, which changes nothing of the other two.
         doubts: kinds of doubts about our numbers behind it.
     """
 
@@ -32,13 +32,13 @@ class JudgedStatement:
     published: Judgement
     ours: Judgement
     scale: str
-    reported: ReportsJudgement = field(default_factory=ReportsJudgement)
+    others: OthersJudgement = field(default_factory=OthersJudgement)
     doubts: tuple[str, ...] = ()
 
     @property
     def fails(self) -> bool:
-        """Whether the paper's own numbers, our measurements or others' reports contradict it."""
-        return FAILS in (self.published.state, self.ours.state, self.reported.state)
+        """Whether the paper's own numbers, our measurements or others' values contradict it."""
+        return FAILS in (self.published.state, self.ours.state, self.others.state)
 
     def as_json(self) -> dict:
         """The object that ``repro audit claims --format json`` prints."""
@@ -65,7 +65,7 @@ class JudgedStatement:
                 "measures": dict(self.ours.measures),
                 "doubts": list(self.doubts),
             },
-            "reports": self.reported.as_json(),
+            "others": self.others.as_json(),
             "scale": self.scale,
             "says_of_paper": self.scale == "full",
         }
@@ -73,33 +73,33 @@ class JudgedStatement:
 
 @dataclass(frozen=True)
 class PublishedJudgement:
-    """A statement judged by what is printed and reported, which is the same whatever was measured."""
+    """A statement judged by what is printed and stated by others, which is the same whatever was measured."""
 
     statement: Statement
     places: Places
     published: Judgement
-    reported: ReportsJudgement
+    others: OthersJudgement
 
     def judged(self, ours: Values, scale: str) -> JudgedStatement:
         """The statement judged by our numbers, too."""
         ours.doubted.clear()
         judgement = self.statement.judge(ours, self.places)
         doubts = tuple(kind for kind in KINDS if kind in ours.doubted)
-        return JudgedStatement(self.statement, self.published, judgement, scale, self.reported, doubts)
+        return JudgedStatement(self.statement, self.published, judgement, scale, self.others, doubts)
 
 
 def print_judgements(source: Paper) -> list[PublishedJudgement]:
-    """Every statement of a paper, judged by the paper's own numbers and by what others report."""
+    """Every statement of a paper, judged by the paper's own numbers and by what others state."""
     places, judgements = Places(source), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)
-        reported = by_reports(statement, places, published=published)
+        reported = by_others(statement, places, published=published)
         judgements.append(PublishedJudgement(statement, places, published, reported))
     return judgements
 
 
 def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[JudgedStatement]:
-    """Every statement of the papers, judged by their own numbers, by ours and by what others report."""
+    """Every statement of the papers, judged by their own numbers, by ours and by what others state."""
     return [judgement.judged(ours, scale) for source in sources for judgement in print_judgements(source)]
 
 

@@ -1,4 +1,4 @@
-"""The numbers a claim is judged by: those that the paper published, others' reports, or ours of one scale."""
+"""The numbers a claim is judged by: those that the paper published, others' values, or ours of one scale."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -150,9 +150,9 @@ class MeasuredValues:
             raise MissingNumber(f"{shown} is not drawn yet, or has no {fact}")
         return float(value)
 
-    def is_modified(self, cell: Cell) -> bool:
+    def is_incomparable(self, cell: Cell) -> bool:
         """True where a substitute for the original data went into the number."""
-        return cell.id in self._known and self._known[cell.id].verdict.name == "modified"
+        return cell.id in self._known and self._known[cell.id].verdict.name == "not comparable"
 
 
 def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:

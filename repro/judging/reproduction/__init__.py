@@ -1,1 +1,1 @@
-"""Published numbers beside what others report of them: how near, how far apart, and of which systems."""
+"""Published numbers beside what others state of them: how near, how far apart, and of which systems."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
 
-from repro.judging.reported import HOW
+from repro.judging.others import HOW
 from repro.judging.reproduction.quantities import AGAIN, COUNTED, RELEASED, Quantity
 from repro.manifest.cells import Cell
 from repro.manifest.decimals import half_unit, percent
@@ -30,8 +30,8 @@ KINDS = {
 
 
 COUNTS = (
-    *("reports", "cells", "distinct numbers", "one report only"),
-    *("equal", "equal, of distinct numbers", "equal in every report"),
+    *("values", "cells", "distinct numbers", "one value only"),
+    *("equal", "equal, of distinct numbers", "equal in every value"),
     *(*(f"within {most}" for most in WITHIN), "median lower", "median higher"),
 )
 

@@ -33,7 +33,7 @@ class System:
         return list(dict.fromkeys(cell.paper.name for cell in self.cells))
 
     @property
-    def reported(self) -> int:
+    def cells_with_value(self) -> int:
         """How many of its cells there is a report on."""
         return len({r.cell.id for r in self.reports})
 

@@ -183,7 +183,8 @@ def _unclaimed_parameters(row: PlannedRow, claims_by_node: dict[str, set[str]]) 
         if node.fingerprint not in claims_by_node:
             faults = {"": "no step is about this node of the row; add one, or the row to one"}
         else:
-            faults = dict.fromkeys(parameters(node), "nothing states it; add where it is from, or a reading")
+            says = "nothing states it; add where it is from, or an unspecified choice"
+            faults = dict.fromkeys(parameters(node), says)
         for path, says in faults.items():
             if begins_path(path, claims_by_node.get(node.fingerprint, ())) or (name, path) in seen:
                 continue

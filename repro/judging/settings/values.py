@@ -77,19 +77,19 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
     except ReproError as error:
         return ExpectedValue(fault=str(error))
     if _disagrees(setting, published) and not setting.reading:
-        says = "text and script state different values; name the reading that tells which is taken"
+        says = "text and script state different values; name the unspecified choice that tells which is taken"
         return ExpectedValue(fault=says)
     if setting.departs:
         value = setting.planned
         if _is_number(value) and not _is_among(value, [published, setting.released, *choices]):
-            says = f"neither text, script nor reading {setting.reading!r} has {value}; correct planned"
+            says = f"neither text, script nor {setting.reading!r} has {value}; correct planned"
             return ExpectedValue(fault=says)
     elif setting.is_published:
         value = published
     else:
         value = setting.released if setting.released is not None else default
     if missing := _numbers_without_choice([published, setting.released], value, choices):
-        says = f"no choice of reading {setting.reading!r} has {missing[0]}, which is stated; correct either"
+        says = f"no value of {setting.reading!r} is {missing[0]}, which is stated; correct either"
         return ExpectedValue(fault=says)
     return ExpectedValue(_as_list(value) if _is_set(value) else value, _is_set(value))
 
@@ -144,12 +144,14 @@ def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, li
     """
     identifier = _identifier(name, readings)
     if not identifier:
-        raise UsageError(f"the row rests on no reading {name!r}; name one of `repro show readings`")
+        raise UsageError(
+            f"the row rests on no unspecified choice {name!r}; name one of `repro show readings`"
+        )
     reading, keys = readings[identifier], [*filter(None, name[len(identifier) + 1 :].split("."))]
     value = reading.choices[reading.default]
     for key in keys:
         valid = value if isinstance(value, Mapping) else ()
-        check_known(f"value of reading {identifier!r}", key, valid=valid)
+        check_known(f"value of {identifier!r}", key, valid=valid)
         value = value[key]
     return value, [_value_below(choice, keys) for choice in reading.choices.values()]
 

@@ -10,8 +10,8 @@ from repro.manifest.decimals import half_unit
 from repro.manifest.printed import PublishedCell
 from repro.report.grid import label_in_full
 from repro.report.html.elements import Content, Markup, copyable, el, identifier, plain_table
+from repro.report.html.others import on_card
 from repro.report.html.released_code import released_code_facts
-from repro.report.html.reports import on_card
 from repro.report.html.sections import Part
 from repro.report.html.verdicts import badge
 from repro.report.study import probability
@@ -44,7 +44,7 @@ def card(c: ComparedCell, part: Part) -> list[Markup]:
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
     facts += [_fact("reproduce", copyable(_command(c)))]
     facts += [fact for record in c.records for fact in _provenance(record)]
-    facts += [_fact("reported", on_card(c.reported))] if c.reported else []
+    facts += [_fact("stated by others", on_card(c.others))] if c.others else []
     facts += [*_definition(c), *_readings(c.cell, part), *_settings(c.cell, part)]
     facts += [
         _fact("released code", phrase, ": ", names) for phrase, names in released_code_facts(c.cell, part)
@@ -119,7 +119,7 @@ def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
     """Runs that others made, none of which is a measurement of the suite's."""
     for run in c.imported:
         content = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
-        yield _fact("by others", content, copyable(f"repro import run {quote(run.file)} {CELL}"))
+        yield _fact("run by others", content, copyable(f"repro import run {quote(run.file)} {CELL}"))
         yield from _provenance(run.record)
 
 

@@ -23,8 +23,8 @@ function filter() {
       || names.some((name, place) => wanted.has(name) && wanted.get(name) !== texts[place])
       || (only.includes("measured") && !texts[names.indexOf("measured")])
       || (only.includes("fails") && !has(line, "fail"))
-      || (only.includes("others") && !texts[names.indexOf("by others")])
-      || (only.includes("reported") && !texts[names.indexOf("reported")]);
+      || (only.includes("run") && !texts[names.indexOf("run by others")])
+      || (only.includes("stated") && !texts[names.indexOf("stated by others")]);
   }
   const count = (kind) => {
     const of = lines.filter((line) => cellsById.get(line.dataset.cell).published === kind);

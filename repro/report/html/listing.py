@@ -24,11 +24,11 @@ COLUMNS = {
     "measured": None,
     "difference": None,
     "verdict": "verdict",
-    "by others": None,
-    "reported": None,
+    "run by others": None,
+    "stated by others": None,
 }
-ONLY = {"measured": "only measured", "fails": "only what fails", "others": "only run by others"}
-ONLY |= {"reported": "only reported by others"}
+ONLY = {"measured": "only measured", "fails": "only what fails", "run": "only run by others"}
+ONLY |= {"stated": "only stated by others"}
 PIECES = re.compile(r"(?:<[^>]+>)+|[^<]+")  # of HTML in which no attribute holds a bare sign
 ABOUT = "The cells of all papers. Press a system to see how its number is defined, judged and made again."
 
@@ -106,4 +106,4 @@ def _fields(c: ComparedCell) -> Iterator[Content]:
     yield badge(c.verdict.name)
     run = c.imported[-1] if c.imported else None
     yield (f"{shown_run(run, cell)} ", badge(run.verdict.name, plain=True)) if run else ""
-    yield c.reported.shown if c.reported else ""
+    yield c.others.shown if c.others else ""

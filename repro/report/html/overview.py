@@ -17,7 +17,7 @@ from repro.report.study_words import capitalised
 HOW_TO_READ = (
     "Above stands the published number, beneath what we measured, with a sign for the verdict. "
     "What may not be what would be measured now stands in round brackets; a run that others made, "
-    "which is no measurement of ours, in square ones. In quotation marks stands what others report, of "
+    "which is no measurement of ours, in square ones. In quotation marks stands what others state, of "
     "several the closest in kind with their number: no verdict rests on it. "
     "Press a number to see how it is defined, judged and made again; arrow keys go from one to the next."
 )
@@ -56,7 +56,7 @@ def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> C
     ways = [f"also rehearsed: {scale}" for scale in rehearsed]
     last = {"all": everything} if len(tallies) > 1 else {}
     rows = [[name, *_known_counts(tally, rehearsed)] for name, tally in (tallies | last).items()]
-    head = ["", "published", *KNOWN, "reported and equal", *ways, "cannot be measured"]
+    head = ["", "published", *KNOWN, "equal to theirs", *ways, "cannot be measured"]
     table = scrolling(plain_table(head, rows, class_="plain numbers"), "what is known, by paper")
     to_do = report.to_do.get("")
     meanings = [el("div", el("dt", badge(name)), el("dd", text)) for name, text in KNOWN.items()]
@@ -98,9 +98,9 @@ def _numbers(report: Report) -> Iterator[Content]:
     if report.scale == "full":
         tiles += [(totals.passing, "pass", None), (totals.failing, "fail", {"only": "fails"})]
     if totals.imported:
-        tiles += [(totals.imported, "run by others", {"only": "others"})]
-    if reported_count := sum(c.reported is not None for c in cells):
-        tiles += [(reported_count, "reported by others", {"only": "reported"})]
+        tiles += [(totals.imported, "run by others", {"only": "run"})]
+    if others_count := sum(c.others is not None for c in cells):
+        tiles += [(others_count, "stated by others", {"only": "stated"})]
     items = [
         el("div", el("dt", word), el("dd", to_list(str(number), choice))) for number, word, choice in tiles
     ]

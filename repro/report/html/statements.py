@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from repro.judging.audit.findings import HELD_AGAINST, Finding
 from repro.judging.audit.references import paper_references
-from repro.judging.claims.by_reports import ReportsJudgement
+from repro.judging.claims.by_others import OthersJudgement
 from repro.judging.claims.judged import JudgedStatement
 from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED
 from repro.judging.claims.statements import Judgement
@@ -15,7 +15,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.places import Citation
 from repro.manifest.reading_schema import Reading
 from repro.report.html.elements import Content, Markup, el, identifier, section
-from repro.report.html.reports import used_reports
+from repro.report.html.others import used_reports
 from repro.report.html.sections import Part
 
 Answered = Mapping[str, Sequence[Answer]]
@@ -52,15 +52,15 @@ def _count_sentence(scale: str, statements: Sequence[JudgedStatement]) -> Markup
     in_ours = sum(j.ours.state == HOLDS for j in statements)
     counts = f"{in_paper} hold in the paper's own numbers, {in_ours} in ours"
     note = "." if scale == "full" else f" (scale {scale}: that says nothing of the paper)."
-    return el("p", f"Of {len(statements)} statements {counts}", note, _reports_sentence(statements))
+    return el("p", f"Of {len(statements)} statements {counts}", note, _others_sentence(statements))
 
 
-def _reports_sentence(statements: Sequence[JudgedStatement]) -> str:
-    """A sentence on what others' reports say of the statements; empty where they say nothing."""
-    counts = Counter(j.reported.state for j in statements if j.reported.speaks)
+def _others_sentence(statements: Sequence[JudgedStatement]) -> str:
+    """A sentence on what others' values say of the statements; empty where they say nothing."""
+    counts = Counter(j.others.state for j in statements if j.others.speaks)
     if not counts:
         return ""
-    return f" What others report bears {counts[HOLDS]} of them out and contradicts {counts[FAILS]}."
+    return f" What others state bears {counts[HOLDS]} of them out and contradicts {counts[FAILS]}."
 
 
 def _list(
@@ -75,7 +75,7 @@ def _statement(scale: str, j: JudgedStatement, answers: Answered) -> Markup:
         el("p", j.statement.says, " ", el("span", j.statement.where, class_="fine")),
         el("p", f"ours in it: {j.statement.assumed}", class_="fine") if j.statement.assumed else None,
         _judgements(scale, j),
-        _reports_judgement(j.reported),
+        _others_judgement(j.others),
         _study_lines(j.statement.study, answers),
         id=identifier("statement", *j.statement.id.split("/")),
     )
@@ -90,13 +90,13 @@ def _judgements(scale: str, j: JudgedStatement) -> Content:
     return states, [el("p", f"{name}: {_cut(why)}", class_="fine") for name, why in whys if why]
 
 
-def _reports_judgement(judgement: ReportsJudgement) -> Content:
-    """The third judge, where it says something: its state, the reports it rests on, and what contradicts."""
+def _others_judgement(judgement: OthersJudgement) -> Content:
+    """The third judge, where it says something: its state, the values it rests on, and what contradicts."""
     if not judgement.speaks:
         return None
     why = "; ".join(filter(None, _grounds(judgement.judgement)))
-    state = el("p", _state("reports", judgement.state, kind="none"))
-    return state, el("p", f"reports: {_cut(why)}", class_="fine") if why else None, used_reports(judgement)
+    state = el("p", _state("others", judgement.state, kind="none"))
+    return state, el("p", f"others: {_cut(why)}", class_="fine") if why else None, used_reports(judgement)
 
 
 def _study_lines(pointers: Sequence[str], answers: Answered) -> list[Markup]:

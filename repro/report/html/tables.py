@@ -18,7 +18,7 @@ from repro.report.grid import (
     shown_run,
     spans,
 )
-from repro.report.html import reports
+from repro.report.html import others
 from repro.report.html.elements import Content, Markup, el, identifier
 from repro.report.html.verdicts import sign, tone
 from repro.report.study import format_cost, half_width
@@ -84,7 +84,7 @@ def _cell(cell: Cell, c: ComparedCell | None) -> Markup:
     number = _printed_number(cell)
     if c is None:
         return el("td", number)
-    lines = number, _measured_number(c), _imported_number(c), reports.line(c)
+    lines = number, _measured_number(c), _imported_number(c), others.line(c)
     return el("td", el("button", *lines, class_=tone(c.verdict.name)), id=identifier(*cell.id.split("/")))
 
 

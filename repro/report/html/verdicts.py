@@ -16,7 +16,7 @@ VERDICTS = {
     "higher": ("fail", "▲", "above the published number, which is no pass"),
     "failed": ("fail", "✕", "a stage failed"),
     "inconclusive": ("open", "?", "seeds vary too much to tell, or the paper gives no number"),
-    "modified": ("open", "◇", "measured by another choice or on stand-in data; not compared"),
+    "not comparable": ("open", "◇", "measured by another choice or on stand-in data"),
     "scaled": ("scaled", "◐", "measured at a smaller scale; not compared"),
     "blocked": ("none", "⊘", "something is missing on the machine"),
     "not run": ("none", "·", "nothing was measured"),
@@ -26,9 +26,9 @@ VERDICTS = {
 KNOWN_SIGNS = {
     "measured": ("pass", "✓"),
     "run by others": ("run", "[ ]"),
-    "reported (exact)": ("exact", "“ ”"),
-    "reported (close)": ("close", "“~”"),
-    "reported (loose)": ("loose", "“?”"),
+    "stated by others (exact)": ("exact", "“ ”"),
+    "stated by others (close)": ("close", "“~”"),
+    "stated by others (loose)": ("loose", "“?”"),
     "rehearsed": ("scaled", "◐"),
     "nothing known": ("none", "·"),
 }

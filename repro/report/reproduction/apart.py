@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from repro.judging.reported import HOW
+from repro.judging.others import HOW
 from repro.judging.reproduction.disagreements import ANOTHER, Disagreement, by_reason, words
 from repro.judging.reproduction.quantities import label_of
 from repro.report.reproduction.blocks import Fold, Grid, Link, Section, Words

@@ -1,4 +1,4 @@
-"""The sentences and tables of the page: every number is counted from the entries of reports.yaml."""
+"""The sentences and tables of the page: every number is counted from the entries of others.yaml."""
 
 from collections.abc import Sequence
 from itertools import groupby

@@ -8,16 +8,16 @@ from repro.report.reproduction import html, markdown
 from repro.report.reproduction.blocks import Document
 
 FOOT = (
-    f"Written by `repro show reported` of repro {__version__} from papers/*/reports.yaml. Numbers, names and "
+    f"Written by `repro show others` of repro {__version__} from papers/*/others.yaml. Numbers, names and "
     "places are facts; what is said at a place is restated."
 )
 
 
 def write(document: Document, folder: Path) -> list[Path]:
-    """Write reported.html, index.md, NAME.svg and NAME.csv of each picture; equal data give equal bytes."""
+    """Write others.html, index.md, NAME.svg and NAME.csv of each picture; equal data give equal bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {
-        "reported.html": html.page(document, FOOT.replace("`", "")),
+        "others.html": html.page(document, FOOT.replace("`", "")),
         "index.md": markdown.page(document, FOOT),
     }
     texts |= {f"{picture.name}.svg": f"{picture.alone}\n" for picture in document.pictures}

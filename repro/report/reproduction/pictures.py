@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
-from repro.judging.reported import HOW
+from repro.judging.others import HOW
 from repro.judging.reproduction.disagreements import words
 from repro.judging.reproduction.nearness import COUNTS, WHO, Nearness
 from repro.judging.reproduction.quantities import Entry, Quantity, label_of
@@ -15,7 +15,7 @@ from repro.report.reproduction.blocks import Fold, Grid, Link, Picture
 
 SHARES = ("to the last digit", "within 0.1", "within 0.5", "farther")
 CSV = (
-    *("quantity", "cells", "published", "reported", "difference", "unit", "made", "match", "who", "name"),
+    *("quantity", "cells", "published", "others", "difference", "unit", "made", "match", "who", "name"),
     *("measure", "dataset", "differs", "note", "place", "at", "address"),
 )
 

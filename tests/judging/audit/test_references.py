@@ -93,7 +93,11 @@ def test_two_papers_with_two_numbers_of_one_work_disagree(made):
         ("to: [Table 1]", "to: [Table 1], verdict: wrong", "needs `why`"),
         ("to: [Table 1]", "to: [Table 1], why: it is right", "needs `why`"),
         ("to: [Table 1]", "to: [Table 1], verdict: odd, why: so", "verdict"),
-        ("to: [Table 1]", "to: [Table 1], verdict: wrong, why: so, reading: none", "no reading 'none'"),
+        (
+            "to: [Table 1]",
+            "to: [Table 1], verdict: wrong, why: so, reading: none",
+            "no unspecified choice 'none'",
+        ),
     ],
 )
 def test_a_broken_file_is_refused_with_its_line(made, old, new, reason):

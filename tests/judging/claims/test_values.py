@@ -66,5 +66,5 @@ def test_a_printed_mark_is_judged_by_the_stored_test():
 
 
 def test_substituted_data_is_told():
-    ours = _compared(MINE, 0.4, verdict="modified"), _compared(OTHER, 0.3)
+    ours = _compared(MINE, 0.4, verdict="not comparable"), _compared(OTHER, 0.3)
     assert _mark(_measured(*ours, p=0.03)).test == "p 0.03, not corrected; with substituted data"

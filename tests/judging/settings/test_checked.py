@@ -130,7 +130,7 @@ def test_a_changed_recipe_fails(judge, changed):
 
 def test_a_departure_needs_a_reading_of_the_row(judge):
     departing = {"published": 4, "where": "§4", "planned": 3}
-    with pytest.raises(ManifestError, match="without a reading; name the reading in force"):
+    with pytest.raises(ManifestError, match="without an unspecified choice; name the one in force"):
         judge({"epochs": departing})
     assert failures(judge({"epochs": departing | {"reading": "other"}})) == [("training", "epochs")]
     found = judge({"epochs": departing | {"reading": "epochs"}})
@@ -140,13 +140,13 @@ def test_a_departure_needs_a_reading_of_the_row(judge):
 @pytest.mark.parametrize(
     ("stated", "says"),
     [
-        ({"published": 5, "planned": 3}, "no choice of reading 'epochs' has 5"),
+        ({"published": 5, "planned": 3}, "no value of 'epochs' is 5"),
         (
             {"published": 4, "planned": 3, "released": 2, "script": "code:x"},
-            "no choice of reading 'epochs' has 2",
+            "no value of 'epochs' is 2",
         ),
-        ({"published": 3, "released": 2, "script": "code:x"}, "no choice of reading 'epochs' has 2"),
-        ({"published": 4, "planned": 2}, "neither text, script nor reading 'epochs' has 2"),
+        ({"published": 3, "released": 2, "script": "code:x"}, "no value of 'epochs' is 2"),
+        ({"published": 4, "planned": 2}, "neither text, script nor 'epochs' has 2"),
     ],
 )
 def test_what_the_plan_does_not_have_is_held_against_the_choices_of_the_reading(judge, stated, says):

@@ -139,7 +139,7 @@ def test_the_page_of_reports_fits_its_window_and_can_be_read(browser, tmp_path):
     write(document(), tmp_path)
     browser.said.clear()
     for width, dark in [(360, True), (1200, False)]:
-        browser.show((tmp_path / "reported.html").as_uri(), width=width, dark=dark)
+        browser.show((tmp_path / "others.html").as_uri(), width=width, dark=dark)
         browser.ask("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
         assert browser.ask("document.documentElement.scrollWidth") == width
         contrast, where, texts = browser.ask(CONTRAST)

@@ -215,7 +215,7 @@ def test_the_front_leads_with_what_is_known_of_each_published_number():
     made = report()
     found = page(made)
     known = found.partition("<h2>What is known of 6 published numbers</h2>")[2].partition("<section")[0]
-    said = "what is known of all published numbers: 4 measured, 1 run by others, 1 reported (exact)"
+    said = "what is known of all published numbers: 4 measured, 1 run by others, 1 stated by others (exact)"
     assert f'aria-label="{said}"' in known and "What is not measured here takes many hours." in known
     [head, row] = re.findall(r"<tr>(.*?)</tr>", known)
     heads, values = re.findall(r"<th[^>]*>([^<]+)</th>", head), re.findall(r"<td>([^<]+)</td>", row)
@@ -224,7 +224,7 @@ def test_the_front_leads_with_what_is_known_of_each_published_number():
         "published": "6",
         "measured": "4",
         "run by others": "1",
-        "reported (exact)": "1",
+        "stated by others (exact)": "1",
         "also rehearsed: tiny": "6",
     }
     assert f"<p>{made.words}.</p>" in found and made.words == "4 of 6 published cells measured at full"
@@ -253,14 +253,14 @@ def test_what_others_report_stands_below_ours_at_full_scale_and_on_the_card_with
     address = f"https://github.com/a/b/blob/{0:040}/its%20results.md"
     assert f'<b>0.3352</b> released checkpoint encoded again (<a href="{address}"' in told
     assert "<b>0.339</b> trained from the start; match close; noted" in told
-    assert '<dt>reported by others</dt><dd><a href="#cells" data-filter="only=reported">1</a>' in found
+    assert '<dt>stated by others</dt><dd><a href="#cells" data-filter="only=stated">1</a>' in found
 
 
 def test_a_claim_has_a_third_judge_with_the_reports_that_it_rests_on():
     found = page(report())
     claim = re.search(r'<li id="statement/toy/claim/better">.*?</details>', found, re.DOTALL)[0]
-    assert "</span> reports: fails</span>" in claim and "0.3352 (checkpoint) beside 0.339 (trained)" in claim
+    assert "</span> others: fails</span>" in claim and "0.3352 (checkpoint) beside 0.339 (trained)" in claim
     assert "2 of 3 cells: released checkpoint encoded again (1), trained from the start (1)" in claim
     bold = re.search(r'<li id="statement/toy/1/bold/g\.y/a">.*?</li>', found, re.DOTALL)[0]
-    assert "reports" not in bold
-    assert "What others report bears 0 of them out and contradicts 1." in found
+    assert "others" not in bold
+    assert "What others state bears 0 of them out and contradicts 1." in found

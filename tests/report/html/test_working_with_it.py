@@ -56,7 +56,7 @@ def test_the_list_is_searched_and_filtered_and_its_address_says_so(either, addre
     links = "[...document.querySelectorAll('.tiles a')].filter((link) => link.checkVisibility())"
     either.ask(f"{links}.at(-3).click()")
     either.wait(f"location.hash === '#cells?only=fails' && {COUNT} === '1 of 6 published cells'")
-    either.show(address + "#cells?only=reported", width=1200)
+    either.show(address + "#cells?only=stated", width=1200)
     assert either.ask(CELLS) == "toy/1/h.x/a"
 
 
@@ -135,7 +135,7 @@ def test_what_is_copied_is_what_stands_there(browser, address):
     browser.ask(keep)
     browser.ask("document.querySelector('#chosen .csv').click()")
     head, first, _ = browser.ask("kept").strip().split("\n")
-    by_others = "by others,reported"
+    by_others = "run by others,stated by others"
     assert (
         head
         == f"cell,scale,system,paper,table,column,dataset,published,measured,difference,verdict,{by_others}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from repro.evaluation.crossed import Estimate, Variances
 from repro.judging.audit.findings import Finding
-from repro.judging.claims.by_reports import ReportsJudgement
+from repro.judging.claims.by_others import OthersJudgement
 from repro.judging.claims.judged import JudgedStatement
 from repro.judging.claims.statements import Judgement, Statement
 from repro.judging.compared import ComparedCell, Comparison, PairedTest
@@ -18,7 +18,7 @@ from repro.judging.contrasts import Contrast
 from repro.judging.coverage import CoverageItem
 from repro.judging.doubts import Doubt
 from repro.judging.imported import ImportedRun
-from repro.judging.reported import ReportedValues
+from repro.judging.others import OthersValues
 from repro.judging.studies import Entry, Study
 from repro.judging.training_costs import Cost
 from repro.judging.verdict import Verdict
@@ -93,9 +93,9 @@ def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | N
             "y above x" + add,
             ("holds", "0.342 above 0.316" + add),
             ("fails", "p 0.2"),
-            ReportsJudgement(
+            OthersJudgement(
                 Judgement("fails", "0.3352 (checkpoint) beside 0.339 (trained)" + add),
-                compared[4].reported.reports,
+                compared[4].others.reports,
                 3,
                 {"released": "untested", "trained again": "fails"},
             ),
@@ -114,12 +114,12 @@ def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | N
 
 
 def _judged(
-    place: str, where: str, says: str, printed: tuple, ours: tuple, others: ReportsJudgement | None = None
+    place: str, where: str, says: str, printed: tuple, ours: tuple, others: OthersJudgement | None = None
 ) -> JudgedStatement:
     kind = "claim" if place.startswith("claim") else "bold"
     statement = Statement(f"toy/{place}", None, kind, where, says, decide=None)
     return JudgedStatement(
-        statement, Judgement(*printed), Judgement(*ours), "full", others or ReportsJudgement()
+        statement, Judgement(*printed), Judgement(*ours), "full", others or OthersJudgement()
     )
 
 
@@ -226,7 +226,7 @@ def _covered(cell, verdict: str) -> CoverageItem:
     full = {"not run": ("full, imported",), "blocked": ()}.get(verdict, ("full",))
     reported = "exact" if verdict == "blocked" else ""
     facts = (cell.id, cell.paper.name, "table 1", "recipe", (*full, "tiny"))
-    return CoverageItem(*facts, reported=reported)
+    return CoverageItem(*facts, others=reported)
 
 
 def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
@@ -264,7 +264,7 @@ def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
         paper = {"title": "A title" + add, "table": "2" + add, "arxiv": "2401.00001"}
         own = Source(who="authors", name="Its authors" + add, **paper)
         made = report_on(cell, "0.339", "trained", source=own, match="close", note="noted" + add)
-        reported = ReportedValues(cell, (report_on(cell, "0.3352", source=FILE, at="line 3" + add), made))
+        reported = OthersValues(cell, (report_on(cell, "0.3352", source=FILE, at="line 3" + add), made))
     if name == "not run":
         of_others = replace(
             records[0], origin={"file": "run.trec" + add, "sha256": "5e", "toolkit": "A toolkit" + add}
@@ -281,7 +281,7 @@ def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
         obstacles,
         (Doubt("outdated", outdated),) if outdated else (),
         imported=imported,
-        reported=reported,
+        others=reported,
     )
 
 

@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def text(folder):
-    return (folder / "reported.html").read_text(encoding="utf-8")
+    return (folder / "others.html").read_text(encoding="utf-8")
 
 
 def _small(*blocks):
@@ -87,8 +87,8 @@ def test_the_numbers_behind_a_picture_are_those_of_its_reports(folder):
     known = [q for q in quantities() if q.system == "ance"]
     assert len(rows) == sum(len(q.entries) * len(q.published) for q in known)
     for row in rows:
-        assert float(row["difference"]) == pytest.approx(float(row["reported"]) - float(row["published"]))
-        assert row["unit"] == "percent" and 0 <= float(row["reported"]) <= 100
+        assert float(row["difference"]) == pytest.approx(float(row["others"]) - float(row["published"]))
+        assert row["unit"] == "percent" and 0 <= float(row["others"]) <= 100
 
 
 def test_equal_data_give_equal_bytes(folder, tmp_path):

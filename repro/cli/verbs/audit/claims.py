@@ -15,15 +15,15 @@ from repro.cli.options import json_option, scale_option
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @scale_option(help="Whose measurements.")
 @click.option(
-    "--failing", is_flag=True, help="Only what the paper, our measurements or others' reports contradict."
+    "--failing", is_flag=True, help="Only what the paper, our measurements or others' values contradict."
 )
 @json_option
 def command(names, scale_name, failing, as_json):
-    """Judge what papers state by their own cells, by ours, and by what others report of them.
+    """Judge what papers state by their own cells, by ours, and by what others state of them.
 
     Sentences of the text, marks of significance and bold numbers; of several measures each is judged by
     itself: it holds, fails or is untested. Marks need the tests between rows that `repro compare` stores; an
-    order without a test says "means only". Of what others report (`repro show reported`) the closest in kind
+    order without a test says "means only". Of what others state (`repro show others`) the closest in kind
     on each cell judges, unless it matches by name alone; how it was made is told. Where a study compares what
     a sentence is about on equal terms, its difference is told below; it judges no claim. Nothing is run.
     """
@@ -66,10 +66,10 @@ def _print_table(name: str, statements, scale_name: str) -> None:
     rows = []
     for j in singles:
         place = [j.statement.id.removeprefix(f"{name}/"), j.statement.where]
-        rows.append([*place, _text(j), _judgement(j.published), _ours(j), _reports(j.reported)])
+        rows.append([*place, _text(j), _judgement(j.published), _ours(j), _others(j.others)])
     rows += _grouped_rows([j for j in statements if j not in singles])
     ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
-    head = ["claim", "where", "what is stated", "paper", ours, "reports"]
+    head = ["claim", "where", "what is stated", "paper", ours, "others"]
     table(f"{name}: {_count(statements, scale_name)}", head, rows, drop=(1,))
 
 
@@ -77,9 +77,9 @@ def _grouped_rows(statements) -> list[list[str]]:
     """Marks and bold numbers that the paper does not contradict, a line for those of a table judged alike."""
     groups: dict[tuple, list] = {}
     for j in statements:
-        report_state = j.reported.state if j.reported.speaks else ""
+        others_state = j.others.state if j.others.speaks else ""
         ours = f"{j.ours.state}{' (in doubt)' * bool(j.doubts)}"
-        key = j.statement.kind, j.statement.where, j.published.state, ours, report_state
+        key = j.statement.kind, j.statement.where, j.published.state, ours, others_state
         groups.setdefault(key, []).append(j)
     return [
         [f"{group[0].statement.tables[0]}/{kind}/…", where, f"{len(group)} {_noun(kind, group)}", *states]
@@ -97,13 +97,13 @@ def _text(item) -> str:
     return "\n= ".join(filter(None, [s.says, assumption, s.note if item.fails else ""]))
 
 
-def _reports(reports) -> str:
-    """The state, how many cells have a report, and how these were made; empty where none has one."""
-    cells = f"{len(reports.used)} of {reports.cells} cells"
-    if not reports.speaks:
-        return f"say nothing ({cells})" if reports.used else ""
-    kinds = ", ".join(f"{number} {start}" for start, number in reports.kinds.items())
-    lines = [_judgement(reports.judgement), f"{cells}: {kinds}", reports.like_beside_like]
+def _others(others) -> str:
+    """The state, how many cells have a value of others, and how these were made; empty where none has one."""
+    cells = f"{len(others.used)} of {others.cells} cells"
+    if not others.speaks:
+        return f"say nothing ({cells})" if others.used else ""
+    kinds = ", ".join(f"{number} {start}" for start, number in others.kinds.items())
+    lines = [_judgement(others.judgement), f"{cells}: {kinds}", others.like_beside_like]
     return "\n".join(filter(None, lines))
 
 
@@ -125,8 +125,8 @@ def _ours(item) -> str:
 def _count(items, scale_name: str) -> str:
     published, ours = _counts(j.published.state for j in items), _counts(j.ours.state for j in items)
     count = f"{len(items)} statements; in the paper: {published}; ours at {scale_name}: {ours}"
-    reports = _counts(j.reported.state for j in items if j.reported.speaks)
-    return f"{count}; by reports: {reports}" if reports else count
+    others = _counts(j.others.state for j in items if j.others.speaks)
+    return f"{count}; by others: {others}" if others else count
 
 
 def _counts(states) -> str:

@@ -75,7 +75,7 @@ def _verdict(reference) -> str:
     from repro.judging.audit.findings import HELD_AGAINST
 
     source = "" if reference.against == "paper" else f" (by {HELD_AGAINST[reference.against]})"
-    reading = f" (reading {reference.reading})" if reference.reading else ""
+    reading = f" (unspecified choice {reference.reading})" if reference.reading else ""
     return f"{reference.verdict}: {reference.why}{source}{reading}" if reference.why else reference.verdict
 
 

@@ -31,7 +31,7 @@ Examples:
 def command(what, schema, output, scale_name):
     """Write the TREC run behind a measured cell, or behind the fingerprint of a run or of its evaluation.
 
-    Of a cell's records the last of the suite's own is taken, of default readings first, else the last
+    Of a cell's records the last of the suite's own is taken, by all defaults first, else the last
     imported one; standard error says which. Annotated files stop readers that know no header (pytrec_eval,
     ir_measures, ranx); plain ones are read everywhere.
     """

@@ -26,7 +26,7 @@ Examples:
     "readings",
     multiple=True,
     metavar="ID=CHOICE",
-    help="The choice of a reading that it follows.",
+    help="What it takes for an unspecified choice.",
 )
 @click.option("--public", metavar="DIR", help="Instead of FILE: the known public runs that lie in DIR.")
 @format_option("json", "markdown")
@@ -36,8 +36,8 @@ def command(file, cells, source, toolkit, readings, public, form):
     FILE is a TREC run or MS MARCO's qid-pid-rank, plain or gzipped, with or without an ir_metadata header. It
     is read strictly against the topics of the cells; ties are broken by the suite's rule; a cell that looks
     deeper than the run goes is refused. The judgements are looked for in REPRO_DATA. The run is judged by
-    itself, as no measurement of the suite's, and not compared where it follows another reading than the row.
-    Where others report values of a cell (`repro show reported`), the place of the score among them is told.
+    itself, as no measurement of the suite's, and not compared where it follows another choice than the row.
+    Where others state values of a cell (`repro show others`), the place of the score among them is told.
     """
     from repro.cli.options import reading_choices
     from repro.cli.verdicts import show_recurrences
@@ -99,7 +99,7 @@ def _print_imports(imports: list, form: str) -> None:
         return print(_page(imports), end="")
     table(f"{len(imports)} cells by imported runs", HEAD, _rows(imports), right=(2, 3, 4))
     for item in imports:
-        if place := item.among_reports:
+        if place := item.among_others:
             print(f"{item.cell.id}: {place}")
     for line in dict.fromkeys(item.described for item in imports):
         print(line)

@@ -6,12 +6,12 @@ command = views(
     "new",
     {
         "paper": "a folder of placeholders that runs",
-        "report": "what somebody measured, from the form of an issue to an entry of reports.yaml",
+        "value": "what somebody measured, from the form of an issue to an entry of others.yaml",
     },
     title="things to begin",
     help="""Begin another paper, or an entry of what somebody measured.""",
     epilog="""\b
 Examples:
   repro new paper NAME
-  repro new report form.md""",
+  repro new value form.md""",
 )

@@ -18,7 +18,9 @@ from repro.errors import UsageError
     shell_complete=completion.tables,
     help="A table, or figure-N, as published; may be repeated.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="All that a cell's readings say, not the weightiest.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="All of a cell's unspecified choices, not the weightiest."
+)
 @json_option
 def command(what, tables, verbose, as_json):
     """Show a table as published, or everything known about one cell.

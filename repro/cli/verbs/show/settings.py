@@ -26,8 +26,8 @@ from repro.errors import UsageError, check_known
 def command(names, tables, rows, failing, strict, as_json):
     """Hold the plan at scale full against the settings that text and released scripts state.
 
-    Every planned parameter is as published, as released, departs by a reading, or is unspecified and filled
-    by a reading; anything else is a failure, and so is a statement that the plan does not follow. Cells of
+    Every planned parameter is as published, as released, departs by an unspecified choice, or is
+    filled by one; anything else is a failure, and so is a statement that the plan does not follow. Cells of
     the papers' own tables of settings have a verdict each.
     """
     from repro.cli.printing import emit_json, say

@@ -38,9 +38,9 @@ def command(names, scales_, keep_days, finished, yes):
     """Say what of the store nothing needs, and remove it with --yes.
 
     Kept is what a manifest's cells need (of the named papers and scales; of all without names), with the
-    readings' defaults and the data at hand, and what lies behind a record of those: other seeds, other
-    readings, tests between kept runs. Of a scale of your own whose file is not given, only what lies
-    behind its records is kept: what has no record yet, trained weights too, goes by its age.
+    defaults of unspecified choices and the data at hand, and what lies behind a record of those: other
+    seeds, other choices, tests between kept runs. Of a scale of your own whose file is not given, only
+    what lies behind its records is kept: what has no record yet, trained weights too, goes by its age.
 
     What was made from data or checkpoints that are not at hand now is kept where a manifest names them,
     since its fingerprint cannot be told. Interrupted attempts, locks and notes go by their age. What a run

@@ -1,4 +1,4 @@
-"""A user's value among what others report of the same cell: above, below, or the same to rounding."""
+"""A user's value among what others state of the same cell: above, below, or the same to rounding."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from repro.judging.reported import reported_values
+from repro.judging.others import others_values
 from repro.judging.tolerance import UNITS
 from repro.manifest.cells import Cell
 from repro.manifest.decimals import decimals_of, half_unit, half_up
@@ -61,7 +61,7 @@ class Place:
         """The place as plain values."""
         return {
             "how": list(self.starts),
-            "reports": len(self.values),
+            "count": len(self.values),
             "least": float(self.values[0]),
             "most": float(self.values[-1]),
             "below": self.sides.count(-1),
@@ -71,13 +71,13 @@ class Place:
 
 
 @dataclass(frozen=True)
-class ValueAmongReports:
+class ValueAmongOthers:
     """A user's value of a cell beside the published one and the reports of others.
 
     Attributes:
         value: exact, in the unit of the published number.
         digits: after the point of what is shown at most, one or two more than are published.
-        places: one for each kind of making that is reported.
+        places: one for each kind of making that somebody states.
         loose: values of reports whose match to the cell rests on a name alone, the least first.
     """
 
@@ -91,11 +91,12 @@ class ValueAmongReports:
         parts = [span([self.value], self.digits), f"published {self.cell.printed.plain}"]
         if self.places:
             counts = [len(place.values) for place in self.places]
-            heads = [_count_reports(counts[0]), *map(str, counts[1:])]
-            parts.append(", ".join(map(" ".join, zip(heads, map(str, self.places), strict=True))))
+            heads = [_count_values(counts[0]), *map(str, counts[1:])]
+            stated = ", ".join(map(" ".join, zip(heads, map(str, self.places), strict=True)))
+            parts.append(f"others state {stated}")
         if self.loose:
             values = span(self.loose, self.digits)
-            parts.append(f"{_count_reports(len(self.loose))} of a loose match {values} left out")
+            parts.append(f"{_count_values(len(self.loose))} of a loose match {values} left out")
         return "; ".join(parts)
 
     def as_json(self) -> dict:
@@ -111,36 +112,36 @@ class ValueAmongReports:
         }
 
 
-def among_reports(cell: Cell, value: Decimal, *, decimals: int | None = None) -> ValueAmongReports | None:
+def among_others(cell: Cell, value: Decimal, *, decimals: int | None = None) -> ValueAmongOthers | None:
     """Place a value among the reports on a cell; None where there is no report.
 
     Args:
         value: in the unit of the published number, measured on the cell's own set by its own measure.
         decimals: digits after the point to which the value is known; None of an exact one.
 
-    Raises ManifestError for a bad reports.yaml.
+    Raises ManifestError for a bad others.yaml.
     """
-    reported = reported_values(cell)
+    reported = others_values(cell)
     return placed(cell, value, reported.reports, decimals=decimals) if reported else None
 
 
-def among_reports_of_share(cell: Cell, share: float) -> ValueAmongReports | None:
+def among_others_of_share(cell: Cell, share: float) -> ValueAmongOthers | None:
     """Place a share of one among the reports on a cell; None where it has another unit, or no report."""
     if cell.unit not in UNITS:
         return None
-    return among_reports(cell, Decimal(repr(share)) * UNITS[cell.unit])
+    return among_others(cell, Decimal(repr(share)) * UNITS[cell.unit])
 
 
 def placed(
     cell: Cell, value: Decimal, reports: Iterable[CellReport], *, decimals: int | None = None
-) -> ValueAmongReports:
+) -> ValueAmongOthers:
     """Place a value among the given reports on a cell, each kind of making by itself."""
     ordered = sorted(reports, key=lambda report: report.value)
     sure, loose = (_select_reports(ordered, loose=loose) for loose in (False, True))
     published_decimals = cell.printed.decimals or 0
     digits = min(max([published_decimals + 1, *(report.decimals for report in sure)]), published_decimals + 2)
     places = _places(value, sure, digits, decimals)
-    return ValueAmongReports(cell, value, digits, tuple(places), tuple(report.value for report in loose))
+    return ValueAmongOthers(cell, value, digits, tuple(places), tuple(report.value for report in loose))
 
 
 def _places(
@@ -181,5 +182,5 @@ def span(values: Sequence[Decimal], digits: int) -> str:
     return f"{least:f}" if least == most else f"{least:f} to {most:f}"
 
 
-def _count_reports(number: int) -> str:
-    return f"{number} report{'s' if number > 1 else ''}"
+def _count_values(number: int) -> str:
+    return f"{number} value{'s' if number > 1 else ''}"

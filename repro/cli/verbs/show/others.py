@@ -1,4 +1,4 @@
-"""``repro show reported``"""
+"""``repro show others``"""
 
 import click
 
@@ -7,13 +7,13 @@ from repro.cli.options import json_option
 
 
 @click.command(
-    "reported",
+    "others",
     epilog="""\b
 Examples:
-  repro show reported
-  repro show reported PAPER
-  repro show reported CELL --format json
-  repro show reported -o DIR                  a page with a forest plot for each system""",
+  repro show others
+  repro show others PAPER
+  repro show others CELL --format json
+  repro show others -o DIR                  a page with a forest plot for each system""",
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
 @click.option("--searches", is_flag=True, help="Where was looked for each system instead, and where in vain.")
@@ -24,11 +24,11 @@ Examples:
 def command(names, searches, out, as_json):
     """List what others measured: toolkits, authors elsewhere, later papers, whoever tried.
 
-    A line for every cell on which there are reports, then how near reports of each kind come to the
-    published numbers. A report is never a measurement of this suite, and decides no verdict.
+    A line for every cell of which others state values, then how near those of each kind come to the
+    published numbers. None is a a measurement of this suite, and decides no verdict.
 
     The page is of all papers: in how many cells the number comes back, where toolkits disagree and why, which
-    systems nobody reproduced, and what was looked for. DIR holds it as reported.html and as index.md.
+    systems nobody reproduced, and what was looked for. DIR holds it as others.html and as index.md.
     """
     from repro.manifest.reports import reports
 
@@ -43,7 +43,7 @@ def command(names, searches, out, as_json):
 
 def _print_reports(by_cell, as_json: bool) -> int:
     from repro.cli.printing import emit_json, say, table
-    from repro.judging.reported import HOW, report_as_json
+    from repro.judging.others import HOW, report_as_json
     from repro.judging.reproduction.nearness import COUNTS, nearnesses
     from repro.judging.reproduction.quantities import join_quantities
 
@@ -51,7 +51,7 @@ def _print_reports(by_cell, as_json: bool) -> int:
         emit_json([{"cell": id, **report_as_json(r)} for id, group in by_cell.items() for r in group])
         return 0
     if not by_cell:
-        say("nobody is known to report a value of these cells; --searches tells where was looked")
+        say("nobody else is known to state a value of these cells; --searches tells where was looked")
         return 0
     _print_cells(by_cell)
     lines = [line for line in nearnesses(join_quantities(by_cell)) if line.by in ("all", *HOW.values())]
@@ -101,23 +101,23 @@ def _write(out: str) -> int:
 
     with translated_errors(Path(out), "folder", "--out"):
         files = write(document(), Path(out))
-    print(f"{len(files)} files in {out}; open {Path(out) / 'reported.html'}")
+    print(f"{len(files)} files in {out}; open {Path(out) / 'others.html'}")
     return 0
 
 
 def _print_cells(by_cell) -> None:
     from repro.cli.printing import table
-    from repro.judging.reported import HOW, reported_values, rounded_report
+    from repro.judging.others import HOW, others_values, rounded_report
 
     rows = []
     for group in by_cell.values():
-        values = reported_values(group[0].cell)
+        values = others_values(group[0].cell)
         least, most = (rounded_report(bound, values.cell) for bound in values.span)
         closest = values.closest
         description = f"{values.shown} ({closest.source.name}, {HOW[closest.report.how.start]})"
         published = values.cell.printed.plain
         rows.append([values.cell.id, published, str(len(group)), least, most, description])
-    head = ["cell", "published", "reports", "least", "most", "closest in kind"]
+    head = ["cell", "published", "values", "least", "most", "closest in kind"]
     table("", head, rows, right=range(1, 5), drop=(3, 4, 2))
 
 
@@ -139,5 +139,5 @@ def _show_searches(as_json: bool) -> int:
         [s.id, str(counts.get(s.id, 0)), str(len(s.places)), "; ".join(s.in_vain), s.date]
         for s in sorted(entries, key=lambda search: search.id)
     ]
-    table("", ["system", "reports", "places", "in vain", "last look"], rows, right=(1, 2))
+    table("", ["system", "values", "places", "in vain", "last look"], rows, right=(1, 2))
     return 0

@@ -1,4 +1,4 @@
-"""``repro new report``"""
+"""``repro new value``"""
 
 import sys
 from pathlib import Path
@@ -12,24 +12,24 @@ LARGEST = 2**20  # bytes of a form, which are some thousands
 
 
 @click.command(
-    "report",
+    "value",
     epilog="""\b
 Examples:
-  repro new report form.md
-  repro new report form.md --issue OWNER/NAME#12 --date 2026-11-22
-  gh issue view 12 --json body -q .body | repro new report - --issue OWNER/NAME#12 --date 2026-11-22""",
+  repro new value form.md
+  repro new value form.md --issue OWNER/NAME#12 --date 2026-11-22
+  gh issue view 12 --json body -q .body | repro new value - --issue OWNER/NAME#12 --date 2026-11-22""",
 )
 @click.argument("file", metavar="FILE|-")
 @click.option("--issue", metavar="OWNER/NAME#N", help="The issue: the place of a value without another.")
 @click.option("--date", "day", metavar="DAY", help="When the issue was opened, as 2026-11-22.")
 def command(file, issue, day):
-    """Make an entry of reports.yaml from the filled form "I measured a cell" of an issue.
+    """Make an entry of others.yaml from the filled form "I measured a cell" of an issue.
 
-    FILE is the Markdown that GitHub makes of the form, or - for standard input. The entry is checked as all
-    reports are, and printed with the file that it goes into; nothing is written. Whatever is wrong is told in
-    one sentence, with exit status 2.
+    FILE is the Markdown that GitHub makes of the form, or - for standard input. The entry is checked as
+    all of that file are, and printed with its place; nothing is written. Whatever is wrong is told in one
+    sentence, with exit status 2.
     """
-    from repro.judging.among_reports import among_reports
+    from repro.judging.among_others import among_others
     from repro.manifest.report_entry import entry_of
     from repro.manifest.reports import CellReport
 
@@ -37,8 +37,8 @@ def command(file, issue, day):
     print(entry.yaml)
     for cell in entry.cells:
         report = CellReport(cell, entry.report, entry.source)
-        place = among_reports(cell, report.value, decimals=report.decimals)
-        sentence = place or f"published {cell.printed.plain}; nobody else is known to report a value"
+        place = among_others(cell, report.value, decimals=report.decimals)
+        sentence = place or f"published {cell.printed.plain}; nobody else is known to state a value"
         print(f"# {cell.id}: {sentence}")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from repro.judging.compared import ComparedCell
-from repro.judging.reported import ReportedValues
+from repro.judging.others import OthersValues
 from repro.report.sheet import Cell as Shown
 from repro.report.sheet import Value
 
@@ -17,16 +17,18 @@ def lines_of_reports(cells: Sequence[ComparedCell | None]) -> list[Sequence[Show
 
     None below full scale, where nothing is compared with the published numbers.
     """
-    reported_values = [c.reported if c and c.scale == "full" else None for c in cells]
-    if not any(reported_values):
+    others_values = [c.others if c and c.scale == "full" else None for c in cells]
+    if not any(others_values):
         return []
-    lines: list[Sequence[Shown]] = [[Text("  reported", style="dim"), *map(_closest_report, reported_values)]]
-    if any(values and len(values.reports) > 1 for values in reported_values):
-        lines.append([Text("  all reports", style="dim"), *map(_span, reported_values)])
+    lines: list[Sequence[Shown]] = [
+        [Text("  stated by others", style="dim"), *map(_closest_report, others_values)]
+    ]
+    if any(values and len(values.reports) > 1 for values in others_values):
+        lines.append([Text("  all of these", style="dim"), *map(_span, others_values)])
     return lines
 
 
-def _closest_report(values: ReportedValues | None) -> Shown:
+def _closest_report(values: OthersValues | None) -> Shown:
     if values is None:
         return Text()
     report = values.closest.report
@@ -34,7 +36,7 @@ def _closest_report(values: ReportedValues | None) -> Shown:
     return Value(Text(values.shown, style="dim"), Text(making, style="dim italic"))
 
 
-def _span(values: ReportedValues | None) -> Text:
+def _span(values: OthersValues | None) -> Text:
     if values is None or len(values.reports) < 2:
         return Text()
     return Text(f"{len(values.reports)}: {values.between}", style="dim")

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from repro.judging.among_reports import among_reports, among_reports_of_share, placed
+from repro.judging.among_others import among_others, among_others_of_share, placed
 from repro.manifest.cells import cell, cells_of
 from repro.manifest.papers import paper
 from repro.manifest.reports import CellReport, Report, Source, reports
@@ -28,8 +28,8 @@ def test_a_value_is_placed_among_each_kind_of_making_by_itself():
     known = [_made(value) for value in ("0.338", "0.335", "0.340", "0.339")]
     known += [_made("0.320", "fine-tuned"), _made("0.334", "trained")]
     assert _told("0.3341", *known) == (
-        "0.3341; published 0.330; 4 reports of released checkpoints 0.335 to 0.340 (yours is below all),"
-        " 2 trained again 0.320 to 0.334 (yours is equal to the highest)"
+        "0.3341; published 0.330; others state 4 values of released checkpoints 0.335 to 0.340 "
+        "(yours is below all), 2 trained again 0.320 to 0.334 (yours is equal to the highest)"
     )
 
 
@@ -46,7 +46,7 @@ def test_a_value_is_placed_among_each_kind_of_making_by_itself():
 )
 def test_the_position_among_several(value, position):
     told = _told(value, *(_made(stated) for stated in ("0.334", "0.330", "0.332")))
-    assert told.endswith(f"3 reports of released checkpoints 0.330 to 0.334 (yours is {position})")
+    assert told.endswith(f"state 3 values of released checkpoints 0.330 to 0.334 (yours is {position})")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_the_position_among_several(value, position):
 )
 def test_a_single_report_is_told_in_the_singular(value, position):
     told = _told(value, _made("0.330", "run"))
-    assert told.endswith(f"1 report of a released run 0.330 (yours is {position})")
+    assert told.endswith(f"others state 1 value of a released run 0.330 (yours is {position})")
 
 
 def test_equal_means_that_the_report_may_be_the_rounding_of_the_value_halves_either_way():
@@ -84,7 +84,7 @@ def test_the_value_has_a_digit_more_than_is_published_or_two_where_reports_have(
     long = _told("0.33019999", _made("0.33017123"), _made("0.33"))
     assert long == (
         "0.33020; published 0.330; "
-        "2 reports of released checkpoints 0.33 to 0.33017 (yours is equal to 1, above 1)"
+        "others state 2 values of released checkpoints 0.33 to 0.33017 (yours is equal to 1, above 1)"
     )
 
 
@@ -98,22 +98,22 @@ def test_reports_are_told_in_the_unit_of_the_cell():
 
 def test_a_share_is_placed_exactly_in_the_unit_of_the_cell(monkeypatch):
     known = {of.id: (_made("0.33015", of=of),) for of in (PERCENT, FRACTION)}
-    monkeypatch.setattr("repro.judging.reported.reports", lambda: known)
-    assert among_reports_of_share(PERCENT, 0.3301).value == Decimal("33.01")
-    assert among_reports_of_share(FRACTION, 0.3301).value == Decimal("0.3301")
+    monkeypatch.setattr("repro.judging.others.reports", lambda: known)
+    assert among_others_of_share(PERCENT, 0.3301).value == Decimal("33.01")
+    assert among_others_of_share(FRACTION, 0.3301).value == Decimal("0.3301")
     size = next(c for c in cells_of(paper("simlm")) if c.unit == "GB" and c.is_numeric)
-    assert among_reports_of_share(size, 0.3301) is None
+    assert among_others_of_share(size, 0.3301) is None
 
 
 def test_loose_matches_are_left_out_and_told():
     sure, loose = _made("0.331"), [_made("0.41", match="loose"), _made("0.4", match="loose")]
     told = placed(FRACTION, Decimal("0.35"), [loose[0], sure, loose[1]])
     assert str(told).endswith(
-        "1 report of a released checkpoint 0.331 (yours is above it); "
-        "2 reports of a loose match 0.4 to 0.41 left out"
+        "others state 1 value of a released checkpoint 0.331 (yours is above it); "
+        "2 values of a loose match 0.4 to 0.41 left out"
     )
     assert told.as_json()["loose"] == [0.4, 0.41]
-    assert _told("0.35", loose[1]) == "0.35; published 0.330; 1 report of a loose match 0.4 left out"
+    assert _told("0.35", loose[1]) == "0.35; published 0.330; 1 value of a loose match 0.4 left out"
 
 
 def test_plain_values_say_the_same():
@@ -121,19 +121,19 @@ def test_plain_values_say_the_same():
     plain = told.as_json()
     assert (plain["cell"], plain["value"], plain["published"]) == (FRACTION.id, 0.3341, 0.33)
     assert plain["sentence"] == str(told)
-    checkpoints = {"reports": 2, "least": 0.33, "most": 0.335, "below": 1, "equal": 0, "above": 1}
-    trained = {"reports": 1, "least": 0.31, "most": 0.31, "below": 0, "equal": 0, "above": 1}
+    checkpoints = {"count": 2, "least": 0.33, "most": 0.335, "below": 1, "equal": 0, "above": 1}
+    trained = {"count": 1, "least": 0.31, "most": 0.31, "below": 0, "equal": 0, "above": 1}
     starts = [["checkpoint"], ["trained", "fine-tuned"]]
     wanted = [{"how": how} | told for how, told in zip(starts, (checkpoints, trained), strict=True)]
     assert plain["places"] == wanted
 
 
 def test_a_cell_without_reports_has_no_place(monkeypatch):
-    monkeypatch.setattr("repro.judging.reported.reports", dict)
-    assert among_reports(FRACTION, Decimal("0.33")) is None
+    monkeypatch.setattr("repro.judging.others.reports", dict)
+    assert among_others(FRACTION, Decimal("0.33")) is None
 
 
 def test_every_reported_cell_can_be_told_a_value():
     for made in reports().values():
-        told = among_reports(made[0].cell, made[0].cell.printed.value)
+        told = among_others(made[0].cell, made[0].cell.printed.value)
         assert sum(len(place.values) for place in told.places) + len(told.loose) == len(made)

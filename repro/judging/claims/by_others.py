@@ -1,4 +1,4 @@
-"""Statements judged by what others report: a third judge beside the paper and our measurements."""
+"""Statements judged by what others state: a third judge beside the paper and our measurements."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from functools import partial
 from repro.judging.claims.measures import UNTESTED
 from repro.judging.claims.places import Places
 from repro.judging.claims.statements import Judgement, Statement
-from repro.judging.reported import HOW, STARTS, report_as_json, reported_values
+from repro.judging.others import HOW, STARTS, others_values, report_as_json
 from repro.manifest.cells import Cell
 from repro.manifest.claim_expressions import MissingNumber, format_value
 from repro.manifest.decimals import half_unit
@@ -37,7 +37,7 @@ class ClosestReports:
 
     def of(self, cell: Cell) -> CellReport:
         """The report that counts. Raises MissingNumber where there is none."""
-        reported = reported_values(cell)
+        reported = others_values(cell)
         cell_reports = [r for r in reported.reports if r.report.how.start in self.starts] if reported else []
         if not cell_reports:
             raise MissingNumber(f"nobody else is known to state {cell.id}")
@@ -82,7 +82,7 @@ class ClosestReports:
 
 
 @dataclass(frozen=True)
-class ReportsJudgement:
+class OthersJudgement:
     """The judgement that reports give on a statement, and what it rests on.
 
     Attributes:
@@ -148,7 +148,7 @@ class ReportsJudgement:
         }
 
 
-def by_reports(statement: Statement, places: Places, *, published: Judgement) -> ReportsJudgement:
+def by_others(statement: Statement, places: Places, *, published: Judgement) -> OthersJudgement:
     """Judge a statement over the closest report of each cell that it is about.
 
     Args:
@@ -163,9 +163,9 @@ def by_reports(statement: Statement, places: Places, *, published: Judgement) ->
         except MissingNumber:
             continue
     if not cell_reports:
-        return ReportsJudgement(cells=len(numeric_cells))
+        return OthersJudgement(cells=len(numeric_cells))
     judgement, starts = (statement.judge(values, places), {r.report.how.start for r in cell_reports})
     alike = {}
     if not (starts.isdisjoint(OF_ONE_SYSTEM) or starts.isdisjoint(TRAINED_AGAIN)):
         alike = {name: statement.judge(ClosestReports(kind), places).state for name, kind in ALIKE.items()}
-    return ReportsJudgement(judgement, tuple(cell_reports), len(numeric_cells), alike)
+    return OthersJudgement(judgement, tuple(cell_reports), len(numeric_cells), alike)

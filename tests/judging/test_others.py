@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from repro.judging.reported import ReportedValues, in_a_line, reported_values
+from repro.judging.others import OthersValues, in_a_line, others_values
 from repro.manifest.cells import cell
 from repro.manifest.reports import CellReport, Report, Source, reports
 
@@ -19,8 +19,8 @@ def _made(value, start="checkpoint", match="exact", unit="percent", of=CELL):
 
 
 def _of(monkeypatch, *known):
-    monkeypatch.setattr("repro.judging.reported.reports", lambda: {CELL.id: known})
-    return reported_values(CELL)
+    monkeypatch.setattr("repro.judging.others.reports", lambda: {CELL.id: known})
+    return others_values(CELL)
 
 
 def test_the_closest_in_kind_is_a_released_model_beyond_doubt(monkeypatch):
@@ -29,7 +29,7 @@ def test_the_closest_in_kind_is_a_released_model_beyond_doubt(monkeypatch):
     assert of_cell.closest.report.value == "33.2"
     assert of_cell.span == (Decimal("31.0"), Decimal("33.2"))
     assert str(of_cell) == (
-        "4 reports, 31.0 to 33.2; closest in kind 33.2 (somebody's repository, released checkpoint encoded"
+        "4 values, 31.0 to 33.2; closest in kind 33.2 (somebody's repository, released checkpoint encoded"
         " again; a/b, issue 5, 2024-01-01)"
     )
 
@@ -52,20 +52,20 @@ def test_of_several_of_one_kind_the_median_counts_and_not_the_nearest_to_the_pub
 
 
 def test_a_value_of_few_digits_is_told_without_an_exponent():
-    coarse = ReportedValues(CELL, (_made("0.3", unit="fraction"),))
-    assert str(coarse).startswith("1 report, 30; closest in kind 30 (")
+    coarse = OthersValues(CELL, (_made("0.3", unit="fraction"),))
+    assert str(coarse).startswith("1 value, 30; closest in kind 30 (")
     assert in_a_line(coarse.closest).startswith("30 ")
 
 
 def test_a_single_report_is_told_in_the_singular():
-    assert str(ReportedValues(CELL, (_made("33.1"),))).startswith("1 report, 33.1; ")
+    assert str(OthersValues(CELL, (_made("33.1"),))).startswith("1 value, 33.1; ")
 
 
 def test_a_cell_that_nobody_reports_on_has_none(monkeypatch):
-    monkeypatch.setattr("repro.judging.reported.reports", dict)
-    assert reported_values(CELL) is None
+    monkeypatch.setattr("repro.judging.others.reports", dict)
+    assert others_values(CELL) is None
 
 
 def test_every_report_of_the_papers_can_be_told():
     for made in reports().values():
-        assert str(reported_values(made[0].cell))
+        assert str(others_values(made[0].cell))

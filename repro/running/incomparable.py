@@ -6,8 +6,8 @@ from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 
 
-def modified_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
-    """(reading, choice) -> the cells that it makes *modified*; nothing at scales that are not compared."""
+def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
+    """(reading, choice) -> the cells that it makes not comparable; nothing below full scale."""
     cells: dict[tuple[str, str], set[str]] = {}
     for m in plan.measurements if plan.scale.compares_with_paper else ():
         for departure in () if _is_authors_model(m) else m.departures.items():
@@ -15,7 +15,7 @@ def modified_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
     return cells
 
 
-def modified_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+def incomparable_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
     """``reading=choice`` of a stand-in -> the cells that wait for what it would stand in for.
 
     Args:

@@ -1,4 +1,4 @@
-"""``repro new report``, and the workflow that calls it on an issue."""
+"""``repro new value``, and the workflow that calls it on an issue."""
 
 import io
 import json
@@ -24,9 +24,9 @@ HOSTILE = (
 
 def test_a_form_in_a_file_gives_an_entry_and_its_place_among_reports(repro, tmp_path):
     (tmp_path / "form.md").write_text(filled())
-    said = repro("new", "report", tmp_path / "form.md", *ISSUE)
+    said = repro("new", "value", tmp_path / "form.md", *ISSUE)
     assert said.status == 0, said.err
-    [report] = Reports.model_validate(yaml.safe_load(said.out)).reports
+    [report] = Reports.model_validate(yaml.safe_load(said.out)).values
     assert (report.value, report.cells) == ("0.3287", (CELL,))
     assert f"# {CELL}: 32.87; published 33.0; " in said.out.splitlines()[-1]
 
@@ -34,14 +34,14 @@ def test_a_form_in_a_file_gives_an_entry_and_its_place_among_reports(repro, tmp_
 def test_a_form_on_standard_input_gives_the_same(repro, tmp_path, monkeypatch):
     (tmp_path / "form.md").write_text(filled())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(filled().encode())))
-    from_input = repro("new", "report", "-", *ISSUE)
-    assert from_input.out == repro("new", "report", tmp_path / "form.md", *ISSUE).out
+    from_input = repro("new", "value", "-", *ISSUE)
+    assert from_input.out == repro("new", "value", tmp_path / "form.md", *ISSUE).out
 
 
 def test_what_is_wrong_with_a_form_is_one_sentence(repro, tmp_path):
     form = tmp_path / "form.md"
     form.write_text(filled(value="high", seeds="some"))
-    said = repro("new", "report", form, *ISSUE)
+    said = repro("new", "value", form, *ISSUE)
     assert said.status == 2
     assert said.sentence == (
         f"{form}: Value is 'high' and no number such as 0.3412; Seeds is 'some' and no number such as 1"
@@ -50,8 +50,8 @@ def test_what_is_wrong_with_a_form_is_one_sentence(repro, tmp_path):
 
 def test_a_value_that_is_rounded_as_the_form_has_it_is_not_above_what_it_is_the_rounding_of(repro, tmp_path):
     (tmp_path / "form.md").write_text(filled(cells="costa/1/hardneg.costa/dev.rr10", value="0.366"))
-    told = repro("new", "report", tmp_path / "form.md", *ISSUE).out.splitlines()[-1]
-    assert "1 report of a released run 0.36564 (yours is equal to it)" in told
+    told = repro("new", "value", tmp_path / "form.md", *ISSUE).out.splitlines()[-1]
+    assert "others state 1 value of a released run 0.36564 (yours is equal to it)" in told
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_value_that_is_rounded_as_the_form_has_it_is_not_above_what_it_is_the_
 def test_what_cannot_be_read_is_one_sentence(repro, tmp_path, content, says):
     if content:
         (tmp_path / "form.md").write_bytes(content)
-    said = repro("new", "report", tmp_path / "form.md")
+    said = repro("new", "value", tmp_path / "form.md")
     assert (said.status, said.sentence) == (2, f"{tmp_path / 'form.md'}: {says}")
 
 
@@ -68,7 +68,7 @@ def test_what_cannot_be_read_is_one_sentence(repro, tmp_path, content, says):
 def workflow(tmp_path):
     """``workflow(body)``: the exit status of the workflow's script on an issue, and its comment."""
     content = yaml.safe_load((ROOT / ".github/workflows/issues.yml").read_text(encoding="utf-8"))
-    [step] = [step for step in content["jobs"]["report"]["steps"] if "env" in step]
+    [step] = [step for step in content["jobs"]["value"]["steps"] if "env" in step]
     programs = tmp_path / "bin"
     programs.mkdir()
     gh = programs / "gh"
@@ -96,9 +96,9 @@ def test_the_workflow_comments_the_entry_of_a_good_form(workflow):
     status, comment = workflow(filled())
     assert status == 0
     first, _, code = comment.partition("\n\n")
-    assert first == "The form gives this entry of `reports.yaml`:"
+    assert first == "The form gives this entry of `others.yaml`:"
     assert all(line.startswith("    ") for line in code.splitlines())
-    assert Reports.model_validate(yaml.safe_load(code)).reports[0].value == "0.3287"
+    assert Reports.model_validate(yaml.safe_load(code)).values[0].value == "0.3287"
 
 
 def test_the_workflow_fails_on_a_bad_form_and_runs_nothing_that_stands_in_it(workflow, tmp_path):
@@ -121,10 +121,10 @@ def test_the_workflow_comments_on_a_body_that_is_longer_than_the_environment_can
 def test_the_workflow_installs_all_that_the_verb_needs_and_no_more():
     content = yaml.safe_load((ROOT / ".github/workflows/issues.yml").read_text(encoding="utf-8"))
     [install] = [
-        step["run"] for step in content["jobs"]["report"]["steps"] if "pip install" in step.get("run", "")
+        step["run"] for step in content["jobs"]["value"]["steps"] if "pip install" in step.get("run", "")
     ]
     code = (
-        "import sys; sys.argv[1:] = ['new', 'report', '-', *sys.argv[1:]]\n"
+        "import sys; sys.argv[1:] = ['new', 'value', '-', *sys.argv[1:]]\n"
         "from repro.cli import main\n"
         "try: main()\n"
         "except SystemExit as left: assert not left.code\n"

@@ -1,8 +1,8 @@
 """Others' reports on a cell: a line in its table, and all of it on its card, with links to the places."""
 
-from repro.judging.claims.by_reports import ReportsJudgement
+from repro.judging.claims.by_others import OthersJudgement
 from repro.judging.compared import ComparedCell
-from repro.judging.reported import HOW, ReportedValues, rounded_report
+from repro.judging.others import HOW, OthersValues, rounded_report
 from repro.manifest.reports import CellReport
 from repro.report.html.elements import Content, Markup, el
 
@@ -19,28 +19,26 @@ def line(c: ComparedCell) -> Markup | None:
 
     None below full scale, where nothing is compared with the published numbers.
     """
-    if c.reported is None or c.scale != "full":
+    if c.others is None or c.scale != "full":
         return None
-    number = len(c.reported.reports)
-    prefix = el("span", ", reported by others ", class_="unseen")
+    number = len(c.others.reports)
+    prefix = el("span", ", stated by others ", class_="unseen")
     count = f" ×{number}" if number > 1 else None
-    return el(
-        "span", prefix, f"“{c.reported.shown}”", count, class_="ours others", title=_summary(c.reported)
-    )
+    return el("span", prefix, f"“{c.others.shown}”", count, class_="ours others", title=_summary(c.others))
 
 
-def _summary(values: ReportedValues) -> str:
+def _summary(values: OthersValues) -> str:
     closest = values.closest
-    count = f"{len(values.reports)} reports, {values.between}" if len(values.reports) > 1 else "1 report"
+    count = f"{len(values.reports)} values, {values.between}" if len(values.reports) > 1 else "1 value"
     return f"{count}; closest in kind: {HOW[closest.report.how.start]} ({closest.source.name})"
 
 
-def on_card(others: ReportedValues) -> Content:
+def on_card(others: OthersValues) -> Content:
     """The closest report and, folded, the others."""
     first = _report(others.closest)
     if len(others.reports) == 1:
         return first
-    summary = el("summary", f"{len(others.reports)} reports, {others.between}: the others")
+    summary = el("summary", f"{len(others.reports)} values, {others.between}: the others")
     items = [el("li", _report(entry)) for entry in others.reports[1:]]
     return first, el("details", summary, el("ul", items, class_="notes"))
 
@@ -64,7 +62,7 @@ def _making(entry: CellReport) -> str:
     return f"{entry.report.how.start}, {entry.source.name}"
 
 
-def used_reports(judged: ReportsJudgement) -> Markup:
+def used_reports(judged: OthersJudgement) -> Markup:
     """The reports that a statement was judged by, folded; their places stand on the cells' cards."""
     items = [
         el("li", el("code", entry.cell.id), f" {rounded_report(entry.value, entry.cell)} ({_making(entry)})")

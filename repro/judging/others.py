@@ -1,4 +1,4 @@
-"""Values that others report of a cell, summed up: how many, their span, and which is closest in kind."""
+"""Values that others state of a cell, summed up: how many, their span, and which is closest in kind."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ HOW = {
 
 
 @dataclass(frozen=True)
-class ReportedValues:
+class OthersValues:
     """All reports on one cell, at least one, by kind, and of those of one kind the median one first."""
 
     cell: Cell
@@ -52,7 +52,7 @@ class ReportedValues:
         return rounded_report(self.closest.value, self.cell)
 
     def __str__(self) -> str:
-        count = f"{len(self.reports)} report{'s' if len(self.reports) > 1 else ''}"
+        count = f"{len(self.reports)} value{'s' if len(self.reports) > 1 else ''}"
         closest, making = self.closest, HOW[self.closest.report.how.start]
         nearest = f"closest in kind {self.shown} ({closest.source.name}, {making}; {closest.source.place})"
         return f"{count}, {self.between}; {nearest}"
@@ -73,7 +73,7 @@ def in_a_line(cell_report: CellReport) -> str:
 
 
 def rounded_report(value: Decimal, cell: Cell) -> str:
-    """A reported value with one decimal more than the published one at most, halves away from zero."""
+    """A value of others with one decimal more than the published one at most, halves away from zero."""
     most = (cell.printed.decimals or 0) + 1
     return f"{value if decimals_of(value) <= most else half_up(value, most):f}"
 
@@ -99,11 +99,11 @@ def report_as_json(cell_report: CellReport) -> dict:
     }
 
 
-def reported_values(cell: Cell) -> ReportedValues | None:
-    """Sum up others' reports on a cell; None where there is none. Raises ManifestError for a bad file."""
+def others_values(cell: Cell) -> OthersValues | None:
+    """Sum up others' values on a cell; None where there is none. Raises ManifestError for a bad file."""
     entries = sorted(reports().get(cell.id, ()), key=_kind)
     groups = (_median_first(group) for _, group in groupby(entries, key=_kind))
-    return ReportedValues(cell, tuple(report for group in groups for report in group)) if entries else None
+    return OthersValues(cell, tuple(report for group in groups for report in group)) if entries else None
 
 
 def _kind(cell_report: CellReport) -> tuple:
