@@ -108,13 +108,21 @@ STAGES: dict[str, StageSpec] = {
     ),
     "encode": _spec("embeddings", ENCODED, **HEAVY, choices=VECTOR_CHOICES),
     "encode_views": _spec("views", ENCODED, **HEAVY, widths=("top_k",), choices=VIEW_CHOICES),
+    "encode_by_library": _spec(  # sparse ones in the form of views
+        "embeddings",
+        {"texts": "corpus|queries"},
+        ignored=("source",),
+        needs=("checkpoint", "precision"),
+        heavy=True,
+        choices={"kind": KINDS_OF_TEXTS},
+    ),
     "weigh_terms": _spec(
         "corpus", {"model": "model", "corpus": "corpus"}, **HEAVY, choices=PRECISION_CHOICES
     ),
     "search": _spec("run", {"passages": "embeddings", "queries": "embeddings"}, version=2),
     "search_views": _spec(
         "run",
-        {"passages": "views", "queries": "views"},
+        {"passages": "views|embeddings", "queries": "views|embeddings"},
         version=2,
         heavy=True,
         choices={"mode": ("exact", "union")},

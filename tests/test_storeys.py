@@ -13,6 +13,7 @@ STOREYS = {
     "api": 8,
     "report": 7,
     "exchange": 6,
+    "yours": 7,
     "judging": 5,
     "running": 4,
     "stages": 3,
@@ -26,7 +27,7 @@ STOREYS = {
     "machine": 0,
 }
 GROUND = ("errors", "progress", "locations", "stage_table", "graph")
-ENTRIES = 20  # of repro/, besides __init__ and __main__
+ENTRIES = 21  # of repro/, besides __init__ and __main__
 
 
 def _room(module: str) -> str:

@@ -31,12 +31,12 @@ def view(folder: Path, text: str, *, shown: str, length: int) -> list[tuple[str,
     import torch
 
     from papers.cpdae.decoder import saved_decoder
-    from repro.nn.checkpoint import check_length, load_encoder, load_tokenizer
+    from repro.nn.checkpoint import check_fits, load_encoder, load_tokenizer
 
     check_known("way to show a distribution", shown, valid=SHOWN)
     tokenizer, encoder = load_tokenizer(folder), load_encoder(folder).eval()
     decoder = saved_decoder(folder, encoder.config).eval()
-    check_length(encoder, length)
+    check_fits(encoder, tokenizer, length)
     encoded = tokenizer(text, return_offsets_mapping=True)
     token_words = encoded.word_ids(0)
     kept = _kept(token_words, length)

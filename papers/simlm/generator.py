@@ -11,7 +11,7 @@ from torch import nn
 
 from papers.baselines.segments import segments_for
 from repro.errors import DataError, UsageError, check_known
-from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
+from repro.nn.checkpoint import check_fits, load_masked_lm, load_tokenizer
 from repro.nn.token_cross_entropy import CHUNK, chunked_token_cross_entropy
 
 TRAININGS = ("frozen", "joint", "joint-from-random")
@@ -107,7 +107,7 @@ def starting_generator(start: Path | None, model: nn.Module, tokenizer, *, lengt
         raise DataError(
             f"{start}: the generator's vocabulary is not that of the model to train; give one that shares it"
         )
-    check_length(generator, length)
+    check_fits(generator, tokenizer, length)
     return generator
 
 

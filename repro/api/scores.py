@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, overload
 from repro.api.listing import Listing
 from repro.api.selection import check_several
 from repro.errors import UsageError
-from repro.exchange.user_encoder import UserEncoder
 from repro.judging.among_others import ValueAmongOthers, among_others_of_share
 from repro.manifest.cells import Cell, cell
-from repro.nn.encoder_conventions import Conventions, own_code, stated_or_chosen
 from repro.progress import Progress
 from repro.running.scale import scale as scale_of
 from repro.running.workspace import Workspace
+from repro.yours.encoders import UserEncoder
 
 if TYPE_CHECKING:
     import pandas
@@ -63,15 +62,13 @@ class EncoderScores(Listing["ColumnScore"]):
     """An encoder's scores in the columns of a table.
 
     Attributes:
-        conventions: how the encoder read texts; ``origin`` says where that is from.
+        described: a sentence on how the encoder read texts, and by whose word.
         left_out: a sentence for each column that it was not scored in.
     """
 
-    def __init__(
-        self, scores: Sequence[ColumnScore], left_out: Sequence[str], conventions: Conventions, origin: str
-    ):
+    def __init__(self, scores: Sequence[ColumnScore], left_out: Sequence[str], described: str):
         super().__init__(scores, line=lambda score: score.as_line(), index="column")
-        self.left_out, self.conventions, self.origin = list(left_out), conventions, origin
+        self.left_out, self.described = list(left_out), described
 
 
 @overload
@@ -128,7 +125,7 @@ def evaluate(
         row: id of the row that the encoder is meant to be; its scores are placed among what others state of
             it or, where no row is named, of the best published one.
         query_model: the encoder of queries, where it is another one.
-        conventions: how the encoder reads texts, above what its directory says: see ``Conventions``.
+        conventions: how the encoder reads texts, above what its directory says: see ``FACTS``.
         scale: below ``full`` other collections take the place of the table's.
         progress: hears of stages that run; nothing does without one.
 
@@ -150,10 +147,10 @@ def evaluate(
         raise UsageError(f"{message}; leave out what is of the other")
     if dataset is not None:
         return _run_scores(Path(source), dataset, measures, named_cells, workspace)
-    names = (str(source), str(query_model or source))
+    facts = dict(conventions) | ({"query_model": str(query_model)} if query_model else {})
     options = {"table": table, "columns": columns, "row": row, "scale": scale_of(scale)}
     options |= {"workspace": workspace, "progress": progress or Progress()}
-    return _encoder_scores(names, conventions, options)
+    return _encoder_scores(str(source), facts, options)
 
 
 def _dataset_of(cells: Sequence[Cell], dataset: str | None) -> str | None:
@@ -165,19 +162,14 @@ def _dataset_of(cells: Sequence[Cell], dataset: str | None) -> str | None:
     return common_dataset(cells, dataset)
 
 
-def _encoder_scores(
-    names: Sequence[str], conventions: Mapping[str, Any], options: Mapping[str, Any]
-) -> EncoderScores:
-    """Score the encoders of passages and of queries; ``options`` are those of ``scores_on_table``."""
-    models = tuple(UserEncoder.find(name, options["workspace"].data) for name in names)
-    full_conventions, origin = stated_or_chosen(models[0].folder, conventions)
-    codes = dict.fromkeys(own_code(model.folder) for model in models)
-    origin = "; ".join(filter(None, (origin, *codes)))
+def _encoder_scores(name: str, facts: Mapping[str, Any], options: Mapping[str, Any]) -> EncoderScores:
+    """Score an encoder; ``options`` are those of ``scores_on_table``."""
     options["scale"].pin_kernels(options["progress"])  # before what scores loads their libraries
+    encoder = UserEncoder.find(name, options["workspace"].data, facts)
     from repro.exchange.user_encoder_scores import scores_on_table
 
-    scores, left_out = scores_on_table(models, full_conventions, **options)
-    return EncoderScores(scores, left_out, full_conventions, origin)
+    scores, left_out = scores_on_table(encoder.ranking, **options)
+    return EncoderScores(scores, left_out, encoder.described)
 
 
 def _run_scores(

@@ -49,26 +49,15 @@ def _description(name: str) -> dict:
     """
     from repro.errors import check_known
     from repro.manifest.yaml_file import read
-    from repro.nn.encoder_conventions import CHOICES
+    from repro.yours.encoders import FACTS
 
     if Path(name).suffix not in FORMS:
         return {"model": name}
     facts = read(Path(name), dict[str, str | int])
     if not facts.get("model"):
         raise UsageError(f"{name} names no model; write `model: DIR` and how it reads texts")
-    check_known(f"key of {name}", *facts, valid=(*KEYS, *CHOICES))
+    check_known(f"key of {name}", *facts, valid=("model", *FACTS))
     return facts
-
-
-KEYS = (
-    "model",
-    "query_model",
-    "query_length",
-    "passage_length",
-    "query_prefix",
-    "passage_prefix",
-    "separator",
-)
 
 
 def score_encoder(name: str, table: str, row: str | None, scale_name: str, *, as_json: bool) -> None:
@@ -89,7 +78,7 @@ def score_encoder(name: str, table: str, row: str | None, scale_name: str, *, as
     model = str(facts.pop("model"))
     scores = evaluate(
         model,
-        query_model=facts.pop("query_model", None) or model,
+        query_model=facts.pop("query_model", None),
         table=table,
         row=row,
         conventions=facts,
@@ -97,8 +86,7 @@ def score_encoder(name: str, table: str, row: str | None, scale_name: str, *, as
         workspace=Workspace.open(),
         progress=TerminalProgress(),
     )
-    description = f"{_in_words(scores.conventions)} ({scores.origin}; what a description says above that)"
-    for sentence in (f"{model}: {description}", *scores.left_out):
+    for sentence in (f"{model}: {scores.described}", *scores.left_out):
         print(sentence, file=sys.stderr)
     if as_json:
         return emit_json([column.as_json() for column in scores])
@@ -117,8 +105,3 @@ def score_encoder(name: str, table: str, row: str | None, scale_name: str, *, as
     printed(f"{model} on {table}{note}", head, rows, right=(3, 4))
     for place in filter(None, (column.among_others for column in scores)):
         say(f"{place.cell.column.id}, {place.cell.row.label}: {place}")
-
-
-def _in_words(conventions) -> str:
-    facts = conventions.to_json()
-    return ", ".join(f"{name.replace('_', ' ')} {value!r}" for name, value in facts.items() if value != "")

@@ -96,6 +96,15 @@ def cached_folder(name: str, revision: str) -> Path | None:
     return Path(config).parent if isinstance(config, str) else None
 
 
+def base_identity(name: str) -> str | None:
+    """The commit, or the digest of the files, of the model that an adapter names; None if it is not here."""
+    folder = Path(name)
+    if folder.is_dir():
+        return digest(checkpoint_files(folder))
+    cached = None if folder.is_absolute() else cached_folder(name, "main")
+    return cached.name if cached else None
+
+
 @contextlib.contextmanager
 def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
     """Give a stage the folder of its checkpoint, and refuse it afterwards unless it is the planned one.

@@ -1,19 +1,16 @@
 """A user's encoder in the columns of a published table: the suite's texts, search and scoring, no record."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from repro.errors import UsageError, check_known
 from repro.evaluation.run_depth import looks_deeper
-from repro.exchange.user_encoder import UserEncoder
 from repro.graph import Node
 from repro.judging.among_others import ValueAmongOthers, among_others
 from repro.manifest.cells import Cell, cell_of, cells_of, table_of
 from repro.manifest.papers import paper
-from repro.nn.encoder_conventions import Conventions
 from repro.progress import Progress
-from repro.recipe.released import released_ranking
 from repro.running.engines.inline import ensure
 from repro.running.measurement import Measurement, MeasurementBuilder
 from repro.running.records import measured_record
@@ -76,8 +73,7 @@ class ColumnScore:
 
 
 def scores_on_table(
-    models: tuple[UserEncoder, UserEncoder],
-    conventions: Conventions,
+    ranking: Callable[..., Node],
     *,
     table: str,
     columns: Iterable[str],
@@ -92,7 +88,7 @@ def scores_on_table(
     runs in that column (the paper's own before others); lengths are capped by the scale as theirs are.
 
     Args:
-        models: of passages and of queries, which may be one and the same.
+        ranking: the encoder's, of the nodes of passages and of topics.
         columns: ids; none means all.
         row: id of the row among whose reports the scores are placed; None means the best published one.
 
@@ -108,7 +104,7 @@ def scores_on_table(
     measurements, notices = {}, []
     for column, retriever in retrievers.items():
         if retriever:
-            measurements[column] = _measurement_like(retriever, models, conventions, builder)
+            measurements[column] = _measurement_like(retriever, ranking, builder)
         else:
             notices.append(f"column {column} is left out: no row of the table ranks texts in it")
     if not measurements:
@@ -211,25 +207,16 @@ def _retriever(cells: list[Cell], builder: MeasurementBuilder) -> Measurement | 
 
 
 def _measurement_like(
-    retriever: Measurement,
-    models: tuple[UserEncoder, UserEncoder],
-    conventions: Conventions,
-    builder: MeasurementBuilder,
+    retriever: Measurement, ranking: Callable[..., Node], builder: MeasurementBuilder
 ) -> Measurement:
     """The retriever's evaluation of each dataset, with the encoder's run in place of the retriever's."""
     parts = {part.inputs["qrels"].fingerprint: part for part in retriever.parts}  # samples share a dataset
-    cap = builder.scale.facts.caps.get("length", max(conventions.passage_length, conventions.query_length))
-    lengths = {name: min(getattr(conventions, name), cap) for name in ("query_length", "passage_length")}
-    capped_conventions = conventions.but(lengths)
-    checkpoints = tuple(model.node(conventions) for model in models)
-    evaluations = []
+    cap, evaluations = builder.scale.facts.caps.get("length"), []
     for part in parts.values():
         run = part.inputs["run"]
         passages, topics = (run.inputs[side].inputs["texts"] for side in ("passages", "queries"))
-        ranking = released_ranking(
-            passages, topics, models=checkpoints, conventions=capped_conventions, depth=run.params["depth"]
-        )
-        evaluation = Node("evaluate", part.params, {**part.inputs, "run": ranking})
+        own_run = ranking(passages, topics, depth=run.params["depth"], cap=cap)
+        evaluation = Node("evaluate", part.params, {**part.inputs, "run": own_run})
         evaluations.append(builder.machine.resolve(evaluation))
     return Measurement(retriever.cell, None, (tuple(evaluations),), retriever.measure, {}, {})
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from repro.errors import DataError, UsageError
 from repro.machine.bounded_reading import LARGEST_SETTINGS, read_json_file
 
+POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # what families call theirs
+
 
 def load_tokenizer(folder: Path):
     """The fast tokenizer of a model or tokenizer directory; raises DataError if it is not one.
@@ -44,11 +46,55 @@ def load_encoder(folder: Path):
     return model
 
 
-def check_length(model, length: int) -> None:
-    """Raises UsageError where a model has fewer positions than a text may have tokens."""
-    positions = model.config.max_position_embeddings
-    if length > positions:
-        raise UsageError(f"a length of {length} tokens is more than the model's {positions} positions")
+def check_fits(model, tokenizer, length: int) -> None:
+    """Hold a model, its tokenizer and the tokens that a text may have against each other.
+
+    Raises:
+        UsageError: the model has fewer positions than a text may have tokens.
+        DataError: the tokenizer is not the model's.
+    """
+    count = positions(model)
+    if count is not None and length > count:
+        raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
+    try:
+        check_vocabulary(model, tokenizer)
+    except ValueError as error:
+        raise DataError(f"{tokenizer.name_or_path}: {error}") from None
+
+
+def positions(model) -> int | None:
+    """The most tokens of a text for which a model has positions; None where it counts without a table."""
+    table = _position_table(model)
+    if table is None:
+        return getattr(model.config, "max_position_embeddings", None)
+    padding = -1 if table.padding_idx is None else table.padding_idx
+    return table.num_embeddings - getattr(table, "offset", padding + 1)  # the first ones stand for padding
+
+
+def _position_table(model):
+    """The embeddings of positions; None of a model that makes them otherwise."""
+    tables = (module for name, module in model.named_modules() if name.endswith(POSITION_TABLES))
+    return next((table for table in tables if getattr(table, "num_embeddings", None)), None)
+
+
+def check_vocabulary(model, tokenizer) -> None:
+    """Raise ValueError where a tokenizer gives tokens that a model has no embeddings for, or another's."""
+    vocabulary, rows = tokenizer.get_vocab(), model.get_input_embeddings().weight.shape[0]
+    media = {getattr(tokenizer, f"{kind}_token_id", None) for kind in ("image", "audio", "video")}
+    tokens = max((place for place in vocabulary.values() if place not in media), default=-1) + 1
+    sizes = f"the tokenizer has {tokens:,} tokens and the embeddings {rows:,} rows"
+    if tokens > rows:
+        raise ValueError(
+            f"{sizes}: tokens were added without resizing the embeddings, or it is another model's"
+        )
+    if 2 * tokens < rows:
+        raise ValueError(f"{sizes}: its files are missing, or it is another model's")
+    padding = getattr(_position_table(model), "padding_idx", None)
+    if padding is not None and tokenizer.pad_token_id != padding:
+        raise ValueError(
+            f"the tokenizer pads with token {tokenizer.pad_token_id} and the model with {padding}: it is "
+            "another model's"
+        )
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
@@ -82,7 +128,9 @@ def pretrained(kind: type, folder: Path, **options):
     A directory that names code of its own is read by the library's class of that name. Raises what the
     library does, which ``reason`` shortens, for one that has none, and asks nobody.
     """
-    _check_self_contained(folder)
+    if (folder / "adapter_config.json").exists():  # taken into account with peft, passed over without
+        raise ValueError("it has an adapter, adapter_config.json, which is not known here")
+    check_self_contained(folder)
     try:
         with quiet():
             return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
@@ -90,10 +138,8 @@ def pretrained(kind: type, folder: Path, **options):
         raise ValueError("one of its files is nested too deeply") from None
 
 
-def _check_self_contained(folder: Path) -> None:
-    """Raise ValueError for what the library reads otherwise, or from elsewhere, where more is installed."""
-    if (folder / "adapter_config.json").exists():  # taken into account with peft, passed over without
-        raise ValueError("it has an adapter, adapter_config.json, which is not known here")
+def check_self_contained(folder: Path) -> None:
+    """Raise ValueError for files that no model has, and for what would be fetched from the hub and run."""
     large = [path for path in folder.glob("*.json") if path.stat().st_size > LARGEST_SETTINGS]
     if large:
         raise ValueError(f"{large[0].name} has more than {LARGEST_SETTINGS:,} bytes, which no such file has")

@@ -11,7 +11,7 @@ import torch
 from repro.errors import StageError
 from repro.machine.shard import blocks
 from repro.nn.background import in_background
-from repro.nn.checkpoint import check_length, load_tokenizer
+from repro.nn.checkpoint import check_fits, load_tokenizer
 from repro.nn.cross_encoder import load_cross_encoder, pair_tokens
 from repro.nn.memory import HalvingEncoder
 from repro.nn.padding_free import packs, padding_free
@@ -60,7 +60,7 @@ class PairScorer:
     ):
         self.precision, self.length, self.separator = check_precision(precision), length, separator
         self.model, self.tokenizer = load_cross_encoder(folder), load_tokenizer(folder)
-        check_length(self.model, length)
+        check_fits(self.model, self.tokenizer, length)
         self.model.eval().to(device())
         self.packed = packs(self.model, wanted=packed, precision=precision, say=say)
         self.halved = HalvingEncoder(lambda inputs: self.model(**on_device(inputs)).logits.float().squeeze(1))

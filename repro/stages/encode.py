@@ -50,7 +50,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: a model cannot be read, there is no text, or an id that a run cannot hold.
         StageError: a vector is not finite, or beyond what float16 holds.
     """
-    from repro.nn.checkpoint import check_length, load_tokenizer
+    from repro.nn.checkpoint import check_fits, load_tokenizer
     from repro.nn.memory import HalvingEncoder
     from repro.nn.packed_texts import without_padding
     from repro.nn.padding_free import is_asked_for, packs
@@ -63,12 +63,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ids, texts = read_texts(inputs["texts"], params)
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(device())
-    check_length(encoder.model, params["length"])
+    tokenizer = load_tokenizer(folder)
+    check_fits(encoder.model, tokenizer, params["length"])
     is_wanted = is_asked_for(os.environ)
     packed = packs(encoder, wanted=is_wanted, precision=params["precision"], say=progress.note)
     halving_encoder = HalvingEncoder(without_padding(encoder, gpu=packed))
     options = params | {"normalize": params["normalize"] or getattr(encoder, "normalizes", False)}
-    prepare = partial(prepared_batches, load_tokenizer(folder), params=params)
+    prepare = partial(prepared_batches, tokenizer, params=params)
     encode = _batch_encoder(halving_encoder, options)
     size = getattr(encoder, "size", encoder.model.config.hidden_size)
     with launched_together() as (rank, ranks), threads_for(encoder):

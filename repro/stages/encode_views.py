@@ -53,7 +53,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: a model cannot be read, there is no text, or an id that a run cannot hold.
         StageError: a vector is not finite.
     """
-    from repro.nn.checkpoint import check_length
+    from repro.nn.checkpoint import check_fits
     from repro.nn.memory import HalvingEncoder
     from repro.nn.padding_free import is_asked_for, packs, padding_free
     from repro.nn.precision import check_precision, device, on_device, threads_for
@@ -64,7 +64,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_precision(params["precision"])
     ids, texts = read_texts(inputs["texts"], params)
     encoder = _encoder(inputs["model"] / "model", params)
-    check_length(encoder.model, params["length"])
+    check_fits(encoder.model, encoder.tokenizer, params["length"])
     encoder.eval().to(device())
     is_wanted = is_asked_for(os.environ)
     packed = packs(encoder, wanted=is_wanted, precision=params["precision"], say=progress.note)

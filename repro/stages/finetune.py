@@ -128,7 +128,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from transformers import set_seed
 
-    from repro.nn.checkpoint import check_length, load_tokenizer
+    from repro.nn.checkpoint import check_fits, load_tokenizer
     from repro.training.loop import save_model, train
     from repro.training.memory import step_memory
     from repro.training.objective import build, import_declared
@@ -150,9 +150,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     set_seed(params["seed"])
     start, kind = inputs["model"] / "model", import_declared("objective", params["objective"])
     model = kind.load(start)
-    check_length(model, max(params.get("query_length", 0), params["passage_length"]))
+    tokenizer = load_tokenizer(start)
+    check_fits(model, tokenizer, max(params.get("query_length", 0), params["passage_length"]))
     settings = params | {"start": start, "warmup_steps": optimisation.warmup(optimisation.steps(len(groups)))}
-    objective = build(kind, model, load_tokenizer(start), params["options"], settings=settings)
+    objective = build(kind, model, tokenizer, params["options"], settings=settings)
     execution = Execution.of(os.environ)
     resources = {"execution": execution, "memory": step_memory(objective, params)}
     facts = train(objective, groups, optimisation, out=out, progress=progress, **resources)

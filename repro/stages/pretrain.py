@@ -90,7 +90,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from transformers import set_seed
 
     from repro.errors import DataError
-    from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
+    from repro.nn.checkpoint import check_fits, load_masked_lm, load_tokenizer
     from repro.training.loop import save_model, train
     from repro.training.memory import step_memory
     from repro.training.objective import build, import_declared
@@ -104,14 +104,15 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     set_seed(params["seed"])
     start = inputs["model"] / "model"
     model = load_masked_lm(start)
-    check_length(model, params["length"])
+    tokenizer = load_tokenizer(start)
+    check_fits(model, tokenizer, params["length"])
     options = dict(params["options"])
     if "statistics" in inputs:
         options["statistics"] = inputs["statistics"]
     if "generator" in inputs:
         options["generator"] = inputs["generator"] / "model"
     kind = import_declared("objective", params["objective"])
-    objective = build(kind, model, load_tokenizer(start), options, settings=params)
+    objective = build(kind, model, tokenizer, options, settings=params)
     execution = Execution.of(os.environ)
     resources = {"execution": execution, "memory": step_memory(objective, params)}
     facts = train(objective, rows, optimisation, out=out, progress=progress, **resources)

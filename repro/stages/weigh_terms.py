@@ -25,7 +25,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from transformers import AutoModelForTokenClassification
 
     from repro.nn.background import in_background
-    from repro.nn.checkpoint import check_length, load, load_tokenizer
+    from repro.nn.checkpoint import check_fits, load, load_tokenizer
     from repro.nn.memory import HalvingEncoder
     from repro.nn.precision import check_precision, device, on_device, threads_for
     from repro.nn.text import text_rows
@@ -33,8 +33,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_precision(params["precision"])
     folder = inputs["model"] / "model"
     model = load(AutoModelForTokenClassification, folder, num_labels=1, dtype="float32").eval().to(device())
-    check_length(model, params["length"])
     tokenizer, corpus = load_tokenizer(folder), read_rows(inputs["corpus"])
+    check_fits(model, tokenizer, params["length"])
     special = tokenizer.all_special_tokens
     halving_encoder = HalvingEncoder(lambda inputs: model(**on_device(inputs)).logits.squeeze(-1))
 

@@ -33,7 +33,8 @@ TABLE = Recorded(Path(__file__).with_name("outputs.json"), "repro/stage_table.py
 # what takes seconds to start, Java or a compiler, is looked at in the stage's own tests, which have an output
 ELSEWHERE = ("compare", "lucene_index", "bm25")
 TRAININGS = ("pretrain", "finetune")
-WITH_WEIGHTS = ("backbone", "released", "initialise", "encode", "encode_views", "score_pairs", "rerank")
+WITH_WEIGHTS = ("backbone", "released", "initialise", "encode", "encode_views", "encode_by_library")
+WITH_WEIGHTS += ("score_pairs", "rerank")
 # of stages that add up floats: the share of the mean magnitude by which a number may differ
 TOLERANCES = dict.fromkeys((*WITH_WEIGHTS, *TRAININGS, "project"), 1e-4)
 TOLERANCES |= {"evaluate": 1e-9, "compare": 1e-9}  # logarithms, distributions
@@ -146,6 +147,9 @@ class Outputs:
         }
         self.run("backbone", planned("backbone", **source))
         self.run("released", planned("released", **source, kind="splade", pooling="cls"))
+        how = {"kind": "passages", "kind_of_encoder": "dense", "similarity": "cosine", "separator": " "}
+        how |= dict.fromkeys(("prompt", "pooling", "length", "truncate_dim", "precision"))
+        self.run("encode_by_library", planned("encode_by_library", **source, **how, cap=32), texts=corpus)
         self.run(
             "weigh_terms", {"length": 24, "scale": 100, "precision": "fp32"}, model=weigher, corpus=corpus
         )

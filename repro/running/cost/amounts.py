@@ -10,7 +10,6 @@ from repro.graph import Node, walk
 from repro.running.cost import shapes
 from repro.running.cost.work import trained_steps
 from repro.running.requirements import PIECES
-from repro.stage_table import ENCODINGS
 from repro.store import Store
 
 Number = float | None  # None where nobody counted
@@ -143,7 +142,7 @@ def _document_source(node: Node) -> Node:
     """The input whose documents a node works through."""
     inputs = (node.inputs.get(name) for name in ("passages", "corpus", "index", "tokens", "texts"))
     value = next((value for value in inputs if isinstance(value, Node)), node)
-    return value.inputs["texts"] if value.stage in ENCODINGS else value
+    return value.inputs.get("texts", value)
 
 
 def _query_source(node: Node) -> Node:
@@ -152,7 +151,7 @@ def _query_source(node: Node) -> Node:
         if name in node.inputs:
             value = node.inputs[name]
             first = value[0] if isinstance(value, tuple) else value
-            return first.inputs["texts"] if first.stage in ENCODINGS else first
+            return first.inputs.get("texts", first)
     return node
 
 
