@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -9,13 +10,42 @@ from typing import BinaryIO
 
 import numpy as np
 
-from repro.evaluation.text_lines import LARGEST_SCORE, open_text
+from repro.evaluation.text_lines import SCORE_BOUND, open_text
 from repro.machine.bounded_reading import LONGEST_LINE
 
+TREC, MS_MARCO = "TREC", "MS MARCO"
 COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
 BLOCK = 1 << 22  # bytes of the file that are parsed at a time
 _PLAIN = bytes([10, *range(32, 127)])  # one space between columns, and nothing that only looks like one
 Run = dict[str, Sequence[tuple[str, float]]]
+
+
+@dataclass
+class RunFile:
+    """What a run file says.
+
+    Attributes:
+        rankings: query -> (document, score), best document first; an MS MARCO rank is its negative.
+        form: how it is written.
+        tag: of the first line; None in a form without one.
+        contradicted: the queries in which a score is above one of a better rank, and whether all are.
+    """
+
+    rankings: Run
+    form: str
+    tag: str | None = None
+    contradicted: dict[str, bool] = field(default_factory=dict)
+
+    def note_ranks(self, query: str, ranks: np.ndarray, scores: np.ndarray) -> None:
+        """Add the query to ``contradicted`` where its ranks, all different, say another order."""
+        ranks = np.asarray(ranks, np.float64)
+        if not (ranks[1:] > ranks[:-1]).all():
+            order = np.argsort(ranks)
+            ranks, scores = ranks[order], np.asarray(scores)[order]
+        narrow_scores = np.asarray(scores).astype(np.float32)
+        rises = narrow_scores[1:] > narrow_scores[:-1]
+        if rises.any() and (ranks[1:] != ranks[:-1]).all():
+            self.contradicted[query] = not (narrow_scores[1:] < narrow_scores[:-1]).any()
 
 
 class Ranking(Sequence[tuple[str, float]]):
@@ -51,36 +81,47 @@ class Ranking(Sequence[tuple[str, float]]):
         return repr(self[:])
 
 
+def document_ids(ranking: Sequence[tuple[str, float]]) -> list[str]:
+    """Return the documents of a ranking, best first."""
+    if isinstance(ranking, Ranking):
+        return ranking._documents.to_pylist()
+    return [document for document, _ in ranking]
+
+
 class _UnusualFileError(ValueError):
     """A file that is left to the reader of lines."""
 
 
-def read_fast(path: Path) -> Run | None:
-    """Read a TREC run with a CSV parser, as ``read_run`` returns it; None for a file with anything unusual.
+def read_fast(path: Path) -> RunFile | None:
+    """Read a TREC run with a CSV parser; return None for a file with anything unusual.
 
     ``read_lines`` then says what is wrong and where, or that nothing is.
     """
-    run: Run = {}
+    run = RunFile({}, TREC)
     try:
         with open_text(path) as file:
             for query, parts in groupby(_stretches(file.buffer), key=itemgetter(0)):
-                if query in run:
+                if query in run.rankings:
                     return None  # a query in several places
-                run[query] = _ranking(list(_distinct(parts)))
+                documents, scores, ranks = _joined(list(_distinct(parts)))
+                run.note_ranks(query, ranks, scores)
+                run.rankings[query] = _ranking(documents, scores)
+        with open_text(path) as file:
+            run.tag = file.readline().split()[-1] if run.rankings else None
     except (OSError, EOFError, zlib.error, ValueError):  # pyarrow's errors are among these
         return None
-    return run or None
+    return run if run.rankings else None
 
 
 def _distinct(parts: Iterable[tuple]) -> Iterator[tuple]:
-    """Documents and scores of a query's parts; each but the first is looked at by itself.
+    """Documents, scores and ranks of a query's parts; each but the first is looked at by itself.
 
     So a file that says one thing over and over is not read to its end.
     """
-    for place, (_, documents, scores) in enumerate(parts):
+    for place, (_, documents, *numbers) in enumerate(parts):
         if place and len(documents.unique()) != len(documents):
             raise _UnusualFileError("a document twice")
-        yield documents, scores
+        yield documents, *numbers
 
 
 def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
@@ -89,14 +130,19 @@ def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=True)
 
 
-def _ranking(parts: list[tuple]) -> Ranking:
-    """The ranking of a query whose lines lie in one block, or in several."""
+def _joined(parts: list[tuple]) -> tuple:
+    """The columns of a query whose lines lie in one block, or in several."""
     import pyarrow as pa
 
-    documents, scores = parts[0]
-    if len(parts) > 1:
-        documents = pa.concat_arrays([documents for documents, _ in parts])
-        scores = np.concatenate([scores for _, scores in parts])
+    if len(parts) == 1:
+        return parts[0]
+    documents, scores, ranks = zip(*parts, strict=True)
+    return pa.concat_arrays(documents), np.concatenate(scores), np.concatenate(ranks)
+
+
+def _ranking(documents, scores: np.ndarray) -> Ranking:
+    import pyarrow as pa
+
     if len(documents.unique()) != len(documents):
         raise _UnusualFileError("a document twice")
     narrow_scores = scores.astype(np.float32)
@@ -107,18 +153,18 @@ def _ranking(parts: list[tuple]) -> Ranking:
 
 
 def _stretches(file: BinaryIO) -> Iterator[tuple]:
-    """Query, documents (pyarrow array) and scores (numpy) of lines that stand together in a block."""
+    """Query, documents (pyarrow array), scores and ranks (numpy) of lines that stand together in a block."""
     for block in _blocks(file):
-        queries, documents, scores = _columns(block)
+        queries, documents, scores, ranks = _columns(block)
         codes, names = queries.indices.to_numpy(), queries.dictionary.to_pylist()
         starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
         for start, end in pairwise(starts):
-            yield names[codes[start]], documents[start:end], scores[start:end]
+            yield names[codes[start]], documents[start:end], scores[start:end], ranks[start:end]
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
-    """The whole lines of about BLOCK bytes at a time. Raises for a byte that is not plain."""
-    remainder = b""
+    """The whole lines of about BLOCK bytes at a time. Raises for a byte that is not plain, or a cut tag."""
+    remainder = tag = b""
     while data := file.read(BLOCK):
         if data.translate(None, _PLAIN):
             raise _UnusualFileError("white space, control characters or letters beyond ASCII")
@@ -126,13 +172,21 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
         if len(remainder) >= LONGEST_LINE:
             raise _UnusualFileError("a line without an end")
         if end:
+            tag = lines[lines.rfind(b" ") + 1 :]
             yield lines + end
     if remainder:
+        if is_cut_off(remainder[remainder.rfind(b" ") + 1 :], tag):
+            raise _UnusualFileError("a last line that is cut off")
         yield remainder
 
 
+def is_cut_off(tag: str | bytes, previous_tag: str | bytes | None) -> bool:
+    """Return whether the tag of a last line without an end is a part of the tag before it."""
+    return bool(previous_tag) and tag != previous_tag and previous_tag.startswith(tag)
+
+
 def _columns(data: bytes) -> Iterable:
-    """Queries (dictionary array), documents (array) and scores (numpy). Raises for a value out of place."""
+    """Queries (dictionary array), documents (array), scores and ranks. Raises for a value out of place."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import csv
@@ -146,10 +200,11 @@ def _columns(data: bytes) -> Iterable:
     table = csv.read_csv(pa.BufferReader(data), read_options, parse_options, convert_options)
     scores = table["score"].to_numpy()
     is_regular = (
-        (np.abs(scores) <= LARGEST_SCORE).all()  # nan is not
+        (np.abs(scores) < SCORE_BOUND).all()  # nan is not
         and pc.all(pc.ascii_is_decimal(table["rank"])).as_py()
         and not any(pc.any(pc.equal(table[name], "")).as_py() for name in COLUMNS if name != "score")
     )
     if not is_regular:
         raise _UnusualFileError("a score, a rank or an empty column")
-    return table["qid"].combine_chunks().dictionary_encode(), table["docid"].combine_chunks(), scores
+    queries, documents = table["qid"].combine_chunks(), table["docid"].combine_chunks()
+    return queries.dictionary_encode(), documents, scores, table["rank"].cast(pa.float64()).to_numpy()

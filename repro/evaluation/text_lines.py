@@ -13,7 +13,7 @@ from typing import IO
 from repro.errors import DataError
 from repro.machine.bounded_reading import whole_lines
 
-LARGEST_SCORE = (2 - 2**-23) * 2.0**127  # the largest finite float32
+SCORE_BOUND = (2 - 2**-24) * 2.0**127  # what is smaller rounds to a finite float32
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # and a byte order mark amid a file
 
 
@@ -73,6 +73,6 @@ def read_score(text: str, where: str) -> float:
         score = float(text)
     except ValueError:
         score = math.nan
-    if "_" in text or not -LARGEST_SCORE <= score <= LARGEST_SCORE:
+    if "_" in text or not -SCORE_BOUND < score < SCORE_BOUND:
         raise DataError(f"{where}: the score {text!r} is no finite float32 number")
     return score

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from repro.datasets.catalog import dataset
 from repro.errors import UsageError
-from repro.evaluation.foreign_runs import ForeignRun, read_foreign
-from repro.evaluation.qrels import read_qrels
+from repro.evaluation.given_runs import GivenRun, read_given
+from repro.evaluation.qrels import Qrels, read_qrels
 from repro.evaluation.run_depth import check_depth
 from repro.exchange.public_runs import cells_of_run, scorable_cells, split_by_presence
 from repro.exchange.run_origin import Origin, departures
@@ -37,14 +37,16 @@ class ImportedCell:
     """A cell measured by somebody else's run.
 
     Attributes:
-        facts: of the file: form, queries, lines, depth, nudged.
+        run: what its file says.
+        nudged: how many of its scores were moved to break ties.
         made: how the cell's own recipe measures it; empty without one.
         added: the record as it was added; None where it was there before.
     """
 
     cell: Cell
     record: Record
-    facts: dict
+    run: GivenRun
+    nudged: int
     made: tuple[Node, ...]
     added: AppendedRecord | None
 
@@ -68,12 +70,12 @@ class ImportedCell:
     @property
     def described(self) -> str:
         """The facts of the file in one line."""
-        f, r = self.facts, self.record
+        run, r = self.run, self.record
         maker = ", ".join(filter(None, [r.origin.get("toolkit"), r.origin.get("settings")]))
         name = f"{r.origin['file']} ({maker})" if maker else r.origin["file"]
         return (
-            f"{name}: {f['form']}, {f['queries']} of {r.queries} judged queries ({r.missing} "
-            f"missing), {f['lines']} lines, depth {f['depth']}, {f['nudged']} scores moved to break ties"
+            f"{name}: {run.form}, {len(run.rankings)} of {r.queries} judged queries ({r.missing} "
+            f"missing), {run.lines} lines, depth {run.depth}, {self.nudged} scores moved to break ties"
         )
 
     def as_json(self) -> dict:
@@ -95,7 +97,8 @@ class ImportedCell:
             "fingerprint": r.fingerprint,
             "new": self.new,
             "origin": r.origin,
-            **{k: self.facts[k] for k in ("form", "lines", "depth", "nudged")},
+            "nudged": self.nudged,
+            **{name: getattr(self.run, name) for name in ("form", "lines", "depth", "notes")},
         }
 
 
@@ -121,7 +124,7 @@ class Importer:
         check_where_stored(path)
         readings_by_cell = departures(cells, origin.readings, self.readings)
         plans = {cell.id: self._scoring(cell) for cell in cells}
-        runs_by_dataset: dict[str, ForeignRun] = {}
+        runs_by_dataset: dict[str, GivenRun] = {}
         for cell in cells:
             if cell.column.dataset not in runs_by_dataset:
                 runs_by_dataset[cell.column.dataset] = self._read_run(path, plans[cell.id])
@@ -135,10 +138,13 @@ class Importer:
         fields = {"kind": "import", "file": path.name, "sha256": digest, **origin.as_json()}
         imported_cells = []
         for m in measurements:
-            cell, tag = m.cell, runs_by_dataset[m.cell.column.dataset].tag
+            cell, run = m.cell, runs_by_dataset[m.cell.column.dataset]
             recipe_nodes = plans[cell.id].parts if cell.recipe else ()
+            record = self._record(m, {**fields, "tag": run.tag}, readings_by_cell[cell.id])
+            nudged = self.store.record(m.runs[0])["facts"]["nudged"]
+            added = self.results.append([record])
             imported_cells.append(
-                self._record(m, {**fields, "tag": tag}, readings_by_cell[cell.id], recipe_nodes)
+                ImportedCell(cell, record, run, nudged, recipe_nodes, added[0] if added else None)
             )
         return imported_cells
 
@@ -153,29 +159,24 @@ class Importer:
             return self.builder.measure(cell, None)
         return import_of(cell, None, self.machine, {"sha256": "", "name": "", "source": ""})
 
-    def _read_run(self, path: Path, plan: Measurement) -> ForeignRun:
+    def _read_run(self, path: Path, plan: Measurement) -> GivenRun:
         """Read the file against the topics of the dataset, which are built if the store lacks them."""
-        inputs = plan.parts[0].inputs
+        inputs, rule = plan.parts[0].inputs, plan.parts[0].params["ignore_identical_ids"]
         self._ensure([node for name, node in inputs.items() if name != "run"])
         if "queries" in inputs:
             with open(self.store.checked(inputs["queries"]) / "queries.jsonl", encoding="utf-8") as file:
-                return read_foreign(path, {json.loads(line)["id"]: {} for line in file})  # none is judged
-        return read_foreign(path, read_qrels(self.store.checked(inputs["qrels"]) / "qrels.trec"))
+                judged: Qrels = {json.loads(line)["id"]: {} for line in file}  # by answers, no document is
+        else:
+            judged = read_qrels(self.store.checked(inputs["qrels"]) / "qrels.trec")
+        return read_given(path, judged, ignore_identical_ids=rule)
 
     def _ensure(self, nodes: Sequence[Node]) -> None:
         """Make sure that the store holds the nodes. Raises what stands in the way."""
         ensure(nodes, self.store, self.progress, machine=self.machine, quiet=True).raise_first()
 
-    def _record(
-        self, measurement: Measurement, origin: dict, readings: dict[str, str], recipe_nodes: tuple[Node, ...]
-    ) -> ImportedCell:
+    def _record(self, measurement: Measurement, origin: dict, readings: dict[str, str]) -> Record:
         fields = {"origin": {**origin, **scoring_settings(measurement)}, "readings": readings}
-        record = replace(measured_record(measurement, SCALE, self.store), **fields)
-        facts = self.store.record(measurement.runs[0])["facts"]
-        appended_records = self.results.append([record])
-        return ImportedCell(
-            measurement.cell, record, facts, recipe_nodes, appended_records[0] if appended_records else None
-        )
+        return replace(measured_record(measurement, SCALE, self.store), **fields)
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:

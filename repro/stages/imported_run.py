@@ -1,12 +1,16 @@
 """Stage ``imported_run``: somebody else's run file in, a run of the suite out."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from repro.datasets.digests import file_sha256, unchanged
-from repro.evaluation.foreign_runs import read_foreign
+from repro.evaluation.given_runs import read_given_file
 from repro.evaluation.ir_metadata import write_metadata
+from repro.evaluation.run_depth import run_depth
 from repro.evaluation.run_writer import write_run
 from repro.progress import Progress
+
+_LOW = -3.4e38  # a padding score is the smallest float32, -3.4028235e38
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -18,9 +22,16 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     path = Path(params["source"])
     with unchanged([path], params["sha256"], lambda: file_sha256(path)):
-        foreign = read_foreign(path)
-    tag = foreign.tag or "imported"
-    counts = write_run(out, foreign.rankings, tag)
+        given = read_given_file(path)
+    tag = given.tag or "imported"
+    counts = write_run(out, {query: _lifted(ranking) for query, ranking in given.rankings.items()}, tag)
     metadata = {"tag": tag, "data": {"test collection": {"name": params["dataset"]}}}
     write_metadata(out / "run.ir_metadata.yml", metadata)
-    return {**counts, "depth": foreign.depth, "form": foreign.form}
+    return {**counts, "depth": run_depth(given.rankings, given.rankings), "form": given.form}
+
+
+def _lifted(ranking: Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
+    """Return the ranking with room below its last scores, which broken ties take, where these are padding."""
+    if not ranking or ranking[-1][1] > _LOW:
+        return ranking
+    return [(document, max(score, _LOW)) for document, score in ranking]

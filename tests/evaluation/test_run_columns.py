@@ -48,7 +48,7 @@ def test_rankings_do_not_depend_on_the_blocks_that_they_are_read_in(tmp_path, mo
     path.write_bytes(pack(path.read_bytes()))
     monkeypatch.setattr(run_columns, "BLOCK", block)
     assert read_fast(path) == whole
-    assert [len(ranking) for ranking in whole.values()] == [20, 20, 20]
+    assert [len(ranking) for ranking in whole.rankings.values()] == [20, 20, 20]
 
 
 @pytest.mark.parametrize("queries", [1, 3, 10_000])
@@ -65,7 +65,7 @@ def test_a_ranking_of_columns_is_read_as_the_list_of_its_pairs(tmp_path):
     path = tmp_path / "run"
     path.write_text("1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n1 Q0 c 3 1.0 t\n")
     pairs = [("a", 2.0), ("c", 1.0), ("b", 1.0)]
-    ranking = read_fast(path)["1"]
+    ranking = read_fast(path).rankings["1"]
     assert ranking == pairs
     assert pairs == ranking
     assert ranking != pairs[:2]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from repro.errors import DataError
 from repro.evaluation import run_columns
 from repro.evaluation.run_writer import write_run
-from repro.evaluation.runs import TREC, ranked, read_fast, read_lines, read_run
+from repro.evaluation.runs import read_fast, read_lines, read_run
 
 
 @pytest.mark.parametrize("first_rank", [0, 1])
@@ -90,13 +90,6 @@ FILES = st.tuples(LINES, st.sampled_from(["\n", "\n", "\r\n"]))
 QUICK = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def line_by_line(path):
-    try:
-        return read_lines(path, TREC).scores
-    except DataError:
-        return None
-
-
 @QUICK
 @given(made=FILES, last=st.booleans(), packed=st.booleans(), block=st.sampled_from([1, 9, 60, 1 << 20]))
 def test_whatever_is_read_fast_is_read_the_same_line_by_line(tmp_path, made, last, packed, block):
@@ -107,8 +100,8 @@ def test_whatever_is_read_fast_is_read_the_same_line_by_line(tmp_path, made, las
     with mock.patch.object(run_columns, "BLOCK", block):
         fast = read_fast(path)
     if fast is not None:
-        slow = line_by_line(path)
-        assert [(q, fast[q]) for q in fast] == [(q, ranked(list(slow[q].items()))) for q in slow]
+        slow = read_lines(path)
+        assert fast == slow and list(fast.rankings) == list(slow.rankings)
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -117,10 +110,8 @@ def test_what_the_suite_writes_is_read_fast(tmp_path, packed):
     path = tmp_path / "run.trec"
     if packed:
         path.write_bytes(gzip.compress(path.read_bytes()))
-    assert read_fast(path) == {
-        q: ranked(list(found.items())) for q, found in read_lines(path, TREC).scores.items()
-    }
-    assert list(read_fast(path)) == ["b", "a"]
+    assert read_fast(path) == read_lines(path)
+    assert list(read_fast(path).rankings) == ["b", "a"]
 
 
 def test_a_query_whose_lines_stand_apart_is_left_to_the_reader_of_lines(tmp_path):

@@ -6,9 +6,10 @@ import pytest
 import pytrec_eval
 
 from repro.datasets.catalog import dataset
-from repro.evaluation.foreign_runs import read_foreign
+from repro.evaluation.given_runs import read_given, read_given_file
 from repro.evaluation.measures import score
 from repro.evaluation.qrels import read_qrels
+from repro.evaluation.run_depth import run_depth
 from repro.evaluation.run_writer import write_run
 from repro.evaluation.runs import read_run
 from repro.exchange.public_runs import cells_of_run, public_runs, scorable_cells, split_by_presence
@@ -50,7 +51,7 @@ def test_the_files_are_what_is_said_of_them(real_data):
     for run in there:
         path = real_data / "runs" / run.file
         assert hashlib.sha256(path.read_bytes()).hexdigest() == run.sha256
-        assert read_foreign(path).depth == run.depth
+        assert run_depth(rankings := read_given_file(path).rankings, rankings) == run.depth
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_an_imported_run_scores_as_trec_eval_scores_its_file(real_data, tmp_path
     short = "dl19-passage" if "2019" in run.dataset else "dl20-passage"
     qrels = read_qrels(real_data / "qrels" / f"qrels.{short}.txt")
     path = real_data / "runs" / file
-    write_run(tmp_path, read_foreign(path, qrels).rankings, "x")
+    write_run(tmp_path, read_given(path, qrels, ignore_identical_ids=False).rankings, "x")
     ours = score(read_run(tmp_path / "run.trec"), qrels, ["nDCG@10", "R@1000"], ignore_identical_ids=False)
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.10", "recall.1000"})
     with gzip.open(path, "rt") as lines:

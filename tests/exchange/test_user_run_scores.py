@@ -103,12 +103,11 @@ def test_an_unknown_measure_is_told_the_known_ones(run_file):
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ("", "none of the run's 0 queries"),
+        ("", "there is no line of a run in it"),
         ("nobody Q0 d1 1 2.0 me\n", "none of the run's 1 queries is among"),
         ("{q} Q0 not-there 1 2.0 me\n", "none of its documents is judged"),
         ("{q} Q0 d1 1 nan me\n", ":1: the score 'nan' is no finite"),
         ("{q} Q0 d1 1 2.0 me\n{q} Q0 d1 2 1.0 me\n", ":2: document 'd1' is listed twice"),
-        ("{q}\td1\t1\n", ":1: 3 columns"),
     ],
 )
 def test_a_run_that_cannot_be_scored_is_named_with_the_reason(tmp_path, lines, words):

@@ -13,7 +13,7 @@ from repro.datasets.triple_files import chunks
 from repro.errors import DataError, StoreError
 from repro.evaluation import run_columns
 from repro.evaluation.answers import read_answers
-from repro.evaluation.foreign_runs import read_foreign
+from repro.evaluation.given_runs import read_given_file
 from repro.evaluation.qrels import read_qrels
 from repro.evaluation.run_columns import BLOCK
 from repro.evaluation.runs import read_run
@@ -24,7 +24,7 @@ from tests.bounded_memory import peak_growth
 SIZE = 300 * 2**20  # of the only line
 READERS = {
     "run": read_run,
-    "foreign run": read_foreign,
+    "given run": read_given_file,
     "judgements": read_qrels,
     "answers": read_answers,
     "texts": lambda path: list(lines(path)),

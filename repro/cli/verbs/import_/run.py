@@ -103,6 +103,8 @@ def _print_imports(imports: list, form: str) -> None:
             print(f"{item.cell.id}: {place}")
     for line in dict.fromkeys(item.described for item in imports):
         print(line)
+    for path, note in dict.fromkeys((i.record.origin["file"], note) for i in imports for note in i.run.notes):
+        print(f"{path}: {note}")
     print(f"{sum(item.new for item in imports)} new records, {len(imports)} in all.")
 
 

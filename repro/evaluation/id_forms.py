@@ -1,0 +1,59 @@
+"""Tells ids that are written otherwise than the judged ones, with a part too much or too little."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+_NUMBERS = re.compile(r"[0-9]+")
+_NONE = re.compile(r"(?!)")  # matches nothing
+_PARTS = (  # what is left of an id without its first or last part
+    re.compile(r"(.+?)[^0-9A-Za-z]+[0-9A-Za-z]*"),
+    re.compile(r"[0-9A-Za-z]*[^0-9A-Za-z]+(.+)"),
+    re.compile(r"(?:.*[^0-9])?0*([0-9]+)"),
+    re.compile(r"([0-9]+)[^0-9].*"),
+)
+
+
+def common_form(ids: Iterable[str]) -> re.Pattern | None:
+    """Return the pattern of ids that differ in their numbers alone, as ``D123``; None for any others."""
+    shapes = {_NUMBERS.sub("9", identifier) for identifier in ids}
+    shape = shapes.pop() if len(shapes) == 1 else ""
+    return re.compile(re.escape(shape).replace("9", "[0-9]+")) if "9" in shape else None
+
+
+def shortened(identifier: str) -> Iterator[str]:
+    """Yield the id without a part, as ``123`` of ``D123``, ``doc:123``, ``123#0``, ``123.0`` and ``0123``."""
+    if identifier.isdecimal() and identifier[0] != "0":
+        return
+    for pattern in _PARTS:
+        match = pattern.fullmatch(identifier)
+        if match and match[1] != identifier:
+            yield match[1]
+
+
+def difference(identifier: str, known: Iterable[str]) -> str | None:
+    """Return in words what an id has too much or too little to be one of the known ones, or of their form."""
+    ids = sorted(known)
+    form = common_form(ids) or _NONE
+    for short in shortened(identifier):
+        if short in ids or form.fullmatch(short):
+            return f"{_rest(identifier, short)!r} in it is too much"
+    own_form = _NONE if form is _NONE else common_form([identifier]) or _NONE
+    pairs = ((longer, short) for longer in ids for short in shortened(longer))
+    longer, short = next((p for p in pairs if p[1] == identifier or own_form.fullmatch(p[1])), (None, None))
+    return f"it lacks {_rest(longer, short)!r}, as in {longer!r}" if longer else None
+
+
+def misspelt(ids: Iterable[str], known: Mapping[str, object]) -> list[str]:
+    """Return those of the ids that are none of the known ones but for a part too much or too little."""
+    longer = {short for identifier in known for short in shortened(identifier)}
+    return [
+        identifier
+        for identifier in ids
+        if identifier not in known
+        and (identifier in longer or any(short in known for short in shortened(identifier)))
+    ]
+
+
+def _rest(longer: str, shorter: str) -> str:
+    before, _, after = longer.partition(shorter)
+    return " … ".join(filter(None, (before, after)))
