@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from repro.cli.obstacles import blocked_cell_lines, row_of
 from repro.judging.compared import ComparedCell, Comparison, PairedTest
@@ -58,21 +58,29 @@ def show(
     chosen: Sequence[ComparedCell] | None = None,
     summary_first: bool = False,
     results: Results | None = None,
+    **options,
 ) -> None:
     """Print the comparison: JSON or CSV of its cells, or a table per table of a paper with a summary.
 
     Args:
         plan: looked up in the store, whose artefacts of other code are counted.
-        form: ``terminal``, ``csv`` or ``json``.
+        form: ``terminal``, ``csv``, ``json``, ``latex`` or ``markdown``.
         chosen: the cells to be shown; None means all, which is what the summary is of.
         summary_first: above the tables.
         results: whose scores of studies count for what the store lacks.
+        options: of LaTeX and Markdown, as ``table_texts`` takes them.
     """
     from repro.cli.printing import emit_csv, emit_json, say
     from repro.judging.contrast_values import contrasts_by_cell
     from repro.judging.plain_values import cell_as_row, cells_as_json
 
     cells = comparison.cells if chosen is None else chosen
+    if form in ("latex", "markdown"):
+        from repro.report.table_files import table_texts
+
+        compared = replace(comparison, cells=list(cells))
+        texts = table_texts(compared, plan, store, results=results, form=form, **options)
+        return print("\n".join(file.text for file in texts), end="")
     if form == "csv":
         return emit_csv([cell_as_row(c) for c in cells], head=["cell"])
     if form == "json":

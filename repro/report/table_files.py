@@ -8,10 +8,13 @@ from pathlib import Path
 from repro.judging.compared import ComparedCell
 from repro.judging.comparison import Comparison
 from repro.judging.studies import Study, study_of
+from repro.report.grid import compared_grid
 from repro.report.latex import latex
 from repro.report.latex_page import document
+from repro.report.markdown import sentence
 from repro.report.study import markdown
 from repro.report.study_latex import latex as study_latex
+from repro.report.table_pages import overview
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.store.results import Results
@@ -31,10 +34,11 @@ def table_texts(
     plan: Plan,
     store: Store,
     *,
-    seeds: tuple[int, ...],
+    seeds: tuple[int, ...] = (),
     two_column: bool = False,
     others: bool = False,
     results: Results | None = None,
+    form: str | None = None,
 ) -> Iterator[TableFile]:
     """The files of all tables; figures are no tables.
 
@@ -43,6 +47,7 @@ def table_texts(
         two_column: whether the LaTeX is for a paper of two columns.
         others: whether what others state has a column of its own.
         results: whose scores of a study count for what the store lacks.
+        form: ``latex`` or ``markdown`` alone, of every table; else the LaTeX, and the Markdown of a study.
     """
     for (paper, identifier), cells in comparison.by_table().items():
         table, title = cells[0].cell.table, cells[0].cell.paper.manifest.title
@@ -56,9 +61,15 @@ def table_texts(
             command += f" --seeds {','.join(map(str, seeds))}" if seeds else ""
             study = _study(cells, plan, store, results)
             options = {"title": f"{title} (scale {plan.scale.name})", "command": command}
-            yield TableFile(f"{name}.md", title, markdown(study, **options))
-            label = f"tab:{paper}-{identifier}-{plan.scale.name}"
-            yield TableFile(f"{name}.tex", title, study_latex(study, label=label, wide=two_column, **options))
+            if form != "latex":
+                yield TableFile(f"{name}.md", title, markdown(study, **options))
+            if form != "markdown":
+                label = f"tab:{paper}-{identifier}-{plan.scale.name}"
+                text = study_latex(study, label=label, wide=two_column, **options)
+                yield TableFile(f"{name}.tex", title, text)
+        elif form == "markdown":
+            about = sentence(f"{paper}, table {identifier}: {table.about} ({table.unit}).")
+            yield TableFile(f"{name}.md", title, "\n".join([about, "", *overview(compared_grid(cells))]))
         else:
             table_cells = cells if others else [replace(c, others=None) for c in cells]
             text = latex(comparison, table_cells, command=command, two_column=two_column)

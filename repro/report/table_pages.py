@@ -91,7 +91,7 @@ def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) ->
         scale=_scale(rehearsals),
         **_conditions([rehearsals[c.cell.id] for c in cells if c.cell.id in rehearsals]),
     )
-    yield from _overview(grid)
+    yield from overview(grid, linked=True)
     for label, rows in _blocks(grid):
         if label:
             yield f"## {escaped(label)}\n"
@@ -107,19 +107,22 @@ def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:
         yield labels.get(group or "", ""), list(rows)
 
 
-def _overview(grid: Grid[ComparedCell]) -> Iterator[str]:
-    """All published numbers with those measured at full scale, each row with a link to its command."""
+def overview(grid: Grid[ComparedCell], *, linked: bool = False) -> Iterator[str]:
+    """All published numbers with those measured at a scale, each row with a link to its command if wanted."""
     head = ["row", *(escaped(column.label) for column in grid.columns)]
     rows = []
     for label, block in _blocks(grid):
         rows += [[f"*{escaped(label)}*", *("" for _ in grid.columns)]] if label else []
         for row in block:
             cells = (grid.cells.get((row.id, column.id)) for column in grid.columns)
-            rows.append([link(row.label, f"#{_anchor(row)}"), *map(_pair, cells)])
+            name = link(row.label, f"#{_anchor(row)}") if linked else escaped(row.label)
+            rows.append([name, *map(_pair, cells)])
     yield from markdown_table(head, rows)
     if any(c.measured is not None for c in grid.cells.values()):
         doubts = doubts_in_brief(grid.cells.values())
-        yield f"Published; behind an arrow what was measured at full scale{doubts and f', {doubts}'}.\n"
+        scale = next(c.scale for c in grid.cells.values())
+        notes = filter(None, ["" if scale == "full" else "which is not compared", doubts])
+        yield f"Published; behind an arrow what was measured at {', '.join([f'scale {scale}', *notes])}.\n"
 
 
 def _pair(c: ComparedCell | None) -> str:

@@ -220,3 +220,23 @@ def test_a_measure_that_looks_deeper_than_the_scale_searches_says_so(repro, meas
     text = repro("tables", "costa", "--table", "1", "--scale", "tiny", "--out", measured / "here")
     assert text.status == 0
     assert "R@1000: the first 100 documents only" in (measured / "here/costa-table1.tex").read_text()
+
+
+def test_a_table_is_printed_in_each_format_and_then_not_written(repro, toy, folders):
+    def printed(form, verb="tables"):
+        said = repro(verb, "toy", "--table", "1", "--format", form)
+        assert said.status == 0
+        return said
+
+    latex, markdown = printed("latex").out, printed("markdown").out
+    assert repro("tables", "toy", "--table", "1", "--out", folders / "here").status == 0
+    assert latex == (folders / "here/toy-table1.tex").read_text(encoding="utf-8")
+    assert markdown.startswith("toy, table 1: ") and "\n| BM25 | 0.1" in markdown
+    assert [printed(form, "compare").out for form in ("latex", "markdown")] == [latex, markdown]
+    assert [one["id"] for one in printed("json").json] == [
+        one["id"] for one in printed("json", "compare").json
+    ]
+    assert printed("csv").out == printed("csv", "compare").out
+    assert not (folders / "results/tables").exists()
+    assert "leave --out out" in repro("tables", "--format", "latex", "--out", "here").sentence
+    assert "leave --format latex out" in repro("compare", "my.run", "toy", "--format", "latex").sentence

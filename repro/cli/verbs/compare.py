@@ -35,7 +35,7 @@ Examples:
 @click.option(
     "--measure", "measures", multiple=True, metavar="M", help="With --dataset: this; may be repeated."
 )
-@format_option("csv", "json")
+@format_option("csv", "json", "latex", "markdown")
 def command(names, strict, failing, measured, dataset, measures, form, **choices):
     """Judge the selected cells, or all, by what was measured so far; never trains, searches or downloads.
 
@@ -66,7 +66,9 @@ def command(names, strict, failing, measured, dataset, measures, form, **choices
 
 
 def _refuse_options_of_verdicts(form: str) -> None:
-    options = stated_options("strict", "failing", "measured") + ["--format csv"] * (form == "csv")
+    options = stated_options("strict", "failing", "measured") + [f"--format {form}"] * (
+        form not in ("terminal", "json")
+    )
     for option in options:
         raise UsageError(f"{option} is for verdicts; what is yours gets none, leave {option} out")
 

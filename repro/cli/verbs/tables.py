@@ -4,7 +4,8 @@ import sys
 
 import click
 
-from repro.cli.options import selecting_everything
+from repro.cli.options import selecting_everything, stated_options
+from repro.errors import UsageError
 
 
 @click.command(
@@ -13,6 +14,7 @@ from repro.cli.options import selecting_everything
 Examples:
   repro tables PAPER --table 1 --scale tiny
   repro tables PAPER --table 2 --others
+  repro tables PAPER --table 2 --format latex    to paste it somewhere
   repro tables --out DIR --document report.tex""",
 )
 @selecting_everything
@@ -20,7 +22,10 @@ Examples:
 @click.option("--document", metavar="FILE", help="Also write a whole LaTeX document around the tables.")
 @click.option("--two-column", is_flag=True, help="For a paper of two columns: wide tables span both.")
 @click.option("--others", is_flag=True, help="With what others state, between published and ours.")
-def command(selection, out, document, two_column, others):
+@click.option(
+    "--format", "form", type=click.Choice(("latex", "markdown", "csv", "json")), help="Print, write no file."
+)
+def command(selection, out, document, two_column, others, form):
     """Write LaTeX of the selected tables, published and ours, below RESULTS/tables/SCALE.
 
     A file is a table environment that needs booktabs and graphicx (a study's also amssymb); its label is
@@ -31,12 +36,18 @@ def command(selection, out, document, two_column, others):
     from pathlib import Path
 
     from repro.api.comparisons import compare_selection
+    from repro.cli.verdicts import show
     from repro.judging.study_scores import write_scores
     from repro.report.table_files import table_texts, tables_document, write_tables
     from repro.store import translated_errors
 
+    for option in stated_options("out", "document") if form else ():
+        raise UsageError(f"--format prints the tables; leave {option} out")
     compared_cells, workspace = compare_selection(selection, new_tests=False), selection.workspace
     comparison, plan, results = compared_cells.comparison, compared_cells.plan, workspace.results
+    options = {"seeds": selection.seeds, "two_column": two_column, "others": others, "results": results}
+    if form:
+        return show(comparison, plan, workspace.store, form, **options)
     folder = Path(out) if out else results.root / "tables" / selection.scale
     with translated_errors(
         *(
@@ -46,8 +57,6 @@ def command(selection, out, document, two_column, others):
         )
     ):
         store = workspace.store
-        options = {"seeds": selection.seeds, "two_column": two_column, "others": others}
-        options["results"] = results
         files = list(table_texts(comparison, plan, store, **options))
         for path in write_tables(files, folder):
             print(path)
