@@ -83,10 +83,11 @@ class Reader:
 
     def _node(self, node: ast.AST, *, without: tuple[str, ...] = ()) -> None:
         self.words.append(type(node).__name__)
+        unread = ("ctx", "kind", "type_comment", *without)
         for name in node._fields:
             value = getattr(node, name, None)
             # what is empty is left out, since a later Python has fields that an earlier one has not
-            if value is not None and value != [] and name not in ("ctx", "kind", "type_comment", *without):
+            if value is not None and name not in unread and value != []:
                 self.words.append(name)
                 self.read(value)
         self.words.append(")")

@@ -20,6 +20,8 @@ _WORD, _COMMENT = re.compile(rb"[A-Za-z_]\w*"), re.compile(rb"#.*")
 _OWN_SCOPES = (*FUNCTIONS, ast.ClassDef, ast.Lambda)
 _NAMED = (ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.ClassDef, *FUNCTIONS)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+_IMPORTS, _OUTER = (ast.Import, ast.ImportFrom), (ast.Global, ast.Nonlocal)
+_SIGNS = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
 
 
 @dataclass
@@ -64,30 +66,25 @@ def assigned_names(body: Iterable[ast.AST], package: str) -> Names:
     pending = list(body)
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, ast.Name):
+            if _is_stored(node):
+                names.setdefault(node.id, [])
+        elif isinstance(node, _IMPORTS):
             for name, targets in imports_of(node, package):
                 names.setdefault(name, []).extend(targets)
-        elif isinstance(node, ast.Global | ast.Nonlocal):
+        elif isinstance(node, _OUTER):
             outer.update(node.names)
         else:
-            for name in _own_names(node):
-                names.setdefault(name, [])
+            if isinstance(node, _NAMED) and node.name:
+                names.setdefault(node.name, [])
+            elif isinstance(node, ast.MatchMapping) and node.rest:
+                names.setdefault(node.rest, [])
             pending += _within(node)
     return {name: targets for name, targets in names.items() if name not in outer}
 
 
 def _is_stored(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-
-
-def _own_names(node: ast.AST) -> Iterator[str]:
-    """The names that a node itself assigns."""
-    if _is_stored(node):
-        yield node.id
-    elif isinstance(node, _NAMED) and node.name:
-        yield node.name
-    elif isinstance(node, ast.MatchMapping) and node.rest:
-        yield node.rest
 
 
 def _within(node: ast.AST) -> Iterable[ast.AST]:
@@ -100,13 +97,13 @@ def _within(node: ast.AST) -> Iterable[ast.AST]:
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what ast.iter_child_nodes gives, in half the time."""
+    """Yield what ast.iter_child_nodes gives, in half the time, without signs, which assign nothing."""
     for name in node._fields:
         value = getattr(node, name, None)
-        if isinstance(value, ast.AST):
-            yield value
-        elif isinstance(value, list):
+        if isinstance(value, list):
             yield from (item for item in value if isinstance(item, ast.AST))
+        elif isinstance(value, ast.AST) and not isinstance(value, _SIGNS):
+            yield value
 
 
 def imports_of(node: ast.Import | ast.ImportFrom, package: str) -> Iterator[tuple[str, list[Import]]]:
