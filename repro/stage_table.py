@@ -56,6 +56,7 @@ def _spec(output, inputs=None, *, version=1, ignored=(), needs=(), **others) -> 
 PRECISIONS = ("fp32", "fp16", "bf16")
 KINDS_OF_TEXTS = ("passages", "queries")
 POOLINGS = ("cls", "mean")
+MODULES = "sentence-transformers"  # the pooling of an encoder whose modules.json says what follows
 # Courses of the learning rate: transformers' that need no more than steps and warm-up, then the suite's own.
 SCHEDULES = (
     *("linear", "cosine", "cosine_with_restarts", "polynomial", "inverse_sqrt"),
@@ -68,7 +69,7 @@ PRECISION_CHOICES = {"precision": PRECISIONS}
 ENCODING_CHOICES = PRECISION_CHOICES | {"kind": KINDS_OF_TEXTS}
 VECTOR_CHOICES = ENCODING_CHOICES | {
     "numbers": ("float32", "float16"),
-    "pooling": (*POOLINGS, "pooler", "sentence-transformers"),
+    "pooling": (*POOLINGS, "pooler", MODULES),
 }
 VIEW_CHOICES = ENCODING_CHOICES | {"head": ("transform", "plain", "splade", "splade-sum")}
 TRAINING_CHOICES = PRECISION_CHOICES | {"schedule": SCHEDULES}

@@ -9,9 +9,8 @@ from repro import recipe
 from repro.errors import check_known
 from repro.graph import Node
 from repro.manifest.released import ReleasedModel, released_models
-from repro.nn.encoder_conventions import Conventions
+from repro.recipe.released import Conventions, released_ranking
 from repro.recipe.released import released_encoder as checkpoint
-from repro.recipe.released import released_ranking
 from repro.recipe.request import Request
 
 FILE = Path(__file__).with_suffix(".yaml")

@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
 from repro.exchange.measured_encoder import MeasuredEncoder
 from repro.exchange.whole_folder import whole_folder
-from repro.nn.encoder_conventions import FILE
 from repro.store import Store
 
+FILE = "repro.json"  # what no other file of an exported encoder says
 TYPES = {  # names that every version of sentence-transformers takes
     kind: f"sentence_transformers.models.{kind}" for kind in ("Transformer", "Pooling", "Dense", "Normalize")
 }
@@ -34,7 +35,7 @@ def export(source: MeasuredEncoder, store: Store, to: Path, *, card: str, about:
     with whole_folder(to) as scratch:
         _write_model(source, store.checked(source.model) / "model", scratch)
         (scratch / "README.md").write_text(card, encoding="utf-8")
-        _write_json(scratch / FILE, {"conventions": source.conventions.to_json(), **about})
+        _write_json(scratch / FILE, {"conventions": asdict(source.conventions), **about})
 
 
 def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.manifest.cells import cell
-from repro.nn.encoder_conventions import MODULES, Conventions
+from repro.recipe.released import Conventions
 from repro.running.measurement import Measurement
 from repro.running.plan import plan
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
+from repro.stage_table import MODULES
 
 
 @dataclass(frozen=True)

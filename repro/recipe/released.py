@@ -1,7 +1,8 @@
 """Verbs for encoders that others made: the checkpoint, its vectors as it wants them, the ranking."""
 
+from dataclasses import dataclass
+
 from repro.graph import Node
-from repro.nn.encoder_conventions import Conventions
 from repro.recipe.ranking import search, search_views
 
 SPLADE_VIEW = {  # the whole sparse vector, by the model's own head at every position
@@ -10,6 +11,33 @@ SPLADE_VIEW = {  # the whole sparse vector, by the model's own head at every pos
     "positions": {"cls": True, "sep": True},
     "head": "splade",
 }
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """How an encoder makes a vector of a text, and a score of two vectors.
+
+    Attributes:
+        kind: ``dense``, or ``splade``: max log(1 + ReLU) of the masked-language head over all positions; the
+            first version, ``splade-sum``, has their sum.
+        pooling: ``cls``, ``mean``, ``pooler`` (BERT's, tanh and all), or ``sentence-transformers``: what
+            modules.json lists.
+        similarity: ``dot`` or ``cosine``.
+        query_length, passage_length: tokens with [CLS] and [SEP].
+        separator: between title and text; ``pair`` for two segments, None for the text alone.
+        query_prefix, passage_prefix: put before a query, or before a passage with its title.
+        precision: of encoding.
+    """
+
+    kind: str = "dense"
+    pooling: str = "cls"
+    similarity: str = "dot"
+    query_length: int = 32
+    passage_length: int = 128
+    separator: str | None = " "
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    precision: str = "fp32"
 
 
 def released_encoder(

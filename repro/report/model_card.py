@@ -16,7 +16,7 @@ from repro.judging.summary import cut_measures
 from repro.locations import CHECKOUT
 from repro.machine.versions import commit
 from repro.manifest.cells import cells_of, is_measured
-from repro.nn.encoder_conventions import Conventions
+from repro.recipe.released import Conventions
 from repro.report.markdown import code, escaped, sentence
 from repro.running.measurement import Measurement
 from repro.running.plan import plan

@@ -50,14 +50,16 @@ def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTok
     from transformers import AutoTokenizer
 
     from repro.nn import seed_encoder
-    from repro.nn.checkpoint import pretrained
+    from repro.nn.checkpoint import check_vocabulary, pretrained
 
     if model_type(folder) == seed_encoder.MODEL_TYPE:
         model, tokenizer, facts = seed_encoder.load(folder)
         return model, tokenizer, {"masked_language_head": hasattr(model, "lm_head"), **facts}
     is_random = params.get("weights") == "random"
     model, has_head = _random_model(params, folder) if is_random else _load_weights(folder)
-    return model, pretrained(AutoTokenizer, folder), {"masked_language_head": has_head}
+    tokenizer = pretrained(AutoTokenizer, folder)
+    check_vocabulary(model, tokenizer)
+    return model, tokenizer, {"masked_language_head": has_head}
 
 
 def _load_weights(folder: Path) -> tuple["PreTrainedModel", bool]:

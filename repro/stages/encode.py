@@ -12,9 +12,8 @@ import numpy as np
 from repro.datasets.arrow import IdColumn, read_rows
 from repro.errors import DataError, StageError
 from repro.machine.shard import blocks, shard, share
-from repro.nn.encoder_conventions import MODULES
 from repro.progress import Progress
-from repro.stage_table import check_choices
+from repro.stage_table import MODULES, check_choices
 from repro.stages.vectors.vector_blocks import is_there, note, open_vectors, rows_of
 from repro.stages.vectors.vector_files import write_ids
 from repro.training.process_group import launched_together
@@ -68,9 +67,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     is_wanted = is_asked_for(os.environ)
     packed = packs(encoder, wanted=is_wanted, precision=params["precision"], say=progress.note)
     halving_encoder = HalvingEncoder(without_padding(encoder, gpu=packed))
-    options = params | {"normalize": params["normalize"] or getattr(encoder, "normalizes", False)}
     prepare = partial(prepared_batches, tokenizer, params=params)
-    encode = _batch_encoder(halving_encoder, options)
+    encode = _batch_encoder(halving_encoder, params)
     size = getattr(encoder, "size", encoder.model.config.hidden_size)
     with launched_together() as (rank, ranks), threads_for(encoder):
         if rank == 0 and shard().whole:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from repro.datasets.hub_models import planned_checkpoint
 from repro.errors import BlockedError, DataError
-from repro.nn.encoder_conventions import MODULES, modules
 from repro.progress import Progress
+from repro.stage_table import MODULES
 from repro.stages.backbone import check_whole
 
 # what encoders are released with, and retrieval has no use for
@@ -34,11 +34,9 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     shutil.rmtree(out / "model", ignore_errors=True)  # of an attempt on files that were refused
     with planned_checkpoint(params) as folder:
         try:
-            parts = modules(folder) if params["pooling"] == MODULES else []
-            model, tokenizer = _read(parts[0].folder if parts else folder, params)
-            if parts:
-                tokenizer = _lowercasing_tokenizer(folder, parts[0].folder, tokenizer)
-                _keep_modules(parts, out / "model")
+            if params["pooling"] == MODULES:
+                return _keep_modules(folder, out / "model")
+            model, tokenizer = _read(folder, params)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, DataError) as error:
             raise BlockedError(
                 f"{folder} cannot be read as such an encoder ({reason(error)})",
@@ -48,11 +46,21 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}
 
 
+def _keep_modules(folder: Path, target: Path) -> dict:
+    """Write an encoder of sentence-transformers as the library does."""
+    from repro.nn.library_encoder import load, transformers
+
+    encoder = load(folder, {"kind": "dense", "precision": "fp32"})
+    encoder.save(str(target), create_model_card=False)
+    [part] = transformers(encoder)
+    return {"parameters": part.auto_model.num_parameters(), "vocabulary": len(part.tokenizer)}
+
+
 def _read(folder: Path, params: dict):
     """Load model and tokenizer. Raises ValueError where a weight is missing, or one would be lost."""
     from transformers import AutoTokenizer
 
-    from repro.nn.checkpoint import pretrained
+    from repro.nn.checkpoint import check_vocabulary, pretrained
 
     loader = _loader(params["kind"])
     is_dpr = json.loads((folder / "config.json").read_text()).get("model_type") == "dpr"
@@ -65,7 +73,9 @@ def _read(folder: Path, params: dict):
     unknown = sorted(key for key in report["unexpected_keys"] if not HEADS.search(key))
     if unknown:
         raise ValueError(f"its weight {unknown[0]} belongs to a head that is not known here")
-    return (_inner_bert(model) if is_dpr else model), tokenizer
+    model = _inner_bert(model) if is_dpr else model
+    check_vocabulary(model, tokenizer)
+    return model, tokenizer
 
 
 def _loader(kind: str):
@@ -99,52 +109,3 @@ def _inner_bert(model):
     bert = BertModel(BertConfig(**facts), add_pooling_layer=False)
     bert.load_state_dict(inner.state_dict())
     return bert
-
-
-def _lowercasing_tokenizer(folder: Path, transformer: Path, tokenizer):
-    """A tokenizer that lower-cases where sentence-transformers would before it calls the checkpoint's own."""
-    from tokenizers import normalizers
-    from transformers import PreTrainedTokenizerFast
-
-    settings = [place / "sentence_bert_config.json" for place in (folder, transformer)]
-    lowers = any(path.exists() and json.loads(path.read_text()).get("do_lower_case") for path in settings)
-    if not lowers or tokenizer("RIVER")["input_ids"] == tokenizer("river")["input_ids"]:
-        return tokenizer
-    if not tokenizer.is_fast:
-        raise ValueError("it lowers texts that its tokenizer does not, which is not known here")
-    inner = tokenizer.backend_tokenizer
-    originals = [inner.normalizer] if inner.normalizer else []
-    inner.normalizer = normalizers.Sequence([normalizers.Lowercase(), *originals])
-    # of no class of its own, which would build its usual normaliser anew
-    return PreTrainedTokenizerFast(
-        tokenizer_object=inner,
-        model_max_length=tokenizer.model_max_length,
-        model_input_names=tokenizer.model_input_names,
-        **tokenizer.special_tokens_map,
-    )
-
-
-def _keep_modules(parts, target: Path) -> None:
-    """Write modules.json and the folders it names; the transformer's own files go to the top."""
-    target.mkdir(parents=True, exist_ok=True)
-    entries = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]
-    for place, module in enumerate(parts[1:], 1):
-        path = f"{place}_{module.kind}"
-        kind = f"sentence_transformers.models.{module.kind}"
-        entries.append({"idx": place, "name": str(place), "path": path, "type": kind})
-        (target / path).mkdir(exist_ok=True)
-        (target / path / "config.json").write_text(json.dumps(dict(module.config)) + "\n")
-        if module.kind in ("Dense", "LayerNorm"):
-            _keep_weights(module.folder, target / path)
-    (target / "modules.json").write_text(json.dumps(entries, indent=1) + "\n")
-
-
-def _keep_weights(source: Path, target: Path) -> None:
-    if (source / "model.safetensors").exists():
-        shutil.copyfile(source / "model.safetensors", target / "model.safetensors")
-        return
-    import torch
-    from safetensors.torch import save_file
-
-    weights = torch.load(source / "pytorch_model.bin", map_location="cpu", weights_only=True)
-    save_file({name: value.contiguous() for name, value in weights.items()}, target / "model.safetensors")

@@ -11,14 +11,14 @@ from typing import Any
 
 from repro.datasets.hub_models import base_identity, cached_folder
 from repro.errors import BlockedError, DataError, UsageError, check_known
+from repro.exchange.encoder_export import FILE as EXPORTED
 from repro.graph import Node
 from repro.machine.bounded_reading import read_json_file
 from repro.recipe.ranking import search, search_views
 from repro.running.requirements import checkpoint
-from repro.stage_table import PRECISIONS
+from repro.stage_table import MODULES, PRECISIONS
 from repro.store import check_where_stored
 
-EXPORTED = "repro.json"  # written by `repro export encoder`
 NO_TITLES = "none"  # as a separator
 SIMILARITIES = ("dot", "cosine", "euclidean")
 POOLINGS = ("cls", "mean", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken", "pooler")
@@ -247,7 +247,7 @@ def _exported(folder: Path) -> dict[str, Any]:
     said = _read(path).get("conventions")
     if not isinstance(said, dict):
         raise DataError(f"{path}: not what such a file holds")
-    if said.get("pooling") == "sentence-transformers":  # as its modules are
+    if said.get("pooling") == MODULES:  # as its modules are
         said = {key: value for key, value in said.items() if key not in ("pooling", "kind")}
     if "separator" in said and said["separator"] is None:
         said = said | {"separator": NO_TITLES}

@@ -10,14 +10,14 @@ from repro.errors import DataError, UsageError
 from repro.exchange.encoder_export import export
 from repro.exchange.measured_encoder import MeasuredEncoder
 from repro.graph import Node
-from repro.nn.encoder_conventions import stated
 from repro.nn.projector import Projector
 from repro.nn.text import tokenised
 from repro.nn.view_encoder import ViewEncoder
 from repro.progress import Progress
-from repro.stages import encode, encode_views, released
+from repro.running.requirements import Machine
+from repro.stages import encode, encode_by_library, encode_views
 from repro.store import Store
-from tests.datasets.folders import planned
+from repro.yours.encoders import UserEncoder
 from tests.floats import close
 from tests.nn.test_released_encoder import TEXTS
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
@@ -124,35 +124,14 @@ def test_the_vectors_are_the_suites_in_both_libraries_and_back(tmp_path, name):
     assert model.max_seq_length == 24
     model.max_seq_length = 9  # of queries
     close(model.encode(TEXTS, prompt_name="query"), ours)
-    conventions, _ = stated(tmp_path / "exported")
-    assert (conventions.query_length, conventions.passage_length) == (9, 24)
+    texts = Node("queries", {"dataset": "tiny/passage/dev"})
+    found = UserEncoder.find(str(tmp_path / "exported"), None, {}).ranking(texts, texts, depth=5, cap=None)
+    assert [found.inputs[side].params["length"] for side in ("queries", "passages")] == [9, 24]
     again = tmp_path / "back"
     again.mkdir()
-    source = {"kind": "folder", "path": str(tmp_path / "exported")}
-    how = {"kind": "dense", "pooling": conventions.pooling}
-    released.run(
-        planned("released", name="local", revision="main", source=source, **how), {}, again, Progress()
-    )
-    back = Node(
-        "search",
-        {},
-        {
-            "passages": run.inputs["passages"],
-            "queries": Node(
-                "encode",
-                {
-                    "kind": "queries",
-                    "length": conventions.query_length,
-                    "separator": "",
-                    "pooling": conventions.pooling,
-                    "normalize": conventions.similarity == "cosine",
-                    "precision": "fp32",
-                    "prefix": conventions.query_prefix,
-                },
-            ),
-        },
-    )
-    np.testing.assert_array_equal(suite_vectors(back, again, tmp_path), ours)
+    back = Machine(None, None).resolve(found.inputs["queries"])
+    encode_by_library.run(dict(back.params), {"texts": tmp_path / "texts"}, again, Progress())
+    close(np.load(again / "vectors.npy"), ours)
 
 
 def test_transformers_loads_model_and_tokenizer(tmp_path):

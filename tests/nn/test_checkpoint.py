@@ -8,7 +8,6 @@ import pytest
 
 from repro.errors import BlockedError, DataError
 from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer, save_model
-from repro.nn.encoder_conventions import own_code
 from repro.progress import Progress
 from repro.stages import backbone, released
 from tests.datasets.folders import planned
@@ -49,17 +48,6 @@ def test_a_checkpoint_of_a_known_kind_is_read_by_the_librarys_own_class(tmp_path
     save_model(model, tokenizer, tmp_path / "again")
     assert not (tmp_path / "ran").exists() and yes == []
     assert not [file for file in (tmp_path / "again").glob("*.json") if "auto_map" in file.read_text()]
-
-
-def test_what_comes_with_code_of_its_own_says_that_it_is_left_out(tmp_path):
-    folder = with_code(tmp_path)
-    (folder / "modules.json").write_text('[{"idx": 0, "path": "", "type": "somebody.Transformer"}]')
-    files = "config.json, tokenizer_config.json, modules.json"
-    sentence = f"its own code, which {files} asks for, is left out: the library's classes read its weights"
-    assert own_code(folder) == sentence
-    (tmp_path / "plain").mkdir()
-    (tmp_path / "plain/config.json").write_text('{"auto_map": {}, "type": [{"a": 1}]}')
-    assert own_code(tmp_path / "plain") == ""
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])

@@ -44,9 +44,6 @@ def test_vectors_are_those_of_sentence_transformers(tmp_path, pooling, heads):
     encoder = load_released_encoder(tmp_path / "library", pooling="sentence-transformers").eval()
     with torch.inference_mode():
         vectors = encoder(tokenised(tiny_tokenizer(), TEXTS, length=24))
-    if encoder.normalizes:
-        vectors = torch.nn.functional.normalize(vectors, dim=-1)
-    assert encoder.normalizes == (("Normalize",) in heads)
     assert vectors.shape == (3, encoder.size) == theirs.shape
     close(vectors.numpy(), theirs)
 
@@ -54,15 +51,15 @@ def test_vectors_are_those_of_sentence_transformers(tmp_path, pooling, heads):
 def test_a_dense_layer_with_an_unknown_activation_is_refused(tmp_path):
     library_model(tmp_path, heads=[("Dense", 32, 16)])
     config = tmp_path / "library/2_Dense/config.json"
-    config.write_text(config.read_text().replace("Tanh", "Hardswish"))
-    with pytest.raises(DataError, match="Hardswish"):
+    config.write_text(config.read_text().replace("Tanh", "Nohardswish"))
+    with pytest.raises(DataError, match="Nohardswish"):
         load_released_encoder(tmp_path / "library", pooling="sentence-transformers")
 
 
 def test_missing_weights_of_a_head_are_said(tmp_path):
     library_model(tmp_path, heads=[("Dense", 32, 16)])
     (tmp_path / "library/2_Dense/model.safetensors").unlink()
-    with pytest.raises(DataError, match="weights cannot be read"):
+    with pytest.raises(DataError, match="cannot be read as an encoder"):
         load_released_encoder(tmp_path / "library", pooling="sentence-transformers")
 
 

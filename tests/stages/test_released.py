@@ -138,28 +138,6 @@ def test_a_weight_that_would_be_drawn_at_random_is_refused(tmp_path, progress):
         released.run(params(source, pooling="pooler"), {}, out(tmp_path / "other"), progress)
 
 
-def test_the_kept_tokenizer_lowers_what_sentence_transformers_lowers_before_it(tmp_path, progress):
-    library_model(tmp_path)
-    path = tmp_path / "library/sentence_bert_config.json"
-    path.write_text(json.dumps({"max_seq_length": 24, "do_lower_case": True}))
-    chosen = {"folder": tmp_path / "library", "pooling": "sentence-transformers"}
-    released.run(params(**chosen), {}, out(tmp_path / "a"), progress)
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        file = tmp_path / "library" / name
-        file.write_text(
-            file.read_text()
-            .replace('"lowercase": true', '"lowercase": false')
-            .replace('"do_lower_case": true', '"do_lower_case": false')
-        )
-    from transformers import AutoTokenizer
-
-    text, theirs = "River BANK", AutoTokenizer.from_pretrained(tmp_path / "library")
-    assert theirs(text)["input_ids"] != theirs(text.lower())["input_ids"]
-    released.run(params(**chosen), {}, out(tmp_path / "b"), progress)
-    ours = AutoTokenizer.from_pretrained(tmp_path / "b/model")
-    assert ours(text)["input_ids"] == theirs(text.lower())["input_ids"]
-
-
 def test_an_empty_folder_is_blocked_with_a_remedy(tmp_path, progress):
     with pytest.raises(BlockedError) as caught:
         released.run(params(out(tmp_path / "nothing")), {}, out(tmp_path / "model"), progress)
