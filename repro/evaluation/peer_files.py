@@ -1,6 +1,7 @@
 """Reads runs and judgements in the forms of ranx and BEIR, and says what other files are that are no text."""
 
 import json
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,14 +34,24 @@ FORMS = (
 
 def is_text_run(path: Path) -> bool:
     """Return whether a run is in lines. Raises DataError for a file that is in no form that is read."""
-    start = _start(path)
-    if start.startswith((b"PAR1", b"{")):
+    if check_is_read(path, FORMS).startswith((b"PAR1", b"{")):
         return False
+    _check_first_line(path)
+    return True
+
+
+def check_is_read(path: Path, forms: str) -> bytes:
+    """Return the first bytes of a file, unpacked where it is gzipped.
+
+    Raises DataError for one that is not there, or is packed or written as nothing here reads.
+    """
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; {forms}, plain or gzipped")
+    start = _start(path)
     for magic, (what, remedy) in _MAGIC.items():
         if start.startswith(magic):
             raise DataError(f"{path}: it {what}; {remedy}")
-    _check_first_line(path)
-    return True
+    return start
 
 
 def read_peers_run(path: Path) -> RunFile:
@@ -58,7 +69,7 @@ def read_json(path: Path, what: str, read_value: Callable[[Any, str], Any]) -> d
     try:
         with open_text(path) as file:
             content = json.loads(file.read(_LARGEST), object_pairs_hook=_unrepeated)
-    except (ValueError, OSError, EOFError, RecursionError) as error:
+    except (ValueError, OSError, EOFError, RecursionError, zlib.error) as error:
         raise DataError(
             f"{path}: it is no sound JSON file ({error}); {{qid: {{docid: {what}}}}} is read"
         ) from None
@@ -104,13 +115,10 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _start(path: Path) -> bytes:
-    """Return the first bytes of a file, unpacked where it is gzipped."""
-    if not path.is_file():
-        raise DataError(f"{path}: no such file; {FORMS}, plain or gzipped")
     try:
         with open_text(path) as file:
             return file.buffer.read(1 << 12).removeprefix(b"\xef\xbb\xbf").lstrip()
-    except (OSError, EOFError, ValueError):
+    except (OSError, EOFError, ValueError, zlib.error):
         return b""  # damaged: the reader of lines says where
 
 

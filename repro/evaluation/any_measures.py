@@ -1,0 +1,165 @@
+"""Measures for judgements and runs of one's own: all that ir_measures can give, by any name that is common.
+
+What the suite itself scores by goes through ``measures`` here too; the others are computed of the same ranks.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from repro.errors import DataError, UsageError, unknown
+from repro.evaluation.measures import QUERIES, by_rank, check_grades, coverage, parse_measure, score
+from repro.evaluation.qrels import Qrels
+from repro.evaluation.run_columns import Run, document_ids
+
+_NAMES = {  # as trec_eval, ranx, BEIR, MTEB and sentence-transformers write them, in lower case
+    "ndcg": "nDCG",
+    "ndcg_cut": "nDCG",
+    "ndcg_burges": "nDCG(dcg='exp-log2')",
+    "ap": "AP",
+    "map": "AP",
+    "map_cut": "AP",
+    "rr": "RR",
+    "mrr": "RR",
+    "recip_rank": "RR",
+    "r": "R",
+    "recall": "R",
+    "r_cap": "R_cap",
+    "recall_cap": "R_cap",
+    "p": "P",
+    "precision": "P",
+    "success": "Success",
+    "hit_rate": "Success",
+    "rprec": "Rprec",
+    "r-precision": "Rprec",
+    "bpref": "Bpref",
+    "infap": "infAP",
+    "iprec_at_recall": "IPrec",
+    "set_p": "SetP",
+    "set_recall": "SetR",
+    "set_f": "SetF",
+    "set_map": "SetAP",
+    "judged": "Judged",
+    "err": "ERR",
+    "num_ret": "NumRet",
+    "num_rel": "NumRel",
+}
+_FORM = re.compile(r"([A-Za-z][\w-]*?)(\(.*\))?(?:(?:@|_at_|_|\.)([0-9.]+))?")
+_CAPPED = re.compile(r"R_cap(?:\(rel=([1-9][0-9]*)\))?@([1-9][0-9]*)")
+_EXAMPLES = ("nDCG@10", "RR@10", "R(rel=2)@1000", "AP", "P@10", "Success@5", "R_cap@100", "Judged@10")
+_EXAMPLES += ("nDCG(dcg='exp-log2')@10", "nDCG(judged_only=True)@10")
+_LARGEST_GRADE = 20  # whose exponential gain trec_eval can count
+
+
+def canonical(name: str) -> str:
+    """Return the name of a measure as ir_measures writes it; capped recall, which it lacks, is ``R_cap@k``.
+
+    Raises UsageError for a measure that is not known, or that nothing at hand computes.
+    """
+    match = _FORM.fullmatch(name.strip())
+    if match is None:
+        raise unknown("measure", name, _EXAMPLES)
+    family, settings, cutoff = match.groups(default="")
+    text = _NAMES.get(family.lower(), family) + settings + f"@{cutoff}" * bool(cutoff)
+    if _CAPPED.fullmatch(text):
+        return text
+    try:
+        return str(parse_measure(text))
+    except UsageError:
+        return str(_parsed(text, name))
+
+
+def cutoff(name: str) -> int | None:
+    """Return how many ranks a measure looks at; None where it looks at all."""
+    match = re.search(r"@([1-9][0-9]*)$", canonical(name))
+    return int(match[1]) if match else None
+
+
+def looks_deeper(name: str, depth: float) -> bool:
+    """Return whether a measure looks at ranks below those of a run of this depth."""
+    return (cutoff(name) or 0) > depth
+
+
+def scores_by_query(names: Sequence[str], qrels: Qrels, rankings: Run) -> dict[str, dict[str, float]]:
+    """Return the scores of every judged query by each measure; one without a ranking has 0.
+
+    Raises UsageError for an unknown measure, DataError where the run answers no judged query, or where by
+    the judgements every run would score 0.
+    """
+    return {name: _scores(canonical(name), qrels, rankings) for name in names}
+
+
+def _scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
+    try:
+        parse_measure(name)
+    except UsageError:
+        check_grades(qrels, _same_level(name))
+        coverage(rankings, qrels)
+        queries, scores = sorted(qrels), {}
+        for first in range(0, len(queries), QUERIES):
+            block = {query: qrels[query] for query in queries[first : first + QUERIES]}
+            ids = {query: document_ids(rankings[query]) for query in block if rankings.get(query)}
+            scores |= dict.fromkeys(block, 0.0) | _block_scores(name, block, ids)
+        return scores
+    check_grades(qrels, [name])
+    scores = score(rankings, qrels, [name], ignore_identical_ids=False)
+    return dict(zip(scores.queries, scores.measures[name], strict=True))
+
+
+def _same_level(name: str) -> list[str]:
+    """Return a measure of the suite that counts the same grades as relevant."""
+    level = re.search(r"\brel=([0-9]+)", name)
+    return [f"R(rel={level[1]})@1"] if level else []
+
+
+def _block_scores(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """Return the scores of the queries that have documents, best first."""
+    import ir_measures
+
+    if capped := _CAPPED.fullmatch(name):
+        rel, ranks = int(capped[1] or 1), int(capped[2])
+        return {
+            query: _capped_recall(ranking[:ranks], qrels[query], rel, ranks) for query, ranking in ids.items()
+        }
+    measure = _parsed(name, name)
+    params = dict(measure.params)
+    if params.pop("judged_only", False):
+        ids = {query: [d for d in ranking if d in qrels[query]] for query, ranking in ids.items()}
+    grades = {query: {d: max(grade, 0) for d, grade in of.items()} for query, of in qrels.items()}
+    if params.get("dcg") == "exp-log2":
+        del params["dcg"]
+        grades = {query: {d: _gain(grade) for d, grade in of.items()} for query, of in grades.items()}
+    ranks = {query: by_rank(ranking) for query, ranking in ids.items() if ranking}
+    metrics = ir_measures.iter_calc([type(measure)(**params)], grades, ranks)
+    return {metric.query_id: float(metric.value) for metric in metrics}
+
+
+def _capped_recall(ranking: Sequence[str], grades: Mapping[str, int], rel: int, ranks: int) -> float:
+    """Return recall by as many relevant documents as the ranks have room for, as BEIR's ``recall_cap``."""
+    relevant = {document for document, grade in grades.items() if grade >= rel}
+    return len(relevant.intersection(ranking)) / min(len(relevant), ranks) if relevant else 0.0
+
+
+def _gain(grade: int) -> int:
+    if grade > _LARGEST_GRADE:
+        raise DataError(f"grade {grade} is too large for the exponential gain; name nDCG with its grades")
+    return 2**grade - 1
+
+
+def _parsed(text: str, name: str):
+    """Return the measure of ir_measures that a text means; ``name`` is what the user calls it."""
+    import ir_measures
+    from ir_measures.providers import registry
+
+    try:
+        measure = ir_measures.parse_measure(text)
+        base = type(measure)(**{k: v for k, v in measure.params.items() if k != "judged_only"})
+        is_computed = any(p.is_available() and p.supports(base) for p in registry.values())
+        is_known = measure.params.get("cutoff") != 0
+    except (ValueError, NameError, AssertionError, TypeError, KeyError):
+        is_known = False
+    if not is_known:
+        hint = "and what else ir_measures knows, with a cut-off from 1 where it has one"
+        raise unknown("measure", name, _EXAMPLES, hint=hint)
+    if not is_computed:
+        raise UsageError(f"{name} is known to ir_measures, and nothing that is installed computes it")
+    return measure
