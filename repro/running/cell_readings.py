@@ -103,10 +103,6 @@ class CellReadings:
                 other_readings |= self._recipe_readings(cell, {reading.id: choice})
         return {k: r for k, r in other_readings.items() if k not in default_readings}
 
-    def asked_anywhere(self) -> set[str]:
-        """Ids that some recipe has asked for so far, under whatever choices it was called."""
-        return {identifier for graphs in self._calls.values() for identifier in graphs.readings}
-
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
         """The readings of a cell, each with the first of ``PARTS`` that another choice of it changes.
 

@@ -20,7 +20,7 @@ def never_section(every: Sequence[System]) -> Section:
     )
     parts_text = (
         f"{len(parts)} rows more are stages and ablations of these systems "
-        f"({sum(len(s.cells) for s in parts)} cells, {sum(s.others for s in parts)} of them with a "
+        f"({sum(len(s.cells) for s in parts)} cells, {sum(s.cells_with_value for s in parts)} of them with a "
         "value), which were not looked for by themselves."
     )
     head = ["system", "stands in", "cells", "queries", "places opened", "what the search gave"]
@@ -45,7 +45,7 @@ def _unreported_row(system: System) -> list:
 def _all_systems(systems: Sequence[System]) -> Fold:
     head = ["system", "cells", "with a value", "by its authors", "by others"]
     rows = [
-        [s.label, *map(str, (len(s.cells), s.others, s.authors, s.others))]
+        [s.label, *map(str, (len(s.cells), s.cells_with_value, s.authors, s.others))]
         for s in sorted(systems, key=lambda s: (-s.others, -s.authors, s.label.lower()))
     ]
     return Fold("All systems, with the number of values", [Grid(head, rows, numbers=1)])

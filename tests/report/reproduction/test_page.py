@@ -9,6 +9,7 @@ import pytest
 
 from repro.judging.reproduction.nearness import OTHERS, nearnesses
 from repro.judging.reproduction.quantities import quantities
+from repro.judging.reproduction.systems import systems
 from repro.manifest.findings import findings
 from repro.report.reproduction import html, markdown
 from repro.report.reproduction.blocks import Document, Fold, Grid, Link, Section, Words
@@ -89,6 +90,13 @@ def test_the_numbers_behind_a_picture_are_those_of_its_reports(folder):
     for row in rows:
         assert float(row["difference"]) == pytest.approx(float(row["others"]) - float(row["published"]))
         assert row["unit"] == "percent" and 0 <= float(row["others"]) <= 100
+
+
+def test_cells_with_a_value_are_counted_apart_from_the_values(folder):
+    text = (folder / "index.md").read_text(encoding="utf-8")
+    for s in systems():
+        counts = len(s.cells), len({r.cell.id for r in s.reports}), s.authors, s.others
+        assert not s.search or f"| {s.label} | {' | '.join(map(str, counts))} |" in text
 
 
 def test_equal_data_give_equal_bytes(folder, tmp_path):
