@@ -92,17 +92,23 @@ def _scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
     try:
         parse_measure(name)
     except UsageError:
-        check_grades(qrels, _same_level(name))
-        coverage(rankings, qrels)
-        queries, scores = sorted(qrels), {}
-        for first in range(0, len(queries), QUERIES):
-            block = {query: qrels[query] for query in queries[first : first + QUERIES]}
-            ids = {query: document_ids(rankings[query]) for query in block if rankings.get(query)}
-            scores |= dict.fromkeys(block, 0.0) | _block_scores(name, block, ids)
-        return scores
+        return _other_scores(name, qrels, rankings)
     check_grades(qrels, [name])
     scores = score(rankings, qrels, [name], ignore_identical_ids=False)
     return dict(zip(scores.queries, scores.measures[name], strict=True))
+
+
+def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
+    """Return the scores by a measure that is none of the suite's."""
+    check_grades(qrels, _same_level(name))
+    coverage(rankings, qrels)
+    calculate = _capped_recalls if _CAPPED.fullmatch(name) else _scores_of_block
+    queries, scores = sorted(qrels), {}
+    for first in range(0, len(queries), QUERIES):
+        block = {query: qrels[query] for query in queries[first : first + QUERIES]}
+        ids = {query: document_ids(rankings[query]) for query in block if rankings.get(query)}
+        scores |= dict.fromkeys(block, 0.0) | calculate(name, block, ids)
+    return scores
 
 
 def _same_level(name: str) -> list[str]:
@@ -111,32 +117,29 @@ def _same_level(name: str) -> list[str]:
     return [f"R(rel={level[1]})@1"] if level else []
 
 
-def _block_scores(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) -> dict[str, float]:
+def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) -> dict[str, float]:
     """Return the scores of the queries that have documents, best first."""
     import ir_measures
 
-    if capped := _CAPPED.fullmatch(name):
-        rel, ranks = int(capped[1] or 1), int(capped[2])
-        return {
-            query: _capped_recall(ranking[:ranks], qrels[query], rel, ranks) for query, ranking in ids.items()
-        }
     measure = _parsed(name, name)
     params = dict(measure.params)
     if params.pop("judged_only", False):
-        ids = {query: [d for d in ranking if d in qrels[query]] for query, ranking in ids.items()}
-    grades = {query: {d: max(grade, 0) for d, grade in of.items()} for query, of in qrels.items()}
-    if params.get("dcg") == "exp-log2":
-        del params["dcg"]
-        grades = {query: {d: _gain(grade) for d, grade in of.items()} for query, of in grades.items()}
+        ids = {query: list(filter(qrels[query].__contains__, ranking)) for query, ranking in ids.items()}
+    gain = _gain if params.pop("dcg", None) == "exp-log2" else int
+    grades = {query: {d: gain(max(grade, 0)) for d, grade in of.items()} for query, of in qrels.items()}
     ranks = {query: by_rank(ranking) for query, ranking in ids.items() if ranking}
     metrics = ir_measures.iter_calc([type(measure)(**params)], grades, ranks)
     return {metric.query_id: float(metric.value) for metric in metrics}
 
 
-def _capped_recall(ranking: Sequence[str], grades: Mapping[str, int], rel: int, ranks: int) -> float:
+def _capped_recalls(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) -> dict[str, float]:
     """Return recall by as many relevant documents as the ranks have room for, as BEIR's ``recall_cap``."""
-    relevant = {document for document, grade in grades.items() if grade >= rel}
-    return len(relevant.intersection(ranking)) / min(len(relevant), ranks) if relevant else 0.0
+    rel, ranks = (int(number or 1) for number in _CAPPED.fullmatch(name).groups())
+    scores = {}
+    for query, ranking in ids.items():
+        relevant = {document for document, grade in qrels[query].items() if grade >= rel}
+        scores[query] = len(relevant.intersection(ranking[:ranks])) / max(min(len(relevant), ranks), 1)
+    return scores
 
 
 def _gain(grade: int) -> int:

@@ -3,16 +3,16 @@
 What cannot be a run of the judged queries is refused; what only looks odd is scored, with a note.
 """
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 from repro.errors import DataError
-from repro.evaluation.id_forms import common_form, difference, misspelt
+from repro.evaluation.id_forms import common_form, difference, first_without, misspelt
 from repro.evaluation.peer_files import is_text_run, read_peers_run
 from repro.evaluation.run_columns import MS_MARCO, Run, RunFile, document_ids
 from repro.evaluation.run_depth import run_depth
@@ -107,22 +107,19 @@ def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int
 
     Raises DataError for ids of documents that are written otherwise than the judged ones, all or a part.
     """
-    judged_ids = {document for grades in judged.values() for document in grades}
+    judged_ids = set(chain.from_iterable(judged.values()))
     form = common_form(judged_ids)
-    all_lines = re.compile(f"(?:{form.pattern}\n)*" if form else "(?s:.*)")
     hits, wrong_ids, own_places = 0, [], {}
     for query, ranking in run.items():
         ids = document_ids(ranking)
-        if not all_lines.fullmatch("\n".join(ids) + "\n"):
-            document = next(d for d in ids if not form.fullmatch(d))
+        if document := first_without(form, ids):
             raise _document_error(path, query, document, judged_ids)
         if query in ids:
             own_places[query] = ids.index(query)
         hits += not judged[query].keys().isdisjoint(ids)
         wrong_ids += [(query, document) for document in misspelt(ids[:_TOP], judged[query])]
-    few = max(hits, 20) / 5 if hits else 0  # some titles differ by a word
-    for query, document in wrong_ids[:1] if len(wrong_ids) > few else ():
-        raise _document_error(path, query, document, judged[query])
+    if len(wrong_ids) > (max(hits, 20) / 5 if hits else 0):  # some titles differ by a word
+        raise _document_error(path, *wrong_ids[0], judged[wrong_ids[0][0]])
     if judged_ids and not hits:
         problem = f"none of its documents is judged for its query; their ids look like {ids[0]!r}"
         remedy = f"those judged like {min(judged_ids)!r}: check that they are ids of the dataset"

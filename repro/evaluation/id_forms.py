@@ -1,10 +1,9 @@
 """Tells ids that are written otherwise than the judged ones, with a part too much or too little."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _NUMBERS = re.compile(r"[0-9]+")
-_NONE = re.compile(r"(?!)")  # matches nothing
 _PARTS = (  # what is left of an id without its first or last part
     re.compile(r"(.+?)[^0-9A-Za-z]+[0-9A-Za-z]*"),
     re.compile(r"[0-9A-Za-z]*[^0-9A-Za-z]+(.+)"),
@@ -30,17 +29,27 @@ def shortened(identifier: str) -> Iterator[str]:
             yield match[1]
 
 
+def first_without(form: re.Pattern | None, ids: Sequence[str]) -> str | None:
+    """Return the first of the ids that has another form, where there is one that all should have."""
+    if form is None or re.fullmatch(
+        f"(?:{form.pattern}\n)*", "\n".join(ids) + "\n"
+    ):  # one search of all is much faster
+        return None
+    return next(identifier for identifier in ids if not form.fullmatch(identifier))
+
+
 def difference(identifier: str, known: Iterable[str]) -> str | None:
     """Return in words what an id has too much or too little to be one of the known ones, or of their form."""
     ids = sorted(known)
-    form = common_form(ids) or _NONE
+    form, own_form = common_form(ids), common_form([identifier])
     for short in shortened(identifier):
-        if short in ids or form.fullmatch(short):
+        if short in ids or (form and form.fullmatch(short)):
             return f"{_rest(identifier, short)!r} in it is too much"
-    own_form = _NONE if form is _NONE else common_form([identifier]) or _NONE
-    pairs = ((longer, short) for longer in ids for short in shortened(longer))
-    longer, short = next((p for p in pairs if p[1] == identifier or own_form.fullmatch(p[1])), (None, None))
-    return f"it lacks {_rest(longer, short)!r}, as in {longer!r}" if longer else None
+    for longer in ids:
+        for short in shortened(longer):
+            if short == identifier or (own_form and own_form.fullmatch(short)):
+                return f"it lacks {_rest(longer, short)!r}, as in {longer!r}"
+    return None
 
 
 def misspelt(ids: Iterable[str], known: Mapping[str, object]) -> list[str]:

@@ -68,15 +68,14 @@ class ImportedCell:
         return among_others(self.cell, Decimal(repr(self.record.measured)))
 
     @property
-    def described(self) -> str:
-        """The facts of the file in one line."""
+    def described(self) -> list[str]:
+        """The facts of the file in one line, and what it says against itself in others."""
         run, r = self.run, self.record
         maker = ", ".join(filter(None, [r.origin.get("toolkit"), r.origin.get("settings")]))
         name = f"{r.origin['file']} ({maker})" if maker else r.origin["file"]
-        return (
-            f"{name}: {run.form}, {len(run.rankings)} of {r.queries} judged queries ({r.missing} "
-            f"missing), {run.lines} lines, depth {run.depth}, {self.nudged} scores moved to break ties"
-        )
+        queries = f"{len(run.rankings)} of {r.queries} judged queries ({r.missing} missing)"
+        depth = f"{run.lines} lines, depth {run.depth}, {self.nudged} scores moved to break ties"
+        return [f"{name}: {run.form}, {queries}, {depth}", *(f"{name}: {note}" for note in run.notes)]
 
     def as_json(self) -> dict:
         """The object that ``import-run --json`` prints."""
