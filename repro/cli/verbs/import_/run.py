@@ -48,12 +48,7 @@ def command(file, cells, source, toolkit, readings, public, form):
     from repro.running.workspace import Workspace
     from repro.store import make_writable
 
-    origin_options = (source, toolkit, *readings)
-    if bool(file) == bool(public) or bool(public) == bool(cells) or (public and any(origin_options)):
-        raise UsageError(
-            "`repro import run` takes a FILE with the cells that it measures, or --public DIR alone"
-        )
-    _check_file(file)
+    _check_choice(file, cells, public, source, toolkit, *readings)
     target_cells = [] if public else select((), tables=(), rows=(), cells=cells)
     importer = Importer(Workspace.open(), TerminalProgress())
     make_writable(importer.store.root)
@@ -69,8 +64,13 @@ def command(file, cells, source, toolkit, readings, public, form):
     show_recurrences([Recurrence(a.record, a.contradicted) for a in contradictions])
 
 
-def _check_file(file: str | None) -> None:
-    if file and (not Path(file).exists() or Path(file).is_dir()):
+def _check_choice(file: str | None, cells, public: str | None, *origin) -> None:
+    is_whole = (not file and not cells and not any(origin)) if public else (file and cells)
+    if not is_whole:
+        raise UsageError(
+            "`repro import run` takes a FILE with the cells that it measures, or --public DIR alone"
+        )
+    if file and not Path(file).is_file():
         raise UsageError(f"{file}: no such file; give a run, plain or gzipped")
 
 
