@@ -71,24 +71,18 @@ def show(
         options: of LaTeX and Markdown, as ``table_texts`` takes them.
     """
     from repro.cli.printing import emit_csv, emit_json, say
-    from repro.judging.contrast_values import contrasts_by_cell
-    from repro.judging.plain_values import cell_as_row, cells_as_json
+    from repro.judging.plain_values import cell_as_row
 
     cells = comparison.cells if chosen is None else chosen
     if form in ("latex", "markdown"):
-        from repro.report.table_files import table_texts
-
         compared = replace(comparison, cells=list(cells))
-        texts = table_texts(compared, plan, store, results=results, form=form, **options)
-        return print("\n".join(file.text for file in texts), end="")
+        return _print_texts(compared, plan, store, results=results, form=form, **options)
     if form == "csv":
         return emit_csv([cell_as_row(c) for c in cells], head=["cell"])
     if form == "json":
         ids = {c.cell.id for c in cells}
-        objects = [cell for cell in cells_as_json(comparison) if cell["id"] in ids]
-        contrasts = contrasts_by_cell(comparison, plan, store, results)
-        studies = {identifier: {"contrasts": values} for identifier, values in contrasts.items()}
-        return emit_json([cell | studies.get(cell["id"], {}) for cell in objects])
+        objects = _cells_with_contrasts(comparison, plan, store, results)
+        return emit_json([cell for cell in objects if cell["id"] in ids])
     if summary_first:
         _show_summary(comparison, plan)
     show_cells(comparison, cells)
@@ -98,6 +92,21 @@ def show(
     sentences = filter(None, [comparison.origins and comparison.origins.sentence])
     for line in [*notices(comparison, cells, brief=summary_first), *sentences]:
         say(line)
+
+
+def _cells_with_contrasts(comparison: Comparison, plan: Plan, store: Store, results: Results) -> list[dict]:
+    from repro.judging.contrast_values import contrasts_by_cell
+    from repro.judging.plain_values import cells_as_json
+
+    contrasts = contrasts_by_cell(comparison, plan, store, results)
+    studies = {identifier: {"contrasts": values} for identifier, values in contrasts.items()}
+    return [cell | studies.get(cell["id"], {}) for cell in cells_as_json(comparison)]
+
+
+def _print_texts(comparison: Comparison, plan: Plan, store: Store, **options) -> None:
+    from repro.report.table_files import table_texts
+
+    print("\n".join(file.text for file in table_texts(comparison, plan, store, **options)), end="")
 
 
 def _show_summary(comparison: Comparison, plan: Plan) -> None:

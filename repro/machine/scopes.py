@@ -75,16 +75,19 @@ def assigned_names(body: Iterable[ast.AST], package: str) -> Names:
         elif isinstance(node, _OUTER):
             outer.update(node.names)
         else:
-            if isinstance(node, _NAMED) and node.name:
-                names.setdefault(node.name, [])
-            elif isinstance(node, ast.MatchMapping) and node.rest:
-                names.setdefault(node.rest, [])
+            if name := _own_name(node):
+                names.setdefault(name, [])
             pending += _within(node)
     return {name: targets for name, targets in names.items() if name not in outer}
 
 
 def _is_stored(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+
+
+def _own_name(node: ast.AST) -> str | None:
+    """The name that a node other than a variable assigns by itself."""
+    return node.name if isinstance(node, _NAMED) else getattr(node, "rest", None)
 
 
 def _within(node: ast.AST) -> Iterable[ast.AST]:

@@ -54,8 +54,7 @@ def table_texts(
         if table.kind == "figure":
             continue
         command = f"repro tables {paper} --table {identifier} --scale {plan.scale.name}"
-        command += " --two-column" if two_column else ""
-        command += " --others" if others else ""
+        command += " --two-column" * two_column + " --others" * others
         name = f"{paper}-table{identifier}"
         if table.kind == "study":
             command += f" --seeds {','.join(map(str, seeds))}" if seeds else ""
@@ -68,12 +67,18 @@ def table_texts(
                 text = study_latex(study, label=label, wide=two_column, **options)
                 yield TableFile(f"{name}.tex", title, text)
         elif form == "markdown":
-            about = sentence(f"{paper}, table {identifier}: {table.about} ({table.unit}).")
-            yield TableFile(f"{name}.md", title, "\n".join([about, "", *overview(compared_grid(cells))]))
+            yield TableFile(f"{name}.md", title, _overview(cells))
         else:
             table_cells = cells if others else [replace(c, others=None) for c in cells]
             text = latex(comparison, table_cells, command=command, two_column=two_column)
             yield TableFile(f"{name}.tex", title, text)
+
+
+def _overview(cells: Sequence[ComparedCell]) -> str:
+    """A table of a paper as Markdown, below a line on what it is."""
+    table, paper = cells[0].cell.table, cells[0].cell.paper.name
+    about = sentence(f"{paper}, table {table.id}: {table.about} ({table.unit}).")
+    return "\n".join([about, "", *overview(compared_grid(cells))])
 
 
 def _study(cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results | None) -> Study:

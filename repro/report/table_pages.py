@@ -1,6 +1,6 @@
 """A page for every table: row by row, the command that measures it, and what is published and known."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
 from repro import __version__
@@ -118,10 +118,14 @@ def overview(grid: Grid[ComparedCell], *, linked: bool = False) -> Iterator[str]
             name = link(row.label, f"#{_anchor(row)}") if linked else escaped(row.label)
             rows.append([name, *map(_pair, cells)])
     yield from markdown_table(head, rows)
-    if any(c.measured is not None for c in grid.cells.values()):
-        doubts = doubts_in_brief(grid.cells.values())
-        scale = next(c.scale for c in grid.cells.values())
-        notes = filter(None, ["" if scale == "full" else "which is not compared", doubts])
+    yield from _measured_note(grid.cells.values())
+
+
+def _measured_note(cells: Collection[ComparedCell]) -> Iterator[str]:
+    """The sentence on numbers behind an arrow; nothing where none was measured."""
+    if measured_cells := [c for c in cells if c.measured is not None]:
+        scale = measured_cells[0].scale
+        notes = filter(None, ["" if scale == "full" else "which is not compared", doubts_in_brief(cells)])
         yield f"Published; behind an arrow what was measured at {', '.join([f'scale {scale}', *notes])}.\n"
 
 

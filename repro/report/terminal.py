@@ -8,6 +8,7 @@ from rich.text import Text
 
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.effects import Effect, effects, orders
+from repro.judging.others import OthersValues
 from repro.judging.summary import conditions
 from repro.judging.verdict import PASSES
 from repro.manifest.cells import Cell
@@ -26,13 +27,13 @@ from repro.report.grid import (
 )
 from repro.report.sheet import Cell as Shown
 from repro.report.sheet import Column, Sheet, Value
-from repro.report.terminal_others import lines_of_reports
 
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
 STYLES |= {"inconclusive": "yellow", "not comparable": "yellow", "scaled": "cyan"}
 STYLES |= {"blocked": "magenta", "not run": "dim"}
 RAISED = str.maketrans(f"{LETTERS}0123456789-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 BENEATH = "published above, measured beneath"
+MATCH = {"exact": "", "close": "~", "loose": "?"}
 
 
 def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
@@ -102,7 +103,7 @@ class _Writer:
         if len(words) == 1 and not numbers:
             [word] = words
             lower_line = [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in cells)]
-        other_lines = [*_imported_line(cells), *lines_of_reports(cells)]
+        other_lines = [*_imported_line(cells), *_lines_of_others(cells)]
         return [[label, *map(_format_published, cells)], lower_line, *_differences(cells), *other_lines]
 
     def across(self) -> Sheet:
@@ -110,7 +111,7 @@ class _Writer:
         kinds = ["published", "measured"]
         has_differences = any(c.verdict.difference is not None for c in self.grid.cells.values())
         kinds += ["difference", "95 % over queries"] if has_differences else []
-        systems = [(head, self._reports(head)) for head in self.grid.across]
+        systems = [(head, self._lines_across(head)) for head in self.grid.across]
         sheet = Sheet([Column("", right=False)])
         for head, reports in systems:
             names = [*kinds, *(line[0].plain.strip() for line in reports)]
@@ -122,9 +123,9 @@ class _Writer:
             sheet.rows.append([Text(head.label), *sides])
         return sheet
 
-    def _reports(self, system: Head) -> list[Sequence[Shown]]:
-        """The lines of reports of a system that stands across, a cell for each head at the left."""
-        return lines_of_reports([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
+    def _lines_across(self, system: Head) -> list[Sequence[Shown]]:
+        """The lines of others of a system that stands across, a cell for each head at the left."""
+        return _lines_of_others([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
 
     def _sides(self, c: ComparedCell | None) -> list[Shown]:
         """The numbers of one cell side by side: published, measured, their difference, and the interval."""
@@ -183,6 +184,26 @@ def _imported_run(c: ComparedCell | None) -> Shown:
         return Text()
     run = c.imported[-1]
     return Value(Text(shown_run(run, c.cell), style="dim"), Text(f" {run.verdict.name}", style="dim italic"))
+
+
+def _lines_of_others(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
+    """The closest value of others of each cell of a system and, where there are several, their span.
+
+    None below full scale, where nothing is compared with the published numbers.
+    """
+    values = [c.others if c and c.scale == "full" else None for c in cells]
+    spans = [f"{len(v.reports)}: {v.between}" if v and len(v.reports) > 1 else "" for v in values]
+    closest = [Text("  stated by others", style="dim"), *map(_closest_value, values)]
+    all_of_them = [Text("  all of these", style="dim"), *(Text(span, style="dim") for span in spans)]
+    return [closest, *([all_of_them] if any(spans) else [])] if any(values) else []
+
+
+def _closest_value(values: OthersValues | None) -> Shown:
+    if values is None:
+        return Text()
+    report = values.closest.report
+    making = f" {MATCH[report.match]}{report.how.start}"
+    return Value(Text(values.shown, style="dim"), Text(making, style="dim italic"))
 
 
 def _interval(c: ComparedCell) -> str:

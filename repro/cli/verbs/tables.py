@@ -1,6 +1,7 @@
 """``repro tables``"""
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -33,12 +34,9 @@ def command(selection, out, document, two_column, others, form):
     others`) has columns of its own only where they are asked for. The scores of a study's queries are kept
     in RESULTS/scores/SCALE, from which its tables are made where the store lacks them.
     """
-    from pathlib import Path
-
     from repro.api.comparisons import compare_selection
     from repro.cli.verdicts import show
-    from repro.judging.study_scores import write_scores
-    from repro.report.table_files import table_texts, tables_document, write_tables
+    from repro.report.table_files import table_texts, write_tables
     from repro.store import translated_errors
 
     for option in stated_options("out", "document") if form else ():
@@ -49,25 +47,33 @@ def command(selection, out, document, two_column, others, form):
     if form:
         return show(comparison, plan, workspace.store, form, **options)
     folder = Path(out) if out else results.root / "tables" / selection.scale
-    with translated_errors(
-        *(
-            (folder, "folder", "--out")
-            if out
-            else (results.root, "results folder", "--results or REPRO_RESULTS")
-        )
-    ):
-        store = workspace.store
+    named = (results.root, "results folder", "--results or REPRO_RESULTS")
+    store = workspace.store
+    with translated_errors(*((folder, "folder", "--out") if out else named)):
         files = list(table_texts(comparison, plan, store, **options))
         for path in write_tables(files, folder):
             print(path)
-    studies = [key for key, cells in comparison.by_table().items() if cells[0].cell.table.kind == "study"]
-    for paper, table in () if out else studies:
-        if path := write_scores(plan, store, results, paper=paper, table=table):
-            print(path)
+    if not out:
+        _write_scores(comparison, plan, store, results)
     if not files:
         print("nothing to write: no table is among what is selected; `repro report figures` draws figures")
     if document:
-        text = tables_document(files, scale=selection.scale, two_column=two_column)
-        Path(document).write_text(text, encoding="utf-8")
-        print(document)
-        print(f"`pdflatex {document}`, three times for its contents, makes a PDF of it", file=sys.stderr)
+        _write_document(files, Path(document), scale=selection.scale, two_column=two_column)
+
+
+def _write_scores(comparison, plan, store, results) -> None:
+    """Keep the scores of the queries of every study among the tables."""
+    from repro.judging.study_scores import write_scores
+
+    for (paper, table), cells in comparison.by_table().items():
+        is_study = cells[0].cell.table.kind == "study"
+        if is_study and (path := write_scores(plan, store, results, paper=paper, table=table)):
+            print(path)
+
+
+def _write_document(files, path: Path, **options) -> None:
+    from repro.report.table_files import tables_document
+
+    path.write_text(tables_document(files, **options), encoding="utf-8")
+    print(path)
+    print(f"`pdflatex {path}`, three times for its contents, makes a PDF of it", file=sys.stderr)

@@ -24,13 +24,7 @@ def line(c: ComparedCell) -> Markup | None:
     number = len(c.others.reports)
     prefix = el("span", ", stated by others ", class_="unseen")
     count = f" ×{number}" if number > 1 else None
-    return el("span", prefix, f"“{c.others.shown}”", count, class_="ours others", title=_summary(c.others))
-
-
-def _summary(values: OthersValues) -> str:
-    closest = values.closest
-    count = f"{len(values.reports)} values, {values.between}" if len(values.reports) > 1 else "1 value"
-    return f"{count}; closest in kind: {HOW[closest.report.how.start]} ({closest.source.name})"
+    return el("span", prefix, f"“{c.others.shown}”", count, class_="ours others", title=str(c.others))
 
 
 def on_card(others: OthersValues) -> Content:
