@@ -1,9 +1,11 @@
 """Tells ids that are written otherwise than the judged ones, with a part too much or too little."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 _NUMBERS = re.compile(r"[0-9]+")
+_NAME_AND_NUMBERS = re.compile(r"[^0-9]*9([^0-9A-Za-z]9)*")
+_MANY = 100
 _PARTS = (  # what is left of an id without its first or last part
     re.compile(r"(.+?)[^0-9A-Za-z]+[0-9A-Za-z]*"),
     re.compile(r"[0-9A-Za-z]*[^0-9A-Za-z]+(.+)"),
@@ -12,11 +14,15 @@ _PARTS = (  # what is left of an id without its first or last part
 )
 
 
-def common_form(ids: Iterable[str]) -> re.Pattern | None:
-    """Return the pattern of ids that differ in their numbers alone, as ``D123``; None for any others."""
+def common_form(ids: Collection[str]) -> re.Pattern | None:
+    """Return the pattern of ids that are numbers, or of many that are a name and numbers, as ``D123``.
+
+    None for any others: a collection may have ids that are not like the few that are judged.
+    """
     shapes = {_NUMBERS.sub("9", identifier) for identifier in ids}
     shape = shapes.pop() if len(shapes) == 1 else ""
-    return re.compile(re.escape(shape).replace("9", "[0-9]+")) if "9" in shape else None
+    is_form = shape == "9" or (len(ids) >= _MANY and _NAME_AND_NUMBERS.fullmatch(shape))
+    return re.compile(re.escape(shape).replace("9", "[0-9]+")) if is_form else None
 
 
 def shortened(identifier: str) -> Iterator[str]:
@@ -41,7 +47,7 @@ def first_without(form: re.Pattern | None, ids: Sequence[str]) -> str | None:
 def difference(identifier: str, known: Iterable[str]) -> str | None:
     """Return in words what an id has too much or too little to be one of the known ones, or of their form."""
     ids = sorted(known)
-    form, own_form = common_form(ids), common_form([identifier])
+    form, own_form = common_form(ids), common_form([identifier])  # the latter of a number alone
     for short in shortened(identifier):
         if short in ids or (form and form.fullmatch(short)):
             return f"{_rest(identifier, short)!r} in it is too much"

@@ -117,6 +117,18 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
     assert _records(folders) == [record]
 
 
+def test_the_padding_of_a_search_that_found_too_little_is_imported_as_it_ranks(repro, file, judged):
+    """numpy prints the smallest float32, below which no tie can be broken, as what is no double of that size."""
+    lines = file.read_text().splitlines()
+    padded = [line.replace(" 1.5 ", " -3.4028235e+38 ") if n % 2 else line for n, line in enumerate(lines)]
+    file.write_text("\n".join(padded))
+    said = repro("import", "run", file, NEAR, "--format", "json")
+    assert said.status == 0, said.err
+    with open(file) as lines:
+        close(said.json[0]["measured"], _trec_eval(judged, lines, "ndcg_cut.10"))
+    assert "the last scores are the smallest float32" in said.json[0]["notes"][-1]
+
+
 @pytest.mark.parametrize("name, change", [("artefact.json", b""), ("run.trec", b"?\n"), ("raw.npy", b"??")])
 def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, file, folders, name, change):
     assert repro("import", "run", file, NEAR).status == 0

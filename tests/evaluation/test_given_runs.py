@@ -197,6 +197,13 @@ def test_ids_that_lost_a_part_or_have_one_too_much_are_refused(run, form, change
         assert part in refusal(run(lines_of(MANY, query=share(change))), MANY)
 
 
+@pytest.mark.parametrize("name", ["FT{}-{}", "test-topic-{}-con{}b"])
+def test_a_collection_may_have_ids_unlike_the_judged_ones(run, name):
+    judged = {f"q{i}": {name.format(i, d): 1 for d in range(9)} for i in range(9)}
+    others = {q: [*grades, "LA010189-0001", "test-topic-1-con01a"] for q, grades in judged.items()}
+    assert read(run(lines_of(others)), judged).depth == 11
+
+
 def test_ids_that_differ_by_chance_are_not_refused(run):
     """Titles have each other's words."""
     judged = {f"q{i}": {"World_War": 1, f"Apollo_{i}_(film)": 1, "Moon": 0} for i in range(20)}
