@@ -5,8 +5,8 @@ const heads = [...list.tHead.rows[0].cells], lines = [...list.tBodies[0].rows];
 const names = heads.map((head) => head.textContent), verdict = names.indexOf("verdict");
 
 function lineOf([id, fields]) {
-  const [system, ...others] = fields.map((number) => data.texts[number]), [paper, table] = id.split("/");
-  const cells = [paper, table, ...others].map((text) => `<td>${text}</td>`).join("");
+  const [system, ...rest] = fields.map((number) => data.texts[number]), [paper, table] = id.split("/");
+  const cells = [paper, table, ...rest].map((text) => `<td>${text}</td>`).join("");
   return `<tr data-cell="${id}"><th scope="row"><button type="button">${system}</button></th>${cells}</tr>`;
 }
 const textOf = (field) => field.textContent.trim();
@@ -30,8 +30,8 @@ function filter() {
     const of = lines.filter((line) => cellsById.get(line.dataset.cell).published === kind);
     return [of.filter((line) => !line.hidden).length, of.length];
   };
-  const [published, all] = count(1), [others, apart] = count(0);
-  const counts = [...(all ? [`${published} of ${all} published cells`] : []), ...(apart ? [`${others} of ${apart} others`] : [])];
+  const [published, all] = count(1), [unpublished, apart] = count(0);
+  const counts = [...(all ? [`${published} of ${all} published cells`] : []), ...(apart ? [`${unpublished} of ${apart} not published`] : [])];
   form.querySelector("output").textContent = counts.join("; apart, ");
 }
 
