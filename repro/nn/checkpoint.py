@@ -7,6 +7,7 @@ from pathlib import Path
 from repro.errors import DataError, UsageError
 from repro.machine.bounded_reading import LARGEST_SETTINGS, read_json_file
 
+OTHER = "it is another model's"
 POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # what families call theirs
 
 
@@ -79,22 +80,29 @@ def _position_table(model):
 
 def check_vocabulary(model, tokenizer) -> None:
     """Raise ValueError where a tokenizer gives tokens that a model has no embeddings for, or another's."""
-    vocabulary, rows = tokenizer.get_vocab(), model.get_input_embeddings().weight.shape[0]
+    table, vocabulary = model.get_input_embeddings(), tokenizer.get_vocab()
+    rows = getattr(table, "num_embeddings", None)
+    if rows is None:
+        raise ValueError("it has no embeddings of tokens, so it reads no texts")
     media = {getattr(tokenizer, f"{kind}_token_id", None) for kind in ("image", "audio", "video")}
     tokens = max((place for place in vocabulary.values() if place not in media), default=-1) + 1
     sizes = f"the tokenizer has {tokens:,} tokens and the embeddings {rows:,} rows"
     if tokens > rows:
-        raise ValueError(
-            f"{sizes}: tokens were added without resizing the embeddings, or it is another model's"
-        )
+        raise ValueError(f"{sizes}: tokens were added without resizing the embeddings, or {OTHER}")
     if 2 * tokens < rows:
-        raise ValueError(f"{sizes}: its files are missing, or it is another model's")
-    padding = getattr(_position_table(model), "padding_idx", None)
-    if padding is not None and tokenizer.pad_token_id != padding:
-        raise ValueError(
-            f"the tokenizer pads with token {tokenizer.pad_token_id} and the model with {padding}: it is "
-            "another model's"
-        )
+        raise ValueError(f"{sizes}: its files are missing, or {OTHER}")
+    _check_padding(table, _position_table(model), tokenizer)
+
+
+def _check_padding(table, places, tokenizer) -> None:
+    """Raise ValueError where the row for padding is a word's, or positions are counted from another token."""
+    padding, row = tokenizer.pad_token_id, table.padding_idx
+    counted = getattr(places, "padding_idx", None)
+    if counted is not None and padding != counted:
+        raise ValueError(f"the tokenizer pads with token {padding} and the model with {counted}: {OTHER}")
+    if row not in (None, padding) and row not in tokenizer.all_special_ids:
+        word = tokenizer.convert_ids_to_tokens(row)
+        raise ValueError(f"row {row} of the embeddings is for padding and {word!r} to the tokenizer: {OTHER}")
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
@@ -155,7 +163,14 @@ def reason(error: Exception) -> str:
     """Why the library could not read a directory, without a full stop."""
     if "trust_remote_code" in str(error):
         return "it needs code that comes with it, which is never run here"
-    return str(error).strip().split("\n")[0].rstrip(".")
+    if "ignore_mismatched_sizes" in str(error):
+        return "its weights have other shapes than its config.json says"
+    if "Weights only load failed" in str(error):
+        return "its weights are a pickle that holds more than tensors, which is never read here"
+    first, *others = str(error).strip().split("\n")
+    if first.endswith(":") and others:  # what it announces is on the next line
+        first = f"{first} {others[0].strip()}"
+    return first.rstrip(".")
 
 
 @contextlib.contextmanager

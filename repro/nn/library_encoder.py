@@ -7,6 +7,7 @@ import logging
 import math
 import re
 from collections.abc import Iterator, Mapping
+from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +126,7 @@ def _reports_kept(reports: list[dict]) -> Iterator[None]:
     def telling(cls, *arguments, **keywords):
         keywords["output_loading_info"] = True
         model, report = original.__get__(None, cls)(*arguments, **keywords)
-        reports.append(report)
+        reports.append(report | {"read_as": type(model).__name__})
         return model
 
     PreTrainedModel.from_pretrained = classmethod(telling)
@@ -138,13 +139,13 @@ def _reports_kept(reports: list[dict]) -> Iterator[None]:
 def _check_weights(model: SentenceTransformer | SparseEncoder, reports: list[dict]) -> None:
     """Raise ValueError for a weight that is missing, for it would be drawn at random, or is another's."""
     uses_pooler = any(part.module_output_name == "sentence_embedding" for part in transformers(model))
-    missing = {key for report in reports for key in report["missing_keys"]}
-    missing = {key for key in missing if uses_pooler or "pooler." not in key}
-    if missing:
-        raise ValueError(f"its weights do not fit the architecture it names, {min(missing)} is missing")
-    others = {key for report in reports for key in report["unexpected_keys"] if not UNUSED.search(key)}
-    if others:
-        raise ValueError(f"its weight {min(others)} belongs to a head that no encoder of texts has")
+    for report in reports:
+        missing = sorted(key for key in report["missing_keys"] if uses_pooler or "pooler." not in key)
+        if missing:
+            reading = f"its weights do not fit {report['read_as']}, as which it is read"
+            raise ValueError(f"{reading}: {missing[0]} is not among them")
+        if others := sorted(filterfalse(UNUSED.search, report["unexpected_keys"])):
+            raise ValueError(f"its weight {others[0]} belongs to a head that no encoder of texts has")
     for transformer in transformers(model):
         check_vocabulary(transformer.auto_model, transformer.tokenizer)
 
@@ -220,11 +221,20 @@ def encode(
 
 def reading(model: SentenceTransformer | SparseEncoder, kind: str) -> tuple[str, int | None]:
     """The prompt that the library puts before such texts, and the most tokens that it reads of one."""
-    names = ("query",) if kind == "queries" else ("document", "passage", "corpus")
-    name = next((n for n in names if n in model.prompts), model.default_prompt_name)
     place = 0 if kind == "queries" else 1
     limits = [lengths(part)[place] for part in _parts(model)]
-    return model.prompts.get(name, ""), max(filter(None, limits), default=None)
+    return model.prompts.get(_prompt_name(model, kind), ""), max(filter(None, limits), default=None)
+
+
+def unused_prompts(model: SentenceTransformer | SparseEncoder) -> list[str]:
+    """The names of prompts that the library puts before neither queries nor documents."""
+    used = {_prompt_name(model, kind) for kind in ("queries", "passages")}
+    return [name for name, text in model.prompts.items() if text and name not in used]
+
+
+def _prompt_name(model: SentenceTransformer | SparseEncoder, kind: str) -> str | None:
+    names = ("query",) if kind == "queries" else ("document", "passage", "corpus")
+    return next((name for name in names if name in model.prompts), model.default_prompt_name)
 
 
 def named(module: torch.nn.Module) -> str:

@@ -73,7 +73,7 @@ def _load_weights(folder: Path) -> tuple["PreTrainedModel", bool]:
     if not report["missing_keys"]:
         return model, True
     model, report = pretrained(AutoModel, folder, **options)
-    check_whole(report, optional=("pooler",))
+    check_whole(model, report, optional=("pooler",))
     return model, False
 
 
@@ -89,11 +89,12 @@ def _random_model(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
     return AutoModelForMaskedLM.from_config(config), True
 
 
-def check_whole(report: dict, *, optional: tuple[str, ...]) -> None:
+def check_whole(model, report: dict, *, optional: tuple[str, ...]) -> None:
     """Raise ValueError for a missing weight that is not optional: it would be drawn at random."""
     lost = sorted(key for key in report["missing_keys"] if not key.startswith(optional))
     if lost:
-        raise ValueError(f"its weights do not fit the architecture it names, {lost[0]} is not among them")
+        name = type(model).__name__
+        raise ValueError(f"its weights do not fit {name}, as which it is read: {lost[0]} is not among them")
 
 
 def _remedy(params: dict) -> str:

@@ -72,9 +72,9 @@ def joined(titled: list[Titled], params: dict) -> tuple[list, str | None]:
         return [text for _, text in titled], prompt
     if "{title}" in (prompt or ""):
         return [prompt.replace("{title}", title or "none") + text for title, text in titled], ""
-    if separator != PAIR:
-        return [passage_text(*pair, separator=separator) for pair in titled], prompt
-    return [pair if pair[0] else pair[1] for pair in titled], prompt
+    if separator == PAIR:
+        return [pair if all(pair) else "".join(pair) for pair in titled], prompt
+    return [passage_text(*pair, separator=separator) for pair in titled], prompt
 
 
 def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:

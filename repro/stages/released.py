@@ -69,7 +69,7 @@ def _read(folder: Path, params: dict):
         loader = _dpr_class(folder)
     model, report = pretrained(loader, folder, dtype="float32", output_loading_info=True)
     needs_pooler = params["pooling"] == "pooler" or params["kind"] == "cross-encoder"
-    check_whole(report, optional=() if needs_pooler else ("pooler",))
+    check_whole(model, report, optional=() if needs_pooler else ("pooler",))
     unknown = sorted(key for key in report["unexpected_keys"] if not HEADS.search(key))
     if unknown:
         raise ValueError(f"its weight {unknown[0]} belongs to a head that is not known here")

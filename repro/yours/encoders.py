@@ -35,6 +35,7 @@ FACTS: dict[str, tuple | type] = {  # keys of a file that describes an encoder, 
     "separator": str,
     "truncate_dim": int,
 }
+SETTINGS_FILE = "config_sentence_transformers.json"
 KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}  # model_type of the library's settings
 UNLIMITED = 1_000_000  # tokens; a tokenizer without a limit says a number beyond
 REMEDY = "put all of its files there, weights and tokenizer too, or correct what is said of it"
@@ -93,7 +94,12 @@ def _base(folder: Path) -> dict[str, str] | None:
     identity = base_identity(name)
     if identity is None:
         problem = f"{folder} is an adapter of {name}, which is not on this machine"
-        raise BlockedError(problem, f"put it into the hub's cache with `hf download {name}`")
+        way = (
+            "put it there"
+            if Path(name).is_absolute()
+            else f"put it into the hub's cache: `hf download {name}`"
+        )
+        raise BlockedError(problem, way)
     return {"name": name, "identity": identity}
 
 
@@ -113,6 +119,11 @@ class _Side:
     said: Mapping[str, Any]
     params: Mapping[str, Any]
     numbers: int
+
+    @property
+    def form(self) -> str:
+        """The number of numbers of a vector, and whether most are zero."""
+        return f"{self.numbers:,} {'dense' if self.params['kind_of_encoder'] == 'dense' else 'sparse'}"
 
     @classmethod
     def look(cls, files: _Files, facts: Mapping[str, Any], kind: str, other: _Side | None) -> _Side:
@@ -145,25 +156,35 @@ def _params(files: _Files, said: Mapping[str, Any], kind: str) -> dict[str, Any]
 
 def _loaded(folder: Path, params: Mapping[str, Any]):
     from repro.nn import library_encoder
+    from repro.nn.precision import check_precision
 
+    check_precision(params["precision"] or "fp32")
     try:
-        return library_encoder.load(folder, {**params, "kind": params["kind_of_encoder"]})
+        model = library_encoder.load(folder, {**params, "kind": params["kind_of_encoder"]})
     except DataError as error:
         raise BlockedError(str(error), REMEDY) from error
+    path = folder / SETTINGS_FILE
+    similarity = _read(path).get("similarity_fn_name") if path.exists() else None
+    if similarity not in (None, model.similarity_fn_name):
+        problem = f"{path}: the library does not follow the similarity {similarity!r}"
+        raise BlockedError(problem, f"say one of {', '.join(SIMILARITIES)} there")
+    return model
 
 
 def _width(model, folder: Path, params: Mapping[str, Any]) -> int:
     """The numbers of a vector of a long text, which has to be encoded for that."""
     from repro.nn import library_encoder
+    from repro.nn.checkpoint import reason
     from repro.stages.encode_by_library import joined
 
     texts, prompt = joined([("A title", TRIAL)], params)
     try:
-        return library_encoder.encode(model, texts, kind=params["kind"], prompt=prompt).shape[1]
+        vectors = library_encoder.encode(model, texts, kind=params["kind"], prompt=prompt)
     except Exception as error:  # whatever the library raises for files that do not fit each other
-        raise BlockedError(
-            f"{folder}: cannot encode a text ({str(error).strip().partition(chr(10))[0]})", REMEDY
-        ) from error
+        raise BlockedError(f"{folder}: cannot encode a text ({reason(error)})", REMEDY) from error
+    if not vectors.to_dense().isfinite().all():
+        raise BlockedError(f"{folder}: the vector of a text is not finite", REMEDY)
+    return vectors.shape[1]
 
 
 @dataclass(frozen=True)
@@ -199,11 +220,9 @@ class UserEncoder:
         for kind, each in zip(("passages", "queries"), files, strict=True):
             sides[kind] = _Side.look(each, facts, kind, sides.get("passages"))
         passages, queries = sides["passages"], sides["queries"]
-        if passages.numbers != queries.numbers:
-            raise BlockedError(
-                f"{name}: passages have {passages.numbers} numbers and queries {queries.numbers}",
-                "name two encoders that were trained together",
-            )
+        if passages.form != queries.form:
+            problem = f"{name}: passages have {passages.form} numbers and queries {queries.form}"
+            raise BlockedError(problem, "name two encoders that were trained together")
         similarity = passages.said.get("similarity") or passages.model.similarity_fn_name
         known = SIMILARITIES if passages.params["kind_of_encoder"] == "dense" else SIMILARITIES[:2]
         if similarity not in known:
@@ -265,7 +284,7 @@ def _kind(folder: Path, said: str | None) -> str:
     """
     if not (folder / "modules.json").exists():
         return said or "dense"
-    path = folder / "config_sentence_transformers.json"
+    path = folder / SETTINGS_FILE
     family = (_read(path) if path.exists() else {}).get("model_type") or "SentenceTransformer"
     if family not in KINDS:
         raise BlockedError(f"{folder} is a {family}, which gives no vector of a text", "name an encoder")
@@ -286,22 +305,31 @@ def _read(path: Path) -> dict:
 
 def _description(sides: Mapping[str, _Side], facts: Mapping[str, Any], similarity: str) -> str:
     """A sentence on how an encoder reads texts, and by whose word."""
+    from repro.nn import library_encoder
+
     passages, queries = sides["passages"], sides["queries"]
     parts = [_modules(passages), _reading(passages, "passages")]
     if queries.files != passages.files:
         parts.append(f"queries by another one, {_modules(queries)}")
     parts += [_reading(queries, "queries"), _titles(passages.params["separator"])]
-    own = [side.model.similarity_fn_name for side in (passages, queries)]
-    if "similarity" not in facts and own[0] != own[1]:
-        similarity += f", as the one of passages says (the one of queries says {own[1]})"
-    parts += [f"similarity {similarity}", f"{passages.numbers:,} numbers a vector"]
-    if exported := _exported(passages.files.folder):
-        parts.append(f"{', '.join(exported).replace('_', ' ')} as its {EXPORTED} says")
-    chosen = [f"{name} {value!r}" for name, value in facts.items() if value is not None]
-    if chosen:
-        parts.append(f"by its user's word {', '.join(chosen)}")
-    parts += dict.fromkeys(filter(None, (own_code(side.files.folder) for side in (passages, queries))))
+    other = queries.model.similarity_fn_name
+    if "similarity" not in facts and other != passages.model.similarity_fn_name:
+        similarity += f", as the one of passages says (the one of queries says {other})"
+    parts += [f"similarity {similarity}", f"{passages.form} numbers a vector"]
+    parts.append(_by_word(f"as its {EXPORTED} says", _exported(passages.files.folder)))
+    parts.append(_by_word("as its user says", facts))
+    if queries.files == passages.files:
+        unused = library_encoder.unused_prompts(passages.model)
+        parts += [f"its prompt {name!r} is of neither" for name in unused]
+    parts += dict.fromkeys(own_code(side.files.folder) for side in (passages, queries))
+    parts = filter(None, parts)
     return f"read by sentence-transformers {version('sentence-transformers')}: {'; '.join(parts)}"
+
+
+def _by_word(whose: str, facts: Mapping[str, Any]) -> str:
+    """What somebody says of an encoder, and who; nothing where that is nothing."""
+    said = ", ".join(f"{name} {value!r}" for name, value in facts.items() if value is not None)
+    return said and f"{said}, {whose}"
 
 
 def _modules(side: _Side) -> str:
