@@ -6,7 +6,6 @@ and what others measured. Each follows from the code, from manifests or from res
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,14 +15,13 @@ import click
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from papers.head_to_head import article  # noqa: E402
 from repro.cli import VERBS, cli  # noqa: E402
-from repro.report.article import html  # noqa: E402
 
 VERBS_PAGE = ROOT / "docs/reference/verbs.md"
 STUDY = ROOT / "docs/explained/head-to-head"
 SCRIPTS = (["docs/one_gpu.py"], ["-m", "repro", "report", "site", "-o", "docs/tables"])
 SCRIPTS += (["-m", "repro", "show", "others", "-o", "docs/others"],)
-FOOT = re.compile(r"\*(Written by .*?)`(.*?)`(.*?\.) \[The same as one file\]\(article\.html\)\.\*\n")
 HEAD = """\
 # Every verb
 
@@ -55,12 +53,7 @@ def _verb(command: click.Command, path: tuple[str, ...], says: str) -> str:
 
 def study() -> str:
     """Return the committed article of the study as one file, with the drawings that lie beside it."""
-    text = (STUDY / "index.md").read_text(encoding="utf-8")
-    foot = FOOT.search(text)
-    scale = re.search(r"--scale (\S+)", foot[2])[1]
-    return html.page(
-        text[: foot.start()], STUDY, above=f"a study at scale {scale}", foot="".join(foot.groups())
-    )
+    return article.page((STUDY / "index.md").read_text(encoding="utf-8"), STUDY)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 import repro as suite
+from papers.head_to_head import article
 from repro.api.comparisons import compare
 from repro.api.public import __all__ as NAMES
 from repro.api.selection import select
@@ -137,6 +138,17 @@ def of_figures(suffix):
     return read
 
 
+def of_the_article(files):
+    """What the files of the study's article say of it."""
+
+    def read(world) -> str:
+        text = article.render(article.Article("tiny", (), world.workspace), world.folder)
+        (world.folder / "index.md").write_text(text)
+        return "\n".join(path.read_text() for path in world.folder.glob(files))
+
+    return read
+
+
 def of_the_demo(world) -> str:
     """The demo's table of rows that are on record."""
     world.patch.setattr("repro.cli.verbs.demo._measure", lambda selection: [])
@@ -231,10 +243,6 @@ VERBS_AS_OUTLETS = {
         printed("report", "costa", "--scale", "tiny", "--format", "markdown"),
     ],
     "report figures": [of_figures(".svg"), of_figures(".csv")],
-    "report article": [
-        written("report", "article", "head_to_head", "--scale", "tiny", files="*.md"),
-        written("report", "article", "head_to_head", "--scale", "tiny", files="*.csv"),
-    ],
     "report site": [written("report", "site", "costa", files="costa-table1.md")],
     "export records": [
         written("export", "records", *TABLE, "--to", "ro-crate", into="--output"),
@@ -249,6 +257,7 @@ VERBS_AS_OUTLETS = {
     ),
     **dict.fromkeys(("data", "doctor", "doctor smoke", "doctor calibrate"), NO_NUMBER),
 }
+SCRIPTS_AS_OUTLETS = {"papers.head_to_head.article": [of_the_article("*.md"), of_the_article("*.csv")]}
 NAMES_AS_OUTLETS = {
     "compare": [of_a_frame, of_a_plot],
     "measure": "gives what compare gives",
@@ -266,7 +275,9 @@ NAMES_AS_OUTLETS = {
 }
 OUTLETS = {
     f"{name}{f' {number}' if number else ''}": read
-    for name, ways in {**VERBS_AS_OUTLETS, **{f"repro.{n}": w for n, w in NAMES_AS_OUTLETS.items()}}.items()
+    for name, ways in (
+        VERBS_AS_OUTLETS | SCRIPTS_AS_OUTLETS | {f"repro.{n}": w for n, w in NAMES_AS_OUTLETS.items()}
+    ).items()
     if not isinstance(ways, str)
     for number, read in enumerate(ways)
 }
@@ -277,11 +288,20 @@ OTHERWISE = {
     "repro.claims": {"outdated": ""},
     "export records": {"contradicted": "left out ("},  # two numbers, neither of which has a provenance
     "export records 1": {"contradicted": "left out ("},
-    "report article 1": {"outdated": "", "contradicted": ""},  # pictures leave out what is outdated
+    "papers.head_to_head.article 1": {
+        "outdated": "",
+        "contradicted": "",
+    },  # pictures leave out what is outdated
     # no other paper has the cells of these
     **{
         outlet: {"contradicted": ""}
-        for outlet in ("tables 1", "tables 2", "report article", "report figures", "report figures 1")
+        for outlet in (
+            "tables 1",
+            "tables 2",
+            "papers.head_to_head.article",
+            "report figures",
+            "report figures 1",
+        )
     },
 }
 

@@ -11,14 +11,6 @@ def paper_names(ctx, param, incomplete: str) -> list[str]:
     return _matches(papers(), incomplete)
 
 
-def study_names(ctx, param, incomplete: str) -> list[str]:
-    """Complete the name of a paper with a study, which is the suite's own."""
-    sources = papers().values()
-    return _matches(
-        (p.name for p in sources if any(t.kind == "study" for t in p.manifest.tables)), incomplete
-    )
-
-
 SCALES = ("full", "small", "tiny")  # what most need; the others are completed where their name is begun
 
 

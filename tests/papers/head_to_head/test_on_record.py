@@ -20,13 +20,12 @@ OF_HISTORY = re.compile(r"^The plan (was last changed|of analysis is not committ
 
 @pytest.fixture
 def remade(tmp_path, real_data):
-    """``remade(verb, kinds)``: what the verb writes of the study from the committed records, by its file."""
+    """``remade(verb, kinds)``: what a verb or a script writes from the committed records, by its file."""
 
     def run(verb: str, kinds: tuple[str, ...]) -> dict[str, str]:
-        folder, selection = tmp_path / verb, ("--scale", "small-cpu", "--seeds", SEEDS)
+        folder, selection = tmp_path / verb.split()[0], ("--scale", "small-cpu", "--seeds", SEEDS)
         places = ("--store", tmp_path / "store", "--results", ROOT / "results")
-        words = (*verb.split(), "head_to_head", *selection, *places, "--out", folder)
-        command = (sys.executable, "-m", "repro", *words)
+        command = (sys.executable, "-m", *verb.split(), *selection, *places, "--out", folder)
         environment = os.environ | {"REPRO_DATA": str(real_data), "PYTHONPATH": str(ROOT)}
         done = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -43,8 +42,8 @@ def _texts(folder: Path, kinds: tuple[str, ...]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("verb", "folder", "kinds"),
     [
-        ("tables", "results/tables/small-cpu", (".md", ".tex")),
-        ("report article", "docs/explained/head-to-head", (".md", ".csv")),
+        ("repro tables head_to_head", "results/tables/small-cpu", (".md", ".tex")),
+        ("papers.head_to_head.article", "docs/explained/head-to-head", (".md", ".csv")),
     ],
 )
 def test_pages_and_tables_are_what_recipes_analysis_and_records_make_now(remade, verb, folder, kinds):
@@ -53,7 +52,7 @@ def test_pages_and_tables_are_what_recipes_analysis_and_records_make_now(remade,
     expected = {n: text for n, text in expected.items() if "-losses-" not in n}  # of a log, which is not here
     assert found.keys() == expected.keys()
     changed = [name for name in found if found[name] != expected[name]]
-    assert not changed, f"write them anew: repro {verb} head_to_head --scale small-cpu --seeds {SEEDS}"
+    assert not changed, f"write them anew: python -m {verb} --scale small-cpu --seeds {SEEDS}"
 
 
 def _means(scale: str, column: str) -> dict[str, float]:

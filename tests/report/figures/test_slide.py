@@ -5,8 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from repro.report.figures.difference_panels import Differences, difference_panels
-from repro.report.figures.slide import APART, THEMES, spread
+from repro.report.figures.slide import APART, THEMES, differences, spread
 
 
 @pytest.mark.parametrize(
@@ -24,11 +23,11 @@ def test_labels_that_are_apart_stay():
 
 
 def test_a_picture_has_the_shape_of_a_slide_and_the_ground_of_its_theme(tmp_path):
-    panel = Differences("Set MRR@10", {"base": {"x": (1.0, 0.5, 1.5)}}, least=1.0)
+    rows = [("Set MRR@10", "x", "base", 1.0, 0.5, 1.5)]
     texts = {}
     for ending, theme in THEMES.items():
         path = tmp_path / f"a{ending}.svg"
-        difference_panels([panel], ["x", "y"], path, theme, title="T", small="s")
+        differences({"Set MRR@10": 1.0}, ["x", "y"], ["base"], rows, path, theme, "T", "s")
         texts[theme] = path.read_text(encoding="utf-8")
         width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', texts[theme]).groups())
         assert width / height == pytest.approx(16 / 9)

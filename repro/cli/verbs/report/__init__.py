@@ -7,7 +7,6 @@ command = views(
     {
         "figures": "drawings and views from what was measured",
         "site": "a page per table for a documentation site: row, command, published, measured",
-        "article": "a study as a short paper: its prose with what was measured",
     },
     default="page",
     help="""Write one HTML page with every table, published and measured, which needs no network to be read.

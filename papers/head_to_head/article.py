@@ -1,0 +1,278 @@
+"""Write the article of the study from its template, article.md, and what was measured.
+
+``python -m papers.head_to_head.article --results results -o docs/explained/head-to-head``
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from pathlib import Path
+
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+
+from papers.head_to_head.pictures import NOT_MEASURED, Pictures
+from repro import Workspace, __version__, cell, select
+from repro.api.comparisons import ComparedCells, compare_selection
+from repro.cli.options import seeds_of
+from repro.errors import ReproError
+from repro.graph import Node, walk
+from repro.judging.compared import ComparedCell
+from repro.judging.doubts import doubts_in_brief
+from repro.judging.studies import study_of
+from repro.judging.study_answers import of_means, primary_column, tested_answer
+from repro.machine.history import contains, last_change
+from repro.manifest.papers import paper, papers
+from repro.manifest.study_pointers import StudyPointer, study_pointer
+from repro.report.html.elements import Markup, el, section
+from repro.report.html.standalone import standalone
+from repro.report.markdown import code, escaped, sentence
+from repro.report.study_words import (
+    capitalised,
+    label,
+    order,
+    order_of_primary,
+    shortened_note,
+    verdicts_note,
+)
+from repro.report.table_files import table_texts
+
+NAME, FIGURES = "head_to_head", "curves"  # of the study, and the scale of its figures
+FOLDER = Path(__file__).resolve().parent
+AS_STATED = {True: ", as in the paper", False: ", contrary to the paper", None: ""}
+NO_SCORES = "its means need the scores of single queries, which neither the store nor the results folder has"
+
+
+class Article:
+    """What the template asks: results at one scale, and of figures at ``curves``, with some seeds.
+
+    Attributes:
+        tables, figures: of the manifest, by their ids.
+        cells: ``table/row/column`` -> the cell; ``points`` are those of figures, as ``figure-N/row/column``.
+            Records that are not of the recipes as they are now do not count; ``outdated`` cells have them.
+        studies: table -> its means and comparisons.
+    """
+
+    def __init__(self, scale: str, seeds: Sequence[int], workspace: Workspace):
+        self.source, self.scale, self.workspace = paper(NAME), scale, workspace
+        self.seed_numbers, self.seeds = tuple(seeds), ",".join(map(str, seeds))
+        self.tables = {table.id: table for table in self.source.manifest.tables}
+        self.figures = {figure.id: figure for figure in self.source.manifest.figures}
+        self.compared = self._compare(self.tables, scale, seeds)
+        self.outdated = sum(bool(c.outdated) for c in self.compared)
+        self.cells = _current(self.compared)
+        self.points = _current(self._compare([f"figure-{figure}" for figure in self.figures], FIGURES, seeds))
+        facts = {"source": self.source, "cells": self.compared, "results": workspace.results}
+        self.studies = {
+            name: study_of(self.compared.plan, workspace.store, table=table, **facts)
+            for name, table in self.tables.items()
+        }
+        self.explained = next((name for name, study in self.studies.items() if study.contrasts), "")
+
+    def _compare(self, owners: Iterable[str], scale: str, seeds: Sequence[int]) -> ComparedCells:
+        names = [f"{NAME}/{owner}" for owner in owners]
+        chosen = select(*names, scale=scale, seeds=seeds, workspace=self.workspace)
+        return compare_selection(chosen, new_tests=False)
+
+    def stages(self, row: str, stage: str = "") -> list[Node]:
+        """Return the nodes of a stage, or all, behind the first column and seed of ``table/row``."""
+        measurements = (m for m in self.compared.plan.measurements if m.cell.id.startswith(f"{NAME}/{row}/"))
+        return [node for node in walk(next(measurements).parts) if stage in ("", node.stage)]
+
+    def flops(self, row: str) -> float | None:
+        """Return the operations of the own pre-training of ``table/row``; None where they are not known."""
+        table, _, name = row.partition("/")
+        cost = self.studies[table].costs.get(name)
+        return cost.flops if cost else None
+
+    def value(self, place: str) -> str:
+        """Return the mean over seeds as its table has it, in brackets where it is doubtful."""
+        c = self.cells.get(place) or self.points[place]
+        if c.measured is None:
+            return NOT_MEASURED
+        study = self.studies.get(c.cell.table.id)
+        entry = study and study.entries.get((c.cell.row.id, c.cell.column.id))
+        text = f"{100 * entry.mean if entry else c.measured:.1f}"
+        return f"({text})" if c.doubts else text
+
+    def queries(self, place: str) -> str:
+        """Return on how many queries a cell is measured."""
+        counts = {record.queries for record in self.cells[place].records}
+        return " or ".join(f"{count:,}" for count in sorted(counts)) or NOT_MEASURED
+
+    def planned(self, row: str, stage: str, parameter: str, number: int = -1) -> str:
+        """Return a parameter (``options.temperature``) of the last node of a stage, or another one."""
+        params = self.stages(row, stage)[number].params
+        value = reduce(lambda part, key: part[key], parameter.split("."), params)
+        return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+    def tokens(self, row: str) -> str:
+        """Return the tokens of a row's last pre-training: as many as its steps have room for."""
+        params = self.stages(row, "pretrain")[-1].params
+        return f"{params['max_steps'] * params['texts_per_batch'] * params['length'] / 1e6:.1f} million"
+
+    def precedence(self) -> str:
+        """Return whether every record is of a commit that contains the plan of analysis as it is."""
+        change = last_change(FOLDER / "analysis.yaml")
+        if change is None:
+            return "The plan of analysis is not committed yet."
+        records = (record for c in self.cells.values() for record in c.records)
+        commits = [(r.environment.get("commit") or "").partition("-") for r in records]
+        digits = {commit for commit, *_ in commits if commit}
+        with_plan = {commit for commit in digits if contains(FOLDER, commit, change[0])}
+        count, changed = sum(c in with_plan for c, *_ in commits), sum(bool(tail) for *_, tail in commits)
+        text = f"The plan was last changed in commit `{change[0][:10]}` of {change[1]}"
+        if not commits:
+            return f"{text}; nothing is measured yet."
+        who = ", and every record is" if count == len(commits) else f"; {count} of {len(commits)} records are"
+        note = f" {changed} of them were made with changes that were not committed." if changed else ""
+        return f"{text}{who} of a commit that contains it.{note}"
+
+    def verdicts(self, table: str) -> str:
+        """Return a sentence for each column, and how to read it."""
+        study = self.studies[table]
+        if not study.contrasts:
+            return f"What can be told apart in Table {table}: {NOT_MEASURED}."
+        note = verdicts_note(study)
+        note = note if table == self.explained else shortened_note(note, study, explained=self.explained)
+        return "\n".join([*(f"* {order(study, column)}" for column in study.table.columns), "", note])
+
+    def difference(self, row: str, against: str) -> str:
+        """Return the difference of two rows of Table 1 in points of its primary column, with its interval."""
+        c = self.studies["1"].contrast(row, against, "dev.rr10")
+        if c is None or c.difference is None:
+            return NOT_MEASURED
+        low, high = (100 * bound for bound in c.difference.interval())
+        return f"{100 * c.difference.mean:+.1f} (95 % interval {low:+.1f} to {high:+.1f})"
+
+    def table(self, name: str) -> str:
+        """Return a table as ``repro tables`` writes it; its differences are folded, notes stand once."""
+        study, head = self.studies[name], f"**Table {name}.** "
+        if not study.entries:
+            is_measured = any(c.records for c in self.cells.values() if c.cell.table.id == name)
+            why = NO_SCORES if is_measured else f"this table is {NOT_MEASURED}"
+            return f"{head}{sentence(capitalised(study.table.about))}. {capitalised(why)}."
+        arguments = {"seeds": self.seed_numbers, "results": self.workspace.results}
+        compared = self.compared.comparison, self.compared.plan, self.workspace.store
+        files = table_texts(*compared, **arguments)
+        text = next(f.text for f in files if f.name == f"{NAME}-table{name}.md").partition("\n")[2].strip()
+        text = text if name == self.explained else shortened_note(text, study, explained=self.explained)
+        scores, _, tail = text.partition("\n## ")
+        body = re.sub("^##", "####", f"## {tail}", flags=re.MULTILINE)  # below the sections of the page
+        fold = f'<details markdown="1"><summary>Table {name}: every comparison, variances and power</summary>'
+        return f"{head}{capitalised(scores.strip())}\n\n{fold}\n\n{body.strip()}\n\n</details>"
+
+    def makers(self, cells: Mapping[str, ComparedCell]) -> dict[tuple[str, str], list]:
+        """Return the records of cells by the commit and the machine of the process that made them."""
+        makers: dict[tuple[str, str], list] = {}
+        for record in (record for c in cells.values() for record in c.records):
+            digits, dirty, _ = (record.environment.get("commit") or "").partition("-")
+            commit = code(f"{digits[:10]}{dirty and '-dirty'}") if digits else "not known"
+            makers.setdefault((commit, escaped(record.machine)), []).append(record)
+        return makers
+
+    def pointers(self) -> Iterator[tuple[str, StudyPointer]]:
+        """Yield the words of every claim and reading that points at the study, with the rows."""
+        for source in papers().values():
+            claims = [(claim.says, claim) for claim in source.claims.values()]
+            for words, statement in claims + [(r.paper, r) for r in source.readings.values()]:
+                place = f"{sentence(statement.where)}; {code(f'{source.name}/{statement.id}')}"
+                pointers = (p for p in map(study_pointer, statement.study) if p.study == NAME)
+                yield from ((f"{sentence(capitalised(words))} ({place})", pointer) for pointer in pointers)
+
+    def answer(self, pointer: StudyPointer) -> str:
+        """Return the difference of two rows with its interval, and the verdict beside the order stated."""
+        study = self.studies[pointer.table]
+        column = primary_column(self.source, study.table)
+        answer = tested_answer(study, pointer, column, scale=self.scale)
+        if answer is not None:
+            points = (f"{round(x, 1) + 0:+.1f}" for x in (answer.difference, answer.low, answer.high))
+            return f"{'{} ({} to {})'.format(*points)}: {answer.verdict}{AS_STATED[answer.as_stated]}"
+        places = (f"{pointer.table}/{row}/{column.id}" for row in (pointer.row, pointer.other))
+        scores = ({r.seed: r.measured for r in self.cells[place].records} for place in places)
+        means = of_means(*scores, column, unit=study.table.unit, scale=self.scale)
+        if means is None:
+            return NOT_MEASURED
+        return f"{round(means.difference, 1) + 0:+.1f}, {means.counted}: {means.untested}"
+
+
+def _current(compared: ComparedCells) -> dict[str, ComparedCell]:
+    cells = ((c.cell.id.partition("/")[2], c) for c in compared)
+    return {place: replace(c, records=()) if c.outdated else c for place, c in cells}
+
+
+def render(article: Article, folder: Path) -> str:
+    """Return the article, whose pictures go into the folder."""
+    parts = (Pictures(article, folder), article)
+    context = {name: getattr(part, name) for part in parts for name in dir(part) if name[0] != "_"}
+    words = (capitalised, doubts_in_brief, escaped, label, order_of_primary, study_pointer, cell)
+    context |= {function.__name__: function for function in words} | {"version": __version__}
+    context["papers"] = [source for source in papers().values() if source.manifest.authors]
+    context["citation"] = yaml.safe_load((FOLDER.parents[1] / "CITATION.cff").read_text(encoding="utf-8"))
+    options = f"--scale {article.scale} --seeds {article.seeds} -o FOLDER"
+    context["command"] = f"python -m papers.{NAME}.article {options}"
+    options = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    environment = Environment(loader=FileSystemLoader(FOLDER), undefined=StrictUndefined, **options)
+    return environment.get_template("article.md").render(context)
+
+
+def page(markdown: str, folder: Path) -> str:
+    """Return the article as one HTML page that needs nothing but itself, with the drawings of the folder."""
+    text, _, foot = markdown.rstrip().rpartition("\n\n*Written by ")
+    opening, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
+    title, _, lead = opening.strip().removeprefix("# ").partition("\n")
+    sections = {name.strip(): body for name, _, body in (part.partition("\n") for part in parts)}
+    places = {re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-"): name for name in sections}
+    return standalone(
+        title,
+        [section(name, _html(sections[name], folder), place=place) for place, name in places.items()],
+        above=f"a study at scale {foot.partition('--scale ')[2].split()[0]}",
+        lead=el("div", _html(lead, folder), class_="lead"),
+        links=places,
+        sheet=("papers.head_to_head", "article.css"),
+        foot=f"Written by {foot.partition(' [')[0].replace('`', '')}",
+    )
+
+
+def _html(markdown: str, folder: Path) -> Markup:
+    text = MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown)
+    text = re.sub(r"<(/?)h3>", r"<\1h4>", text.replace(' markdown="1"', ""))  # below the section's own
+    text = text.replace("<table>", '<div class="scroll" tabindex="0"><table class="plain">')
+    text = text.replace("</table>", "</table></div>")
+    for name in set(re.findall(r'(?:src|srcset)="([\w.-]+\.svg)"', text)):
+        drawing = b64encode((folder / name).read_bytes()).decode()
+        text = re.sub(f'(src|srcset)="{name}"', rf'\1="data:image/svg+xml;base64,{drawing}"', text)
+    return Markup(text)
+
+
+def main() -> None:
+    """Write index.md, article.html, and each picture with its numbers; equal results give equal bytes."""
+    parser = argparse.ArgumentParser(prog=f"python -m papers.{NAME}.article", description=main.__doc__)
+    parser.add_argument("-o", "--out", type=Path, required=True, help="the folder that they go into")
+    parser.add_argument("--scale", default="small-cpu", help="of the tables (%(default)s)")
+    parser.add_argument("--seeds", help="of the study, as 1,2,3; those that its analysis plans")
+    for name in ("store", "results"):
+        parser.add_argument(f"--{name}", help=f"the folder of REPRO_{name.upper()}")
+    args = parser.parse_args()
+    try:
+        seeds = seeds_of(args.seeds) or paper(NAME).analysis.seeds
+        article = Article(args.scale, seeds, Workspace.open(args.store, args.results))
+        args.out.mkdir(parents=True, exist_ok=True)
+        text = render(article, args.out)
+    except ReproError as error:
+        print(f"article: {error}", file=sys.stderr)
+        sys.exit(error.exit_status)
+    for name, content in {"index.md": text, "article.html": page(text, args.out)}.items():
+        (args.out / name).write_text(content, encoding="utf-8")
+        print(args.out / name)
+
+
+if __name__ == "__main__":
+    main()

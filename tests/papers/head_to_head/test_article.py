@@ -1,0 +1,237 @@
+"""The article as files and its sentences: what is measured stands in it, and what is not is said to be so."""
+
+import csv
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from papers.head_to_head import article as module
+from papers.head_to_head.article import Article, main, page, render
+from repro.evaluation.crossed import Estimate, Variances
+from repro.judging.contrasts import Contrast
+from repro.judging.studies import Study
+from repro.judging.study_answers import pointers_of
+from repro.manifest.analysis_schema import Analysis
+from repro.manifest.cells import numeric_cells, table_of
+from repro.manifest.papers import paper, papers
+from repro.manifest.study_pointers import study_pointer
+from repro.running.workspace import Workspace
+
+ROOT = Path(__file__).resolve().parents[3]
+SOURCE = paper("head_to_head")
+VOID = ("meta", "link", "br", "hr", "img", "input", "source")
+
+
+def article_of(tmp_path, results):
+    return Article("small-cpu", (1,), Workspace.open(str(tmp_path / "store"), str(results)))
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    """The committed records, as if they were of the study as it is; without the scores of single queries."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "_current", lambda cells: {c.cell.id.partition("/")[2]: c for c in cells})
+        return article_of(tmp_path_factory.mktemp("known"), ROOT / "results")
+
+
+def written(article, folder):
+    folder.mkdir(exist_ok=True)
+    text = render(article, folder)
+    (folder / "index.md").write_text(text, encoding="utf-8")
+    (folder / "article.html").write_text(page(text, folder), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def measured(known, tmp_path_factory):
+    return written(known, tmp_path_factory.mktemp("article"))
+
+
+@pytest.fixture(scope="module")
+def unmeasured(tmp_path_factory):
+    place = tmp_path_factory.mktemp("article")
+    return written(article_of(place, place / "none"), place / "a")
+
+
+class Outline(HTMLParser):
+    """Ids, addresses, and tags that were not closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.links, self.sources, self.open = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.ids += [values["id"]] if "id" in values else []
+        self.links += [values["href"]] if "href" in values else []
+        self.sources += [values[name] for name in ("src", "srcset") if name in values]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_needs_nothing_but_itself_and_its_files(measured):
+    text = (measured / "article.html").read_text(encoding="utf-8")
+    outline = Outline(text)
+    assert outline.open == [] and len(set(outline.ids)) == len(outline.ids)
+    assert outline.sources and all(s.startswith("data:image/svg+xml;base64,") for s in outline.sources)
+    inside, files = ([x for x in outline.links if x.startswith("#") is here] for here in (True, False))
+    assert {link[1:] for link in inside} <= set(outline.ids)
+    assert files and all((measured / link).exists() for link in files)
+    assert "<script" not in text and "@import" not in text
+
+
+def test_both_forms_show_what_was_measured(measured, known):
+    records = known.cells["1/bm25/dev.rr10"].records
+    for name in ("index.md", "article.html"):
+        text = (measured / name).read_text(encoding="utf-8")
+        assert f"{records[0].measured:.1f}" in text
+        assert records[0].environment["commit"][:10] in text and "10.1145/3511808.3557527" in text
+
+
+def test_a_picture_has_its_numbers_beside_it(measured, known):
+    with open(measured / "head_to_head-scores-1.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    study = known.tables["1"]
+    labels = {row.label: row.id for row in study.rows}
+    assert rows
+    for row in [r for r in rows if r["column"] == " ".join(study.columns[0].head)]:
+        records = known.cells[f"1/{labels[row['system']]}/{study.columns[0].id}"].records
+        assert float(row["score"]) in [record.measured for record in records]
+    text = (measured / "index.md").read_text(encoding="utf-8")
+    for name in ("head_to_head-scores-1.svg", "head_to_head-scores-1-dark.svg"):
+        assert name in text and (measured / name).exists()
+
+
+def test_what_is_not_measured_is_said_and_leaves_no_hole(unmeasured):
+    text = (unmeasured / "index.md").read_text(encoding="utf-8")
+    assert "**Table 1.** Equal tokens" in text and text.count("*not measured yet*") > 10
+    assert re.search(r"\b0 of \d+ cells", text)
+    assert not list(unmeasured.glob("*.svg"))
+    assert not re.search(r"\|\s+\|\s+\|", text) and "None" not in text and "nan" not in text
+
+
+def test_every_pointer_of_a_paper_has_a_line_that_says_what_is_not_measured(unmeasured):
+    text = (unmeasured / "index.md").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if re.search(r"\| Table \d: ", line)]
+    assert len(lines) == sum(len(pointers_of(source)) for source in papers().values())
+    assert all(line.endswith("| *not measured yet* |") for line in lines)
+
+
+def test_equal_results_give_equal_files(measured, known, tmp_path):
+    written(known, tmp_path / "a")
+    names = [path.name for path in sorted(measured.iterdir())]
+    assert [path.name for path in sorted((tmp_path / "a").iterdir())] == names
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (measured / name).read_bytes(), name
+
+
+def test_records_of_an_earlier_study_are_counted_and_not_shown(known, tmp_path):
+    article = article_of(tmp_path, ROOT / "results")
+    old = [name for name, c in known.cells.items() if c.outdated]
+    assert article.outdated == len(old)
+    assert all(article.cells[name].measured is None for name in old)
+    current = [name for name, c in known.cells.items() if c.records and not c.outdated]
+    assert all(article.cells[name].records == known.cells[name].records for name in current)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--seeds", "x"], "--seeds takes whole numbers"),
+        (["--scale", "nowhere"], "there is no scale 'nowhere'"),
+    ],
+)
+def test_bad_input_is_one_sentence(words, said, tmp_path, monkeypatch, capsys):
+    folders = ["--store", str(tmp_path / "s"), "--results", str(tmp_path), "-o", str(tmp_path / "out")]
+    monkeypatch.setattr("sys.argv", ["article", *words, *folders])
+    with pytest.raises(SystemExit) as left:
+        main()
+    [line] = capsys.readouterr().err.splitlines()
+    assert left.value.code == 2 and said in line
+
+
+def test_no_number_of_the_prose_is_typed_by_hand():
+    text = (SOURCE.folder / "article.md").read_text(encoding="utf-8")
+    text = re.sub(r"\{\{.*?\}\}|\{%.*?%\}|```.*?```|`[^`]*`|https?://\S+", "", text, flags=re.DOTALL)
+    text = re.sub(
+        r"\b(BM25|(MRR|nDCG|R)@\d+|CoT-MAE v2|Tables? \d(, \d)*|95 % interval|without 0)\b", "", text
+    )
+    assert re.findall(r"\S*\d\S*", text.replace("cotmae_v2", "")) == []
+
+
+@pytest.mark.parametrize(
+    ("commits", "said"),
+    [
+        (("abc", "abc"), "every record is of a commit that contains it."),
+        (("abc", "abc-dirty"), "contains it. 1 of them were made with changes that were not committed."),
+        (("abc-dirty", "0"), "1 of 2 records are of a commit that contains it. 1 of them were made with"),
+    ],
+)
+def test_records_of_a_changed_tree_are_counted_apart(commits, said, monkeypatch):
+    monkeypatch.setattr(module, "last_change", lambda path: ("f" * 40, "2026-01-01"))
+    monkeypatch.setattr(module, "contains", lambda folder, digits, commit: digits == "abc")
+    records = [SimpleNamespace(environment={"commit": commit}) for commit in commits]
+    assert said in Article.precedence(SimpleNamespace(cells={"1/x/c": SimpleNamespace(records=records)}))
+
+
+def _answer(pointer, *contrasts, records=()):
+    """The answer of results in which pairs of rows differ by five points, and nothing else is known."""
+    estimate = Estimate(0.05, 0.01, 1e9, 400, 5, Variances(0.04, 0.0001, 0.01))
+    found = [Contrast("f", "dev.rr10", row, of, estimate, verdict=verdict) for row, of, verdict in contrasts]
+    table = table_of(SOURCE, pointer.partition("/")[2][0])
+    study = Study(table, SOURCE.analysis.of(table), {}, found, plan=Analysis(seeds=(1, 2)))
+    cell = SimpleNamespace(records=records)
+    cells = {f"{table.id}/{row.id}/dev.rr10": cell for row in table.rows}
+    results = SimpleNamespace(studies={table.id: study}, source=SOURCE, scale="small-cpu", cells=cells)
+    return Article.answer(results, study_pointer(f"head_to_head/{pointer.partition('/')[2]}"))
+
+
+@pytest.mark.parametrize(
+    ("seeds", "why"),
+    [((1,), "1 seed: not tested"), ((1, 2), "2 seeds: not tested without the scores of queries")],
+)
+def test_means_of_records_stand_where_nothing_is_tested(seeds, why):
+    records = [SimpleNamespace(seed=seed, measured=20.0) for seed in seeds]
+    assert _answer("x/1/costa above start", records=records) == f"+0.0, {why}"
+
+
+@pytest.mark.parametrize(
+    ("stated", "held"),
+    [("below", ", contrary to the paper"), ("above", ", as in the paper"), ("against", "")],
+)
+def test_an_answer_has_its_interval_and_is_held_against_the_order_of_the_paper(stated, held):
+    contrast = ("costa.temperature-1", "costa.paper", "above")
+    answer = _answer(f"x/6/costa.temperature-1 {stated} costa.paper", contrast)
+    assert answer == f"+5.0 (+3.0 to +7.0): above{held}"
+
+
+def test_no_other_two_objectives_stand_side_by_side_in_a_table_of_the_papers():
+    """What the template says under "Orders in the papers' tables"."""
+    labels, pairs = {"COSTA", "CPDAE", "CoT-MAE v2", "SimLM"}, set()
+    for source in papers().values():
+        groups: dict[tuple, dict[str, str]] = {}
+        for c in numeric_cells(source):
+            if (c.column.dataset, c.column.measure) == ("msmarco-passage/dev/small", "RR@10"):
+                groups.setdefault((c.table.id, c.row.group), {})[c.row.label] = c.id
+        pairs |= {tuple(sorted(group[x] for x in labels & {*group})) for group in groups.values()}
+    [*found] = sorted(pair for pair in pairs if len(pair) > 1)
+    assert found == [
+        tuple(f"cotmae_v2/{table}/{row}/dev.rr10" for row in ("cotmae_v2", "simlm")) for table in "12"
+    ]
+    text = (SOURCE.folder / "article.md").read_text(encoding="utf-8")
+    assert all(f'cell("{name}").printed' in text for pair in found for name in pair)
+
+
+def test_the_plans_of_tables_that_the_prose_names_together_are_equal():
+    *others, last = [plan.model_dump(exclude={"table"}) for plan in SOURCE.analysis.tables]
+    assert len(others) == 5 and all(plan == others[0] for plan in others)
+    assert others[0]["floor"] == "random-weights" and others[0]["primary"] == last["primary"] == "dev.rr10"
+    claim = SOURCE.analysis.confirmatory
+    assert (claim.table, claim.family, claim.column) == ("1", "bert", "dev.rr10") and not last["families"]
