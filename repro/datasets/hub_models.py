@@ -73,6 +73,21 @@ def model_type(folder: Path) -> str | None:
         return None
 
 
+def tokenizer_fault(folder: Path) -> str | None:
+    """What its files say against a checkpoint's tokenizer, as far as they do without a library."""
+    try:
+        rows = read_json_file(folder / "config.json").get("vocab_size")
+        settings = read_json_file(folder / "tokenizer.json")
+        names = settings["model"]["vocab"]
+        places = names.values() if isinstance(names, dict) else range(len(names))
+        added = [token["id"] for token in settings.get("added_tokens", ()) if "image" not in token["content"]]
+        tokens = max((*places, *added)) + 1
+        is_larger = rows is not None and tokens > rows
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # of another form, or broken, which is told when it is read
+    return f"its tokenizer has {tokens:,} tokens and its embeddings {rows:,} rows" if is_larger else None
+
+
 def checkpoint_files(folder: Path) -> list[Path]:
     """A checkpoint's files, those of modules in folders too; hidden ones, as a download leaves, are not."""
     files = (file for file in sorted(folder.rglob("*")) if file.is_file())

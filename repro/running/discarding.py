@@ -9,7 +9,7 @@ from repro.stage_table import ENCODINGS
 # What `--discard` takes, and the stages whose artefacts go. Rankings that are scored stay in any case, as
 # tests between rows read them again.
 DISCARDABLE: Mapping[str, tuple[str, ...]] = {
-    "vectors": ENCODINGS,
+    "vectors": (*ENCODINGS, "encode_by_library"),
     "runs": ("search", "search_views", "bm25", "rerank"),
     "tokens": ("tokenize",),
     "indexes": ("lucene_index",),

@@ -27,7 +27,7 @@ from repro.store.lineage import Lineage
 TOO_MUCH = (*TRAININGS, "lucene_index")
 OUTSIDE = {"source", "checkpoint"}  # where these lie the store does not hold all inputs
 # of floats drawn or added up by instructions that a processor chooses; of all else every bit is due
-TOLERANCES = dict.fromkeys(("initialise", *ENCODINGS, "score_pairs", "rerank"), 1e-5)
+TOLERANCES = dict.fromkeys(("initialise", *ENCODINGS, "encode_by_library", "score_pairs", "rerank"), 1e-5)
 TOLERANCES |= {"project": 1e-5, "compare": 1e-9, "evaluate": 1e-12}  # the last two: functions of a C library
 HALF_PRECISION = 1e-2
 

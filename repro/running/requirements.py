@@ -9,7 +9,13 @@ from repro.datasets import word_lists
 from repro.datasets.architectures import readable
 from repro.datasets.catalog import catalog, dataset
 from repro.datasets.digests import digest, identity
-from repro.datasets.hub_models import cached_folder, checkpoint_files, has_weights, model_type
+from repro.datasets.hub_models import (
+    cached_folder,
+    checkpoint_files,
+    has_weights,
+    model_type,
+    tokenizer_fault,
+)
 from repro.datasets.sentence_splitting import check_splitter, splitter_model
 from repro.datasets.source import MissingPiece, Source
 from repro.datasets.sources import locate
@@ -221,7 +227,9 @@ def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle
         remedy = f"put it, converted to an architecture of transformers, into {folder}"
         return Obstacle(cause, f"{remedy}, or take another choice", lacks=name)
     if source is not None:
-        return None
+        fault = tokenizer_fault(place)
+        remedy = f"put one whose files are of one model into {folder}"
+        return Obstacle(f"the checkpoint {name} is unusable: {fault}", remedy, lacks=name) if fault else None
     cause = f"the checkpoint {name} is not on this machine"
     if instruction := by_hand(name):
         return Obstacle(cause, instruction, lacks=name, otherwise=instruction)

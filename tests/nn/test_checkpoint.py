@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from repro.errors import BlockedError, DataError
-from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer, save_model
+from repro.errors import BlockedError, DataError, UsageError
+from repro.graph import Node
+from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer, positions, save_model
 from repro.progress import Progress
-from repro.stages import backbone, released
+from repro.running.requirements import Machine
+from repro.stages import backbone, encode, released
 from tests.datasets.folders import planned
 from tests.tiny_models import save_tiny_model
 
@@ -104,6 +106,56 @@ def test_an_adapter_is_refused_whether_or_not_a_library_knows_it(tmp_path):
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "somebody/model"}')
     with pytest.raises(DataError, match=r"it has an adapter, adapter_config\.json, which is not known here"):
         load_encoder(folder)
+
+
+def with_more_tokens(folder) -> Path:
+    """A checkpoint whose tokenizer was given tokens, and whose embeddings were not resized."""
+    save_tiny_model(folder)
+    tokenizer = load_tokenizer(folder / "model")
+    tokenizer.add_tokens(["[Q]", "[D]"])
+    tokenizer.save_pretrained(folder / "model")
+    return folder
+
+
+@pytest.mark.parametrize("stage", [backbone, released])
+def test_a_checkpoint_with_more_tokens_than_embeddings_is_refused(tmp_path, stage):
+    source = {"kind": "folder", "path": str(with_more_tokens(tmp_path) / "model")}
+    params = planned("released", name="a/b", revision="main", kind="dense", pooling="cls", source=source)
+    with pytest.raises(BlockedError, match="the tokenizer has 79 tokens and the embeddings 77 rows"):
+        stage.run(params, {}, tmp_path / "out", Progress())
+
+
+def test_it_is_refused_before_anything_runs_where_its_files_tell(tmp_path):
+    with_more_tokens(tmp_path / "models/a/b")
+    folder = tmp_path / "models/a/b"
+    (folder / "model").rename(tmp_path / "it")
+    folder.rmdir()
+    (tmp_path / "it").rename(folder)
+    for stage in ("backbone", "released"):
+        machine = Machine(tmp_path)
+        node = machine.resolve(Node(stage, {"name": "a/b", "revision": "main"}))
+        assert "tokenizer has 79 tokens and its embeddings 77" in machine.obstacles[node.fingerprint].cause
+
+
+def test_what_encodes_holds_tokenizer_positions_and_embeddings_against_each_other(tmp_path):
+    (tmp_path / "queries.jsonl").write_text('{"id": "1", "text": "[Q] the river"}')
+    inputs = {"model": with_more_tokens(tmp_path / "m"), "texts": tmp_path}
+    how = {"kind": "queries", "separator": "", "normalize": False, "precision": "fp32", "pooling": "cls"}
+    with pytest.raises(DataError, match="the tokenizer has 79 tokens and the embeddings 77 rows"):
+        encode.run(how | {"length": 24}, inputs, tmp_path, Progress())
+    with pytest.raises(UsageError, match="a length of 65 tokens is more than the model's 64 positions"):
+        encode.run(how | {"length": 65}, inputs, tmp_path, Progress())
+
+
+def test_positions_are_counted_behind_that_of_padding():
+    from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel, T5Config, T5EncoderModel
+
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+    sizes |= {"vocab_size": 20, "max_position_embeddings": 40}
+    assert positions(BertModel(BertConfig(**sizes))) == 40
+    assert positions(RobertaModel(RobertaConfig(**sizes))) == 38
+    small = T5Config(vocab_size=20, d_model=8, d_ff=8, num_layers=1, num_heads=1, d_kv=8)
+    assert positions(T5EncoderModel(small)) is None
 
 
 def test_one_function_alone_reads_checkpoints():
