@@ -67,18 +67,17 @@ def read_given(
         own_ids = _check_documents(path, rankings, judged)
         if ignore_identical_ids:
             rankings |= {q: [*rankings[q][:place], *rankings[q][place + 1 :]] for q, place in own_ids.items()}
-    depth, lines = run_depth(rankings, judged), sum(map(len, run.rankings.values()))
     missing, foreign = sorted(judged.keys() - rankings), len(run.rankings) - len(rankings)
-    treatment = "is left out as BEIR does" if ignore_identical_ids else "counts as any other document"
-    counts = {
+    notes = {
         f"{foreign} of its {len(run.rankings)} queries are not judged and left out": foreign,
         f"{len(missing)} of {len(judged)} judged queries are missing and count as 0": len(missing),
-        f"{len(own_ids)} of {len(judged)} queries list their own id, which {treatment}": len(own_ids),
+        **_note_on_own_ids(len(own_ids), len(judged), ignored=ignore_identical_ids),
     }
     for what, count in (_notes_on_ranks(run, rankings) | _notes_on_scores(rankings)).items():
-        counts[f"for {count} of {len(rankings)} queries {what}"] = count
-    notes = tuple(sentence for sentence, count in counts.items() if count)
-    return GivenRun(rankings, run.form, run.tag, lines, depth, missing, foreign, notes)
+        notes[f"for {count} of {len(rankings)} queries {what}"] = count
+    sentences = tuple(sentence for sentence, count in notes.items() if count)
+    depth, lines = run_depth(rankings, judged), sum(map(len, run.rankings.values()))
+    return GivenRun(rankings, run.form, run.tag, lines, depth, missing, foreign, sentences)
 
 
 def read_given_file(path: Path) -> RunFile:
@@ -131,6 +130,12 @@ def _document_error(path: Path, query: str, document: str, judged_ids: Collectio
     part = difference(document, judged_ids) or "give a run of the collection that is judged"
     problem = f"document id {document!r} is not written as the judged ones, like {min(judged_ids)!r}"
     return DataError(f"{_place(path, query, document)}: {problem}: {part}")
+
+
+def _note_on_own_ids(count: int, judged: int, *, ignored: bool) -> dict[str, int]:
+    treatment = "is left out as BEIR does" if ignored else "counts as any other document"
+    is_chance = not ignored and count <= judged / 10  # numbers may be ids of queries and of documents
+    return {f"{count} of {judged} queries list their own id, which {treatment}": 0 if is_chance else count}
 
 
 def _notes_on_ranks(run: RunFile, rankings: Run) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Reads a TREC run without a fault as columns, some megabytes at a time, without an object for each line."""
+"""Reads a run without a fault as columns, some megabytes at a time, without an object for each line."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,10 @@ from repro.machine.bounded_reading import LONGEST_LINE
 TREC, MS_MARCO = "TREC", "MS MARCO"
 COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
 BLOCK = 1 << 22  # bytes of the file that are parsed at a time
-_PLAIN = bytes([10, *range(32, 127)])  # one space between columns, and nothing that only looks like one
+_PLAIN = bytes([10, *range(33, 127)])  # and one separator between columns; nothing that only looks like one
+_SEPARATORS = {TREC: " ", MS_MARCO: "\t"}
+_COLUMNS = {TREC: COLUMNS, MS_MARCO: ("qid", "docid", "rank")}
+LARGEST_RANK = 2**24  # up to here a rank is exact as a float32 score
 Run = dict[str, Sequence[tuple[str, float]]]
 
 
@@ -93,21 +96,25 @@ class _UnusualFileError(ValueError):
 
 
 def read_fast(path: Path) -> RunFile | None:
-    """Read a TREC run with a CSV parser; return None for a file with anything unusual.
+    """Read a run with a CSV parser; return None for a file with anything unusual.
 
     ``read_lines`` then says what is wrong and where, or that nothing is.
     """
-    run = RunFile({}, TREC)
     try:
         with open_text(path) as file:
-            for query, parts in groupby(_stretches(file.buffer), key=itemgetter(0)):
+            first_line = file.readline(LONGEST_LINE)
+        form = MS_MARCO if "\t" in first_line else TREC
+        run = RunFile({}, form, first_line.split(" ")[-1].strip() if form == TREC else None)
+        with open_text(path) as file:
+            for query, parts in groupby(_stretches(file.buffer, form), key=itemgetter(0)):
                 if query in run.rankings:
                     return None  # a query in several places
                 documents, scores, ranks = _joined(list(_distinct(parts)))
-                run.note_ranks(query, ranks, scores)
+                if form == TREC:
+                    run.note_ranks(query, ranks, scores)
+                elif len(np.unique(ranks)) != len(ranks):
+                    return None
                 run.rankings[query] = _ranking(documents, scores)
-        with open_text(path) as file:
-            run.tag = file.readline().split()[-1] if run.rankings else None
     except (OSError, EOFError, zlib.error, ValueError):  # pyarrow's errors are among these
         return None
     return run if run.rankings else None
@@ -152,59 +159,59 @@ def _ranking(documents, scores: np.ndarray) -> Ranking:
     return Ranking(documents, scores)
 
 
-def _stretches(file: BinaryIO) -> Iterator[tuple]:
+def _stretches(file: BinaryIO, form: str) -> Iterator[tuple]:
     """Query, documents (pyarrow array), scores and ranks (numpy) of lines that stand together in a block."""
-    for block in _blocks(file):
-        queries, documents, scores, ranks = _columns(block)
+    for block in _blocks(file, _SEPARATORS[form].encode()):
+        queries, documents, scores, ranks = _columns(block, form)
         codes, names = queries.indices.to_numpy(), queries.dictionary.to_pylist()
         starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
         for start, end in pairwise(starts):
             yield names[codes[start]], documents[start:end], scores[start:end], ranks[start:end]
 
 
-def _blocks(file: BinaryIO) -> Iterator[bytes]:
-    """The whole lines of about BLOCK bytes at a time. Raises for a byte that is not plain, or a cut tag."""
-    remainder = tag = b""
+def _blocks(file: BinaryIO, separator: bytes) -> Iterator[bytes]:
+    """The whole lines of about BLOCK bytes at a time. Raises for a byte that is not plain, or a cut line."""
+    remainder = last_line = b""
     while data := file.read(BLOCK):
-        if data.translate(None, _PLAIN):
+        if data.translate(None, _PLAIN + separator):
             raise _UnusualFileError("white space, control characters or letters beyond ASCII")
         lines, end, remainder = (remainder + data).rpartition(b"\n")
         if len(remainder) >= LONGEST_LINE:
             raise _UnusualFileError("a line without an end")
         if end:
-            tag = lines[lines.rfind(b" ") + 1 :]
+            last_line = lines[lines.rfind(b"\n") + 1 :]
             yield lines + end
     if remainder:
-        if is_cut_off(remainder[remainder.rfind(b" ") + 1 :], tag):
-            raise _UnusualFileError("a last line that is cut off")
+        value, value_before = (line.split(separator)[-1] for line in (remainder, last_line))
+        if is_cut_off(value, value_before) if separator == b" " else int(value) != int(value_before) + 1:
+            raise _UnusualFileError("a last line that may be cut off")
         yield remainder
 
 
-def is_cut_off(tag: str | bytes, previous_tag: str | bytes | None) -> bool:
+def is_cut_off(tag: str | bytes, tag_before: str | bytes | None) -> bool:
     """Return whether the tag of a last line without an end is a part of the tag before it."""
-    return bool(previous_tag) and tag != previous_tag and previous_tag.startswith(tag)
+    return bool(tag_before) and tag != tag_before and tag_before.startswith(tag)
 
 
-def _columns(data: bytes) -> Iterable:
+def _columns(data: bytes, form: str) -> Iterable:
     """Queries (dictionary array), documents (array), scores and ranks. Raises for a value out of place."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import csv
 
-    types = {**dict.fromkeys(COLUMNS, pa.string()), "score": pa.float64()}
-    read_options = csv.ReadOptions(column_names=COLUMNS)
+    names, types = _COLUMNS[form], {**dict.fromkeys(COLUMNS, pa.string()), "score": pa.float64()}
+    read_options = csv.ReadOptions(column_names=names)
     parse_options = csv.ParseOptions(
-        delimiter=" ", quote_char=False, double_quote=False, ignore_empty_lines=False
+        delimiter=_SEPARATORS[form], quote_char=False, double_quote=False, ignore_empty_lines=False
     )
     convert_options = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
     table = csv.read_csv(pa.BufferReader(data), read_options, parse_options, convert_options)
-    scores = table["score"].to_numpy()
-    is_regular = (
-        (np.abs(scores) < SCORE_BOUND).all()  # nan is not
-        and pc.all(pc.ascii_is_decimal(table["rank"])).as_py()
-        and not any(pc.any(pc.equal(table[name], "")).as_py() for name in COLUMNS if name != "score")
-    )
-    if not is_regular:
-        raise _UnusualFileError("a score, a rank or an empty column")
+    if not pc.all(pc.ascii_is_decimal(table["rank"])).as_py():
+        raise _UnusualFileError("a rank")
+    ranks = table["rank"].cast(pa.float64()).to_numpy()
+    scores, bound = (table["score"].to_numpy(), SCORE_BOUND) if form == TREC else (-ranks, LARGEST_RANK + 1)
+    is_filled = not any(pc.any(pc.equal(table[name], "")).as_py() for name in names if name != "score")
+    if not (is_filled and (np.abs(scores) < bound).all()):  # nan is not
+        raise _UnusualFileError("a score or an empty column")
     queries, documents = table["qid"].combine_chunks(), table["docid"].combine_chunks()
-    return queries.dictionary_encode(), documents, scores, table["rank"].cast(pa.float64()).to_numpy()
+    return queries.dictionary_encode(), documents, scores, ranks

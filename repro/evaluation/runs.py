@@ -11,6 +11,7 @@ import numpy as np
 from repro.errors import DataError
 from repro.evaluation.run_columns import (
     COLUMNS,
+    LARGEST_RANK,
     MS_MARCO,
     TREC,
     Run,
@@ -25,7 +26,6 @@ _SIX = f"a TREC run has 6 ({' '.join(COLUMNS)})"
 _EXPECTED = {TREC: _SIX, MS_MARCO: "an MS MARCO run has 3 (qid pid rank), parted by tabs"}
 _EXPECTED[""] = f"{_SIX}, an MS MARCO run 3 (qid pid rank) parted by tabs"
 AGAIN = "the last line looks cut off; get the file again"
-_LARGEST_RANK = 2**24  # up to here a rank is exact as a float32 score
 
 
 def read_run(path: Path) -> Run:
@@ -110,8 +110,8 @@ class _Lines:
     def _ms_marco_line(self, fields: list[str], place: str, *, is_last: bool) -> tuple[str, str, float]:
         """Return query, document and negative rank."""
         query, document, text = fields
-        if not (text.isdecimal() and len(text) < 9 and int(text) <= _LARGEST_RANK):
-            raise DataError(f"{place}: the rank {text!r} is no whole number up to {_LARGEST_RANK}")
+        if not (text.isdecimal() and len(text) < 9 and int(text) <= LARGEST_RANK):
+            raise DataError(f"{place}: the rank {text!r} is no whole number up to {LARGEST_RANK}")
         rank, ranks = int(text), self.ranks.setdefault(query, {})
         if rank in ranks:
             raise DataError(f"{place}: rank {text} is given twice for query {query!r}")

@@ -86,7 +86,11 @@ SOUND = st.tuples(
     st.just("tag"),
 ).map(" ".join)
 LINES = st.lists(st.one_of(SOUND, SOUND, SOUND, NEARLY), max_size=6)
-FILES = st.tuples(LINES, st.sampled_from(["\n", "\n", "\r\n"]))
+TABBED = st.tuples(
+    st.sampled_from(["q1", "q2"]), st.integers(0, 30).map(str), st.integers(0, 9).map(str)
+).map("\t".join)
+MS_MARCO = st.lists(st.one_of(TABBED, TABBED, TABBED, NEARLY), max_size=6)
+FILES = st.tuples(LINES | MS_MARCO, st.sampled_from(["\n", "\n", "\r\n"]))
 QUICK = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -112,6 +116,18 @@ def test_what_the_suite_writes_is_read_fast(tmp_path, packed):
         path.write_bytes(gzip.compress(path.read_bytes()))
     assert read_fast(path) == read_lines(path)
     assert list(read_fast(path).rankings) == ["b", "a"]
+
+
+@pytest.mark.parametrize("content", ["1\ta\t1\n1\tb\t2\n2\ta\t1\n", "1\tb\t2\n1\ta\t0\n", "1\ta\t1\n1\tb\t2"])
+def test_ranks_of_ms_marco_are_read_fast(tmp_path, content):
+    path = tmp_path / "run"
+    path.write_text(content)
+    assert read_fast(path) == read_lines(path)
+    assert read_run(path)["1"] == sorted(read_run(path)["1"])
+    path.write_text(content.replace("b", "a"))
+    assert read_fast(path) is None
+    path.write_text(content.replace("b\t2", "b\t1").replace("a\t0", "a\t1"))
+    assert read_fast(path) is None
 
 
 def test_a_query_whose_lines_stand_apart_is_left_to_the_reader_of_lines(tmp_path):

@@ -79,7 +79,7 @@ def test_a_run_that_says_one_thing_over_and_over_is_not_read_to_its_end(tmp_path
     path = tmp_path / "run"
     path.write_bytes(b"1 Q0 d 1 1.0 t\n" * (4 * BLOCK // 15))
     blocks, parse = [], run_columns._columns
-    monkeypatch.setattr(run_columns, "_columns", lambda block: blocks.append(block) or parse(block))
+    monkeypatch.setattr(run_columns, "_columns", lambda *block: blocks.append(block) or parse(*block))
     with pytest.raises(DataError, match=r"run:2: document 'd' is listed twice for query '1'"):
         read_run(path)
     assert len(blocks) == 2
