@@ -68,15 +68,20 @@ def read_given(
         if ignore_identical_ids:
             rankings |= {q: [*rankings[q][:place], *rankings[q][place + 1 :]] for q, place in own_ids.items()}
     missing, foreign = sorted(judged.keys() - rankings), len(run.rankings) - len(rankings)
+    *lengths, last_length = map(len, run.rankings.values())
+    usual = lengths[0] if len({*lengths}) == 1 < len(lengths) else 0
     notes = {
         f"{foreign} of its {len(run.rankings)} queries are not judged and left out": foreign,
         f"{len(missing)} of {len(judged)} judged queries are missing and count as 0": len(missing),
+        f"its last query has {last_length} documents and all others {usual}: it may be cut off": (
+            last_length < usual
+        ),
         **_note_on_own_ids(len(own_ids), len(judged), ignored=ignore_identical_ids),
     }
     for what, count in (_notes_on_ranks(run, rankings) | _notes_on_scores(rankings)).items():
         notes[f"for {count} of {len(rankings)} queries {what}"] = count
     sentences = tuple(sentence for sentence, count in notes.items() if count)
-    depth, lines = run_depth(rankings, judged), sum(map(len, run.rankings.values()))
+    depth, lines = run_depth(rankings, judged), sum(lengths) + last_length
     return GivenRun(rankings, run.form, run.tag, lines, depth, missing, foreign, sentences)
 
 
@@ -127,9 +132,12 @@ def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int
 
 
 def _document_error(path: Path, query: str, document: str, judged_ids: Collection[str]) -> DataError:
-    part = difference(document, judged_ids) or "give a run of the collection that is judged"
+    part = difference(document, judged_ids)
+    remedy = f"{part}, or the run is of another collection" if part else "the run is of another collection"
+    if document == "-1":
+        remedy = "it pads what faiss found too little of; leave such lines out"
     problem = f"document id {document!r} is not written as the judged ones, like {min(judged_ids)!r}"
-    return DataError(f"{_place(path, query, document)}: {problem}: {part}")
+    return DataError(f"{_place(path, query, document)}: {problem}: {remedy}")
 
 
 def _note_on_own_ids(count: int, judged: int, *, ignored: bool) -> dict[str, int]:

@@ -9,7 +9,7 @@ _MANY = 100
 _PARTS = (  # what is left of an id without its first or last part
     re.compile(r"(.+?)[^0-9A-Za-z]+[0-9A-Za-z]*"),
     re.compile(r"[0-9A-Za-z]*[^0-9A-Za-z]+(.+)"),
-    re.compile(r"(?:.*[^0-9])?0*([0-9]+)"),
+    re.compile(r"[^0-9]*0*([0-9]+)"),
     re.compile(r"([0-9]+)[^0-9].*"),
 )
 

@@ -1,6 +1,7 @@
 """Reads runs and judgements in the forms of ranx and BEIR, and says what other files are that are no text."""
 
 import json
+import re
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ _MAGIC = {
     b"\x89HDF": ("is an HDF5 file", "write its scores as a TREC run"),
     b"\x93NUMPY": ("is an array of numpy", "write its scores as a TREC run"),
 }
+_GRADE, _FRACTION = re.compile("-?[0-9]{1,2}"), re.compile("-?[0-9]+[.][0-9]+")
 _LARGEST = 2**31  # characters of a JSON file
 _NAMES = (("q_id", "qid", "query_id"), ("doc_id", "docid", "docno"), ("score",))  # of a table's columns
 FORMS = (
@@ -46,7 +48,8 @@ def check_is_read(path: Path, forms: str) -> bytes:
     Raises DataError for one that is not there, or is packed or written as nothing here reads.
     """
     if not path.is_file():
-        raise DataError(f"{path}: no such file; {forms}, plain or gzipped")
+        reason = "it is no file" if path.exists() else "no such file"
+        raise DataError(f"{path}: {reason}; {forms}, plain or gzipped")
     start = _start(path)
     for magic, (what, remedy) in _MAGIC.items():
         if start.startswith(magic):
@@ -126,12 +129,13 @@ def _check_first_line(path: Path) -> None:
     """Refuse a file whose first line shows that it is something else than a run."""
     number, line = next(((n, line) for n, line in numbered_lines(path) if not line.startswith("#")), (0, ""))
     fields = columns(line, f"{path}:{number}")
-    other = None
-    if len(fields) == 4 and fields[3].lstrip("-").isdecimal():
-        other = "4 columns, as of judgements (qid 0 docid grade)"
-    elif fields[:1] == ["query-id"]:
-        other = "the header of judgements in BEIR's form"
-    elif len(fields) == 1 and max(map(line.count, ",;|")) > 1:
-        other = f"1 column, with values parted by {max(',;|', key=line.count)!r}"
-    if other:
-        raise DataError(f"{path}:{number}: it has {other}; {FORMS}")
+    separator = max(",;|", key=line.count)
+    signs = {
+        "the header of judgements in BEIR's form": fields[:2] == ["query-id", "corpus-id"],
+        "a header, which is to be left out": fields[:1] and fields[0].lower() in _NAMES[0],
+        "4 columns, as of judgements (qid 0 docid grade)": len(fields) == 4 and _GRADE.fullmatch(fields[3]),
+        "scores in its third and last column": len(fields) == 3 and _FRACTION.fullmatch(fields[2]),
+        f"1 column, with values parted by {separator!r}": len(fields) == 1 and line.count(separator) > 1,
+    }
+    for what in [what for what, is_seen in signs.items() if is_seen][:1]:
+        raise DataError(f"{path}:{number}: it has {what}; {FORMS}")

@@ -101,7 +101,9 @@ TWICE = "document '7' is listed twice for query 'q1'"
         ("", "1: there is no line of a run in it; get the file again"),
         ("# only a header\n", "1: there is no line of a run in it"),
         ("q1 Q0 7 1 2.5\n", "1: 5 columns; a TREC run has 6"),
-        ("q1\t7\t12.5\n", "1: the rank '12.5' is no whole number"),
+        ("q1\t7\t12.5\n", "1: it has scores in its third and last column; a run is read in TREC's form"),
+        ("qid Q0 docid rank score tag\n" + LINES, "1: it has a header, which is to be left out"),
+        ("q1\t7\t1\t12.5\n", "1: 4 columns; a TREC run has 6"),
         (LINES + "q2 Q0 8\n", "4: 3 columns; a TREC run has 6"),
         (LINES + "# later\n", "4: 2 columns; a TREC run has 6"),
         (LINES + "\n", "4: 0 columns; a TREC run has 6"),
@@ -119,7 +121,14 @@ TWICE = "document '7' is listed twice for query 'q1'"
             "q1 Q0 D7 1 2.5 t\n",
             "1: document id 'D7' is not written as the judged ones, like '7': 'D' in it is",
         ),
-        ("q1 Q0 -1 1 2.5 t\n", "1: document id '-1' is not written as the judged ones"),
+        (
+            "q1 Q0 -1 1 2.5 t\n",
+            "1: document id '-1' is not written as the judged ones, like '7': it pads what faiss",
+        ),
+        (
+            "q1 Q0 m_00_7 1 2 t\n",
+            "1: document id 'm_00_7' is not written as the judged ones, like '7': the run is",
+        ),
         ("x Q0 7 1 2.5 t\n", "1: none of the run's 1 queries is among the 2 judged ones, the first is 'x'"),
         (
             "1 Q0 7 1 2.5 t\n",
@@ -154,9 +163,8 @@ def test_a_whole_last_line_may_lack_its_end(run, content):
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
-    for path in (tmp_path, tmp_path / "none"):
-        with pytest.raises(DataError, match="no such file"):
-            read(path)
+    for path, reason in ((tmp_path, "it is no file"), (tmp_path / "none", "no such file")):
+        assert refusal(path).startswith(f" {reason}; a run is read in TREC's form")
 
 
 def renamed(judged, query=str, document=str):
@@ -231,8 +239,12 @@ def test_ids_that_differ_by_chance_are_not_refused(run):
             lines_of(MANY, score=lambda p: -3.4028235e38 if p > 8 else -p),
             ["for 20 of 20 queries the last scores"],
         ),
+        (
+            lines_of(MANY).rpartition("\n119 Q0 1199")[0] + "\n",
+            ["its last query has 8 documents and all others 9"],
+        ),
         (lines_of(dict([*MANY.items()][4:])), ["4 of 20 judged queries are missing and count as 0"]),
-        (lines_of(MANY | {"x": "1"}), ["1 of its 21 queries are not judged and left out"]),
+        (lines_of(MANY | {"x": "123456789"}), ["1 of its 21 queries are not judged and left out"]),
         (
             lines_of({q: [*g, *range(1, 99)] if q > "100" else g for q, g in MANY.items()}),
             ["for 1 of 20 queries few documents are listed, the fewest 9, where half have 107"],
