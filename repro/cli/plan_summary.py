@@ -1,7 +1,7 @@
 """The first lines of a plan: nodes, downloads, disk, hours, what is lacking, what is not comparable."""
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from repro.manifest.cells import count_in_words
 from repro.running.cost.estimate import Estimate
 from repro.running.cost.throughput import ASSUMED, assumed_throughput
 from repro.running.discarding import DISCARDABLE, discarded_stages
-from repro.running.incomparable import incomparable_by_stand_ins, incomparable_cells
+from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.recipe_calls import refusals
 
@@ -163,3 +163,32 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
             f" {names} is not here; get it so that they are compared"
         )
     return lines
+
+
+def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
+    """(reading, choice) -> the cells that it makes not comparable; nothing below full scale."""
+    cells: dict[tuple[str, str], set[str]] = {}
+    for m in plan.measurements if plan.scale.compares_with_paper else ():
+        for departure in () if _is_authors_model(m) else m.departures.items():
+            cells.setdefault(departure, set()).add(m.cell.id)
+    return cells
+
+
+def incomparable_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+    """``reading=choice`` of a stand-in -> the cells that wait for what it would stand in for.
+
+    Args:
+        remedies: fingerprint -> what to do about the obstacles of a node.
+    """
+    cells: dict[str, set[str]] = {}
+    for choice in dict.fromkeys(plan.machine.stand_ins.values()):
+        for m in plan.measurements:
+            if any(f"--reading {choice}" in remedy for p in m.parts for remedy in remedies[p.fingerprint]):
+                cells.setdefault(choice, set()).add(m.cell.id)
+    return cells
+
+
+def _is_authors_model(m: Measurement) -> bool:
+    """Whether the departures are those alone by which a row is measured with its authors' own model."""
+    readings = m.cell.paper.readings
+    return all(r in readings and choice in readings[r].released for r, choice in m.departures.items())

@@ -11,8 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote
 
-from repro.exchange.crate_entities import add_artefact, add_record
-from repro.exchange.crate_software import Entities, Reference
+from repro.exchange.crate_entities import Entities, Reference, add_artefact, add_record
 from repro.exchange.history import Account, Artefact, History
 from repro.exchange.whole_folder import whole_folder
 from repro.store import read_json

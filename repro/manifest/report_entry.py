@@ -16,8 +16,7 @@ from pydantic import ValidationError
 from repro.errors import DataError, UsageError
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cell
-from repro.manifest.report_form import FIELDS, answers
-from repro.manifest.report_place import place_of
+from repro.manifest.report_form import FIELDS, answers, place_of
 from repro.manifest.reports import FILE, Report, ReportMethod, Reports, Source, faults, folders, known_cells
 
 CHOICES = {

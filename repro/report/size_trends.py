@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.judging.compared import ComparedCell
-from repro.judging.order_agreement import Order, orders
-from repro.judging.size_trends import Interval, MethodTrend, Run, method_trends
+from repro.judging.size_trends import Interval, MethodTrend, Order, Run, Size, method_trends, orders
 from repro.manifest.schema import Column, Figure
 from repro.manifest.size_trend import SizeTrend
-from repro.report.figures.canvas import write_csv
-from repro.report.figures.size_differences import size_differences, size_name
+from repro.report.figures.canvas import COLOURS, GREY, MARKERS, canvas, foot, legend, write_csv
 
 TREND = ("panel", "measure", "method", "reference", "x", "size", "what", "value", "low", "high", "runs")
 ORDER = ("panel", "measure", "x", "size", "larger x", "larger size", "tau", "low", "high", "methods", "seeds")
@@ -189,3 +187,46 @@ def _format_tau(tau: float) -> str:
 
 def _format_interval(interval: Interval) -> str:
     return f"{_add_sign(interval.value)} ({_add_sign(interval.low)} to {_add_sign(interval.high)})"
+
+
+WIDE = 5.2  # inches: names of methods and of sizes stand beside and above the panels
+Panel = tuple[tuple[str, str], Sequence[MethodTrend]]  # the names of its data and measure
+
+
+def size_differences(panels: Sequence[Panel], path: Path, *, reference: str, larger: Size, note: str) -> None:
+    """Methods downwards, differences across: a mark a size, the prediction interval at ``larger`` a bar.
+
+    Args:
+        path: of the SVG.
+        note: small print on the face of it; empty for none.
+    """
+    methods = list(dict.fromkeys(trend.method for _, trends in panels for trend in trends))
+    sizes = sorted({size for _, trends in panels for trend in trends for size in trend.means})
+    with canvas(path, panels=len(panels), panel_height=0.5 + 0.22 * len(methods), width=WIDE) as (
+        figure,
+        grid,
+    ):
+        for place, (axes, ((data, measure), trends)) in enumerate(zip(grid, panels, strict=True)):
+            for trend in trends:
+                _method(axes, methods.index(trend.method), trend, sizes, larger)
+            axes.axvline(0, color=GREY, linewidth=0.6)
+            axes.set(title=f"{data}\n{measure}", ylim=(len(methods) - 0.5, -0.5))
+            axes.set_yticks(range(len(methods)), methods if place % 2 == 0 else [""] * len(methods))
+        legend(figure, handle_length=1.0)
+        foot(figure, f"difference to {reference}", note)
+
+
+def _method(axes, place: int, trend: MethodTrend, sizes: Sequence[Size], larger: Size) -> None:
+    interval = trend.extrapolated
+    axes.hlines(place, interval.low, interval.high, color=GREY, linewidth=1)
+    look = {"linestyle": "", "markersize": 4}
+    axes.plot(interval.value, place, marker="|", color=GREY, label=f"{size_name(larger)}, predicted", **look)
+    for number, size in enumerate(sizes):
+        if size in trend.means:
+            colour, mark = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+            axes.plot(trend.means[size], place, marker=mark, color=colour, label=size_name(size), **look)
+
+
+def size_name(size: Size) -> str:
+    """The numbers of a size, as a caption or a sentence has them."""
+    return " / ".join(f"{number:,g}" for number in size)

@@ -12,8 +12,8 @@ from repro.report.grid import compared_grid
 from repro.report.latex import latex
 from repro.report.latex_page import document
 from repro.report.markdown import sentence
+from repro.report.study import latex as study_latex
 from repro.report.study import markdown
-from repro.report.study_latex import latex as study_latex
 from repro.report.table_pages import overview
 from repro.running.plan import Plan
 from repro.store import Store

@@ -1,17 +1,23 @@
 """The facts of a scale that a user's file describes."""
 
+import functools
+import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from repro import recipe
 from repro.datasets.catalog import catalog
 from repro.errors import UsageError, unknown
 from repro.manifest import yaml_file
+from repro.manifest.papers import papers
 from repro.manifest.yaml_file import Fault
+from repro.recipe import Optimisation, Texts
 from repro.running.scale_facts import RowCounts, ScaleFacts, inherit_facts
-from repro.running.scale_names import objective_names, parameter_names
 from repro.stage_table import NUMBERS, TRAININGS
+from repro.training.declaration import names_in
 
 NAME = re.compile(r"[a-z][a-z0-9-]*")  # records of a scale lie in a folder of its name
 OF_PARAMETERS, OF_STAGES = ("caps", "replace", "without_gpu"), ("steps", "learning_rate")
@@ -97,3 +103,23 @@ def _name_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> I
 
 def _unknown_keys(location: tuple, keys: Iterable[str], kind: str, valid: Iterable[str]) -> Iterator[Fault]:
     yield from (((*location, key), str(unknown(kind, key, valid))) for key in keys if key not in valid)
+
+
+TAKEN = (Texts, Optimisation)
+MODELS = Path(__file__).parents[1] / "nn"  # where the objectives are that belong to no paper
+
+
+@functools.cache
+def parameter_names() -> frozenset[str]:
+    """The parameters that recipes state: keywords of the public verbs, and fields of what these take.
+
+    Stages call an optimisation's batch size by names of their own, which the suite's scales have.
+    """
+    of_verbs = [inspect.signature(verb) for verb in vars(recipe).values() if inspect.isfunction(verb)]
+    keywords = [p.name for verb in of_verbs for p in verb.parameters.values() if p.kind is p.KEYWORD_ONLY]
+    return frozenset([*keywords, *(f.name for each in TAKEN for f in fields(each))]) - {"batch_size"}
+
+
+def objective_names() -> frozenset[str]:
+    """The names of all objectives: the suite's own, those of papers, and of folders beside papers."""
+    return names_in((MODELS, *{paper.folder.parent for paper in papers().values()}))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.cli import scaffold
+from repro.cli.verbs.new import paper as scaffold
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from repro.judging.order_agreement import orders, tau_b
-from repro.judging.size_trends import Run
+from repro.judging.size_trends import Run, orders, tau_b
 from tests.floats import close
 
 SMALL, LARGE = (1.0, 64.0), (2.0, 128.0)

@@ -3,7 +3,7 @@
 import pytest
 from scipy.special import stdtrit
 
-from repro.judging.student import quantile
+from repro.judging.query_interval import quantile
 from tests.floats import close
 
 

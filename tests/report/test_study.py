@@ -12,8 +12,7 @@ from repro.judging.studies import Entry, Study
 from repro.judging.training_costs import Cost
 from repro.manifest.analysis_schema import Analysis, Confirmatory, TableAnalysis
 from repro.manifest.schema import Column, Row, Table
-from repro.report.study import markdown
-from repro.report.study_latex import latex
+from repro.report.study import latex, markdown
 from repro.report.study_words import MANY, caption, order, order_of_primary, shortened_note, verdicts_note
 
 TABLE = Table(

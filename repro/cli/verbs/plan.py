@@ -1,11 +1,18 @@
 """``repro plan``"""
 
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
 import click
 
 from repro.cli.options import disk_options, json_option, selection_options, stated_options
 from repro.errors import UsageError
+from repro.graph import Node
 from repro.progress import SILENT
-from repro.store import make_writable
+from repro.running.description import describe
+from repro.running.engines.slurm_jobs import Job
+from repro.running.plan import Plan
+from repro.store import Store, make_writable
 
 
 @click.command(
@@ -34,7 +41,6 @@ def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, as_jso
     GPU, beside what the papers say of their own cost; what stands in the way, and which cells no verdict will
     be given on. In JSON every node is an object.
     """
-    from repro.cli.plan_progress import progress_lines
     from repro.cli.plans import show_plan
     from repro.running.cost.rehearsals import rehearsals
     from repro.running.cost.throughput import throughput
@@ -68,3 +74,45 @@ def _check_options(by: str | None, lists_nodes: bool, as_json: bool, remember: b
         raise UsageError("--by and --nodes are for people and JSON has every node; give one of them")
     if by and lists_nodes:
         raise UsageError(f"--nodes has a line for each node and --by one for each {by}; give one of them")
+
+
+STATES = ("running", "queued", "failed", "cancelled", "done")
+OVER = ("failed", "done")  # and their node is not stored
+
+
+def progress_lines(plan: Plan, workspace) -> Iterator[str]:
+    """Yield lines on what is measured and stored of a plan that has looked at the workspace's store."""
+    from repro.judging.comparison import judged_cells
+    from repro.judging.summary import measured_in_words
+
+    comparison = judged_cells(plan, workspace.results, workspace.store)
+    stored_count = sum(state == "stored" for state in plan.states.values())
+    yield f"so far: {measured_in_words(comparison.cells)}"
+    yield f"{stored_count} of {len(plan.nodes)} nodes are stored in {workspace.store.root}"
+    if comparison.origins.sentence:
+        yield comparison.origins.sentence
+    yield from job_lines(plan, workspace.store)
+
+
+def job_lines(plan: Plan, store: Store) -> Iterator[str]:
+    """Yield how many jobs of nodes that are not stored are queued, running or over, and a line a failure."""
+    from repro.running.engines.slurm_jobs import jobs
+
+    missing = [node for node in plan.nodes if plan.states[node.fingerprint] != "stored"]
+    try:
+        by_node = jobs(store, missing)
+    except UsageError as error:
+        yield str(error)
+        return
+    if by_node:
+        yield from _of_jobs(missing, by_node)
+
+
+def _of_jobs(nodes: Sequence[Node], by_node: Mapping[str, Job]) -> Iterator[str]:
+    counts = Counter(job.state for job in by_node.values())
+    summary = ", ".join(f"{counts[state]} {state}" for state in sorted(counts, key=STATES.index))
+    yield f"Slurm jobs of nodes that are not stored: {summary}"
+    for node in nodes:
+        job = by_node.get(node.fingerprint)
+        if job and job.state in OVER:
+            yield f"failed: {describe(node)}: job {job.id} is {job.slurm} (log: {job.log})"

@@ -3,8 +3,8 @@
 import pytest
 
 from repro.graph import Node
-from repro.running.cost.pace import Pace
 from repro.running.cost.work import work
+from repro.running.run_progress import Pace
 from repro.store import Store
 
 MODEL = Node("backbone", {"name": "bert-base-uncased", "revision": "main"})

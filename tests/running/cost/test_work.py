@@ -175,7 +175,6 @@ def test_what_no_model_does_has_seconds_of_a_core_and_bytes():
 
 
 def test_every_fact_has_a_count_and_a_source():
-    from repro.running.cost.counts import _COUNTS
-    from repro.running.cost.facts import facts
+    from repro.running.cost.counts import _COUNTS, facts
 
     assert facts().keys() == _COUNTS.keys() and all(fact.source for fact in facts().values())

@@ -11,7 +11,7 @@ from repro.graph import Node, walk
 from repro.machine.shard import Shard
 from repro.manifest.cells import select
 from repro.progress import Progress
-from repro.running.engines import shards, slurm, slurm_jobs, slurm_script
+from repro.running.engines import shards, slurm, slurm_jobs
 from repro.running.engines.child import import_path
 from repro.running.engines.site import Resources, Site
 from repro.running.engines.slurm_arrays import Batch
@@ -362,7 +362,7 @@ def test_siblings_are_one_submission_and_each_task_runs_its_own_stage(store, clu
 def test_a_task_of_an_array_runs_the_stage_of_its_number(store):
     corpora = {number: Node("corpus", {"dataset": f"c{number}"}) for number in (1, 4)}
     site = Site(python="echo")
-    text = slurm_script.script(Batch(corpora), store, site, slurm_script.resources_of("corpus", site, None))
+    text = slurm.script(Batch(corpora), store, site, slurm.resources_of("corpus", site, None))
     for number, node in corpora.items():
         variables = {**os.environ, "SLURM_ARRAY_TASK_ID": str(number)}
         said = subprocess.run(["bash"], input=text, env=variables, capture_output=True, text=True, check=True)
@@ -376,7 +376,7 @@ def test_without_slurm_the_other_engine_is_named(make, store, monkeypatch):
 
 
 def test_a_plan_counts_the_jobs_and_names_failures_with_their_logs(make, store, cluster):
-    from repro.cli.plan_progress import job_lines
+    from repro.cli.verbs.plan import job_lines
 
     plan = make(("bm25",))
     plan.look(store)

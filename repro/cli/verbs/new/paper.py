@@ -1,8 +1,16 @@
 """``repro new paper``"""
 
+import importlib.util
+import keyword
+import re
+import shutil
 from pathlib import Path
+from string import Template
 
 import click
+
+from repro.errors import UsageError
+from repro.manifest.papers import ROOT, papers
 
 
 @click.command("paper", epilog="\b\nExamples:\n  repro new paper NAME\n  repro new paper NAME --dir DIR")
@@ -18,9 +26,6 @@ def command(name, directory):
 
     NAME is a Python package's: lower-case letters, digits, underscores.
     """
-    from repro.cli.scaffold import scaffold
-    from repro.errors import UsageError
-
     if directory == "":
         raise UsageError("--dir is empty; name a folder, or leave the option out")
     place = Path(directory).expanduser().resolve() if directory is not None else None
@@ -35,3 +40,68 @@ def command(name, directory):
     print(f"then, with the extra `dev`: python -m pytest {test.parent}")
     print(f"then: repro run {name} --table 1 --scale tiny")
     print(f"then: {files[0].parent / 'README.md'} tells how placeholders become the paper")
+
+
+TEMPLATES = Path(__file__).parents[2] / "templates" / "paper"
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def scaffold(name: str, directory: Path | None) -> list[Path]:
+    """Write a paper's folder and its test; returns the files.
+
+    Args:
+        directory: of a distribution of its own, whose entry point makes the paper known once it is installed;
+            None for the checkout's ``papers/`` and ``tests/papers/``.
+
+    Raises:
+        UsageError: no name for a package, or one that is taken; nothing is overwritten.
+    """
+    _check_name(name)
+    package = f"papers.{name}" if directory is None else name
+    folder, tests = _places(name, directory)
+    folders = {"test_halves_contrast.py": tests}  # where else than in the paper's folder
+    folders |= {"pretraining_cases.py": tests} if directory is None else {"pyproject.toml": directory}
+    omissions = {"pyproject.toml", "pretraining_cases.py"} - folders.keys()
+    names = [template.name.removesuffix(".txt") for template in sorted(TEMPLATES.glob("*.txt"))]
+    files = {folders.get(n, folder) / n: TEMPLATES / f"{n}.txt" for n in names if n not in omissions}
+    for path in (folder, *files):
+        if path.exists() or path.is_symlink():
+            raise UsageError(f"{path} exists already; choose another name or --dir")
+    values = {"name": name, "package": package, "row": name, "distribution": name.replace("_", "-")}
+    _write({path: Template(t.read_text()).substitute(values) for path, t in files.items()}, folder)
+    papers.cache_clear()
+    return list(files)
+
+
+def _check_name(name: str) -> None:
+    if keyword.iskeyword(name):
+        raise UsageError(f"{name!r} is a word of Python's own, which names no package; choose another name")
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} names no paper: take lower-case letters, digits and underscores, a letter first"
+        )
+    if name in papers() or (ROOT / name).exists():
+        raise UsageError(f"there is a paper or folder {name!r} already ({ROOT / name}); choose another name")
+    if importlib.util.find_spec(name) is not None:
+        raise UsageError(f"{name!r} is an installed Python package; choose another name")
+
+
+def _places(name: str, directory: Path | None) -> tuple[Path, Path]:
+    """The paper's folder and that of its tests."""
+    if directory is not None:
+        return directory / name, directory / "tests"
+    if not (ROOT.parent / "pyproject.toml").is_file():
+        raise UsageError("the papers of an installed repro cannot be added to; say --dir DIR, a new folder")
+    return ROOT / name, ROOT.parent / "tests" / "papers" / name
+
+
+def _write(contents: dict[Path, str], folder: Path) -> None:
+    """Write all files or, where one cannot be written, nothing of the paper's folder."""
+    try:
+        for path, text in contents.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        reason = f"{error.strerror}; name another folder with --dir"
+        raise UsageError(f"{error.filename} cannot be written: {reason}") from None
