@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SparseEncoder
 
 SPARSE = {"splade": "max", "splade-sum": "sum"}  # kinds -> what they take over the positions
+TASKS = {"queries": "query", "passages": "document"}  # kinds of texts in the library's words
 # weights that no encoder of texts uses, and files hold all the same
 UNUSED = re.compile(
     r"(^|\.)(cls|lm_head|pooler|decoder|vocab_\w+|(generator|discriminator)_\w+|position_ids)(\.|$)"
@@ -162,31 +163,36 @@ def _set_lengths(model: SentenceTransformer | SparseEncoder, settings: Mapping[s
 
     Raises ValueError for more than a transformer has positions.
     """
-    for part in _parts(model):
+    for part in model.modules():
+        if part is model or hasattr(part, "sub_modules"):
+            continue  # it has the limits of its parts
+        text = _text_settings(part)
         for name in ("max_seq_length", "query_length", "document_length"):
-            own = getattr(part, name, None)
-            said = settings.get("length") or own
-            if own is not None and said != math.inf:
-                setattr(part, name, min(said, settings.get("cap") or said))
+            if (limit := _limit(getattr(part, name, None), settings)) is not None:
+                setattr(part, name, limit)
+        if (limit := _limit(text.get("max_length"), settings)) is not None:
+            text["max_length"] = limit
     for transformer in transformers(model):
         count = positions(transformer.auto_model)
-        limit = max(filter(None, lengths(transformer)), default=0)
+        limit = max((_length(transformer, kind) or 0 for kind in TASKS), default=0)
         if count is not None and limit > count:
             raise ValueError(f"a length of {limit} tokens is more than the model's {count} positions")
 
 
-def _parts(model: SentenceTransformer | SparseEncoder) -> list[torch.nn.Module]:
-    """The parts of an encoder that cut texts, each by itself."""
-    from sentence_transformers.base.modules import Router
-
-    parts = (part for part in model.modules() if part is not model and not isinstance(part, Router))
-    return [part for part in parts if getattr(part, "max_seq_length", None) is not None]
+def _limit(own: float | None, settings: Mapping[str, Any]) -> float | None:
+    """The limit in place of a part's own; None where there is none to be set."""
+    limit = settings.get("length") or own
+    return None if own in (None, math.inf) else min(limit, settings.get("cap") or limit)
 
 
-def lengths(part: torch.nn.Module) -> list[int | None]:
-    """The most tokens of a query and of a document that a part of an encoder reads."""
-    whole = getattr(part, "max_seq_length", None)
-    return [getattr(part, f"{kind}_length", None) or whole for kind in ("query", "document")]
+def _text_settings(part: torch.nn.Module) -> dict[str, Any]:
+    return (getattr(part, "processing_kwargs", None) or {}).get("text", {})
+
+
+def _length(part: torch.nn.Module, kind: str) -> int | None:
+    """The most tokens that a part of an encoder reads of such a text; None of one that cuts none."""
+    whole = getattr(part, f"{TASKS[kind]}_length", None) or getattr(part, "max_seq_length", None)
+    return _text_settings(part).get("max_length") or whole
 
 
 def encode(
@@ -221,9 +227,18 @@ def encode(
 
 def reading(model: SentenceTransformer | SparseEncoder, kind: str) -> tuple[str, int | None]:
     """The prompt that the library puts before such texts, and the most tokens that it reads of one."""
-    place = 0 if kind == "queries" else 1
-    limits = [lengths(part)[place] for part in _parts(model)]
-    return model.prompts.get(_prompt_name(model, kind), ""), max(filter(None, limits), default=None)
+    parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
+    limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
+    return model.prompts.get(_prompt_name(model, kind), ""), max(limits, default=None)
+
+
+def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
+    """The modules through which a text goes; of a module with routes those of the task, else all."""
+    routes = dict(getattr(module, "sub_modules", {}))
+    for part in routes.get(task, [part for parts in routes.values() for part in parts]):
+        yield from _on_route(part, task)
+    if not routes:
+        yield module
 
 
 def unused_prompts(model: SentenceTransformer | SparseEncoder) -> list[str]:

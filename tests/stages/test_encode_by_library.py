@@ -272,14 +272,28 @@ def test_a_masked_language_model_is_splade_where_its_user_says_so(tmp_path, quer
     close(ours, model.encode_query(texts).to_dense().cpu().numpy())
 
 
-def test_a_scale_cuts_each_side_at_its_tokens_and_no_side_reads_more_for_it(tmp_path, corpus, queries):
+def test_a_scale_cuts_each_side_at_its_tokens_and_no_side_reads_more_for_it(tmp_path):
     from repro.nn import library_encoder
 
     routed(tmp_path)
     model = library_encoder.load(tmp_path / "it", {"kind": "dense", "cap": 16})
-    assert [library_encoder.reading(model, kind)[1] for kind in ("queries", "passages")] == [16, 16]
-    lengths = [part.max_seq_length for part in library_encoder.transformers(model)]
-    assert lengths == [8, 16]
+    assert [library_encoder.reading(model, kind)[1] for kind in ("queries", "passages")] == [8, 16]
+
+
+def test_lengths_in_all_their_places_are_cut_and_said(tmp_path, corpus, queries):
+    dense(max_seq_length=40)(tmp_path)
+    path = tmp_path / "it/sentence_bert_config.json"
+    places = {"query_length": 6, "processing_kwargs": {"text": {"max_length": 12}}}
+    for number, (added, said) in enumerate((({"query_length": 6}, (40, 6)), (places, (12, 12)))):
+        path.write_text(json.dumps(json.loads(path.read_text()) | added))
+        described = UserEncoder.find(str(tmp_path / "it"), None, {}).described
+        assert all(f"at most {limit} tokens" in described for limit in said)
+        ours = given(tmp_path / "it", "queries", queries, tmp_path / str(number))
+        close(ours, expected(tmp_path / "it", "queries", corpus, queries))
+        how = {"query_length": 5, "similarity": "dot"}
+        short = given(tmp_path / "it", "queries", queries, tmp_path / f"short {number}", **how)
+        texts = [json.loads(line)["text"] for line in (queries / "queries.jsonl").read_text().splitlines()]
+        close(short, by_hand(tmp_path / "plain", texts, length=5))
 
 
 def test_memory_that_runs_out_makes_batches_smaller(tmp_path, corpus, queries, monkeypatch):
