@@ -5,8 +5,8 @@
     repro.table("PAPER/1").to_frame()             the table as published
     compared = repro.compare("PAPER/1")           beside what was measured, with verdicts and tests
     compared.to_frame(), compared.plot()
-    repro.evaluate("my.run", dataset="beir/scifact").to_frame()
-    repro.evaluate("my-encoder", table="PAPER/1", scale="tiny").to_frame()
+    mine = repro.compare("PAPER/1", yours="my.run")   as a row of the table, tested against all
+    mine.tests().to_frame(), mine.to_latex()
 
 Functions print nothing and download nothing. What a caller can act on is raised as a class of
 ``repro.errors``, with one sentence that says what to do.

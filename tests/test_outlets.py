@@ -263,9 +263,6 @@ NAMES_AS_OUTLETS = {
     "measure": "gives what compare gives",
     "claims": [of_claims],
     "ComparedCells": "what compare gives",
-    "evaluate": THEIRS,
-    "EncoderScores": THEIRS,
-    "RunScores": THEIRS,
     "records": HAPPENED,
     **dict.fromkeys(
         ("audit", "references", "settings", "paper", "papers", "table", "cell", "Cell"), NO_NUMBER

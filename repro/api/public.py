@@ -4,7 +4,6 @@ from repro.api.comparisons import ComparedCells, compare
 from repro.api.listing import Listing
 from repro.api.measurement import measure
 from repro.api.papers import PublishedPaper, PublishedTable, paper, papers, table
-from repro.api.scores import EncoderScores, RunScores, evaluate
 from repro.api.selection import Selection, select
 from repro.api.statements import audit, claims, records, references, settings
 from repro.manifest.cells import Cell, cell
@@ -14,18 +13,15 @@ from repro.running.workspace import Workspace
 __all__ = [
     "Cell",
     "ComparedCells",
-    "EncoderScores",
     "Listing",
     "PublishedPaper",
     "PublishedTable",
-    "RunScores",
     "Selection",
     "Workspace",
     "audit",
     "cell",
     "claims",
     "compare",
-    "evaluate",
     "measure",
     "paper",
     "papers",

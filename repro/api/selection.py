@@ -36,11 +36,16 @@ class Selection:
     workspace: Workspace = field(default_factory=Workspace.open)
     of_user: Scale | None = None
 
+    @property
+    def scale_itself(self) -> Scale:
+        """The scale that ``scale`` names."""
+        return self.of_user or scale_of(self.scale)
+
     def plan(self) -> Plan:
         """The selection's plan; makes no store. Raises what ``repro.running.plan.plan`` raises."""
         return plan(
             self.cells,
-            scale=self.of_user or scale_of(self.scale),
+            scale=self.scale_itself,
             machine=self.workspace.machine,
             seeds=self.seeds,
             overrides=self.readings,

@@ -1,107 +1,112 @@
-"""A run or an encoder of one's own, scored in a table's columns or by a dataset's judgements."""
+"""Prints runs and encoders of one's own: their rows in tables, their tests, and what they rest on."""
 
-import sys
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
-from repro.errors import UsageError
+from repro.api.comparisons import ComparedCells
+from repro.cli.printing import emit_csv, emit_json, say, show, table
+from repro.yours.table import OwnRow, OwnTable, as_json, lines
 
-FORMS = (".yaml", ".yml")  # of a file that describes an encoder
-RUNS = (".run", ".trec", ".txt", ".tsv", ".gz")  # of a run, which may not be there
-
-
-def is_encoder(name: str) -> bool:
-    """Return whether a name means an encoder: a folder, a description of one, or a model of the hub."""
-    path = Path(name)
-    is_of_hub = not path.exists() and name.count("/") == 1 and path.suffix not in RUNS
-    return path.suffix in FORMS or path.is_dir() or is_of_hub
+LEFT = ("column", "row", "against", "by")  # of the table of tests, whose other columns are numbers
+DROP = ("permutation p, Holm", "permutation p", "by", "won/tied/lost", "t p", "its score", "d_z")
 
 
-def score_run(run: str, dataset: str, measures: Sequence[str], *, as_json: bool) -> None:
-    """Print the scores of a run by the judgements of a dataset, each measure of its own or those named."""
-    from repro.api.scores import evaluate
-    from repro.cli.printing import emit_json
-
-    scores = evaluate(run, dataset=dataset, measures=measures).as_json()
-    if as_json:
-        return emit_json({"run": run, "dataset": dataset, **scores})
-    del scores["among_others"]  # of cells, of which none is named
-    print(f"{run} on {dataset}")
-    for sentence in scores.pop("differing"):
-        print(f"no published number compares with this: {sentence}", file=sys.stderr)
-    for name in scores.pop("left_out"):
-        reason = f"the run has {scores['depth']} documents a query"
-        print(f"{name} is left out: {reason}, and it looks deeper", file=sys.stderr)
-    for name, value in _flatten(scores):
-        print(f"  {name:16}{value:.4f}" if isinstance(value, float) else f"  {name:16}{value}")
-
-
-def _flatten(scores: dict):
-    """Yield names and values, of mappings inside too."""
-    for name, value in scores.items():
-        yield from _flatten(value) if isinstance(value, dict) else ((name, value),)
-
-
-def _description(name: str) -> dict:
-    """Return what is known of an encoder: its model and, of a file that describes one, how it reads texts.
-
-    Raises UsageError for a key that says nothing of an encoder.
-    """
-    from repro.errors import check_known
-    from repro.manifest.yaml_file import read
-    from repro.yours.encoders import FACTS
-
-    if Path(name).suffix not in FORMS:
-        return {"model": name}
-    facts = read(Path(name), dict[str, str | int])
-    if not facts.get("model"):
-        raise UsageError(f"{name} names no model; write `model: DIR` and how it reads texts")
-    check_known(f"key of {name}", *facts, valid=("model", *FACTS))
-    return facts
-
-
-def score_encoder(name: str, table: str, row: str | None, scale_name: str, *, as_json: bool) -> None:
-    """Print the scores of an encoder in the columns of a table, ``PAPER/N``, beside the best published.
+def show_yours(compared: ComparedCells, form: str, *, per_query: bool) -> None:
+    """Print tables with rows of one's own, or the scores of their queries, in a format.
 
     Args:
-        name: a folder, a name of the hub, or a YAML file with the model and how it reads texts.
-        row: the row that it is meant to be, if any.
+        form: terminal, csv, json, latex or markdown.
+        per_query: the scores of every query in place of the tables.
     """
-    from repro.api.scores import evaluate
-    from repro.cli.printing import emit_json, say
-    from repro.cli.printing import table as printed
-    from repro.progress import TerminalProgress
-    from repro.running.scale import scale
-    from repro.running.workspace import Workspace
+    if per_query:
+        scores = list(compared.scores_by_query())
+        (emit_json if form == "json" else emit_csv)(scores)
+    else:
+        FORMS[form](compared)
+    for sentence in dict.fromkeys(s for own in compared.yours for row in own.rows for s in _sentences(row)):
+        say(sentence)
 
-    facts = _description(name)
-    model = str(facts.pop("model"))
-    scores = evaluate(
-        model,
-        query_model=facts.pop("query_model", None),
-        table=table,
-        row=row,
-        conventions=facts,
-        scale=scale_name,
-        workspace=Workspace.open(),
-        progress=TerminalProgress(),
-    )
-    for sentence in (f"{model}: {scores.described}", *scores.left_out):
-        print(sentence, file=sys.stderr)
-    if as_json:
-        return emit_json([column.as_json() for column in scores])
-    rows = []
-    for c in scores:
-        best = c.best.printed
-        score = f"{c.score:.{best.decimals}f}"
-        measure = f"{c.measure}, cut at {c.depth}" if c.cut else c.measure
-        rows.append((c.id, c.head, measure, score, str(best.value), c.best.row.label))
-    note = (
-        ""
-        if scale(scale_name).compares_with_paper
-        else f" (scale {scale_name}: other collections than the paper's)"
-    )
-    head = ("column", "", "measure", "this encoder", "best published", "by")
-    printed(f"{model} on {table}{note}", head, rows, right=(3, 4))
-    for place in filter(None, (column.among_others for column in scores)):
-        say(f"{place.cell.column.id}, {place.cell.row.label}: {place}")
+
+def _print_json(compared: ComparedCells) -> None:
+    emit_json([line for own in compared.yours for line in as_json(own)])
+
+
+def _print_csv(compared: ComparedCells) -> None:
+    emit_csv([line for own in compared.yours for line in lines(own)])
+
+
+def _print_latex(compared: ComparedCells) -> None:
+    print(compared.to_latex())
+
+
+def _print_tables(compared: ComparedCells) -> None:
+    for own in compared.yours:
+        _show_table(own)
+
+
+def _print_markdown(compared: ComparedCells) -> None:
+    from repro.report.grid import compared_grid
+    from repro.report.table_pages import overview
+
+    for own in compared.yours:
+        print("\n".join(overview(compared_grid(own.comparison.cells))))
+
+
+def _show_table(own: OwnTable) -> None:
+    from repro.report.terminal import compared_table
+
+    show(compared_table(own.comparison, own.comparison.cells))
+    tests = [line for row in own.rows for line in _tests(row, own)]
+    if tests:
+        head = list(tests[0])
+        title = "tests over queries: yours less the other (t: paired, two-sided; Holm over a row's tests)"
+        right = [place for place, name in enumerate(head) if name not in LEFT]
+        rows = [list(test.values()) for test in tests]
+        table(title, head, rows, right=right, drop=[head.index(name) for name in DROP])
+
+
+def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:
+    """Yield the tests of a row as lines of a table."""
+    from repro.report.grid import compared_grid, rounded
+
+    letters = compared_grid(own.comparison.cells).letters
+    rows = {r.id: r for r in own.comparison.cells[0].cell.table.rows}
+    for c in row.cells:
+        for test in row.tests.get(c.cell.column.id, []):
+            low, high = test["interval"] or (None, None)
+            score = rounded(test["value"], c.cell)
+            interval = "" if low is None else f" [{low:+.4f}, {high:+.4f}]"
+            yield {
+                "column": c.cell.column.id,
+                **({"row": row.row.label} if len(own.rows) > 1 else {}),
+                "yours": rounded(c.measured, c.cell),
+                "against": f"{letters[test['over']]} {rows[test['over']].label}",
+                "by": test["by"],
+                "its score": f"({score})" if test["doubts"] else score,
+                "difference [95 %]": f"{test['difference']:+.4f}{interval}",
+                "d_z": _number(test["effect_size"]),
+                "t p": _number(test["p"]),
+                "t p, Holm": _number(test["holm_student_p"]),
+                "permutation p": _number(test["permutation_p"]),
+                "permutation p, Holm": _number(test["holm_p"]),
+                "won/tied/lost": "/".join(str(test[key]) for key in ("wins", "ties", "losses")),
+            }
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
+
+
+def _sentences(row: OwnRow) -> list[str]:
+    """Return what is to be said of a row: how it was read, against itself, where it has no number."""
+    said = [f"{row.row.label}: {note}" for note in (*row.notes, *row.differing)]
+    said += [f"{p.cell.column.id}, {p.cell.row.label}: {p}" for p in row.placed.values()]
+    return said + list(row.left_out)
+
+
+FORMS = {
+    "terminal": _print_tables,
+    "csv": _print_csv,
+    "json": _print_json,
+    "latex": _print_latex,
+    "markdown": _print_markdown,
+}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from repro.judging.others import others_values
-from repro.judging.tolerance import UNITS
 from repro.manifest.cells import Cell
 from repro.manifest.decimals import decimals_of, half_unit, half_up
 from repro.manifest.reports import CellReport
@@ -123,13 +122,6 @@ def among_others(cell: Cell, value: Decimal, *, decimals: int | None = None) -> 
     """
     reported = others_values(cell)
     return placed(cell, value, reported.reports, decimals=decimals) if reported else None
-
-
-def among_others_of_share(cell: Cell, share: float) -> ValueAmongOthers | None:
-    """Place a share of one among the reports on a cell; None where it has another unit, or no report."""
-    if cell.unit not in UNITS:
-        return None
-    return among_others(cell, Decimal(repr(share)) * UNITS[cell.unit])
 
 
 def placed(

@@ -165,6 +165,7 @@ class Comparison:
         readings: cell -> the readings that its number rests on, by id; filled for a report.
         paired: cell -> our run of it against the runs that others made of that very system.
         origins: of the plan's stored artefacts; None where no store was looked at.
+        own_rows: ids of rows that a user put into the table.
     """
 
     cells: list[ComparedCell]
@@ -173,6 +174,7 @@ class Comparison:
     readings: dict[str, dict[str, Reading]] = field(default_factory=dict)
     paired: dict[str, tuple[PairedTest, ...]] = field(default_factory=dict)
     origins: Origins | None = None
+    own_rows: tuple[str, ...] = ()
 
     def counts(self) -> Counter:
         """How often each verdict was given."""

@@ -1,7 +1,7 @@
 """Significance tests between the rows of a table: which the store has the runs for, and computing them."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from repro.datasets.catalog import dataset
 from repro.errors import ReproError
@@ -23,19 +23,31 @@ def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
     Where a cell averages collections, or answers judge, the stored scores are compared in place of runs. Rows
     are compared at the seed that most of them have stored, a row that lacks it at its first.
     """
-    rows: dict[tuple[str, str, str], dict[str, _BySeed]] = {}
+    testable = [m for m in plan.measurements if _is_testable(m) and _has_its_scores(m, plan, store)]
     measures: dict[tuple[str, str, str], set[str]] = {}
-    for m in plan.measurements:
-        if _is_testable(m) and _has_its_scores(m, plan, store):
-            key = (m.cell.paper.name, m.cell.table.id, m.cell.column.dataset)
-            rows.setdefault(key, {}).setdefault(m.cell.row.id, {}).setdefault(m.seed, m.groups[0])
-            measures.setdefault(key, set()).add(m.measure)
+    for m in testable:
+        measures.setdefault(_key(m), set()).add(m.measure)
     nodes = {
-        key: _test_node(_evaluations_at_shared_seed(table_rows), sorted(measures[key]))
-        for key, table_rows in rows.items()
-        if len(table_rows) > 1
+        key: _test_node(rows, sorted(measures[key])) for key, rows in _rows(testable).items() if len(rows) > 1
     }
     return {key: node for key, node in nodes.items() if node.params["measures"]}
+
+
+def rows_with_scores(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict[str, tuple[Node, ...]]]:
+    """Per table and dataset the rows whose scores are stored, each with evaluations at the shared seed."""
+    stored = [m for m in plan.measurements if _is_testable(m) and _is_scored(m, plan)]
+    return _rows(stored)
+
+
+def _key(m: Measurement) -> tuple[str, str, str]:
+    return m.cell.paper.name, m.cell.table.id, m.cell.column.dataset
+
+
+def _rows(measurements: Iterable[Measurement]) -> dict[tuple[str, str, str], dict[str, tuple[Node, ...]]]:
+    rows: dict[tuple[str, str, str], dict[str, _BySeed]] = {}
+    for m in measurements:
+        rows.setdefault(_key(m), {}).setdefault(m.cell.row.id, {}).setdefault(m.seed, m.groups[0])
+    return {key: _evaluations_at_shared_seed(by_row) for key, by_row in rows.items()}
 
 
 def _evaluations_at_shared_seed(rows: Mapping[str, _BySeed]) -> dict[str, tuple[Node, ...]]:
@@ -52,9 +64,11 @@ def _is_testable(m: Measurement) -> bool:
 
 
 def _has_its_scores(m: Measurement, plan: Plan, store: Store) -> bool:
-    if any(plan.states[p.fingerprint] != "stored" for p in m.groups[0]):
-        return False
-    return _is_by_scores(m.groups[0]) or store.state(m.runs[0]) == "stored"
+    return _is_scored(m, plan) and (_is_by_scores(m.groups[0]) or store.state(m.runs[0]) == "stored")
+
+
+def _is_scored(m: Measurement, plan: Plan) -> bool:
+    return all(plan.states[p.fingerprint] == "stored" for p in m.groups[0])
 
 
 def _is_by_scores(parts: tuple[Node, ...]) -> bool:

@@ -98,13 +98,14 @@ def conditions(cells: Sequence[ComparedCell]) -> str:
 
 def cut_measures(cells: Sequence[ComparedCell]) -> str:
     """The measures that look deeper than this scale searches, in words; empty where there are none."""
-    depths: dict[int, dict[str, None]] = {}
+    depths: dict[tuple[int, str], dict[str, None]] = {}
     for c in cells:
         if c.cut_at and c.measured is not None:
-            depths.setdefault(c.cut_at, {})[c.records[0].measure] = None
+            who = "the run goes" if c.scale == "full" else "this scale searches"
+            depths.setdefault((c.cut_at, who), {})[c.records[0].measure] = None
     return "; ".join(
-        f"{' and '.join(names)}: the first {depth} documents only, as this scale searches no deeper"
-        for depth, names in depths.items()
+        f"{' and '.join(names)}: the first {depth} documents only, as {who} no deeper"
+        for (depth, who), names in depths.items()
     )
 
 

@@ -1,5 +1,6 @@
 """Cells with an address, what each counts as, and the selection of some of them."""
 
+from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,6 +43,16 @@ class Cell:
     def is_numeric(self) -> bool:
         """Whether the paper has a number here."""
         return self.printed.value is not None
+
+    @property
+    def decimals(self) -> int:
+        """The digits after the point that the column's numbers have most often, else as the table says."""
+        place = [c.id for c in self.table.columns].index(self.column.id)
+        texts = [row.cells[place] for row in self.table.rows if row.cells]
+        values = [value for value in map(printed.parse, texts) if value.value is not None]
+        return (
+            Counter(v.decimals or 0 for v in values).most_common(1)[0][0] if values else self.table.decimals
+        )
 
     @property
     def is_unpublished(self) -> bool:

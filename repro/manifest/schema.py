@@ -151,6 +151,7 @@ class Table(Identified):
     entries: tuple[Example, ...] = ()
     exhibits: tuple[Exhibit, ...] = ()
     settings: dict[str, Any] = Field(default_factory=dict)
+    decimals: int = 3  # of measured values in a column in which nothing is published
     note: str = ""
 
     def base_of(self, row: Row) -> str | None:

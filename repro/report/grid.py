@@ -114,8 +114,8 @@ def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
 
 
 def rounded(value: float, cell: Cell) -> str:
-    """A measured value with the decimals of the published one, half up; three where none is published."""
-    decimals = cell.printed.decimals if cell.printed.value is not None else 3
+    """A measured value with the decimals of the published one, half up; else those of its column."""
+    decimals = cell.printed.decimals if cell.printed.value is not None else cell.decimals
     return str(half_up(Decimal(repr(value)), decimals or 0))
 
 

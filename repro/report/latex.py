@@ -71,7 +71,7 @@ def latex(
         command=command,
         source=_source(paper.manifest),
         short=short_caption(paper, table),
-        caption=caption(cells, lettered=writer.lettered, bold=bool(writer.best)),
+        caption=caption(cells, lettered=writer.lettered, bold=bool(writer.best), own=comparison.own_rows),
         label=f"tab:{paper.name}-{table.id}{scale}",
         wide=two_column and writer.length > ONE_COLUMN,
     )
@@ -165,7 +165,7 @@ class _Writer:
         kinds = {
             "publ.": [published_entry(c) for c in cells],
             "oth.": [reported_entry(c) for c in cells],
-            "ours": [self._ours(c) for c in cells],
+            "meas." if self.comparison.own_rows else "ours": [self._ours(c) for c in cells],
             r"$\Delta$": [difference(c) for c in cells],
             "others": [by_others(c) for c in cells],
         }
@@ -179,7 +179,8 @@ class _Writer:
         """Ours, its interval over seeds, its verdict where there is no difference, and the rows it beats."""
         if c is None or c.measured is None:
             return Entry("" if c is None else "--")
-        sign = SYMBOLS.get(c.verdict.name, "") if c.verdict.difference is None else ""
+        is_own = c.cell.row.id in self.comparison.own_rows  # of which nothing is published
+        sign = "" if is_own or c.verdict.difference is not None else SYMBOLS.get(c.verdict.name, "")
         letters = beaten(c, self.comparison, self.grid, between=",").replace("-", "--")
         suffix = interval(c) + (rf"\,{sign}" if sign else "") + raised(letters)
         return Entry(shown_measurement(c) or "", suffix, (c.cell.row.id, c.cell.column.id) in self.best)

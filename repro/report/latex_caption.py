@@ -34,24 +34,43 @@ def cited_paper(manifest: Manifest) -> str:
     return f"{first} et al. ({manifest.venue})" if coauthors else f"{first} ({manifest.venue})"
 
 
-def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool) -> str:
+def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: Sequence[str] = ()) -> str:
     """All that a reader needs to know of the table, as LaTeX.
 
     Args:
         cells: of one table.
         lettered: whether rows have letters.
         bold: whether a number of ours is the best of several.
+        own: ids of rows that a user put into the table.
     """
     first = cells[0].cell
     measured_cells = [c for c in cells if c.measured is not None]
     unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
-    parts = [f"{short_caption(first.paper, first.table)} {_number_origins(cells)}", escape(f"{unit}.")]
-    parts += [*_scale(measured_cells), *_bold_meanings(cells, best=bold), *_reports(cells), *_signs(cells)]
+    origins = _own_origins(cells, own) if own else _number_origins(cells)
+    parts = [f"{short_caption(first.paper, first.table)} {origins}", escape(f"{unit}.")]
+    if all(c.cell.row.id in own for c in cells):  # of no paper
+        parts[0] = f"{escape(capitalised(first.table.about))}."
+    of_papers = [c for c in cells if c.cell.row.id not in own]
+    parts += [
+        *_scale(measured_cells),
+        *_bold_meanings(cells, best=bold),
+        *_reports(cells),
+        *_signs(of_papers),
+    ]
     if lettered:
         parts.append(LETTERED)
     if doubts := doubts_in_brief(measured_cells):
         parts.append(escape(f"{capitalised(doubts)}."))
     return " ".join([*parts, *_marks(first.table)])
+
+
+def _own_origins(cells: Sequence[ComparedCell], own: Sequence[str]) -> str:
+    """Who measured what, where a user's rows stand beside a paper's."""
+    labels = " and ".join(escape(row.label) for row in cells[0].cell.table.rows if row.id in own)
+    published = any(c.cell.is_numeric for c in cells)
+    others = any(c.measured is not None and c.cell.row.id not in own for c in cells)
+    measured = f"measured (meas.): {labels} by us, the others by repro" if others else f"measured: {labels}"
+    return f"as published (publ.) and {measured}." if published else f"{measured}."
 
 
 def _number_origins(cells: Sequence[ComparedCell]) -> str:

@@ -68,8 +68,10 @@ def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Gro
     sheet = writer.across() if grid.table.transposed else writer.down()
     stacked = writer.published and not grid.table.transposed
     facts = [grid.table.unit, f"scale {cells[0].scale}", *([BENEATH] if stacked else [])]
-    subtitle = f"{grid.table.about} ({'; '.join(facts)})"
-    table = _add_title(f"{first.paper.name} table {grid.table.id}: {subtitle}", sheet, note=conditions(cells))
+    is_of_paper = any(row.id not in comparison.own_rows for row in grid.rows)
+    name = f"{first.paper.name} table {grid.table.id}: " if is_of_paper else ""
+    title = f"{name}{grid.table.about} ({'; '.join(facts)})"
+    table = _add_title(title, sheet, note=conditions(cells))
     agreement = against_paper(cells, grid)
     return Group(table, agreement) if agreement else table
 
@@ -95,7 +97,8 @@ class _Writer:
     def _lines(self, label: Text, cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
         """A system's lines: one where nothing is published; a verdict that all cells share stands once."""
         fields = [self._measured(c) for c in cells]
-        if not self.published:
+        is_own = any(c and c.cell.row.id in self.comparison.own_rows for c in cells)
+        if is_own or not self.published:
             return [[label, *fields]]
         words = {str(text) for text in fields if isinstance(text, Text) and text.plain}
         numbers = any(isinstance(text, Value) for text in fields)
@@ -103,8 +106,11 @@ class _Writer:
         if len(words) == 1 and not numbers:
             [word] = words
             lower_line = [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in cells)]
+        published_line = [label, *map(_format_published, cells)]
+        if self.comparison.own_rows:  # which are looked at, and not what others say of the paper's rows
+            return [published_line, *([lower_line] if numbers else []), *_imported_line(cells)]
         other_lines = [*_imported_line(cells), *_lines_of_others(cells)]
-        return [[label, *map(_format_published, cells)], lower_line, *_differences(cells), *other_lines]
+        return [published_line, lower_line, *_differences(cells), *other_lines]
 
     def across(self) -> Sheet:
         """Systems across, as the paper has a transposed table: published and ours side by side."""
@@ -147,7 +153,7 @@ class _Writer:
             return Text(c.verdict.name, style=style)
         bold = " bold" if (c.cell.row.id, c.cell.column.id) in self.best else ""
         suffix = Text(beaten(c, self.comparison, self.grid, between=" ").translate(RAISED), style=style)
-        if c.verdict.name != "scaled":
+        if c.verdict.name != "scaled" and c.cell.row.id not in self.comparison.own_rows:
             suffix.append(f" {c.verdict.name}", style=f"{style} italic")
         return Value(Text(value, style=style + bold), suffix)
 

@@ -95,7 +95,7 @@ def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Mak
     means: dict[str, float] = {}
     queries: dict[str, int] = {}
     missing: dict[str, int] = {}
-    contents = [_scores_of(part, store) for part in measurement.parts]
+    contents = [scores_of(part, store) for part in measurement.parts]
     for part, scores in zip(measurement.parts, contents, strict=True):
         judgements = part.inputs.get("qrels", part).fingerprint
         values = scores["measures"][measurement.measure]
@@ -166,7 +166,7 @@ def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None
     return statistics.stdev(by_query) * PER_UNIT.get(measurement.cell.unit, 1) if len(by_query) > 1 else None
 
 
-def _scores_of(part: Node, store: Store) -> dict:
+def scores_of(part: Node, store: Store) -> dict:
     """The content of a stored evaluation. Raises StoreError where it is damaged."""
     path = store.path(part) / "scores.json"
     status = path.stat()

@@ -53,8 +53,8 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
     members = len(directories) // len(names)
     records = [json.loads((d / "scores.json").read_text(encoding="utf-8")) for d in directories]
     systems = [records[i : i + members] for i in range(0, len(records), members)]
-    queries = _queries(systems)
-    scores = [{m: _weighted_scores(parts, m) for m in measures} for parts in systems]
+    queries = joint_queries(systems)
+    scores = [{m: weighted_scores(parts, m) for m in measures} for parts in systems]
     _write(out, significance.compare_scores(scores, names, queries, measures, max_p=MAX_P))
     return {
         "queries": len(queries),
@@ -63,7 +63,7 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
     }
 
 
-def _queries(systems: list[list[dict]]) -> list[str]:
+def joint_queries(systems: list[list[dict]]) -> list[str]:
     """The query ids of all members, each with its member's number. Raises DataError where systems differ."""
     ids = [[f"{n}:{q}" for n, part in enumerate(parts) for q in part["queries"]] for parts in systems]
     if any(queries != ids[0] for queries in ids):
@@ -71,7 +71,7 @@ def _queries(systems: list[list[dict]]) -> list[str]:
     return ids[0]
 
 
-def _weighted_scores(parts: list[dict], measure: str) -> list[float]:
+def weighted_scores(parts: list[dict], measure: str) -> list[float]:
     """Scores of all members' queries, so weighted that their mean is the mean of the members' means."""
     total = sum(len(part["queries"]) for part in parts)
     weights = [total / (len(parts) * len(part["queries"])) for part in parts]

@@ -1,1 +1,1 @@
-"""What users bring, in the tables of the papers."""
+"""Runs and encoders of one's own: scored as the suite scores its own, as rows of a paper's table."""

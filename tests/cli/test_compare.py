@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from repro.store.results import Record, Results
-from tests.cli.conftest import CELL
+from tests.cli.conftest import CELL, cells_of_line
 
 NEAR = "toy/1/bm25/dl"
 DL, DEEP = (f"costa/1/sparse.bm25/{column}" for column in ("dl19.ndcg10", "dev.r1000"))
@@ -31,29 +31,28 @@ def other(own, tmp_path):
 
 def test_our_own_run_is_ours(repro, own):
     [found] = repro("compare", own, CELL, "--scale", "tiny", "--format", "json").json
-    pair = found["measured"]
-    assert found["id"] == CELL
-    assert found["value"] == pair["value"] > 0
-    assert (pair["p"], pair["permutation_p"], pair["effect_size"], pair["rmse"]) == (1.0, 1.0, None, 0.0)
-    assert pair["kendall_union"] == pytest.approx(1)
-    assert pair["rank_biased_overlap"] == pytest.approx(1)
-    assert pair["ties"] == found["queries"]
-    assert found["difference"] is None  # tiny is never compared with the published numbers
+    [test] = found["tests"]
+    assert found["id"] == CELL.replace("sparse.bm25", "yours")
+    assert found["value"] == test["value"] > 0
+    assert (test["p"], test["permutation_p"], test["effect_size"]) == (1.0, 1.0, None)
+    assert test["ties"] == found["queries"] and test["by"] == "measured"
+    assert found["among_others"] is None  # tiny is never compared with the published numbers
 
 
-def test_a_run_is_tested_against_ours_query_by_query(repro, own, other):
+def test_runs_are_tested_against_ours_and_each_other_query_by_query(repro, own, other):
     first, second = repro("compare", other, own, CELL, "--scale", "tiny", "--format", "json").json
-    pair = first["measured"]
-    assert first["run"] == str(other)
-    assert second["run"] == str(own)
-    assert pair["value"] == second["value"]
-    assert pair["difference"] == pytest.approx(first["value"] - second["value"])
-    assert pair["wins"] + pair["ties"] + pair["losses"] == first["queries"]
-    assert 0 < pair["permutation_p"] < 0.05
-    assert 0 < pair["p"] < 0.05
-    low, high = pair["interval"]
-    assert low < pair["difference"] < high < 0
-    assert math.copysign(1, pair["effect_size"]) == -1
+    tests = {test["over"]: test for test in first["tests"]}
+    assert set(tests) == {"sparse.bm25", "yours-2"} and first["source"] == str(other)
+    test = tests["sparse.bm25"]
+    assert test["value"] == second["value"] and test["difference"] == tests["yours-2"]["difference"]
+    assert test["difference"] == pytest.approx(first["value"] - second["value"])
+    assert test["wins"] + test["ties"] + test["losses"] == first["queries"]
+    assert 0 < test["permutation_p"] < 0.05
+    assert 0 < test["p"] < test["holm_student_p"] < 0.05
+    low, high = test["interval"]
+    assert low < test["difference"] < high < 0
+    assert math.copysign(1, test["effect_size"]) == -1
+    assert second["beats"] == ["yours"]
 
 
 @pytest.mark.parametrize("verb", ["run", "compare"])
@@ -63,23 +62,58 @@ def test_cells_that_the_scale_does_not_measure_are_told_with_why(repro, verb):
     assert told.endswith(" cells, because this is measured at scale curves only, or at one that is like it.")
 
 
-def test_the_table_shows_print_yours_and_ours(repro, other):
+def test_the_table_shows_print_ours_and_yours_and_the_tests(repro, other):
     said = repro("compare", other, CELL, "--scale", "tiny")
     assert said.status == 0
-    for word in ("published", "yours", "ours", "permutation", "0.187", "other.trec"):
-        assert word in said.out
+    lines = said.out.splitlines()
+    assert lines[0].startswith("costa table 1: ") and any("0.187" in line for line in lines)
+    assert any(line.startswith("t other") for line in lines), said.out
+    [test] = [cells_of_line(line) for line in lines if line.startswith("dev.rr10 ")]
+    assert test[2:4] == ["a BM25", "measured"]
+    assert "other: tiny/passage/dev: TREC, 150 of 150 judged queries, 100 documents a query" in said.err
 
 
-def test_without_a_run_of_ours_it_stands_beside_print_alone(repro, real_data, monkeypatch):
+@pytest.mark.parametrize("form", ["csv", "latex", "json", "markdown"])
+def test_the_row_is_in_every_format(repro, other, form):
+    said = repro("compare", other, CELL, "--scale", "tiny", "--format", form)
+    words = {"latex": "(t)~other & ", "markdown": "| other | – → "}.get(form, "/yours/")
+    assert said.status == 0 and words in said.out, said.out
+
+
+def test_scores_of_queries_are_of_yours_and_of_what_it_is_tested_against(repro, own):
+    said = repro("compare", own, CELL, "--scale", "tiny", "--per-query", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(said.out)))
+    assert len(rows) == 300 and {row["row"] for row in rows} == {"yours", "sparse.bm25"}
+
+
+def test_a_run_stands_beside_print_and_is_kept_where_that_is_asked_for(
+    repro, real_data, monkeypatch, folders
+):
     monkeypatch.setenv("REPRO_DATA", str(real_data))
     run = real_data / "runs" / "bm25-anserini.dl19-passage.top100.trec.gz"
-    said = repro("compare", run, DL, "--format", "json")
-    [found] = said.json
-    assert found["measured"] is None
+    [found] = repro("compare", run, DL, "--format", "json").json
     assert round(found["value"], 4) == 0.5058
-    assert found["difference"] == pytest.approx(found["value"] - 0.501)
-    told = repro("compare", run, DL)
-    assert f"no run of ours is stored; `repro run {DL} --scale full` makes it" in told.err
+    assert [(test["by"], test["ties"]) for test in found["tests"]] == [("run by Anserini", 43)]
+    assert "published 0.501" in found["among_others"]["sentence"]
+    kept = repro("compare", run, "costa", "--table", "1", "--row", "bm25", "--record")
+    assert kept.status == 0 and "1 new records, 1 in all" in kept.err, kept.err  # R@1000 looks deeper
+    [record] = Results(folders / "results").read("full", "costa")
+    assert (record.cell, record.origin["file"]) == (DL, run.name)
+    refused = repro("compare", run, "costa", "--table", "1", "--record")
+    assert refused.status == 2 and "name that row, as --row ROW" in refused.sentence
+
+
+def test_runs_are_scored_without_a_paper(repro, own, other):
+    judged = ("--dataset", "tiny/passage/dev", "--measure", "MRR@10", "--measure", "AP")
+    found = repro("compare", own, other, *judged, "--format", "json").json
+    assert [(line["row"], line["measure"]) for line in found] == [
+        ("yours-1", "RR@10"),
+        ("yours-1", "AP"),
+        ("yours-2", "RR@10"),
+        ("yours-2", "AP"),
+    ]
+    shown = repro("compare", own, *judged)
+    assert shown.status == 0 and shown.out.startswith("runs scored by the judgements of tiny/passage/dev")
 
 
 def test_comparing_a_run_writes_nothing(repro, other, measured):
@@ -91,18 +125,16 @@ def test_comparing_a_run_writes_nothing(repro, other, measured):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["no/such.trec", CELL], "there is no file 'no/such.trec', and no paper of that name"),
-        (["other.trec"], "name a paper"),
+        (["no/such.trec", CELL], "there is no file 'no/such.trec'"),
+        (["other.trec"], "--scale is of a paper's table, and none is named"),
         (["other.trec", CELL, "--strict"], "leave --strict out"),
-        (["other.trec", CELL, "--format", "csv"], "leave --format csv out"),
-        (["other.trec", DEEP], f"has 100 documents a query, {DEEP} is R@1000 and looks at 1000"),
+        (["other.trec", CELL, "--measure", "AP"], "--measure is for runs without a paper"),
+        (["other.trec", CELL, "--record"], "at full scale"),
+        ([CELL, "--per-query"], "--per-query is for runs and encoders of yours"),
+        ([CELL, "--dataset", "tiny/passage/dev"], "--dataset is for runs and encoders of yours"),
         (["csta"], "there is no paper 'csta'"),
         (["csta/1"], "there is no paper 'csta' (did you mean 'costa'?)"),
         (["other.trec", DL], "none of the run's 150 queries is among the 40 judged ones"),
-        (
-            ["other.trec", "cotmae_v2/3/bm25/cqadupstack"],
-            "`repro show cotmae_v2/3/bm25/cqadupstack` says how",
-        ),
     ],
 )
 def test_what_cannot_be_compared_is_one_sentence(repro, other, monkeypatch, arguments, words):
@@ -239,4 +271,3 @@ def test_a_table_is_printed_in_each_format_and_then_not_written(repro, toy, fold
     assert printed("csv").out == printed("csv", "compare").out
     assert not (folders / "results/tables").exists()
     assert "leave --out out" in repro("tables", "--format", "latex", "--out", "here").sentence
-    assert "leave --format latex out" in repro("compare", "my.run", "toy", "--format", "latex").sentence

@@ -79,11 +79,12 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     records = (folders / "results/records/tiny/toy.jsonl").read_text()
     told = repro("compare", to, "toy", "--table", "1", "--scale", "tiny", "--format", "json")
     assert told.status == 0, told.err
-    assert {c["column"]: c["score"] for c in told.json} == {k: c["measured"] for k, c in measured.items()}
-    assert [(c["depth"], c["cut"]) for c in told.json] == [(100, False), (100, True), (100, True)]
+    assert {c["column"]: c["value"] for c in told.json} == {k: c["measured"] for k, c in measured.items()}
+    assert [c["cut_at"] for c in told.json] == [None, 100, 100]
     assert [c["among_others"] for c in told.json] == [None] * 3  # scores are of other collections
-    assert told.json[0]["best_row"] == "best" and told.json[0]["queries"] == measured["dev"]["queries"]
-    assert "as its repro.json says" in told.err and "column size is left out" in told.err
+    [test] = told.json[0]["tests"]  # against the very run that it was exported from
+    assert (test["over"], test["by"], test["ties"]) == ("random", "measured", told.json[0]["queries"])
+    assert "as its repro.json says" in told.err
     assert (folders / "results/records/tiny/toy.jsonl").read_text() == records  # comparing is no record
 
     card = (to / "README.md").read_text()
@@ -107,13 +108,12 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     scores = [{(query, document): float(score) for query, _, document, _, score, _ in run} for run in lines]
     assert scores[0].keys() == scores[1].keys() and len(scores[0]) > 1000
     close(scores[1], scores[0], dtype="float32")  # batches are others
-    one = ("compare", first, "--dataset", "tiny/passage/dev", "--measure")
-    by_file = repro(*one, "RR@10", "--format", "json")
-    close(by_file.json["measures"]["RR@10"], measured["dev"]["measured"])
-    assert (by_file.json["depth"], by_file.json["left_out"]) == (100, [])
-    assert "RR@10" in repro(*one, "RR@10").out
-    too_deep = repro(*one, "R@1000")
-    assert too_deep.status == 2 and "has 100 documents a query, R@1000 looks at 1000" in too_deep.sentence
+    judged = ("--dataset", "tiny/passage/dev", "--measure", "RR@10", "--measure", "R@1000")
+    by_file = repro("compare", first, *judged, "--format", "json").json
+    close(by_file[0]["value"], measured["dev"]["measured"])
+    assert [line["cut_at"] for line in by_file] == [None, 100]
+    shown = repro("compare", first, *judged)
+    assert "R@1000: the first 100 documents only, as the run goes no deeper" in shown.out
 
     [model] = (folders / "store/initialise").glob("*/model")
     weights = bytearray((model / "model.safetensors").read_bytes())
@@ -129,12 +129,9 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     description.write_text(f"model: {to}\npooling: cls\nquery_prefix: 'who '\nseparator: none\n")
     other = repro("compare", description, "toy/1", "--scale", "tiny", "--format", "json")
     assert other.status == 0 and other.json[0]["column"] == "dev", other.err
-    assert "titles left out" in other.err and other.json[0]["score"] != measured["dev"]["measured"]
-    [recall] = suite.evaluate(to, table="toy/1", columns=["recall"], scale="tiny")
-    assert recall.score == measured["recall"]["measured"]
-    shown = repro("compare", to, "toy/1", "--scale", "tiny")
-    assert "R@1000, cut at 100" in shown.out
-    assert "this encoder" in shown.out and "0.9" in shown.out and "other collections" in shown.out
+    assert "titles left out" in other.err and other.json[0]["value"] != measured["dev"]["measured"]
+    compared = suite.compare("toy/1", yours=to, scale="tiny")
+    assert compared.to_frame().loc["toy/1/yours/recall", "measured"] == measured["recall"]["measured"]
 
 
 def test_at_full_scale_a_score_is_told_among_what_others_report_of_the_row(encoders, repro, report, tmp_path):
@@ -149,10 +146,9 @@ def test_at_full_scale_a_score_is_told_among_what_others_report_of_the_row(encod
     said = repro(*one, "--row", "random", "--format", "json")
     assert said.status == 0, said.err
     [column] = [column for column in said.json if column["column"] == "dev"]
-    assert column["among_others"]["value"] == column["score"] and column["best_row"] == "best"
+    assert column["among_others"]["value"] == column["value"]
     sentence = column["among_others"]["sentence"]
-    assert repro(*one, "--row", "random").err.splitlines()[-1] == f"dev, Random: {sentence}"
-    assert repro(*one, "--format", "json").json[0]["among_others"] is None, "nobody reports of the best row"
+    assert f"dev, Random: {sentence}" in repro(*one, "--row", "random").err.splitlines()
 
 
 def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, repro):
@@ -165,22 +161,19 @@ def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, rep
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (("--dataset", "tiny/passage/dev"), "--dataset scores one run"),
-        (("my.run", "--measure", "RR@10"), "--measure is of --dataset"),
+        (("--dataset", "tiny/passage/dev"), "--dataset is for runs and encoders of yours"),
+        (("my.run", "--measure", "RR@10"), "name the table that it is to be a row of"),
         (("no/such.run", "--dataset", "msmarco-passage/dev/small"), "there is no file 'no/such.run'"),
-        (("my.run", "--dataset", "x", "--row", "random"), "alone; leave --row out"),
-        (("my.run", "--dataset", "x", "--scale", "full"), "alone; leave --scale out"),
-        (("{}/m/model",), "in the columns of one table: name both"),
-        (("{}/m/model", "toy/1", "--measure", "RR", "--dataset", "x"), "--dataset scores one run"),
-        (("{}", "toy/1"), "holds neither of config.json"),
-        (("{}/m/model", "toy"), "in the columns of one table: name both"),
-        (("{}/m/model", "toy/1/random/dev"), "in the columns of one table: name both"),
-        (("{}/m/model", "{}/m/model", "toy/1"), "one encoder is scored"),
+        (("my.run", "--dataset", "x", "--scale", "full"), "--scale is of a paper's table, and none is named"),
+        (
+            ("{}/m/model", "--dataset", "tiny/passage/dev", "--measure", "AP"),
+            "which needs texts: name a table",
+        ),
+        (("{}/m/model", "toy/1", "--measure", "RR"), "--measure is for runs without a paper"),
+        (("{}", "toy/1"), "so it is no model directory"),
         (("{}/m/model", "toy/2"), "no table of toy '2'"),
-        (("{}/m/model", "toy/1", "--row", "x"), "no row of toy/1 'x'"),
-        (("{}/m/model", "toy/1", "--seeds", "1"), "--seeds is of what the suite measures"),
-        (("{}/m/model", "toy/1", "--reading", "a=b"), "--reading is of what the suite measures"),
-        (("{}/m/model", "toy/1", "--format", "csv"), "leave --format csv out"),
+        (("{}/m/model", "toy/1", "--row", "x"), "no row in the selection 'x'"),
+        (("{}/m/model", "toy/1", "--reading", "a=b"), "'a'"),
         (("{}/m/model", "toy/1", "--scale", "huge"), "no scale 'huge'"),
         (("{}/none.yaml", "toy/1"), "none.yaml"),
     ],
@@ -200,7 +193,7 @@ def test_what_cannot_be_compared_is_one_sentence(encoders, repro, tmp_path, argu
         ("model: {}/m/model\npooling: median", "there is no pooling 'median'"),
         (
             "model: {}/m/model\npoling: cls",
-            "there is no key of {}/encoder.yaml 'poling' (did you mean 'pooling'?)",
+            "{}/encoder.yaml: there is no key of an encoder 'poling' (did you mean 'pooling'?)",
         ),
         ("model: [{}/m/model]", "{}/encoder.yaml:1: "),
         ("pooling: cls", "{}/encoder.yaml names no model"),
@@ -213,12 +206,6 @@ def test_a_bad_description_of_an_encoder_is_one_sentence(encoders, repro, tmp_pa
     (tmp_path / "encoder.yaml").write_text(description.format(tmp_path))
     left = repro("compare", tmp_path / "encoder.yaml", "toy/1")
     assert left.status == 2 and said.format(tmp_path) in left.sentence
-
-
-def test_a_column_that_the_table_has_not_is_refused(encoders, folders):
-    save_tiny_model(folders)
-    with pytest.raises(UsageError, match="no column of toy/1 'x'"):
-        suite.evaluate(folders / "model", table="toy/1", columns=["x"])
 
 
 def test_an_encoder_that_is_nowhere_is_blocked_with_a_remedy(encoders, repro):

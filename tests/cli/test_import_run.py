@@ -12,12 +12,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import repro as suite
 from repro.datasets.reading import judgements
 from repro.datasets.sources import locate
-from repro.errors import UsageError
 from repro.evaluation.ir_metadata import END, START
-from repro.exchange import user_run_scores
 from repro.manifest.cells import select
 from repro.manifest.papers import papers
 from repro.running.plan import plan
@@ -26,6 +23,7 @@ from repro.running.scale import scale
 from repro.store import Store
 from repro.store.record_lines import line_of
 from repro.store.results import Record, Results
+from repro.yours import judgements as own_judgements
 from tests.floats import close
 
 CELLS = """\
@@ -157,52 +155,23 @@ def test_an_imported_run_of_a_cell_that_nobody_reports_says_nothing_of_reports(r
     assert "report" not in repro("import", "run", file, NEAR).out
 
 
-def test_evaluate_tells_a_run_among_what_others_report_of_the_cell_that_it_is_meant_to_give(file, report):
-    report(NEAR, "0.01")
-    scores = suite.evaluate(file, cells=[NEAR])
-    [place] = scores.as_json()["among_others"]
-    assert (place["cell"], place["value"]) == (NEAR, scores.measures["nDCG@10"])
-    assert suite.evaluate(file, dataset="tiny/passage/dl19").among_others == []
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"cells": ["toy/1/bm25/deep"]}, "has 10 documents a query, R@1000 looks at 1000"),
-        (
-            {"cells": [NEAR], "dataset": "tiny/passage/dev"},
-            f"{NEAR} is scored on tiny/passage/dl19 and not on",
-        ),
-        ({"cells": ["toy/1/bm25/far"]}, "no column of toy/1 'far'"),
-    ],
-)
-def test_evaluate_refuses_a_cell_that_a_run_cannot_be_scored_for(file, given, words):
-    with pytest.raises(UsageError) as caught:
-        suite.evaluate(file, **given)
-    assert words in str(caught.value)
-
-
 def test_a_run_beside_a_cell_is_told_among_what_others_report(repro, file, report):
     report(NEAR, "0.01")
     [one] = repro("compare", file, NEAR, "--format", "json").json
-    by_dataset = repro("compare", file, "--dataset", "tiny/passage/dl19", "--format", "json").json
-    assert one["among_others"]["value"] == one["value"] == by_dataset["measures"]["nDCG@10"]
-    assert (by_dataset["dataset"], by_dataset["among_others"]) == ("tiny/passage/dl19", [])
-    told = f"{NEAR}, theirs.trec: {one['among_others']['sentence']}\n"
-    assert told in repro("compare", file, NEAR).err
+    alone = repro("compare", file, "--dataset", "tiny/passage/dl19", "--format", "json").json
+    by_measure = {line["measure"]: line["value"] for line in alone}
+    assert one["among_others"]["value"] == one["value"] == by_measure["nDCG@10"]
+    assert {line["among_others"] for line in alone} == {None}
+    assert f"near, BM25: {one['among_others']['sentence']}\n" in repro("compare", file, NEAR).err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("toy/1/bm25/deep",), "has 10 documents a query, toy/1/bm25/deep is R@1000 and looks at 1000"),
-        ((NEAR, "--dataset", "tiny/passage/dl19"), "give a run and no paper beside it"),
-        (("toy/1/bm25/far",), "no column of toy/1 'far'"),
-    ],
-)
-def test_a_cell_that_a_run_cannot_be_scored_for_is_refused(repro, file, arguments, words):
-    said = repro("compare", file, *arguments)
-    assert said.status == 2 and words in said.sentence
+def test_a_cell_that_a_run_cannot_be_scored_for_is_refused(repro, file):
+    said = repro("compare", file, "toy/1/bm25/far")
+    assert said.status == 2 and "no column of toy/1 'far'" in said.sentence
+    elsewhere = repro("compare", file, NEAR, "--dataset", "tiny/passage/dev")
+    assert elsewhere.status == 2 and "no column is scored on tiny/passage/dev" in elsewhere.sentence
+    deep = repro("compare", file, "toy/1/bm25/deep")
+    assert deep.status == 0 and "the first 10 documents only, as the run goes no deeper" in deep.out
 
 
 def test_topics_that_the_run_does_not_answer_are_counted_and_told(repro, file, judged):
@@ -224,19 +193,18 @@ def test_a_cell_that_looks_deeper_than_the_run_goes_is_refused_and_nothing_recor
     assert _records(folders) == []
 
 
-def test_a_score_by_a_dataset_leaves_out_what_looks_deeper_than_the_run_goes_and_says_so(repro, file):
+def test_a_score_by_a_dataset_is_cut_where_the_measure_looks_deeper_and_says_so(repro, file):
     said = repro("compare", file, "--dataset", "tiny/passage/dl19")
-    assert said.status == 0 and "nDCG@10" in said.out and "R@1000" not in said.out
-    assert said.err == "R@1000 is left out: the run has 10 documents a query, and it looks deeper\n"
+    assert said.status == 0 and "R@1000: the first 10 documents only, as the run goes no deeper" in said.out
     found = repro("compare", file, "--dataset", "tiny/passage/dl19", "--format", "json").json
-    assert (list(found["measures"]), found["depth"], found["left_out"]) == (["nDCG@10"], 10, ["R@1000"])
+    assert {line["measure"]: line["cut_at"] for line in found} == {"nDCG@10": None, "R@1000": 10}
 
 
 def test_a_score_by_judgements_that_are_not_as_published_says_so(repro, file, monkeypatch):
-    monkeypatch.setattr(user_run_scores, "unlike_published", lambda qrels, dataset: ["they are others"])
+    monkeypatch.setattr(own_judgements, "unlike_published", lambda qrels, dataset: ["they are others"])
     said = repro("compare", file, "--dataset", "tiny/passage/dl19", "--measure", "nDCG@10")
     assert said.status == 0 and "nDCG@10" in said.out
-    assert said.err == "no published number compares with this: they are others\n"
+    assert f"{file.name.partition('.')[0]}: they are others" in said.err
 
 
 def test_an_ms_marco_file_gives_what_its_trec_form_gives(repro, file, folders):

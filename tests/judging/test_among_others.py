@@ -4,9 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from repro.judging.among_others import among_others, among_others_of_share, placed
-from repro.manifest.cells import cell, cells_of
-from repro.manifest.papers import paper
+from repro.judging.among_others import among_others, placed
+from repro.manifest.cells import cell
 from repro.manifest.reports import CellReport, Report, Source, reports
 
 FRACTION = cell("costa/3/ance/dev.rr10")  # 0.330
@@ -94,15 +93,6 @@ def test_reports_are_told_in_the_unit_of_the_cell():
     assert "(yours is equal to it)" in _told("30", _made("0.3", of=PERCENT), of=PERCENT)
     assert "0.3302 (yours" in _told("0.3", _made("33.02", unit="percent"))
     assert "30 (yours" in _told("29", _made("0.3", of=PERCENT), of=PERCENT), "no exponent is printed"
-
-
-def test_a_share_is_placed_exactly_in_the_unit_of_the_cell(monkeypatch):
-    known = {of.id: (_made("0.33015", of=of),) for of in (PERCENT, FRACTION)}
-    monkeypatch.setattr("repro.judging.others.reports", lambda: known)
-    assert among_others_of_share(PERCENT, 0.3301).value == Decimal("33.01")
-    assert among_others_of_share(FRACTION, 0.3301).value == Decimal("0.3301")
-    size = next(c for c in cells_of(paper("simlm")) if c.unit == "GB" and c.is_numeric)
-    assert among_others_of_share(size, 0.3301) is None
 
 
 def test_loose_matches_are_left_out_and_told():

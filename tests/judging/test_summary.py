@@ -61,12 +61,13 @@ def test_stand_ins_are_named_beside_what_they_replace():
 def test_a_measure_that_looks_deeper_than_the_scale_searches_is_told():
     column, deep = (
         _compared("nfcorpus", "a"),
-        "nDCG@10: the first 5 documents only, as this scale searches no deeper",
+        "nDCG@10: the first 5 documents only, as the run goes no deeper",
     )
     assert cut_measures([column]) == conditions([column]) == ""
     assert cut_measures([replace(column, cut_at=5), _compared("scifact", "", cut_at=5)]) == deep
     assert cut_measures([_compared("scifact", "", cut_at=5)]) == ""  # not measured
     tiny = replace(column, cut_at=5, scale="tiny", collections=("tiny/zeroshot",))
+    deep = deep.replace("the run goes", "this scale searches")
     assert conditions([tiny]) == f"measured on tiny/zeroshot in place of beir/nfcorpus/test; {deep}"
 
 

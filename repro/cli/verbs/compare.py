@@ -8,6 +8,7 @@ from repro.cli import completion
 from repro.cli.options import format_option, selecting_names, selection_of_options, stated_options
 from repro.errors import UsageError, check_known, unknown
 from repro.manifest.papers import papers
+from repro.yours.sources import is_encoder
 
 
 @click.command(
@@ -17,10 +18,11 @@ Examples:
   repro compare --all                                everything, the counts first
   repro compare PAPER --failing                      what does not pass
   repro compare --measured --format csv              numbers, differences and intervals for other tools
-  repro compare my.run PAPER/1/ROW/COLUMN            a run of yours beside the published one and ours
-  repro compare my.run --dataset msmarco-passage/dev/small
-  repro compare DIR PAPER --table 1                  an encoder of yours, in the columns of a table
-  repro compare encoder.yaml PAPER --table 1         the same, with how it reads texts""",
+  repro compare my.run PAPER --table 1               a run of yours as a row of a table, tested against all
+  repro compare my.run PAPER/1/ROW/COLUMN            against one row, and among what others state of it
+  repro compare DIR PAPER --table 1 --format latex   an encoder of yours, for your paper
+  repro compare a.run b.run --dataset msmarco-passage/dev/small --measure AP --measure RR@10
+  repro compare my.run --qrels my.qrels --measure nDCG@10 --per-query""",
 )
 @selecting_names
 @click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
@@ -30,85 +32,88 @@ Examples:
     "--dataset",
     metavar="ID",
     shell_complete=completion.datasets,
-    help="Whose judgements score a run of yours.",
+    help="Whose judgements score a run of yours; found by its queries where a table is named.",
+)
+@click.option("--qrels", metavar="FILE", help="Judgements of your own, in TREC's or BEIR's form.")
+@click.option(
+    "--measure", "measures", multiple=True, metavar="M", help="Without a table: this one; may be repeated."
 )
 @click.option(
-    "--measure", "measures", multiple=True, metavar="M", help="With --dataset: this; may be repeated."
+    "--per-query", is_flag=True, help="The scores of every query, of yours and of the others' runs."
 )
+@click.option("--record", is_flag=True, help="Keep a run of yours as somebody's run of the one row named.")
 @format_option("csv", "json", "latex", "markdown")
-def command(names, strict, failing, measured, dataset, measures, form, **choices):
+def command(names, strict, failing, measured, form, record, per_query, dataset, qrels, measures, **choices):
     """Judge the selected cells, or all, by what was measured so far; never trains, searches or downloads.
 
     Tests between rows, and against runs of the same system by others, are computed where the runs are stored
     and the store can be written.
 
-    Names of TREC run files (plain or gzipped) are scored as the selected cells are, and tested against the
-    stored runs; a cell that looks deeper than a run goes is refused. An encoder of yours, a folder, a name of
-    the hub or a YAML file with its `model` and how it reads texts (query_model, kind, pooling, similarity,
-    query_length, passage_length, query_prefix, passage_prefix, separator, precision), goes through the
-    suite's own encoding, search and scoring in the columns of one table.
+    Run files (TREC, MS MARCO, or as ranx and BEIR write them; plain or gzipped) and encoders (a folder, a
+    name of the hub, or a YAML file with `model` and how it reads texts) become rows of the table that is
+    named: scored in every column that they cover, and tested against every row with a stored or public run.
+    Without a paper runs are scored by a dataset, or by judgements of your own, and tested among themselves.
     """
-    from repro.cli import yours
-
-    of_papers, others = _parted(names)
-    encoders = [name for name in others if yours.is_encoder(name)]
-    runs = [name for name in others if name not in encoders]
-    if others:
-        _refuse_options_of_verdicts(form)
-    if dataset or measures:
-        return _score_run(others, runs, of_papers, dataset, measures, form)
-    if encoders:
-        return _score_encoder(others, of_papers, choices, form)
-    selection = selection_of_options(of_papers, by_default_all=not runs, **choices)
-    if runs:
-        return _compare_runs(selection, runs, form == "json")
-    return _show_verdicts(selection, form, strict=strict, failing=failing, measured=measured)
-
-
-def _refuse_options_of_verdicts(form: str) -> None:
-    options = stated_options("strict", "failing", "measured") + [f"--format {form}"] * (
-        form not in ("terminal", "json")
-    )
-    for option in options:
+    of_papers, yours = _parted(names)
+    options = {"dataset": dataset, "qrels": qrels, "measures": measures}
+    if not yours:
+        _refuse_options_of_yours(options | {"per_query": per_query, "record": record})
+        selection = selection_of_options(of_papers, by_default_all=True, **choices)
+        return _show_verdicts(selection, form, strict=strict, failing=failing, measured=measured)
+    for option in stated_options("strict", "failing", "measured"):
         raise UsageError(f"{option} is for verdicts; what is yours gets none, leave {option} out")
+    compared = _compare_yours(yours, of_papers, choices, options)
+    if record:
+        _record(compared)
+    from repro.cli.yours import show_yours
+
+    return show_yours(compared, form, per_query=per_query)
+
+
+def _refuse_options_of_yours(options: dict) -> None:
+    for name in stated_options(*options):
+        raise UsageError(f"{name} is for runs and encoders of yours, and none is named; leave {name} out")
 
 
 def _parted(names) -> tuple[tuple[str, ...], list[str]]:
     """Return the names of papers, tables and cells, and those of files and folders."""
     of_papers = tuple(name for name in names if name.partition("/")[0] in papers())
     others = [name for name in names if name not in of_papers]
-    unknown_names = [n for n in others if not ("/" in n or "." in n or Path(n).exists())]
-    check_known("paper", *unknown_names, valid=papers())
+    absent = [name for name in others if not Path(name).exists()]
+    check_known("paper", *(name for name in absent if not {"/", "."} & set(name)), valid=papers())
+    if not of_papers and absent and is_encoder(absent[0]):
+        remedy = "an encoder is scored in a table: name both, as DIR PAPER --table 1"
+        raise unknown("paper", absent[0].partition("/")[0], papers(), hint=remedy)
     return of_papers, others
 
 
-def _score_run(others, runs, of_papers, dataset, measures, form: str) -> None:
-    from repro.cli import yours
+def _compare_yours(yours: list[str], of_papers, choices: dict, options: dict):
+    from repro.api.comparisons import compare, compare_selection
+    from repro.progress import TerminalProgress
 
-    if not dataset:
-        raise UsageError("--measure is of --dataset; name the one whose judgements score a run of yours")
-    if of_papers or len(runs) != 1 or others != runs:
-        raise UsageError("--dataset scores one run by its judgements: give a run and no paper beside it")
-    selecting = ("tables", "rows", "everything", "scale_name", "seeds", "readings")
-    for option in stated_options(*selecting):
-        raise UsageError(f"a run is scored by --dataset and --measure alone; leave {option} out")
-    yours.score_run(runs[0], dataset, measures, as_json=form == "json")
+    progress = TerminalProgress()
+    if not (of_papers or choices["everything"] or choices["tables"] or choices["rows"]):
+        for option in stated_options("scale_name", "seeds", "readings"):
+            raise UsageError(f"{option} is of a paper's table, and none is named; leave {option} out")
+        return compare(yours=yours, progress=progress, **options)
+    for option in stated_options("qrels", "measures"):
+        raise UsageError(
+            f"{option} is for runs without a paper, whose tables have their own; leave {option} out"
+        )
+    selection = selection_of_options(of_papers, by_default_all=False, **choices)
+    return compare_selection(selection, yours=yours, dataset=options["dataset"], progress=progress)
 
 
-def _score_encoder(encoders, of_papers, choices: dict, form: str) -> None:
-    from repro.cli import yours
+def _record(compared) -> None:
+    """Record each run for the cells that it covers, of the one row that is selected."""
+    from repro.cli.printing import say
+    from repro.exchange.run_import import Importer
+    from repro.progress import TerminalProgress
+    from repro.running.workspace import Workspace
+    from repro.yours.recording import record
 
-    places = [f"{name}/{table}" for name in of_papers for table in choices["tables"]] or of_papers
-    rows = choices["rows"]
-    remedy = "one encoder is scored in the columns of one table: name both, as DIR PAPER --table 1"
-    if not of_papers and not Path(encoders[0]).exists():
-        raise unknown("paper", encoders[0].partition("/")[0], papers(), hint=remedy)
-    if len(encoders) != 1 or len(places) != 1 or places[0].count("/") != 1 or len(rows) > 1:
-        raise UsageError(remedy)
-    for option in stated_options("seeds", "readings", "everything"):
-        raise UsageError(f"{option} is of what the suite measures; leave it out")
-    row = rows[0] if rows else None
-    yours.score_encoder(encoders[0], places[0], row, choices["scale_name"], as_json=form == "json")
+    for label, new, count in record(compared.yours, Importer(Workspace.open(), TerminalProgress())):
+        say(f"{label}: {new} new records, {count} in all")
 
 
 def _show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured: bool) -> int:
@@ -139,64 +144,3 @@ def _is_chosen(c, *, failing: bool, measured: bool) -> bool:
     if failing and c.verdict.name not in FAILS:
         return False
     return not measured or c.measured is not None or bool(c.imported)
-
-
-def _compare_runs(selection, runs: list[str], as_json: bool) -> None:
-    from repro.cli.printing import emit_json, table
-    from repro.exchange.user_runs import user_runs
-
-    for run in runs:
-        if not Path(run).is_file():
-            raise UsageError(f"there is no file {run!r}, and no paper of that name ({', '.join(papers())})")
-    scored_runs = user_runs([Path(run) for run in runs], selection.plan(), selection.workspace.store)
-    if as_json:
-        return emit_json([run.as_json() for run in scored_runs])
-    head = ["cell", "run", "published", "yours", "ours", "difference [95 %]", "t p", "permutation p", "d_z"]
-    head += ["won/tied/lost", "RMSE", "tau", "RBO"]
-    rows = [
-        [run.cell.id, run.path.name, "" if run.differing else run.cell.printed.plain, *_numbers(run)]
-        for run in scored_runs
-    ]
-    table(f"runs given (scale {selection.scale})", head, rows, right=range(2, len(head)))
-    for run in scored_runs:
-        _print_sentences(run)
-
-
-def _print_sentences(run) -> None:
-    from repro.cli.printing import say
-
-    if run.among_others:
-        say(f"{run.cell.id}, {run.path.name}: {run.among_others}")
-    for sentence in run.differing:
-        say(f"{run.cell.id}, {run.path.name}: not compared with what is published, as {sentence}")
-    for sentence in _notices(run):
-        say(sentence)
-
-
-def _notices(run) -> list[str]:
-    scores, notices = run.scores, []
-    if scores.missing or scores.ignored:
-        sentence = f"{len(scores.missing)} of {len(scores.queries)} judged queries are missing and count as 0"
-        notices.append(f"{run.path}: {sentence}; {scores.ignored} others are not judged")
-    if run.pair is None:
-        remedy = f"`repro run {run.cell.id} --scale {run.scale}` makes it"
-        notices.append(f"{run.cell.id}: no run of ours is stored; {remedy}")
-    return notices
-
-
-def _numbers(run) -> list[str]:
-    from repro.report.grid import rounded
-
-    pair, value = run.pair, rounded(run.value, run.cell)
-    if pair is None:
-        return [value, *[""] * 9]
-    low, high = pair["interval"] or (None, None)
-    interval = f"{pair['difference']:+.4f}" + ("" if low is None else f" [{low:+.4f}, {high:+.4f}]")
-    outcomes = "/".join(str(pair[key]) for key in ("wins", "ties", "losses"))
-    numbers = [_number(pair[key]) for key in ("p", "permutation_p", "effect_size")]
-    similarities = [_number(pair[key]) for key in ("rmse", "kendall_union", "rank_biased_overlap")]
-    return [value, rounded(pair["value"], run.cell), interval, *numbers, outcomes, *similarities]
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4g}"

@@ -50,8 +50,8 @@ def command(names, tables, rows):
 
 def _parted(names, tables, rows) -> tuple[str, list[str]]:
     """Return the encoder among names, or nothing, and the others. Raises UsageError where both do not go."""
-    from repro.cli.yours import is_encoder
     from repro.manifest.papers import papers
+    from repro.yours.sources import is_encoder
 
     encoders = [name for name in names if name.partition("/")[0] not in papers() and is_encoder(name)]
     others = [name for name in names if name not in encoders]
@@ -105,9 +105,11 @@ def _bm25_cell():
 
 def _score_encoder(model, names, tables, workspace) -> list[str]:
     """Score an encoder in the columns of a table, the first one without a name."""
-    from repro.api.scores import evaluate
+    from repro.api.comparisons import compare
     from repro.progress import TerminalProgress
+    from repro.report.grid import rounded
 
     table = f"{names[0]}/{tables[0]}" if names and tables else _bm25_cell().id.rsplit("/", 2)[0]
-    scores = evaluate(model, table=table, scale=SCALE, workspace=workspace, progress=TerminalProgress())
-    return [f"scored: {table}/{s.id}, {s.measure} {s.score:.{s.best.printed.decimals}f}" for s in scores]
+    compared = compare(table, yours=model, scale=SCALE, workspace=workspace, progress=TerminalProgress())
+    cells = [c for own in compared.yours for row in own.rows for c in row.cells]
+    return [f"scored: {c.cell.id}, {c.records[0].measure} {rounded(c.measured, c.cell)}" for c in cells]

@@ -1,3 +1,5 @@
+"""A run file of one's own: the judgements that score it, which sets it answers, and its scores."""
+
 import gzip
 
 import pytest
@@ -8,20 +10,18 @@ from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.evaluation.measures import score
 from repro.evaluation.run_writer import write_run
 from repro.evaluation.runs import read_run
-from repro.exchange import user_run_scores
-from repro.exchange.user_run_scores import judgements, scored_run, scores_of, usual_measures
+from repro.yours.judgements import Judged, judgements, usual_measures
+from repro.yours.runs import OwnRun
 from tests.datasets.folders import without_counts, write
 
 DATASET = "tiny/passage/dev"
+DL19 = "msmarco-passage/trec-dl-2019/judged"
 
 
 @pytest.fixture(autouse=True)
 def nothing_of_the_users(tmp_path, monkeypatch):
     monkeypatch.delenv("REPRO_DATA", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
-
-
-DL19 = "msmarco-passage/trec-dl-2019/judged"
 
 
 @pytest.fixture
@@ -31,53 +31,59 @@ def run_file(tmp_path):
     One query has twelve documents, the others fewer.
     """
     qrels = judgements(DATASET)
-    run = {q: [("foreign", 9.0), *((d, -i) for i, d in enumerate(judged))] for q, judged in qrels.items()}
+    run = {q: [("9999", 9.0), *((d, -i) for i, d in enumerate(judged))] for q, judged in qrels.items()}
     del run[min(run)]
-    run[max(run)] += [(f"foreign{rank}", -float(rank)) for rank in range(len(run[max(run)]), 12)]
-    run["elsewhere"] = [(f"foreign{rank}", float(rank)) for rank in range(2000)]
+    run[max(run)] += [(f"88{rank}", -float(rank)) for rank in range(len(run[max(run)]), 12)]
+    run["77777"] = [(f"9{rank}", float(rank)) for rank in range(2000)]
     write_run(tmp_path, run, "mine")
     return tmp_path / "run.trec"
 
 
+def scored(path, measures, dataset=DATASET, data=None):
+    judged = Judged.of(dataset, data)
+    run = OwnRun(path)
+    run.covered({dataset: judged})
+    return run, run.scores(judged, measures)
+
+
 def test_a_run_scores_what_the_suite_would_score_it(run_file):
-    qrels = judgements(DATASET)
-    found = scored_run(run_file, DATASET, ["RR@10", "R@5", "RR@10"])
-    scores = score(read_run(run_file), qrels, ["RR@10", "R@5"], ignore_identical_ids=False)
-    counts = {"queries": len(qrels), "missing": 1, "foreign": 1, "depth": 12, "left_out": [], "differing": []}
-    assert found == {"measures": scores.means, **counts}
-    assert found["measures"]["RR@10"] == pytest.approx(0.5 * (len(qrels) - 1) / len(qrels))
+    run, found = scored(run_file, ["RR@10", "R@5"])
+    scores = score(read_run(run_file), judgements(DATASET), ["RR@10", "R@5"], ignore_identical_ids=False)
+    assert {measure: each.mean for measure, each in found.items()} == scores.means
+    assert {measure: each.values for measure, each in found.items()} == scores.measures
+    [each, _] = found.values()
+    assert (each.missing, each.depth, each.cut_at) == (1, 12, None)
+    assert any("1 of 150 judged queries are missing and count as 0" in note for note in run.notes), run.notes
 
 
 def test_a_packed_run_scores_the_same(run_file):
     packed = run_file.with_name("packed")  # the name does not say that it is
     packed.write_bytes(gzip.compress(run_file.read_bytes()))
-    assert scored_run(packed, DATASET, ["nDCG@10"]) == scored_run(run_file, DATASET, ["nDCG@10"])
+    assert (
+        scored(packed, ["nDCG@10"])[1]["nDCG@10"].values == scored(run_file, ["nDCG@10"])[1]["nDCG@10"].values
+    )
 
 
-def test_a_measure_that_looks_deeper_than_every_judged_query_goes_is_no_score(run_file, monkeypatch):
+def test_a_measure_that_looks_deeper_than_every_judged_query_goes_is_cut(run_file):
     """The query that is not judged has two thousand documents, which vouch for nothing."""
-    with pytest.raises(UsageError, match=r"has 12 documents a query, R@13 looks at 13; take a deeper run"):
-        scored_run(run_file, DATASET, ["RR@10", "R@13"])
-    monkeypatch.setattr(user_run_scores, "usual_measures", lambda dataset: ["RR@10", "R@1000"])
-    found = scored_run(run_file, DATASET, [])
-    assert set(found["measures"]) == {"RR@10"} and found["left_out"] == ["R@1000"]
-    monkeypatch.setattr(user_run_scores, "usual_measures", lambda dataset: ["R@50", "R@1000"])
-    with pytest.raises(UsageError, match="R@50 looks at 50"):
-        scored_run(run_file, DATASET, [])
+    found = scored(run_file, ["R@12", "R@13"])[1]
+    assert [each.cut_at for each in found.values()] == [None, 12]
+
+
+def test_a_set_that_is_met_by_chance_alone_is_not_covered(run_file):
+    """Ids are whole numbers in many collections: some queries and documents are judged in another, too."""
+    judged = Judged.of(DATASET, None)
+    queries = [query for query in sorted(judged.grades) if query in read_run(run_file)]
+    strange = {query: {"no-document": 1} for query in queries[1:]} | {queries[0]: {"9999": 1}}
+    run = OwnRun(run_file)
+    assert run.covered({"strange": Judged("strange", strange, False), DATASET: judged}) == [DATASET]
 
 
 def test_without_a_measure_a_dataset_has_the_suites_own():
-    assert usual_measures("msmarco-passage/trec-dl-2019/judged") == ["nDCG@10", "R(rel=2)@1000"]
+    assert usual_measures(DL19) == ["nDCG@10", "R(rel=2)@1000"]
     assert "nDCG@10" in usual_measures("beir/scifact/test")
     with pytest.raises(UsageError, match="name one with --measure"):
         usual_measures(DATASET)
-
-
-def test_public_runs_score_what_is_published_of_them(real_data):
-    run = real_data / "runs" / "ance.dl19-passage.top1000.trec.gz"
-    found = scored_run(run, "msmarco-passage/trec-dl-2019/judged", [], data=real_data)
-    assert round(found["measures"]["nDCG@10"], 4) == 0.6537
-    assert (found["queries"], found["missing"]) == (43, 0)
 
 
 @pytest.mark.parametrize(
@@ -90,32 +96,9 @@ def test_public_runs_score_what_is_published_of_them(real_data):
         ("msmarco-passage/dev/small", BlockedError, "are not in .*repro-bench"),
     ],
 )
-def test_what_cannot_score_a_run_says_why(run_file, dataset, error, words):
+def test_what_cannot_score_a_run_says_why(dataset, error, words):
     with pytest.raises(error, match=words):
-        scored_run(run_file, dataset, ["RR@10"])
-
-
-def test_an_unknown_measure_is_told_the_known_ones(run_file):
-    with pytest.raises(UsageError, match="there is no measure 'MRR@10'"):
-        scored_run(run_file, DATASET, ["MRR@10"])
-
-
-@pytest.mark.parametrize(
-    ("lines", "words"),
-    [
-        ("", "there is no line of a run in it"),
-        ("nobody Q0 d1 1 2.0 me\n", "none of the run's 1 queries is among"),
-        ("{q} Q0 not-there 1 2.0 me\n", "none of its documents is judged"),
-        ("{q} Q0 d1 1 nan me\n", ":1: the score 'nan' is no finite"),
-        ("{q} Q0 d1 1 2.0 me\n{q} Q0 d1 2 1.0 me\n", ":2: document 'd1' is listed twice"),
-    ],
-)
-def test_a_run_that_cannot_be_scored_is_named_with_the_reason(tmp_path, lines, words):
-    path = tmp_path / "bad.trec"
-    path.write_text(lines.format(q=min(judgements(DATASET))))
-    with pytest.raises(DataError, match=words) as error:
-        scored_run(path, DATASET, ["RR@1"])
-    assert str(path) in str(error.value)
+        Judged.of(dataset, None)
 
 
 @pytest.fixture
@@ -127,9 +110,9 @@ def binary_judgements(tmp_path, monkeypatch):
 
 
 def test_a_score_by_judgements_that_are_not_those_published_says_so(binary_judgements, tmp_path):
-    found = scored_run(binary_judgements, DL19, ["nDCG@2"], data=tmp_path / "data")
+    found = scored(binary_judgements, ["nDCG@2"], DL19, tmp_path / "data")[1]["nDCG@2"]
     words = f"the judgements of {DL19} are not as published; `repro data check {DL19}` says what differs"
-    assert found["differing"] == [words]
+    assert found.differing == (words,)
 
 
 def test_a_measure_above_every_grade_and_judgements_without_a_relevant_document_are_refused(
@@ -139,11 +122,11 @@ def test_a_measure_above_every_grade_and_judgements_without_a_relevant_document_
         r"R\(rel=2\)@2 counts grade 2 and above as relevant, and the highest grade of these judgements is 1"
     )
     with pytest.raises(DataError, match=f"a.run: {words}"):
-        scored_run(binary_judgements, DL19, ["nDCG@2", "R(rel=2)@2"], data=tmp_path / "data")
+        scored(binary_judgements, ["nDCG@2", "R(rel=2)@2"], DL19, tmp_path / "data")
     write(tmp_path / "data/qrels/qrels.dl19-passage.txt", "1 0 d1 0\n1 0 d2 0\n2 0 d1 -1\n")
     words = f"none of the 3 judgements of {DL19} has a grade above 0: nothing is relevant"
     with pytest.raises(DataError, match=words):
-        scored_run(binary_judgements, DL19, ["nDCG@2"], data=tmp_path / "data")
+        scored(binary_judgements, ["nDCG@2"], DL19, tmp_path / "data")
 
 
 QUERY, JUDGED = next(iter(judgements(DATASET).items()))
@@ -166,10 +149,10 @@ def test_whatever_bytes_a_run_holds_it_is_scored_or_refused(tmp_path, content):
     path = tmp_path / "fuzz"
     path.write_bytes(content)
     try:
-        found, depth = scores_of(path, judgements(DATASET), ["R@1000"], ignore_identical_ids=False)
+        found = scored(path, ["R@1000"])[1]["R@1000"]
     except ReproError as error:
         assert "\n" not in str(error)
         assert error.exit_status == 2
         assert content != LINE
     else:
-        assert 0 < found.means["R@1000"] <= 1 <= depth
+        assert 0 < found.mean <= 1 <= found.depth
