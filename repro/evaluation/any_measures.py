@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from repro.errors import DataError, UsageError, unknown
-from repro.evaluation.measures import QUERIES, by_rank, check_grades, coverage, parse_measure, score
+from repro.evaluation.measures import QUERIES, by_rank, check_grades, parse_measure, score
 from repro.evaluation.qrels import Qrels
 from repro.evaluation.run_columns import Run, document_ids
 
@@ -62,10 +62,7 @@ def canonical(name: str) -> str:
     text = _NAMES.get(family.lower(), family) + settings + f"@{cutoff}" * bool(cutoff)
     if _CAPPED.fullmatch(text):
         return text
-    try:
-        return str(parse_measure(text))
-    except UsageError:
-        return str(_parsed(text, name))
+    return str(parse_measure(text)) if _is_suites(text) else str(_parsed(text, name))
 
 
 def cutoff(name: str) -> int | None:
@@ -85,23 +82,27 @@ def scores_by_query(names: Sequence[str], qrels: Qrels, rankings: Run) -> dict[s
     Raises UsageError for an unknown measure, DataError where the run answers no judged query, or where by
     the judgements every run would score 0.
     """
-    return {name: _scores(canonical(name), qrels, rankings) for name in names}
+    by_name = {name: canonical(name) for name in names}
+    own_names = list(filter(_is_suites, by_name.values()))
+    check_grades(qrels, own_names)
+    own_scores = score(rankings, qrels, own_names, ignore_identical_ids=False)
+    found = {
+        name: dict(zip(own_scores.queries, own_scores.measures[name], strict=True)) for name in own_names
+    }
+    found |= {name: _other_scores(name, qrels, rankings) for name in {*by_name.values()} - found.keys()}
+    return {name: found[by_name[name]] for name in names}
 
 
-def _scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
+def _is_suites(name: str) -> bool:
     try:
-        parse_measure(name)
+        return bool(parse_measure(name))
     except UsageError:
-        return _other_scores(name, qrels, rankings)
-    check_grades(qrels, [name])
-    scores = score(rankings, qrels, [name], ignore_identical_ids=False)
-    return dict(zip(scores.queries, scores.measures[name], strict=True))
+        return False
 
 
 def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
     """Return the scores by a measure that is none of the suite's."""
     check_grades(qrels, _same_level(name))
-    coverage(rankings, qrels)
     calculate = _capped_recalls if _CAPPED.fullmatch(name) else _scores_of_block
     queries, scores = sorted(qrels), {}
     for first in range(0, len(queries), QUERIES):

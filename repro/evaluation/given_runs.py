@@ -60,8 +60,14 @@ def read_given(
     Raises DataError, one sentence that begins with the file and, where there is one, the line: a form that is
     not read, a damaged or cut-off file, a document twice, or ids of other queries or documents.
     """
+    return given_run(path, read_given_file(path), judged, ignore_identical_ids=ignore_identical_ids)
+
+
+def given_run(
+    path: Path, run: RunFile, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
+) -> GivenRun:
+    """Hold what ``read_given_file`` read against judgements, as ``read_given`` does."""
     with many_objects():
-        run = read_given_file(path)
         _check_queries(path, run.rankings, judged)
         rankings = {query: ranking for query, ranking in run.rankings.items() if query in judged}
         own_ids = _check_documents(path, rankings, judged)

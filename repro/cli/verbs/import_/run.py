@@ -33,9 +33,10 @@ Examples:
 def command(file, cells, source, toolkit, readings, public, form):
     """Score somebody else's run and record it for published cells, beside the suite's own.
 
-    FILE is a TREC run or MS MARCO's qid-pid-rank, plain or gzipped, with or without an ir_metadata header. It
-    is read strictly against the topics of the cells; ties are broken by the suite's rule; a cell that looks
-    deeper than the run goes is refused. The judgements are looked for in REPRO_DATA. The run is judged by
+    FILE is a TREC run or MS MARCO's qid-pid-rank, plain or gzipped, with or without an ir_metadata header, or
+    JSON or Parquet as ranx writes them. It is read strictly against the topics of the cells, and what it says
+    against itself is told; ties are broken by the suite's rule; a cell that looks deeper than the run goes is
+    refused. The judgements are looked for in REPRO_DATA. The run is judged by
     itself, as no measurement of the suite's, and not compared where it follows another choice than the row.
     Where others state values of a cell (`repro show others`), the place of the score among them is told.
     """
