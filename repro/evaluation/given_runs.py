@@ -141,7 +141,7 @@ def _document_error(path: Path, query: str, document: str, judged_ids: Collectio
     part = difference(document, judged_ids)
     remedy = f"{part}, or the run is of another collection" if part else "the run is of another collection"
     if document == "-1":
-        remedy = "it pads what faiss found too little of; leave such lines out"
+        remedy = "faiss gives it where it found too little; leave such lines out"
     problem = f"document id {document!r} is not written as the judged ones, like {min(judged_ids)!r}"
     return DataError(f"{_place(path, query, document)}: {problem}: {remedy}")
 

@@ -50,7 +50,7 @@ def difference(identifier: str, known: Iterable[str]) -> str | None:
     form, own_form = common_form(ids), common_form([identifier])  # the latter of a number alone
     for short in shortened(identifier):
         if short in ids or (form and form.fullmatch(short)):
-            return f"{_rest(identifier, short)!r} in it is too much"
+            return f"the part {_rest(identifier, short)!r} is too much"
     for longer in ids:
         for short in shortened(longer):
             if short == identifier or (own_form and own_form.fullmatch(short)):

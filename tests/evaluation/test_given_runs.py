@@ -119,11 +119,11 @@ TWICE = "document '7' is listed twice for query 'q1'"
         ("q1\t7\t9\nq1\t8\t1", "2: rank 1 does not follow those before and the line has no end"),
         (
             "q1 Q0 D7 1 2.5 t\n",
-            "1: document id 'D7' is not written as the judged ones, like '7': 'D' in it is",
+            "1: document id 'D7' is not written as the judged ones, like '7': the part 'D' is",
         ),
         (
             "q1 Q0 -1 1 2.5 t\n",
-            "1: document id '-1' is not written as the judged ones, like '7': it pads what faiss",
+            "1: document id '-1' is not written as the judged ones, like '7': faiss gives it where",
         ),
         (
             "q1 Q0 m_00_7 1 2 t\n",
@@ -185,16 +185,16 @@ FREE = {"document": lambda d: f"{'abc'[int(d) % 3]}-{d}"}  # ids without a form 
 @pytest.mark.parametrize(
     ("form", "change", "part"),
     [
-        ({}, lambda d: f"{d}#0", "'#0' in it is too much"),
-        ({}, lambda d: f"{d}.0", "'.0' in it is too much"),
-        ({}, lambda d: f"{d}-1", "'-1' in it is too much"),
-        ({}, lambda d: f"doc:{d}", "'doc:' in it is too much"),
-        ({}, lambda d: f"000{d}", "'000' in it is too much"),
-        ({}, lambda d: f"msmarco_passage_{d}", "'msmarco_passage_' in it is too much"),
+        ({}, lambda d: f"{d}#0", "'#0' is too much"),
+        ({}, lambda d: f"{d}.0", "'.0' is too much"),
+        ({}, lambda d: f"{d}-1", "'-1' is too much"),
+        ({}, lambda d: f"doc:{d}", "'doc:' is too much"),
+        ({}, lambda d: f"000{d}", "'000' is too much"),
+        ({}, lambda d: f"msmarco_passage_{d}", "'msmarco_passage_' is too much"),
         ({"document": lambda d: f"D{d}"}, lambda d: d[1:], "it lacks 'D', as in"),
         ({"document": lambda d: f"MED-{d}"}, lambda d: d[4:], "it lacks 'MED-', as in"),
-        ({"document": lambda d: f"D{d}"}, lambda d: f"{d}#12", "'#12' in it is too much"),
-        (FREE, lambda d: f"{d}#0", "'#0' in it is too much"),
+        ({"document": lambda d: f"D{d}"}, lambda d: f"{d}#12", "'#12' is too much"),
+        (FREE, lambda d: f"{d}#0", "'#0' is too much"),
         (FREE, lambda d: d[2:], "it lacks"),
     ],
 )
