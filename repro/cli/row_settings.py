@@ -4,16 +4,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from repro.judging.settings.checked import of_tables
-from repro.judging.settings.lines import (
+from repro.judging.settings.parameter import (
     CELL_HEAD,
     HEAD,
+    CheckedParameter,
     by_step,
     counts,
     in_words,
+    is_setting,
     merged_lines,
     of_cells_of_settings,
 )
-from repro.judging.settings.parameter import CheckedParameter, is_setting
 from repro.manifest.cells import Cell, cells_of, select
 from repro.manifest.papers import paper
 

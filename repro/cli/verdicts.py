@@ -95,8 +95,7 @@ def show(
 
 
 def _cells_with_contrasts(comparison: Comparison, plan: Plan, store: Store, results: Results) -> list[dict]:
-    from repro.judging.contrast_values import contrasts_by_cell
-    from repro.judging.plain_values import cells_as_json
+    from repro.judging.plain_values import cells_as_json, contrasts_by_cell
 
     contrasts = contrasts_by_cell(comparison, plan, store, results)
     studies = {identifier: {"contrasts": values} for identifier, values in contrasts.items()}

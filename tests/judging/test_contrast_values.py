@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from repro.evaluation.crossed import Estimate, Variances
-from repro.judging.contrast_values import contrast_as_json, contrasts_by_cell
 from repro.judging.contrasts import Contrast
+from repro.judging.plain_values import contrast_as_json, contrasts_by_cell
 from repro.judging.studies import Entry, Study
 from repro.manifest.analysis_schema import Analysis, Confirmatory, TableAnalysis
 from repro.manifest.schema import Table
@@ -40,7 +40,7 @@ def test_what_is_preliminary_and_what_is_confirmatory_stands_beside_a_comparison
     entries = {("x", "c"): Entry({1: 0.5})}
     compared = [Contrast(family, "c", "x", "base", None) for family in "fg"]
     study = Study(TABLE, TableAnalysis(table="1"), entries, compared, plan=plan)
-    monkeypatch.setattr("repro.judging.contrast_values.study_of", lambda *_, **__: study)
+    monkeypatch.setattr("repro.judging.plain_values.study_of", lambda *_, **__: study)
     made = contrasts_by_cell(comparison, None, None)["toy/1/x/c"]
     assert [each["confirmatory"] for each in made] == [True, False]
     assert {each["preliminary"] for each in made} == {"preliminary: 1 of 2 planned seeds"}

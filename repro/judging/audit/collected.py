@@ -6,7 +6,7 @@ from repro.judging.audit.agreement import disagreements
 from repro.judging.audit.findings import Finding, sort_findings, told_once
 from repro.judging.audit.namesakes import conventions, namesakes
 from repro.judging.audit.notes import Notes, check_use, notes, notes_of
-from repro.judging.audit.reference_findings import of_references, other_numbers
+from repro.judging.audit.references import of_references, other_numbers
 from repro.judging.audit.tables import findings
 from repro.manifest.papers import Paper, papers
 from repro.store.results import Results

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from repro.judging.audit.findings import Finding
-from repro.judging.claims.derived import bolds, marks
 from repro.judging.claims.judged import named_papers
 from repro.judging.claims.measures import FAILS
 from repro.judging.claims.places import Places
-from repro.judging.claims.statements import Statement, statements
+from repro.judging.claims.statements import Statement, bolds, marks, statements
 from repro.judging.claims.values import PublishedValues
 from repro.manifest import arithmetic
 from repro.manifest.cells import Cell, cells_of

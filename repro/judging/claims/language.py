@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from repro.evaluation.means import unpaired_t_test
-from repro.judging.claims.orders import Listed, as_columns
-from repro.judging.claims.relations import Relations
+from repro.judging.claims.orders import Listed, Relations, as_columns
 from repro.manifest.arithmetic import rounded
 from repro.manifest.claim_expressions import FUNCTIONS, MissingNumber, format_value
 from repro.manifest.decimals import decimals_of

@@ -1,9 +1,10 @@
 """Size, type, palette and small print of all charts, and the two files written for each."""
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 # Okabe and Ito's palette, told apart by the colour-blind; markers and lines differ as well
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -39,23 +40,39 @@ STYLE = {
 def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH) -> Iterator[tuple]:
     """A figure and its axes, two panels a row; saved to ``path`` when the block is left.
 
-    The reader's own matplotlib settings neither enter the drawing nor are changed by it.
-
     Args:
         path: .svg, or another suffix that matplotlib writes.
         panels: how many.
         panel_height: inches of one row of them.
         width: inches; one column of a page, if not given.
     """
+    with drawing(path, (width, panel_height * -(-panels // 2) + 0.55), panels=panels) as drawn:
+        yield drawn
+
+
+@contextmanager
+def drawing(
+    path: Path,
+    size: tuple[float, float],
+    *,
+    panels: int,
+    across: int = 2,
+    share_y: bool = False,
+    style: Mapping[str, object] = MappingProxyType({}),
+) -> Iterator[tuple]:
+    """Yield a figure of that size in inches and its axes, ``across`` in a row, and save it afterwards.
+
+    The reader's own matplotlib settings neither enter the drawing nor are changed by it.
+    """
     import matplotlib
     from matplotlib.figure import Figure
 
-    rows, columns = -(-panels // 2), min(panels, 2)
+    columns = min(panels, across)
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
-        figure = Figure(figsize=(width, panel_height * rows + 0.55), layout="constrained")
-        grid = list(figure.subplots(rows, columns, squeeze=False).flat)
+        matplotlib.rcParams.update(STYLE | style)
+        figure = Figure(figsize=size, layout="constrained")
+        grid = list(figure.subplots(-(-panels // columns), columns, squeeze=False, sharey=share_y).flat)
         for unused in grid[panels:]:
             unused.remove()
         yield figure, grid[:panels]

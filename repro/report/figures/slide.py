@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from repro.judging.compared import ComparedCell
-from repro.report.figures.canvas import LINES, MARKERS, STYLE, write_csv
+from repro.report.figures.canvas import LINES, MARKERS, drawing, write_csv
 
 LEFT, LINE, LETTERS = 0.012, 0.034, 130  # of the figure: its margin, a line of text; letters in such a line
 SMALL, ACROSS = 9.5, 5  # points of small print; names in a line of a legend
@@ -91,28 +91,18 @@ def _slide(
     path: Path, theme: Theme, title: str, note: str, *, panels: int, across: int = 4, share_y: bool = True
 ):
     """Yield the axes of a figure, ``across`` in a row; it is saved to ``path`` when the block is left."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    columns = min(panels, across)
     look = dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color", "axes.labelcolor"), theme.soft)
     look |= {"text.color": theme.ink, "axes.titlecolor": theme.ink, "axes.facecolor": theme.ground}
     look |= {"font.size": 10, "axes.titlesize": 10.5, "axes.labelsize": 10, "savefig.facecolor": theme.ground}
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE | look)
-        figure = Figure(figsize=(10, 5.625), layout="constrained")
+    shape = {"panels": panels, "across": across, "share_y": share_y}
+    with drawing(path, (10, 5.625), **shape, style=look) as (figure, grid):
         figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # inches
-        grid = list(figure.subplots(-(-panels // columns), columns, squeeze=False, sharey=share_y).flat)
-        for unused in grid[panels:]:
-            unused.remove()
         figure.text(LEFT, 0.975, title, va="top", fontsize=14, fontweight="bold")
         small_lines = textwrap.wrap(note, LETTERS)
         figure.text(LEFT, 0.02, "\n".join(small_lines), va="bottom", fontsize=SMALL, color=theme.soft)
-        yield grid[:panels]
+        yield grid
         low, high = 0.03 + LINE * len(small_lines), 0.91 - LINE * _legend(figure)
         figure.get_layout_engine().set(rect=(0, low, 1, high - low))
-        figure.savefig(path, metadata={"Date": None})
 
 
 def _legend(figure) -> int:

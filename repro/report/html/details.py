@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from shlex import quote
 
 from repro.judging.compared import ComparedCell, Comparison
-from repro.judging.settings.lines import counts
+from repro.judging.released_code import by_code
+from repro.judging.settings.parameter import counts
 from repro.manifest.cells import Cell
 from repro.manifest.decimals import half_unit
 from repro.manifest.printed import PublishedCell
 from repro.report.grid import label_in_full
-from repro.report.html.elements import Content, Markup, copyable, el, identifier, plain_table
+from repro.report.html.elements import Content, Markup, copyable, el, identifier, plain_table, section
 from repro.report.html.others import on_card
-from repro.report.html.released_code import released_code_facts
 from repro.report.html.sections import Part
 from repro.report.html.verdicts import badge
 from repro.report.study import probability
@@ -206,3 +206,30 @@ def _provenance(record: Record) -> Iterator[Markup]:
     facts = [("fingerprint", record.fingerprint), ("commit", record.environment.get("commit"))]
     yield from (_fact(name, el("code", value)) for name, value in facts if value)
     yield _fact("recorded", "; ".join(filter(None, [record.recorded[:10], record.machine, versions])))
+
+
+def place(part: Part) -> str:
+    """The id of the section, and the beginning of those of its parts."""
+    return identifier(part.paper.name, "released-code")
+
+
+def released_code(part: Part) -> Markup | None:
+    """All that was compared with released code for some cell, and all that has none; once each."""
+    by_key = {item.key: item for certificates in part.certified.values() for item in certificates}
+    if not by_key:
+        return None
+    items = [
+        el("li", el("p", item.part), el("p", item.says, class_="fine"), id=f"{place(part)}/{key}")
+        for key, item in by_key.items()
+    ]
+    return section("Held against released code", el("ul", items, class_="statements"), place=place(part))
+
+
+def released_code_facts(cell: Cell, part: Part) -> Iterator[tuple[str, Markup]]:
+    """Facts on the parts of a cell's work that equal released code, and on those that have none."""
+    certificates = part.certified.get(cell.id, ())
+    groups = by_code(certificates) | {"without any": [item for item in certificates if not item.code]}
+    for phrase, items in groups.items():
+        if items:  # of the names the script makes links
+            names = " ".join(item.key for item in items)
+            yield phrase, el("code", names, data_readings=f"{part.home}#{place(part)}")

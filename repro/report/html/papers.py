@@ -1,19 +1,31 @@
 """A paper's part of the page."""
 
-from collections.abc import Iterator, Sequence
+import html
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from urllib.parse import quote
 
+from repro.datasets.catalog import catalog
+from repro.judging.settings.parameter import (
+    CELL_HEAD,
+    HEAD,
+    CheckedParameter,
+    by_step,
+    counts,
+    merged_lines,
+    of_cells_of_settings,
+)
+from repro.manifest.papers import Paper
 from repro.manifest.schema import Figure, Table
-from repro.report.html.elements import Content, Markup, copyable, el, identifier, section
+from repro.report.html.details import released_code
+from repro.report.html.elements import Content, Markup, copyable, el, identifier, plain_table, section
 from repro.report.html.listing import to_list
-from repro.report.html.released_code import released_code
 from repro.report.html.scatter import Scatter, drawing
 from repro.report.html.sections import Part
-from repro.report.html.settings import settings
-from repro.report.html.sources import citation, datasets, paper_citation
 from repro.report.html.statements import audit, claims, readings
-from repro.report.html.tables import against_paper, examples, notes, study, table
+from repro.report.html.tables import against_paper, examples, notes, scrolling, study, table
 from repro.report.html.verdicts import bars
-from repro.report.html.views import drawing_view
 
 
 def paper(part: Part) -> Markup:
@@ -119,3 +131,137 @@ def _scatters(scatters: Sequence[Scatter]) -> Iterator[Markup]:
         first = scatters[0]
         summary = f"Query by query: {first.measure}, upwards, against {first.reference}, to the right"
         yield el("details", el("summary", summary), el("div", map(drawing, scatters), class_="multiples"))
+
+
+def paper_citation(source: Paper) -> Markup:
+    """Authors, venue, and where to find paper and code."""
+    m = source.manifest
+    links = [
+        ("DOI", f"https://doi.org/{m.doi}" if m.doi else None),
+        ("arXiv", f"https://arxiv.org/abs/{m.arxiv}" if m.arxiv else None),
+        ("code", m.code),
+    ]
+    anchors: list[Content] = [
+        (" · ", el("a", name, href=target)) for name, target in links if _is_web(target)
+    ]
+    return el("p", ". ".join(filter(None, [", ".join(m.authors), m.venue])), anchors, class_="cited")
+
+
+def _is_web(target: str | None) -> bool:
+    return bool(target) and target.startswith(("https://", "http://"))
+
+
+def datasets(source: Paper, scale: str) -> Markup:
+    """The collections that cells are measured on, their licences, and what stands in at the scale."""
+    names = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
+    smaller = [scale] if scale != "full" else []
+    rows = []
+    for entry in (catalog()[name] for name in names if name in catalog()):
+        stand_ins = [_code(entry.at.get(name)) for name in smaller]
+        rows.append((_code(entry.id), entry.title, entry.licence, *stand_ins))
+    heads = ("collection", "title", "licence", *(f"stand-in at {name}" for name in smaller))
+    table = plain_table(heads, rows)
+    body = scrolling(table, f"data of {source.name}")
+    return section("Data and licences", body, place=identifier(source.name, "data"))
+
+
+def _code(name: str | None) -> Content:
+    return el("code", name) if name else "–"
+
+
+def citation(source: Paper) -> Markup:
+    """A BibTeX entry of the paper whose numbers these are."""
+    m = source.manifest
+    facts = {"title": m.title, "author": " and ".join(m.authors), "note": m.venue}
+    facts |= {"doi": m.doi, "eprint": m.arxiv, "url": m.code}
+    lines = [f"  {key} = {{{value}}}," for key, value in facts.items() if value]
+    text = "\n".join([f"@misc{{{source.name},", *lines, "}"])
+    return section("Citation", copyable(text, "pre"), place=identifier(source.name, "citation"))
+
+
+SAFE = (
+    " /:;,=()@!*'$+?-._~|[]{}^`<>"  # of the signs of a drawing, what an attribute and an address leave alone
+)
+LARGEST = 1_000_000  # bytes of a drawing: a larger one is named and not shown
+
+
+def drawing_view(path: Path, about: str) -> Markup:
+    """A drawing as an image, a page in a frame without rights, lists of passages as tables."""
+    if path.stat().st_size > LARGEST:
+        return el("p", f"{path.name} is too large to be shown here.")
+    if path.suffix == ".svg":
+        data = quote(" ".join(path.read_text(encoding="utf-8").split()), safe=SAFE)
+        # with its size a browser leaves room for it, so that nothing moves when it has been drawn
+        box = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', path.read_bytes())
+        size = {"width": round(float(box[1])), "height": round(float(box[2]))} if box else {}
+        image = el("img", src=f"data:image/svg+xml,{data}", alt=f"ours: {about}", **size)
+        return el("figure", image, el("figcaption", "as we measured it"), class_="drawing")
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".html":
+        content: Content = el("iframe", srcdoc=text, sandbox="", title=f"ours: {about}")
+    else:
+        content = list(_passages(text, path.stem))
+    return el("details", el("summary", "what ours shows"), content)
+
+
+def _passages(text: str, name: str) -> Iterator[Markup]:
+    """The Markdown of ``repro.report.figures.passages``: headings, paragraphs and tables with a rule."""
+    for number, block in enumerate(text.strip().split("\n\n")):
+        lines = block.splitlines()
+        if block.startswith("## "):
+            yield el("h4", _words(block[3:]))
+        elif len(lines) > 1 and lines[0].startswith("| "):
+            head, _, *rows = ([_cell(part) for part in _split(line)] for line in lines)
+            heads = el("thead", el("tr", [el("th", cell, scope="col") for cell in head]))
+            body = el("tbody", [el("tr", [el("td", cell) for cell in row]) for row in rows])
+            yield scrolling(el("table", heads, body, class_="plain"), f"{name}, block {number + 1}")
+        else:
+            yield el("p", _words(block.strip("*")), class_="fine")
+
+
+def _split(line: str) -> list[str]:
+    return re.split(r"(?<!\\) \| ", line.removeprefix("| ").removesuffix(" |"))
+
+
+def _cell(text: str) -> Content:
+    """A bold title if there is one, the text, and below it what is known of it."""
+    passage, _, facts = text.partition("<br>")
+    title = re.match(r"\*\*(.*?)(?<!\\)\*\* ", passage)
+    details = el("div", _words(facts.strip("*")), class_="fine") if facts else None
+    if title is None:
+        return _words(passage), details
+    return el("b", _words(title[1]), " "), _words(passage[title.end() :]), details
+
+
+def _words(text: str) -> str:
+    """The text that was made harmless for Markdown, as it was."""
+    return html.unescape(re.sub(r"\\(.)", r"\1", text))
+
+
+def settings(part: Part) -> Markup | None:
+    """The section on settings: how many there are, departures and failures, then cells of settings."""
+    if not part.settings:
+        return None
+    departures = [item for item in part.settings if item.fails or item.state == "departs"]
+    cell_rows = of_cells_of_settings(part.settings)
+    cells = scrolling(plain_table(CELL_HEAD, cell_rows), "cells of tables of settings") if cell_rows else None
+    return section(
+        "Settings",
+        el("p", f"What text and released scripts state, beside the plan at full: {counts(part.settings)}."),
+        el(
+            "p",
+            "Here stands what departs; ",
+            el("code", f"repro show settings {part.paper.name}"),
+            " has all.",
+        ),
+        [
+            (el("p", step), _settings_table(f"{step}, apart", items))
+            for step, items in by_step(departures).items()
+        ],
+        cells,
+        place=identifier(part.paper.name, "settings"),
+    )
+
+
+def _settings_table(title: str, items: Iterable[CheckedParameter]) -> Markup:
+    return scrolling(plain_table(HEAD, merged_lines(items)), f"settings: {title}")

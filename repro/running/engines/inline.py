@@ -8,6 +8,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -21,12 +22,11 @@ from repro.machine import kernels, peak_memory
 from repro.machine.shard import WHOLE, Shard, shard
 from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
-from repro.progress import Progress
+from repro.progress import OverallProgress, Progress
 from repro.running.code_facts import made_by
 from repro.running.description import Place
 from repro.running.description import places as rows_of
 from repro.running.engines import shards
-from repro.running.engines.timed_tasks import TimedTasks
 from repro.running.engines.torchrun import build
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
@@ -248,3 +248,59 @@ def _has_begun(directory: Path) -> bool:
     notes = (INPUTS, NOTE)
     blocks = [path for path in (directory / BLOCKS).iterdir() if not path.name.startswith(notes)]
     return bool(blocks) or (directory / CHECKPOINTS).is_dir()
+
+
+@dataclass
+class _Task:
+    """A task as it advances; the pace is that between its first and its last advance."""
+
+    began: float
+    done: int = 0
+    first: tuple[float, int] | None = None
+    last: tuple[float, int] | None = None
+
+    def advance(self, n: int) -> None:
+        self.done += n
+        self.last = time.monotonic(), self.done
+        self.first = self.first or self.last
+
+    def facts(self) -> dict[str, float]:
+        """``done``, ``seconds``, and ``pace``, seconds of one unit, where it advanced twice or more."""
+        facts = {"done": self.done, "seconds": round(time.monotonic() - self.began, 3)}
+        if self.first and self.last and self.last[1] > self.first[1]:
+            facts["pace"] = (self.last[0] - self.first[0]) / (self.last[1] - self.first[1])
+        return facts
+
+
+class TimedTasks(Progress):
+    """Shows what ``shown`` shows, and remembers each task by its name; of one name the longest."""
+
+    def __init__(self, shown: Progress):
+        self._shown = shown
+        self.facts: dict[str, dict[str, float]] = {}
+
+    @contextlib.contextmanager
+    def task(self, name: str, total: int | None = None, *, log: Path | None = None):
+        timer = _Task(time.monotonic())
+        with self._shown.task(name, total, log=log) as advance:
+
+            def advance_both(n: int = 1) -> None:
+                timer.advance(n)
+                advance(n)
+
+            yield advance_both
+        facts, longest = timer.facts(), self.facts.get(name)
+        if longest is None or facts["seconds"] > longest["seconds"]:
+            self.facts[name] = facts
+
+    def showing(self) -> contextlib.AbstractContextManager[None]:
+        return self._shown.showing()
+
+    def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
+        self._shown.begins(piece, whole)
+
+    def ends(self, piece: str, how: str, whole: OverallProgress | None = None) -> None:
+        self._shown.ends(piece, how, whole)
+
+    def note(self, message: str) -> None:
+        self._shown.note(message)

@@ -3,8 +3,7 @@
 import pytest
 
 from repro.errors import ManifestError
-from repro.judging.audit.reference_findings import of_references, other_numbers
-from repro.judging.audit.references import paper_references
+from repro.judging.audit.references import of_references, other_numbers, paper_references
 from repro.manifest.papers import Paper
 
 CELLS = "paper: made\ntitle: made\ntables: []\n"

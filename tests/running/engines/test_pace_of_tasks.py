@@ -3,8 +3,8 @@
 import pytest
 
 from repro.progress import Progress
-from repro.running.engines import timed_tasks
-from repro.running.engines.timed_tasks import TimedTasks
+from repro.running.engines import inline
+from repro.running.engines.inline import TimedTasks
 
 
 class Clock:
@@ -18,7 +18,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(timed_tasks, "time", made)
+    monkeypatch.setattr(inline, "time", made)
     return made
 
 

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from repro.progress import Progress
-from repro.running.engines.timed_tasks import TimedTasks
+from repro.running.engines.inline import TimedTasks
 from tests.noted import Noted
 
 

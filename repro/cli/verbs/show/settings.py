@@ -31,7 +31,7 @@ def command(names, tables, rows, failing, strict, as_json):
     the papers' own tables of settings have a verdict each.
     """
     from repro.cli.printing import emit_json, say
-    from repro.judging.settings.lines import counts
+    from repro.judging.settings.parameter import counts
 
     is_selected = partial(_lies_in, tables=tables, rows=rows)
     parameters = _selected_parameters(names, tables, rows)
