@@ -15,7 +15,6 @@ from repro.errors import DataError
 from repro.evaluation.id_forms import common_form, difference, first_without, misspelt
 from repro.evaluation.peer_files import is_text_run, read_peers_run
 from repro.evaluation.run_columns import MS_MARCO, Run, RunFile, document_ids
-from repro.evaluation.run_depth import run_depth
 from repro.evaluation.runs import read_run_file
 from repro.evaluation.text_lines import many_objects, numbered_lines
 
@@ -87,7 +86,7 @@ def given_run(
     for what, count in (_notes_on_ranks(run, rankings) | _notes_on_scores(rankings)).items():
         notes[f"for {count} of {len(rankings)} queries {what}"] = count
     sentences = tuple(sentence for sentence, count in notes.items() if count)
-    depth, lines = run_depth(rankings, judged), sum(lengths) + last_length
+    depth, lines = max(map(len, rankings.values())), sum(lengths) + last_length
     return GivenRun(rankings, run.form, run.tag, lines, depth, missing, foreign, sentences)
 
 

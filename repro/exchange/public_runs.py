@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.errors import DataError
-from repro.evaluation.run_depth import looks_deeper
+from repro.evaluation.any_measures import looks_deeper
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, select
 from repro.store.disk import sha256

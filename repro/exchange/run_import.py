@@ -8,9 +8,9 @@ from pathlib import Path
 
 from repro.datasets.catalog import dataset
 from repro.errors import UsageError
+from repro.evaluation.any_measures import cutoff, looks_deeper
 from repro.evaluation.given_runs import GivenRun, read_given
 from repro.evaluation.qrels import Qrels, read_qrels
-from repro.evaluation.run_depth import check_depth
 from repro.exchange.public_runs import cells_of_run, scorable_cells, split_by_presence
 from repro.exchange.run_origin import Origin, departures
 from repro.graph import Node, check_types
@@ -127,9 +127,11 @@ class Importer:
         for cell in cells:
             if cell.column.dataset not in runs_by_dataset:
                 runs_by_dataset[cell.column.dataset] = self._read_run(path, plans[cell.id])
-            check_depth(
-                path, runs_by_dataset[cell.column.dataset].depth, plans[cell.id].measure, cell=cell.id
-            )
+            depth, measure = runs_by_dataset[cell.column.dataset].depth, plans[cell.id].measure
+            if looks_deeper(measure, depth):
+                reason = f"{cell.id} is {measure} and looks at {cutoff(measure)}"
+                remedy = "take a deeper run, or name other cells"
+                raise UsageError(f"{path}: the run has {depth} documents a query, {reason}; {remedy}")
         digest = sha256(path)
         measurements = [_with_run(plans[cell.id], path, digest, self.machine) for cell in cells]
         for measurement in measurements:

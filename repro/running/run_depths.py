@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable
 
 from repro.errors import UsageError
+from repro.evaluation.any_measures import looks_deeper
 from repro.evaluation.measures import parse_measure
-from repro.evaluation.run_depth import looks_deeper
 from repro.graph import Node
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro.evaluation.run_depth import looks_deeper
+from repro.evaluation.any_measures import looks_deeper
 from repro.exchange.public_runs import public_runs
 from repro.graph import Node
 from repro.judging.compared import ComparedCell
