@@ -69,7 +69,7 @@ PRECISION_CHOICES = {"precision": PRECISIONS}
 ENCODING_CHOICES = PRECISION_CHOICES | {"kind": KINDS_OF_TEXTS}
 VECTOR_CHOICES = ENCODING_CHOICES | {
     "numbers": ("float32", "float16"),
-    "pooling": (*POOLINGS, "pooler", MODULES),
+    "pooling": (*POOLINGS, MODULES),
 }
 VIEW_CHOICES = ENCODING_CHOICES | {"head": ("transform", "plain", "splade", "splade-sum")}
 TRAINING_CHOICES = PRECISION_CHOICES | {"schedule": SCHEDULES}

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from repro.manifest import yaml_file
 from repro.manifest.yaml_file import StrictMapping
 
-Pooling = Literal["cls", "mean", "pooler", "sentence-transformers"]
+Pooling = Literal["cls", "mean", "sentence-transformers"]
 
 
 class Weights(StrictMapping):

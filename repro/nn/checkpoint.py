@@ -2,11 +2,17 @@
 
 import contextlib
 import copy
+import re
+from itertools import filterfalse
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
 from repro.machine.bounded_reading import LARGEST_SETTINGS, read_json_file
 
+# what encoders are released with, and retrieval has no use for
+HEADS = re.compile(
+    r"(^|\.)(cls|lm_head|pooler|decoder|vocab_\w+|(generator|discriminator)_\w+|position_ids)(\.|$)"
+)
 OTHER = "it is another model's"
 POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # what families call theirs
 
@@ -76,6 +82,20 @@ def _position_table(model):
     """The embeddings of positions; None of a model that makes them otherwise."""
     tables = (module for name, module in model.named_modules() if name.endswith(POSITION_TABLES))
     return next((table for table in tables if getattr(table, "num_embeddings", None)), None)
+
+
+def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
+    """Raise ValueError for a missing weight, but for a pooler that is not needed: it would be random."""
+    lost = sorted(key for key in report["missing_keys"] if has_pooler or not key.startswith("pooler"))
+    if lost:
+        name = type(model).__name__
+        raise ValueError(f"its weights do not fit {name}, as which it is read: {lost[0]} is not among them")
+
+
+def check_heads(report: dict) -> None:
+    """Raise ValueError for weights of a head that would be lost, and that retrieval may have use for."""
+    if others := sorted(filterfalse(HEADS.search, report["unexpected_keys"])):
+        raise ValueError(f"its weight {others[0]} belongs to a head that is not known here")
 
 
 def check_vocabulary(model, tokenizer) -> None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import re
 from collections.abc import Iterator, Mapping
-from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from repro.errors import DataError
-from repro.nn.checkpoint import check_self_contained, check_vocabulary, positions, quiet, reason
+from repro.nn.checkpoint import (
+    check_heads,
+    check_missing,
+    check_self_contained,
+    check_vocabulary,
+    positions,
+    quiet,
+    reason,
+)
 from repro.nn.memory import free_memory, is_out_of_memory
 from repro.nn.precision import autocast, device
 
@@ -23,10 +29,6 @@ if TYPE_CHECKING:
 
 SPARSE = {"splade": "max", "splade-sum": "sum"}  # kinds -> what they take over the positions
 TASKS = {"queries": "query", "passages": "document"}  # kinds of texts in the library's words
-# weights that no encoder of texts uses, and files hold all the same
-UNUSED = re.compile(
-    r"(^|\.)(cls|lm_head|pooler|decoder|vocab_\w+|(generator|discriminator)_\w+|position_ids)(\.|$)"
-)
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | SparseEncoder:
@@ -43,7 +45,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | Spa
         DataError: it cannot be read as such an encoder, a weight is missing, or its tokenizer is not the
             model's.
     """
-    reports: list[dict] = []
+    reports: list[tuple] = []
     try:
         for config in sorted(folder.rglob("*config.json")):
             check_self_contained(config.parent)
@@ -118,7 +120,7 @@ def _silent() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _reports_kept(reports: list[dict]) -> Iterator[None]:
+def _reports_kept(reports: list[tuple]) -> Iterator[None]:
     """Keep what transformers tells of every model that is read meanwhile, which its callers pass over."""
     from transformers import PreTrainedModel
 
@@ -127,7 +129,7 @@ def _reports_kept(reports: list[dict]) -> Iterator[None]:
     def telling(cls, *arguments, **keywords):
         keywords["output_loading_info"] = True
         model, report = original.__get__(None, cls)(*arguments, **keywords)
-        reports.append(report | {"read_as": type(model).__name__})
+        reports.append((model, report))
         return model
 
     PreTrainedModel.from_pretrained = classmethod(telling)
@@ -137,18 +139,15 @@ def _reports_kept(reports: list[dict]) -> Iterator[None]:
         PreTrainedModel.from_pretrained = original
 
 
-def _check_weights(model: SentenceTransformer | SparseEncoder, reports: list[dict]) -> None:
+def _check_weights(model: SentenceTransformer | SparseEncoder, reports: list[tuple]) -> None:
     """Raise ValueError for a weight that is missing, for it would be drawn at random, or is another's."""
-    uses_pooler = any(part.module_output_name == "sentence_embedding" for part in transformers(model))
-    for report in reports:
-        missing = sorted(key for key in report["missing_keys"] if uses_pooler or "pooler." not in key)
-        if missing:
-            reading = f"its weights do not fit {report['read_as']}, as which it is read"
-            raise ValueError(f"{reading}: {missing[0]} is not among them")
-        if others := sorted(filterfalse(UNUSED.search, report["unexpected_keys"])):
-            raise ValueError(f"its weight {others[0]} belongs to a head that no encoder of texts has")
-    for transformer in transformers(model):
-        check_vocabulary(transformer.auto_model, transformer.tokenizer)
+    parts = transformers(model)
+    has_pooler = any(part.module_output_name == "sentence_embedding" for part in parts)
+    for each, report in reports:
+        check_missing(each, report, has_pooler=has_pooler)
+        check_heads(report)
+    for part in parts:
+        check_vocabulary(part.auto_model, part.tokenizer)
 
 
 def transformers(model: SentenceTransformer | SparseEncoder) -> list:

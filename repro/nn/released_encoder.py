@@ -7,33 +7,35 @@ from torch import nn
 
 from repro.errors import DataError, check_known
 from repro.nn import library_encoder
-from repro.nn.checkpoint import load, load_masked_lm, load_tokenizer
+from repro.nn.checkpoint import load_masked_lm, load_tokenizer
 from repro.nn.encoder import pooled
 from repro.nn.sparse_view import POSITIONS, max_log_saturated, sum_log_saturated
-from repro.stage_table import MODULES, POOLINGS
+from repro.stage_table import POOLINGS
 
 
 class ReleasedEncoder(nn.Module):
-    """Token ids to one vector a text, through the heads that a released encoder has.
+    """Token ids to one vector a text, through the modules that sentence-transformers reads of a folder.
 
-    Args:
-        model: a transformers model whose output has ``last_hidden_state``.
-        pooling: ``cls``, ``mean`` or ``pooler``.
-        heads: the library's modules behind its pooling, applied in order.
+    Raises DataError where the folder is no model, or other than a transformer with one pooling before them.
+
+    Attributes:
         size: numbers of a vector.
     """
 
-    def __init__(self, model: nn.Module, *, pooling: str, heads: list[nn.Module], size: int):
+    def __init__(self, folder: Path):
         super().__init__()
-        self.model, self.pooling, self.heads, self.size = model, pooling, nn.ModuleList(heads), size
+        encoder = library_encoder.load(folder, {"kind": "dense", "precision": "fp32"})
+        transformer, pooling, *heads = encoder.children()
+        self.pooling = getattr(pooling, "pooling_mode", None)
+        if self.pooling not in POOLINGS:
+            raise DataError(f"{folder}: pooling {self.pooling} is not known; known: {', '.join(POOLINGS)}")
+        self.model, self.heads = transformer.auto_model, nn.ModuleList(heads)
+        self.size = encoder.get_embedding_dimension()
 
     def forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         """Model inputs, (N, L) each, to (N, ``size``)."""
-        output = self.model(**inputs)
-        if self.pooling == "pooler":
-            return self.finished(output.pooler_output)
-        mask = inputs["attention_mask"]
-        return self.finished(pooled(output.last_hidden_state, mask, pooling=self.pooling))
+        hidden = self.model(**inputs).last_hidden_state
+        return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 
     def finished(self, vectors: torch.Tensor) -> torch.Tensor:
         """Pooled vectors, (N, H), through the heads, to (N, ``size``)."""
@@ -41,33 +43,6 @@ class ReleasedEncoder(nn.Module):
         for head in self.heads:
             features = head(features)
         return features["sentence_embedding"]
-
-
-def load_released_encoder(folder: Path, *, pooling: str) -> ReleasedEncoder:
-    """The encoder in a model directory, with BERT's ``pooler``, or with the modules that it lists.
-
-    Raises:
-        DataError: the directory is not a model, or its modules are no transformer with one pooling.
-    """
-    if pooling != MODULES:
-        model = _with_pooler(folder)
-        return ReleasedEncoder(model, pooling=pooling, heads=[], size=model.config.hidden_size)
-    encoder = library_encoder.load(folder, {"kind": "dense", "precision": "fp32"})
-    transformer, pooling_module, *heads = encoder.children()
-    mode = getattr(pooling_module, "pooling_mode", None)
-    if mode not in POOLINGS:
-        raise DataError(f"{folder}: pooling {mode} is not known here; known: {', '.join(POOLINGS)}")
-    size = encoder.get_embedding_dimension()
-    return ReleasedEncoder(transformer.auto_model, pooling=mode, heads=heads, size=size)
-
-
-def _with_pooler(folder: Path) -> nn.Module:
-    from transformers import AutoModel
-
-    model = load(AutoModel, folder, dtype="float32")
-    if getattr(model, "pooler", None) is None:
-        raise DataError(f"{folder}: the model has no pooler; choose pooling cls or mean")
-    return model
 
 
 class SpladeEncoder(nn.Module):

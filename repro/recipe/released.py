@@ -20,8 +20,7 @@ class Conventions:
     Attributes:
         kind: ``dense``, or ``splade``: max log(1 + ReLU) of the masked-language head over all positions; the
             first version, ``splade-sum``, has their sum.
-        pooling: ``cls``, ``mean``, ``pooler`` (BERT's, tanh and all), or ``sentence-transformers``: what
-            modules.json lists.
+        pooling: ``cls``, ``mean``, or ``sentence-transformers``: what modules.json lists.
         similarity: ``dot`` or ``cosine``.
         query_length, passage_length: tokens with [CLS] and [SEP].
         separator: between title and text; ``pair`` for two segments, None for the text alone.

@@ -66,14 +66,14 @@ def _load_weights(folder: Path) -> tuple["PreTrainedModel", bool]:
     """The released weights, and whether a masked-language head is among them."""
     from transformers import AutoModel, AutoModelForMaskedLM
 
-    from repro.nn.checkpoint import pretrained
+    from repro.nn.checkpoint import check_missing, pretrained
 
     options = {"dtype": "float32", "output_loading_info": True}
     model, report = pretrained(AutoModelForMaskedLM, folder, **options)
     if not report["missing_keys"]:
         return model, True
     model, report = pretrained(AutoModel, folder, **options)
-    check_whole(model, report, optional=("pooler",))
+    check_missing(model, report)
     return model, False
 
 
@@ -87,14 +87,6 @@ def _random_model(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
     config.num_hidden_layers = params.get("layers", config.num_hidden_layers)
     set_seed(params["seed"])
     return AutoModelForMaskedLM.from_config(config), True
-
-
-def check_whole(model, report: dict, *, optional: tuple[str, ...]) -> None:
-    """Raise ValueError for a missing weight that is not optional: it would be drawn at random."""
-    lost = sorted(key for key in report["missing_keys"] if not key.startswith(optional))
-    if lost:
-        name = type(model).__name__
-        raise ValueError(f"its weights do not fit {name}, as which it is read: {lost[0]} is not among them")
 
 
 def _remedy(params: dict) -> str:

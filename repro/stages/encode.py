@@ -39,7 +39,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Title and text are joined by ``separator``, or two segments where that is ``pair``. Inputs are cut to
     ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with
-    one, and brought to length 1 if ``normalize``. Of a released encoder, ``pooling`` may be ``pooler``, or
+    one, and brought to length 1 if ``normalize``. Of a released encoder, ``pooling`` may be
     ``sentence-transformers``: what its modules say. ``prefix``, if there is one, stands before every text;
     without a separator (null) titles are left out.
 
@@ -116,10 +116,10 @@ def _passages(folder: Path, params: dict):
 
 def _encoder(folder: Path, pooling: str):
     """Load the encoder of a model made here, or a released one with heads of its own."""
-    if pooling in ("pooler", MODULES):
-        from repro.nn.released_encoder import load_released_encoder
+    if pooling == MODULES:
+        from repro.nn.released_encoder import ReleasedEncoder
 
-        return load_released_encoder(folder, pooling=pooling)
+        return ReleasedEncoder(folder)
     from repro.nn.encoder import load_text_encoder
 
     return load_text_encoder(folder, pooling=pooling)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from repro.errors import DataError
-from repro.nn.released_encoder import load_released_encoder, load_splade_encoder
+from repro.nn.released_encoder import ReleasedEncoder, load_splade_encoder
 from repro.nn.text import tokenised
 from tests.floats import close
 from tests.tiny_models import save_tiny_model, tiny_text, tiny_tokenizer
@@ -41,7 +41,7 @@ def library_model(folder, *, pooling="mean", heads=(), length=24):
 )
 def test_vectors_are_those_of_sentence_transformers(tmp_path, pooling, heads):
     theirs = library_model(tmp_path, pooling=pooling, heads=heads).encode(TEXTS)
-    encoder = load_released_encoder(tmp_path / "library", pooling="sentence-transformers").eval()
+    encoder = ReleasedEncoder(tmp_path / "library").eval()
     with torch.inference_mode():
         vectors = encoder(tokenised(tiny_tokenizer(), TEXTS, length=24))
     assert vectors.shape == (3, encoder.size) == theirs.shape
@@ -53,26 +53,14 @@ def test_a_dense_layer_with_an_unknown_activation_is_refused(tmp_path):
     config = tmp_path / "library/2_Dense/config.json"
     config.write_text(config.read_text().replace("Tanh", "Nohardswish"))
     with pytest.raises(DataError, match="Nohardswish"):
-        load_released_encoder(tmp_path / "library", pooling="sentence-transformers")
+        ReleasedEncoder(tmp_path / "library")
 
 
 def test_missing_weights_of_a_head_are_said(tmp_path):
     library_model(tmp_path, heads=[("Dense", 32, 16)])
     (tmp_path / "library/2_Dense/model.safetensors").unlink()
     with pytest.raises(DataError, match="cannot be read as an encoder"):
-        load_released_encoder(tmp_path / "library", pooling="sentence-transformers")
-
-
-def test_the_pooler_is_berts(tmp_path):
-    from transformers import BertConfig, BertModel
-
-    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
-    model = BertModel(BertConfig(vocab_size=len(tiny_tokenizer()), **sizes)).eval()
-    model.save_pretrained(tmp_path)
-    batch = tokenised(tiny_tokenizer(), TEXTS, length=24)
-    with torch.inference_mode():
-        vectors = load_released_encoder(tmp_path, pooling="pooler").eval()(batch)
-        close(vectors, model(**batch).pooler_output)
+        ReleasedEncoder(tmp_path / "library")
 
 
 def distilbert():

@@ -101,21 +101,6 @@ def test_splade_encodes_and_searches_as_a_view(tmp_path, three_queries, progress
     assert len((tmp_path / "run/run.trec").read_text().splitlines()) == 9
 
 
-@pytest.mark.parametrize("side", ["Question", "Context"])
-def test_dprs_classes_give_their_own_vectors(tmp_path, progress, side):
-    import transformers
-
-    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
-    config = transformers.DPRConfig(vocab_size=len(tiny_tokenizer()), **sizes)
-    model = getattr(transformers, f"DPR{side}Encoder")(config).eval()
-    source = saved(model, tmp_path / "source")
-    released.run(params(source), {}, out(tmp_path / "model"), progress)
-    batch = tokenised(tiny_tokenizer(), TEXTS, length=24)
-    with torch.inference_mode():
-        vectors = load_text_encoder(tmp_path / "model/model", pooling="cls").eval()(batch)
-        close(vectors, model(**batch).pooler_output)
-
-
 def test_a_head_that_would_be_lost_is_refused(tmp_path, progress):
     from safetensors.torch import load_file, save_file
 
@@ -134,8 +119,6 @@ def test_a_weight_that_would_be_drawn_at_random_is_refused(tmp_path, progress):
     source = saved(tiny_masked_lm().bert, tmp_path / "source")
     with pytest.raises(BlockedError, match="is not among them"):
         released.run(params(source, kind="splade"), {}, out(tmp_path / "model"), progress)
-    with pytest.raises(BlockedError, match=r"pooler\.dense"):
-        released.run(params(source, pooling="pooler"), {}, out(tmp_path / "other"), progress)
 
 
 def test_an_empty_folder_is_blocked_with_a_remedy(tmp_path, progress):
