@@ -22,7 +22,8 @@ def show_yours(compared: ComparedCells, form: str, *, per_query: bool) -> None:
         (emit_json if form == "json" else emit_csv)(scores)
     else:
         FORMS[form](compared)
-    for sentence in dict.fromkeys(s for own in compared.yours for row in own.rows for s in _sentences(row)):
+    said = [s for own in compared.yours for row in own.rows for s in _sentences(row)]
+    for sentence in dict.fromkeys([*said, *(s for own in compared.yours for s in own.left_out)]):
         say(sentence)
 
 

@@ -58,7 +58,7 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
         *_signs(of_papers),
     ]
     if lettered:
-        parts.append(LETTERED)
+        parts.append(LETTERED.replace("ours beats", "the measured one beats") if own else LETTERED)
     if doubts := doubts_in_brief(measured_cells):
         parts.append(escape(f"{capitalised(doubts)}."))
     return " ".join([*parts, *_marks(first.table)])

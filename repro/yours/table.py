@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from statistics import stdev
 
+from repro.errors import DataError
 from repro.evaluation.significance import compare_scores
 from repro.judging.among_others import ValueAmongOthers, among_others
 from repro.judging.compared import PAIRS, ComparedCell, Comparison
@@ -68,11 +69,13 @@ class OwnTable:
     Attributes:
         comparison: of all its cells, with the tests between all rows, one's own among them.
         rivals: column -> row -> the run of it that one's own are tested against.
+        left_out: sentences on columns that no run can be scored in, and on runs that answer none of it.
     """
 
     comparison: Comparison
     rows: tuple[OwnRow, ...]
     rivals: Mapping[str, Mapping[str, Rival]]
+    left_out: tuple[str, ...] = ()
 
     @property
     def of_paper(self) -> list[ComparedCell]:
@@ -130,13 +133,28 @@ def own_table(
     table = cells[0].cell.table
     extended = table.model_copy(update={"rows": (*table.rows, *rows)})
     target = Target(cells, places, plan, workspace, progress, dataset)
-    own_rows = [
-        _own_row(source, row, extended, target, not_scored) for row, source in zip(rows, sources, strict=True)
-    ]
+    own_rows, reasons = _own_rows(sources, rows, extended, target)
     shown = [replace(c, cell=replace(c.cell, table=extended)) for c in cells]
-    comparison = Comparison([*shown, *(c for row in own_rows for c in row.cells)], own_rows=tuple(names))
+    shown += [c for row in own_rows for c in row.cells]
+    comparison = Comparison(shown, own_rows=tuple(row.row.id for row in own_rows))
     covered = {name: place for name, place in places.items() if any(name in row.scored for row in own_rows)}
-    return tested(comparison, tuple(own_rows), covered, _rivals_by_column(target, covered))
+    scored = tested(comparison, tuple(own_rows), covered, _rivals_by_column(target, covered))
+    return replace(scored, left_out=(*not_scored, *(f"left out: {reason}" for reason in reasons)))
+
+
+def _own_rows(
+    sources: Sequence[OwnRun | UserEncoder], rows: Sequence[Row], table: Table, target: Target
+) -> tuple[list[OwnRow], list[DataError]]:
+    """The rows that have a number, and why others have none; raises the first reason where none has."""
+    own_rows, reasons = [], []
+    for row, source in zip(rows, sources, strict=True):
+        try:
+            own_rows.append(_own_row(source, row, table, target))
+        except DataError as error:
+            reasons.append(error)
+    if not own_rows:
+        raise reasons[0]
+    return own_rows, reasons
 
 
 def _rivals_by_column(target: Target, covered: Mapping[str, Place]) -> dict[str, dict[str, Rival]]:
@@ -150,9 +168,7 @@ def _rivals_by_column(target: Target, covered: Mapping[str, Place]) -> dict[str,
     }
 
 
-def _own_row(
-    source: OwnRun | UserEncoder, row: Row, table: Table, target: Target, not_scored: Sequence[str]
-) -> OwnRow:
+def _own_row(source: OwnRun | UserEncoder, row: Row, table: Table, target: Target) -> OwnRow:
     """Score one run or encoder."""
     is_run = isinstance(source, OwnRun)
     scored, notices = (scores_of_run if is_run else scores_of_encoder)(source, target)
@@ -161,7 +177,7 @@ def _own_row(
     differing = tuple(dict.fromkeys(text for each in scored.values() for text in each.differing))
     placed = {} if differing or not scale.compares_with_paper else _placed(numbers, target.cells)
     name, notes = (source.source, source.notes) if is_run else (source.label, (source.described,))
-    return OwnRow(row, name, numbers, scored, notes, (*not_scored, *notices), differing, placed)
+    return OwnRow(row, name, numbers, scored, notes, tuple(notices), differing, placed)
 
 
 def labels(sources: Sequence[OwnRun | UserEncoder]) -> list[str]:

@@ -92,6 +92,11 @@ def test_several_runs_are_several_rows_and_each_column_tells_what_it_lacks(works
     assert [[c.cell.column.id for c in row.cells] for row in own.rows] == [["dl19.ndcg10"], ["dl20.ndcg10"]]
     assert any(f"of other topics than {DL20}" in text for text in own.rows[0].left_out)
     assert any("dev.rr10" in text and "dev/small" in text for text in own.rows[0].left_out)
+    [costa] = repro.compare(
+        "costa/1", yours=[runs["ance.dl19"], runs["ance.dl20"]], workspace=workspace
+    ).yours
+    assert [row.row.id for row in costa.rows] == ["yours"]
+    assert "none of the run's 54 queries" in costa.left_out[0]
     assert mine.summary.cells == repro.compare("simlm/2", workspace=workspace).summary.cells
 
 
