@@ -207,9 +207,9 @@ def scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, S
 
 def _retriever(place: Place, cell: Cell, workspace: Workspace, plan: Plan) -> Measurement | None:
     """A row of the table that searches by vectors in this column, selected or not; None without one."""
-    selected = [m for m in place.measured if _is_by_vectors(m)]
+    selected = next(filter(_is_by_vectors, place.measured), None)
     if selected or place.column.kind != "retrieval":
-        return next(iter(selected), None)
+        return selected
     builder = workspace.builder(plan.scale)
     in_column = [c for c in cells_of(cell.paper, (cell.table,)) if c.column.id == place.column.id]
     rows = [c for c in in_column if c.recipe and c.is_numeric]

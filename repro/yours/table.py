@@ -137,7 +137,8 @@ def own_table(
     shown = [replace(c, cell=replace(c.cell, table=extended)) for c in cells]
     shown += [c for row in own_rows for c in row.cells]
     comparison = Comparison(shown, own_rows=tuple(row.row.id for row in own_rows))
-    covered = {name: place for name, place in places.items() if any(name in row.scored for row in own_rows)}
+    columns = set().union(*(row.scored for row in own_rows))
+    covered = {name: place for name, place in places.items() if name in columns}
     scored = tested(comparison, tuple(own_rows), covered, _rivals_by_column(target, covered))
     return replace(scored, left_out=(*not_scored, *(f"left out: {reason}" for reason in reasons)))
 
