@@ -130,7 +130,7 @@ def compare(
     """
     given = [yours] if isinstance(yours, str | Path | Mapping) else list(yours)
     check_several(measures=measures)
-    if not given and (dataset or qrels or measures):
+    if not given and any((dataset, qrels, measures)):
         raise UsageError("dataset, qrels and measures are for runs of one's own; give them as yours")
     if given and not names:
         return _compare_alone(given, dataset, qrels, measures, workspace or Workspace.open())

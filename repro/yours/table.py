@@ -127,9 +127,10 @@ def own_table(
     """
     cells = list(compared)
     places, not_scored = scorable_places(cells, plan)
-    names = [NAME, *(f"{NAME}-{number}" for number in range(2, len(sources) + 1))]
-    described = zip(names, labels(sources), strict=True)
-    rows = [Row(id=name, label=label, role="reference") for name, label in described]
+    rows = [
+        Row(id=f"{NAME}-{number}" if number > 1 else NAME, label=label, role="reference")
+        for number, label in enumerate(labels(sources), 1)
+    ]
     table = cells[0].cell.table
     extended = table.model_copy(update={"rows": (*table.rows, *rows)})
     target = Target(cells, places, plan, workspace, progress, dataset)
