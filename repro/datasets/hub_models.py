@@ -16,6 +16,7 @@ from repro.progress import Progress
 
 _NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
 PICKLE = "pytorch_model.bin"  # where nothing else is; read as tensors alone
+SETTINGS = ("config.json", "modules.json", "adapter_config.json")  # one of which a model's folder has
 SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
@@ -107,8 +108,8 @@ def cached_folder(name: str, revision: str) -> Path | None:
         warnings.simplefilter("ignore")  # of its bars: in a notebook without widgets they would be plain
         from huggingface_hub import try_to_load_from_cache
 
-    config = try_to_load_from_cache(name, "config.json", revision=revision)
-    return Path(config).parent if isinstance(config, str) else None
+    found = (try_to_load_from_cache(name, file, revision=revision) for file in SETTINGS)
+    return next((Path(file).parent for file in found if isinstance(file, str)), None)
 
 
 def base_identity(name: str) -> str | None:

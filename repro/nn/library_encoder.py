@@ -56,9 +56,8 @@ def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | Spa
     except DataError:
         raise
     except Exception as error:  # a library's for each of the many ways in which files can be wrong
-        raise DataError(
-            f"{folder}: cannot be read as an encoder ({reason(error).removeprefix('Error ')})"
-        ) from error
+        why = reason(error).removeprefix("Error ")
+        raise DataError(f"{folder}: cannot be read as an encoder ({why})") from error
     return model.eval()
 
 
@@ -73,7 +72,7 @@ def _loaded(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | 
             str(folder), truncate_dim=settings.get("truncate_dim"), **options
         )
         if settings.get("pooling"):
-            _pool(model, folder, settings["pooling"], options["model_kwargs"])
+            _pool(model, folder, settings["pooling"])
     elif (folder / "modules.json").exists():
         model = sentence_transformers.SparseEncoder(str(folder), **options)
     else:
@@ -86,7 +85,7 @@ def _loaded(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | 
     return model
 
 
-def _pool(model: SentenceTransformer, folder: Path, mode: str, keywords: Mapping[str, Any]) -> None:
+def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
     """Put a pooling of that mode in the place of the encoder's own; ``pooler`` is BERT's, tanh and all."""
     from sentence_transformers.sentence_transformer.modules import Pooling
 
@@ -99,12 +98,11 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str, keywords: Mapping
             raise DataError(f"{folder}: the model has no pooler; choose another pooling")
         model[0].modality_config["text"]["method_output_name"] = "pooler_output"
         model[0].module_output_name = "sentence_embedding"
-        del model._modules[place]
+        delattr(model, place)
         return
-    old = model._modules[place]
-    model._modules[place] = Pooling(
-        old.get_embedding_dimension(), pooling_mode=mode, include_prompt=old.include_prompt
-    )
+    old = getattr(model, place)
+    pooling = Pooling(old.embedding_dimension, pooling_mode=mode, include_prompt=old.include_prompt)
+    setattr(model, place, pooling)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from repro.datasets.architectures import readable
 from repro.datasets.catalog import catalog, dataset
 from repro.datasets.digests import digest, identity
 from repro.datasets.hub_models import (
+    SETTINGS,
     cached_folder,
     checkpoint_files,
     has_weights,
@@ -207,7 +208,7 @@ class Machine:
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
     """The place of a released model in REPRO_DATA/models, else in the hub's cache; None in neither."""
     folder = data / "models" / name if data else None
-    if folder is not None and (folder / "config.json").exists() and has_weights(folder):
+    if folder and any((folder / file).exists() for file in SETTINGS) and has_weights(folder):
         return {"kind": "folder", "path": str(folder)}
     cached = cached_folder(name, revision)
     return {"kind": "hub", "commit": cached.name} if cached else None

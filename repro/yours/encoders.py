@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from repro.datasets.hub_models import base_identity, cached_folder
+from repro.datasets.hub_models import SETTINGS, base_identity, cached_folder
 from repro.errors import BlockedError, DataError, UsageError, check_known
 from repro.exchange.encoder_export import FILE as EXPORTED
 from repro.graph import Node
@@ -21,11 +21,10 @@ from repro.store import check_where_stored
 
 NO_TITLES = "none"  # as a separator
 SIMILARITIES = ("dot", "cosine", "euclidean")
-POOLINGS = ("cls", "mean", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken", "pooler")
 FACTS: dict[str, tuple | type] = {  # keys of a file that describes an encoder, and what each may be
     "query_model": str,
     "kind": ("dense", "splade", "splade-sum"),
-    "pooling": POOLINGS,
+    "pooling": ("cls", "mean", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken", "pooler"),
     "similarity": SIMILARITIES,
     "precision": PRECISIONS,
     "query_length": int,
@@ -35,156 +34,12 @@ FACTS: dict[str, tuple | type] = {  # keys of a file that describes an encoder, 
     "separator": str,
     "truncate_dim": int,
 }
-SETTINGS_FILE = "config_sentence_transformers.json"
-KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}  # model_type of the library's settings
+LEAST = {"truncate_dim": 1}  # of numbers; a text has 3 tokens at least, with [CLS] and [SEP]
+LIBRARY = "config_sentence_transformers.json"
+KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}  # as the library calls them there
 UNLIMITED = 1_000_000  # tokens; a tokenizer without a limit says a number beyond
 REMEDY = "put all of its files there, weights and tokenizer too, or correct what is said of it"
 TRIAL = "The river below the stone bridge rises after every storm. " * 60
-LEAST = {"truncate_dim": 1}  # of numbers; a text has 3 tokens at least, with [CLS] and [SEP]
-FILES = ("config.json", "modules.json", "adapter_config.json")  # one of which a model's folder has
-
-
-@dataclass(frozen=True)
-class _Files:
-    """The files of one encoder.
-
-    Attributes:
-        name: on the hub; ``local`` for a folder, which is known by its bytes alone.
-        source: where the stage reads it.
-        base: name and identity of the model that an adapter is for; None without one.
-    """
-
-    folder: Path
-    name: str
-    source: Mapping[str, str]
-    base: Mapping[str, str] | None
-
-    @classmethod
-    def find(cls, name: str, data: Path | None) -> _Files:
-        folder = Path(name).expanduser()
-        if any((folder / file).exists() for file in FILES):
-            check_where_stored(folder)
-            source = {"kind": "folder", "path": str(folder.resolve())}
-            return cls(folder.resolve(), "local", source, _base(folder))
-        if name and folder.exists():
-            raise UsageError(f"{name}: holds neither of {', '.join(FILES)}, so it is no model directory")
-        try:
-            found = None if folder.is_absolute() else checkpoint(name, "main", data)
-        except ValueError:  # the hub's, for what cannot be a name there
-            found = None
-        if found is None:
-            remedy = f"name a model directory, or run `repro data fetch model:{name}`"
-            raise BlockedError(f"the encoder {name!r} is neither a directory nor on this machine", remedy)
-        folder = Path(found["path"]) if found["kind"] == "folder" else cached_folder(name, found["commit"])
-        return cls(folder, name, found, _base(folder))
-
-
-def _base(folder: Path) -> dict[str, str] | None:
-    """The model that an adapter is for, by name and identity; None where the folder holds no adapter.
-
-    Raises BlockedError where it, or peft, is not on this machine.
-    """
-    files = sorted(folder.rglob("adapter_config.json"))
-    if not files:
-        return None
-    if importlib.util.find_spec("peft") is None:
-        problem = f"{folder} is an adapter, which sentence-transformers reads with peft"
-        raise BlockedError(problem, "install it with `pip install 'repro-bench[adapters]'`")
-    name = str(read_json_file(files[0]).get("base_model_name_or_path"))
-    identity = base_identity(name)
-    if identity is None:
-        problem = f"{folder} is an adapter of {name}, which is not on this machine"
-        way = (
-            "put it there"
-            if Path(name).is_absolute()
-            else f"put it into the hub's cache: `hf download {name}`"
-        )
-        raise BlockedError(problem, way)
-    return {"name": name, "identity": identity}
-
-
-@dataclass(frozen=True)
-class _Side:
-    """The encoder of passages or of queries, as it was found on looking.
-
-    Attributes:
-        model: the library's.
-        said: what its export and its user say of it.
-        params: of the stage, but for what both sides share.
-        numbers: of a vector.
-    """
-
-    files: _Files
-    model: Any
-    said: Mapping[str, Any]
-    params: Mapping[str, Any]
-    numbers: int
-
-    @property
-    def form(self) -> str:
-        """The number of numbers of a vector, and whether most are zero."""
-        return f"{self.numbers:,} {'dense' if self.params['kind_of_encoder'] == 'dense' else 'sparse'}"
-
-    @classmethod
-    def look(cls, files: _Files, facts: Mapping[str, Any], kind: str, other: _Side | None) -> _Side:
-        """Load an encoder and have it read a text; ``other`` is the side that may have the same one."""
-        said = _exported(files.folder) | {key: value for key, value in facts.items() if value is not None}
-        params = _params(files, said, kind)
-        if other and other.files == files and all(other.params[name] == params[name] for name in SETTINGS):
-            model = other.model
-        else:
-            model = _loaded(files.folder, params)
-        return cls(files, model, said, params, _width(model, files.folder, params))
-
-
-SETTINGS = ("kind_of_encoder", "pooling", "truncate_dim", "precision", "length")
-
-
-def _params(files: _Files, said: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """The parameters of the stage that encodes texts of a kind, but for what both sides share."""
-    side = "query" if kind == "queries" else "passage"
-    params = {"name": files.name, "revision": "main", "source": dict(files.source), "kind": kind}
-    params["kind_of_encoder"] = _kind(files.folder, said.get("kind"))
-    params |= {name: said.get(name) for name in ("pooling", "truncate_dim", "precision")}
-    params |= {"length": said.get(f"{side}_length"), "prompt": said.get(f"{side}_prefix")}
-    separator = said.get("separator", " ")
-    params["separator"] = None if separator == NO_TITLES else separator
-    if files.base:
-        params["base"], params["source"]["base"] = files.base["identity"], files.base["name"]
-    return params
-
-
-def _loaded(folder: Path, params: Mapping[str, Any]):
-    from repro.nn import library_encoder
-    from repro.nn.precision import check_precision
-
-    check_precision(params["precision"] or "fp32")
-    try:
-        model = library_encoder.load(folder, {**params, "kind": params["kind_of_encoder"]})
-    except DataError as error:
-        raise BlockedError(str(error), REMEDY) from error
-    path = folder / SETTINGS_FILE
-    similarity = _read(path).get("similarity_fn_name") if path.exists() else None
-    if similarity not in (None, model.similarity_fn_name):
-        problem = f"{path}: the library does not follow the similarity {similarity!r}"
-        raise BlockedError(problem, f"say one of {', '.join(SIMILARITIES)} there")
-    return model
-
-
-def _width(model, folder: Path, params: Mapping[str, Any]) -> int:
-    """The numbers of a vector of a long text, which has to be encoded for that."""
-    from repro.nn import library_encoder
-    from repro.nn.checkpoint import reason
-    from repro.stages.encode_by_library import joined
-
-    texts, prompt = joined([("A title", TRIAL)], params)
-    try:
-        vectors = library_encoder.encode(model, texts, kind=params["kind"], prompt=prompt)
-    except Exception as error:  # whatever the library raises for files that do not fit each other
-        raise BlockedError(f"{folder}: cannot encode a text ({reason(error)})", REMEDY) from error
-    if not vectors.to_dense().isfinite().all():
-        raise BlockedError(f"{folder}: the vector of a text is not finite", REMEDY)
-    return vectors.shape[1]
 
 
 @dataclass(frozen=True)
@@ -211,36 +66,156 @@ class UserEncoder:
 
         Raises:
             UsageError: a folder that is no model, or a fact that cannot be.
+            DataError: one of its files is broken.
             StoreError: it is of a store's artefact, which is damaged.
             BlockedError: it is nowhere, or cannot be read as an encoder.
         """
         _check(facts)
-        files = [_Files.find(each, data) for each in (name, facts.get("query_model") or name)]
-        sides = {}
-        for kind, each in zip(("passages", "queries"), files, strict=True):
-            sides[kind] = _Side.look(each, facts, kind, sides.get("passages"))
-        passages, queries = sides["passages"], sides["queries"]
+        passages = _Side.look("passages", *_located(name, data), facts)
+        place = _located(facts.get("query_model") or name, data)
+        queries = _Side.look("queries", *place, facts, passages)
         if passages.form != queries.form:
             problem = f"{name}: passages have {passages.form} numbers and queries {queries.form}"
             raise BlockedError(problem, "name two encoders that were trained together")
-        similarity = passages.said.get("similarity") or passages.model.similarity_fn_name
-        known = SIMILARITIES if passages.params["kind_of_encoder"] == "dense" else SIMILARITIES[:2]
-        if similarity not in known:
-            problem = f"{name}: passages are not searched by the similarity {similarity!r}"
-            raise BlockedError(problem, f"say one of {', '.join(known)}")
-        shared = {"similarity": similarity}
-        label = name if files[0].name != "local" else files[0].folder.name
-        described = _description(sides, facts, similarity)
-        return cls(label, described, passages.params | shared, queries.params | shared)
+        similarity = {"similarity": _similarity(name, passages)}
+        label = passages.folder.name if passages.params["name"] == "local" else name
+        described = _description(passages, queries, facts)
+        return cls(label, described, passages.params | similarity, queries.params | similarity)
 
     def ranking(self, passages: Node, topics: Node, *, depth: int, cap: int | None) -> Node:
         """Return the run of passages for queries by this encoder; texts are cut to ``cap`` tokens at most."""
-        nodes = []
-        for params, texts in ((self.passages, passages), (self.queries, topics)):
-            nodes.append(Node("encode_by_library", {**params, "cap": cap}, {"texts": texts}))
+        sides = ((self.passages, passages), (self.queries, topics))
+        nodes = [Node("encode_by_library", {**p, "cap": cap}, {"texts": texts}) for p, texts in sides]
         if self.passages["kind_of_encoder"] == "dense":
             return search(*nodes, depth=depth)
         return search_views(*nodes, depth=depth, terms=["sparse"], mode="exact", list_depth=None)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The encoder of passages or of queries, as it was found on looking.
+
+    Attributes:
+        model: the library's.
+        said: what its export and its user say of it.
+        params: of the stage, but for the similarity, which both sides share.
+        numbers: of a vector.
+    """
+
+    folder: Path
+    model: Any
+    said: Mapping[str, Any]
+    params: Mapping[str, Any]
+    numbers: int
+
+    @property
+    def form(self) -> str:
+        """The number of numbers of a vector, and whether most are zero."""
+        return f"{self.numbers:,} {'dense' if self.params['kind_of_encoder'] == 'dense' else 'sparse'}"
+
+    @classmethod
+    def look(
+        cls,
+        kind: str,
+        folder: Path,
+        name: str,
+        source: Mapping[str, str],
+        facts: Mapping[str, Any],
+        other: _Side | None = None,
+    ) -> _Side:
+        """Load an encoder and have it read a text; ``other`` is the side that may have the same one."""
+        said = _exported(folder) | {key: value for key, value in facts.items() if value is not None}
+        side = "query" if kind == "queries" else "passage"
+        loading = {key: said.get(key) for key in ("pooling", "truncate_dim", "precision")}
+        loading |= {"kind_of_encoder": _kind(folder, said.get("kind")), "length": said.get(f"{side}_length")}
+        separator = said.get("separator", " ")
+        params = {"name": name, "revision": "main", "kind": kind, "prompt": said.get(f"{side}_prefix")}
+        params |= loading | {"separator": None if separator == NO_TITLES else separator}
+        params |= _source(folder, source)
+        if other and other.folder == folder and loading.items() <= other.params.items():
+            model = other.model
+        else:
+            model = _loaded(folder, params)
+        return cls(folder, model, said, params, _width(model, folder, params))
+
+
+def _located(name: str, data: Path | None) -> tuple[Path, str, Mapping[str, str]]:
+    """The folder of an encoder, its name on the hub or ``local``, and where the stage reads it."""
+    folder = Path(name).expanduser()
+    if any((folder / file).exists() for file in SETTINGS):
+        check_where_stored(folder)
+        return folder.resolve(), "local", {"kind": "folder", "path": str(folder.resolve())}
+    if name and folder.exists():
+        raise UsageError(f"{name}: holds neither of {', '.join(SETTINGS)}, so it is no model directory")
+    try:
+        found = None if folder.is_absolute() else checkpoint(name, "main", data)
+    except ValueError:  # the hub's, for what cannot be a name there
+        found = None
+    if found is None:
+        remedy = f"name a model directory, or run `repro data fetch model:{name}`"
+        raise BlockedError(f"the encoder {name!r} is neither a directory nor on this machine", remedy)
+    folder = Path(found["path"]) if found["kind"] == "folder" else cached_folder(name, found["commit"])
+    return folder, name, found
+
+
+def _source(folder: Path, source: Mapping[str, str]) -> dict[str, Any]:
+    """Parameters for where an encoder is, and of an adapter for the model that it changes.
+
+    Raises BlockedError where that model, or peft, is not on this machine.
+    """
+    files = sorted(folder.rglob("adapter_config.json"))
+    if not files:
+        return {"source": dict(source)}
+    if importlib.util.find_spec("peft") is None:
+        problem = f"{folder} is an adapter, which sentence-transformers reads with peft"
+        raise BlockedError(problem, "install it with `pip install 'repro-bench[adapters]'`")
+    base = str(_read(files[0]).get("base_model_name_or_path"))
+    identity = base_identity(base)
+    if identity is None:
+        problem = f"{folder} is an adapter of {base}, which is not on this machine"
+        raise BlockedError(problem, f"put it there, or into the hub's cache with `hf download {base}`")
+    return {"source": {**source, "base": base}, "base": identity}
+
+
+def _loaded(folder: Path, params: Mapping[str, Any]):
+    from repro.nn import library_encoder
+    from repro.nn.precision import check_precision
+
+    check_precision(params["precision"] or "fp32")
+    try:
+        model = library_encoder.load(folder, {**params, "kind": params["kind_of_encoder"]})
+    except DataError as error:
+        raise BlockedError(str(error), REMEDY) from error
+    named = _settings(folder).get("similarity_fn_name")
+    if named not in (None, model.similarity_fn_name):
+        problem = f"{folder / LIBRARY}: the library does not follow the similarity {named!r}"
+        raise BlockedError(problem, f"say one of {', '.join(SIMILARITIES)} there")
+    return model
+
+
+def _width(model, folder: Path, params: Mapping[str, Any]) -> int:
+    """The numbers of a vector of a long text, which has to be encoded for that."""
+    from repro.nn import library_encoder
+    from repro.nn.checkpoint import reason
+    from repro.stages.encode_by_library import joined
+
+    texts, prompt = joined([("A title", TRIAL)], params)
+    try:
+        vectors = library_encoder.encode(model, texts, kind=params["kind"], prompt=prompt)
+    except Exception as error:  # whatever the library raises for files that do not fit each other
+        raise BlockedError(f"{folder}: cannot encode a text ({reason(error)})", REMEDY) from error
+    if not vectors.to_dense().isfinite().all():
+        raise BlockedError(f"{folder}: the vector of a text is not finite", REMEDY)
+    return vectors.shape[1]
+
+
+def _similarity(name: str, passages: _Side) -> str:
+    similarity = passages.said.get("similarity") or passages.model.similarity_fn_name
+    known = SIMILARITIES if passages.params["kind_of_encoder"] == "dense" else SIMILARITIES[:2]
+    if similarity not in known:
+        problem = f"{name}: passages are not searched by the similarity {similarity!r}"
+        raise BlockedError(problem, f"say one of {', '.join(known)}")
+    return similarity
 
 
 def _check(facts: Mapping[str, Any]) -> None:
@@ -260,32 +235,26 @@ def _check(facts: Mapping[str, Any]) -> None:
 
 def _exported(folder: Path) -> dict[str, Any]:
     """What `repro export encoder` wrote of an encoder, which its other files do not say."""
-    path = folder / EXPORTED
-    if not path.exists():
-        return {}
-    said = _read(path).get("conventions")
-    if not isinstance(said, dict):
-        raise DataError(f"{path}: not what such a file holds")
-    if said.get("pooling") == MODULES:  # as its modules are
-        said = {key: value for key, value in said.items() if key not in ("pooling", "kind")}
-    if "separator" in said and said["separator"] is None:
-        said = said | {"separator": NO_TITLES}
+    said = _read(folder / EXPORTED).get("conventions", {})
     try:
+        if said.get("pooling") == MODULES:  # as its modules are
+            said = {key: value for key, value in said.items() if key not in ("pooling", "kind")}
+        if said.get("separator", "") is None:
+            said |= {"separator": NO_TITLES}
         _check(said)
-    except UsageError as error:
-        raise DataError(f"{path}: {error}") from None
+    except (UsageError, AttributeError) as error:
+        raise DataError(f"{folder / EXPORTED}: not what such a file holds ({error})") from None
     return said
 
 
 def _kind(folder: Path, said: str | None) -> str:
     """The kind of encoder that a folder is, or of one without modules.json that its user says it is.
 
-    Raises UsageError where the two are not one, and BlockedError for what gives no vector a text.
+    Raises UsageError where the two are not one, and BlockedError for what gives no vector of a text.
     """
     if not (folder / "modules.json").exists():
         return said or "dense"
-    path = folder / SETTINGS_FILE
-    family = (_read(path) if path.exists() else {}).get("model_type") or "SentenceTransformer"
+    family = _settings(folder).get("model_type") or "SentenceTransformer"
     if family not in KINDS:
         raise BlockedError(f"{folder} is a {family}, which gives no vector of a text", "name an encoder")
     if said and said.startswith("splade") != (KINDS[family] == "sparse"):
@@ -293,9 +262,14 @@ def _kind(folder: Path, said: str | None) -> str:
     return KINDS[family]
 
 
+def _settings(folder: Path) -> dict:
+    return _read(folder / LIBRARY)
+
+
 def _read(path: Path) -> dict:
+    """A JSON file of a folder; without it nothing is said."""
     try:
-        content = read_json_file(path)
+        content = read_json_file(path) if path.exists() else {}
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from None
     if not isinstance(content, dict):
@@ -303,33 +277,31 @@ def _read(path: Path) -> dict:
     return content
 
 
-def _description(sides: Mapping[str, _Side], facts: Mapping[str, Any], similarity: str) -> str:
+def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> str:
     """A sentence on how an encoder reads texts, and by whose word."""
     from repro.nn import library_encoder
 
-    passages, queries = sides["passages"], sides["queries"]
-    parts = [_modules(passages), _reading(passages, "passages")]
-    if queries.files != passages.files:
+    parts = [_modules(passages), _reading(passages)]
+    if queries.folder != passages.folder:
         parts.append(f"queries by another one, {_modules(queries)}")
-    parts += [_reading(queries, "queries"), _titles(passages.params["separator"])]
-    other = queries.model.similarity_fn_name
-    if "similarity" not in facts and other != passages.model.similarity_fn_name:
-        similarity += f", as the one of passages says (the one of queries says {other})"
-    parts += [f"similarity {similarity}", f"{passages.form} numbers a vector"]
-    parts.append(_by_word(f"as its {EXPORTED} says", _exported(passages.files.folder)))
-    parts.append(_by_word("as its user says", facts))
-    if queries.files == passages.files:
+    parts += [_reading(queries), _titles(passages.params["separator"])]
+    own, other = (side.model.similarity_fn_name for side in (passages, queries))
+    differs = "" if own == other else f" as the one of passages says (the one of queries says {other})"
+    parts.append(f"similarity {passages.said.get('similarity') or own + differs}")
+    parts += [f"{passages.form} numbers a vector", _by_word(f"its {EXPORTED}", _exported(passages.folder))]
+    parts.append(_by_word("its user", facts))
+    if queries.folder == passages.folder:
         unused = library_encoder.unused_prompts(passages.model)
         parts += [f"its prompt {name!r} is of neither" for name in unused]
-    parts += dict.fromkeys(own_code(side.files.folder) for side in (passages, queries))
-    parts = filter(None, parts)
-    return f"read by sentence-transformers {version('sentence-transformers')}: {'; '.join(parts)}"
+    parts += dict.fromkeys(own_code(side.folder) for side in (passages, queries))
+    return (
+        f"read by sentence-transformers {version('sentence-transformers')}: {'; '.join(filter(None, parts))}"
+    )
 
 
 def _by_word(whose: str, facts: Mapping[str, Any]) -> str:
-    """What somebody says of an encoder, and who; nothing where that is nothing."""
     said = ", ".join(f"{name} {value!r}" for name, value in facts.items() if value is not None)
-    return said and f"{said}, {whose}"
+    return said and f"{said}, as {whose} says"
 
 
 def _modules(side: _Side) -> str:
@@ -337,17 +309,18 @@ def _modules(side: _Side) -> str:
     from repro.nn import library_encoder
 
     names = ", ".join(map(library_encoder.named, side.model.children()))
-    if (side.files.folder / "modules.json").exists():
+    if (side.folder / "modules.json").exists():
         return f"{names}, as its modules.json says"
     return f"{names}, as the library reads a folder without modules.json"
 
 
-def _reading(side: _Side, kind: str) -> str:
+def _reading(side: _Side) -> str:
+    """What stands before the texts of a side, where they are cut, and in which numbers it is computed."""
     from repro.nn import library_encoder
 
+    kind, said = side.params["kind"], side.params["prompt"]
     prompt, limit = library_encoder.reading(side.model, kind)
-    prompt = prompt if side.params["prompt"] is None else side.params["prompt"]
-    limit = side.params["length"] or limit
+    prompt = prompt if said is None else said
     length = f"at most {limit:,} tokens" if limit and limit < UNLIMITED else "no limit of tokens"
     dtype = side.params["precision"] or str(side.model.dtype).removeprefix("torch.")
     return f"{kind} with {f'the prompt {prompt!r}' if prompt else 'no prompt'}, {length}, in {dtype}"
@@ -356,22 +329,13 @@ def _reading(side: _Side, kind: str) -> str:
 def _titles(separator: str | None) -> str:
     if separator is None:
         return "titles left out"
-    if separator == "pair":
-        return "title and text as two segments"
-    return f"title and text joined by {separator!r}"
+    return f"title and text {'as two segments' if separator == 'pair' else f'joined by {separator!r}'}"
 
 
 def own_code(folder: Path) -> str:
     """What is to be said of code that comes with a model's folder and is never run; else nothing."""
-    files = [path for path in sorted(folder.rglob("*config.json")) if _names_code(_read(path))]
-    if not files:
-        return ""
+    files = [path for path in sorted(folder.rglob("*config.json")) if _read(path).get("auto_map")]
     names = ", ".join(path.relative_to(folder).as_posix() for path in files)
-    return f"its own code, which {names} asks for, is left out: the library's classes read its weights"
-
-
-def _names_code(config: Any) -> bool:
-    """Whether a configuration, or one in it, has an ``auto_map``: classes to be fetched and run."""
-    if isinstance(config, dict):
-        return bool(config.get("auto_map")) or any(map(_names_code, config.values()))
-    return isinstance(config, list) and any(map(_names_code, config))
+    return (
+        names and f"its own code, which {names} asks for, is left out: the library's classes read its weights"
+    )
