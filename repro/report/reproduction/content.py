@@ -3,15 +3,20 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from repro.judging.reproduction.disagreements import disagreements
+from repro.judging.others import HOW
+from repro.judging.reproduction.disagreements import ANOTHER, Disagreement, by_reason, disagreements, words
 from repro.judging.reproduction.nearness import COUNTS, OTHERS, WHO, Nearness, nearnesses
-from repro.judging.reproduction.quantities import Quantity, published_cells, quantities
-from repro.judging.reproduction.systems import systems
+from repro.judging.reproduction.quantities import Quantity, label_of, published_cells, quantities
+from repro.judging.reproduction.systems import System, systems
 from repro.manifest.findings import Finding, SupportingReports, cells, entries, findings
-from repro.report.reproduction.apart import apart_section
-from repro.report.reproduction.blocks import Document, Fold, Gallery, Grid, Link, Section, Words
-from repro.report.reproduction.pictures import forest_picture, format_difference, nearness_picture
-from repro.report.reproduction.searched import never_section, searches_section
+from repro.manifest.reports import Search
+from repro.report.reproduction.page import Document, Fold, Gallery, Grid, Link, Section, Words
+from repro.report.reproduction.pictures import (
+    forest_picture,
+    format_difference,
+    format_percent,
+    nearness_picture,
+)
 
 SPOKEN = {
     "released model or run": "take the released model or run",
@@ -138,3 +143,141 @@ def _forests(numbers: Sequence[Quantity]) -> Section:
     order = sorted(by_system, key=lambda name: (-sum(len(q.entries) for q in by_system[name]), name))
     pictures = [forest_picture(name, by_system[name]) for name in order]
     return Section("systems", "System by system", [Words(MARKS), Gallery(pictures)])
+
+
+def apart_section(found: Sequence[Disagreement]) -> Section:
+    """How many disagreements there are, what is said to differ, and every value."""
+    models = [case for case in found if case.of != "an index of the same texts"]
+    retrained = sum(ANOTHER in case.reasons for case in models)
+    text = (
+        f"{len(found)} times parties state values that rounding does not explain: {len(models)} times of "
+        f"a released model or run of one name, in {retrained} of which an entry states another training or "
+        f"checkpoint, and {len(found) - len(models)} times of an index of the same texts. The reasons are "
+        "what the entries say of their making, where they do not all say the same; a reason that is stated "
+        "need not be the cause."
+    )
+    reasons = [[reason, str(count), f"{spread:.2f}"] for reason, count, spread in by_reason(found)]
+    heads = [
+        "system",
+        "set and measure",
+        "published",
+        "least",
+        "by",
+        "greatest",
+        "by",
+        "points",
+        "what is said to differ",
+    ]
+    blocks = [
+        Words(text),
+        Grid(["what is said to differ", "disagreements", "median spread, points"], reasons, numbers=1),
+        Fold("Released models and runs", [Grid(heads, list(map(_difference, models)))]),
+        Fold("Indexes of terms", [Grid(heads, [_difference(case) for case in found if case not in models])]),
+        Fold(
+            "Every value, and what is said of it",
+            [Grid(_HEAD, [row for case in found for row in _values(case)])],
+        ),
+    ]
+    return Section("disagreements", "Where toolkits disagree", blocks)
+
+
+_HEAD = ["system", "set and measure", "stated", "by", "made how", "what is said of it"]
+
+
+def _difference(case: Disagreement) -> list:
+    lowest, highest = case.entries[0], case.entries[-1]
+    row = [
+        label_of(case.quantity.system),
+        case.quantity.name,
+        ", ".join(map(format_percent, case.quantity.published)),
+    ]
+    for entry in (lowest, highest):
+        row += [format_percent(entry.value), Link(entry.made.source.name, entry.made.source.address)]
+    return [*row, f"{case.spread:.2f}", "; ".join(case.reasons)]
+
+
+def _values(case: Disagreement) -> list[list]:
+    label, name = label_of(case.quantity.system), case.quantity.name
+    silent = "nothing"
+    return [
+        [
+            label,
+            name,
+            format_percent(e.value),
+            Link(e.made.source.name, e.made.source.address),
+            HOW[e.start],
+            words(e) or silent,
+        ]
+        for e in case.entries
+    ]
+
+
+def never_section(every: Sequence[System]) -> Section:
+    """Systems without a report, each with what was searched, and all systems with their counts."""
+    systems = [system for system in every if system.search]
+    unreported = [system for system in systems if not system.reports]
+    by_authors = [system for system in systems if system.reports and not system.others]
+    parts = [system for system in every if not system.search]
+    text = (
+        f"Of {len(systems)} systems {len(unreported)} have no value of others at all: nobody, their authors "
+        f"included, is known to state any of their {sum(len(s.cells) for s in unreported)} numbers "
+        f"elsewhere. Of {len(by_authors)} more only the authors do."
+    )
+    parts_text = (
+        f"{len(parts)} rows more are stages and ablations of these systems "
+        f"({sum(len(s.cells) for s in parts)} cells, {sum(s.cells_with_value for s in parts)} of them with a "
+        "value), which were not looked for by themselves."
+    )
+    head = ["system", "stands in", "cells", "queries", "places opened", "what the search gave"]
+    rows = [_unreported_row(system) for system in unreported]
+    names = ", ".join(system.label for system in by_authors)
+    blocks = [
+        Words(text),
+        Grid(head, rows),
+        Words(f"Only their authors state values: {names}."),
+        Words(parts_text),
+        _all_systems(systems),
+    ]
+    return Section("never-reproduced", "Never reproduced", blocks)
+
+
+def _unreported_row(system: System) -> list:
+    search = system.search
+    counts = [str(len(system.cells)), str(len(search.queries)), str(len(set(search.places)))]
+    return [system.label, ", ".join(system.papers), *counts, search.note or "nothing"]
+
+
+def _all_systems(systems: Sequence[System]) -> Fold:
+    head = ["system", "cells", "with a value", "by its authors", "by others"]
+    rows = [
+        [s.label, *map(str, (len(s.cells), s.cells_with_value, s.authors, s.others))]
+        for s in sorted(systems, key=lambda s: (-s.others, -s.authors, s.label.lower()))
+    ]
+    return Fold("All systems, with the number of values", [Grid(head, rows, numbers=1)])
+
+
+def searches_section(every: Sequence[System]) -> Section:
+    """Every search with its queries, its places, and those that hold nothing."""
+    text = (
+        "What was looked for and where, so that it can be checked and continued: a value that is missing "
+        "here is an entry of papers/*/others.yaml away."
+    )
+    folds = [Fold(_summary(s), _search(s.search)) for s in every if s.search]
+    return Section("searches", "What was looked for, and where in vain", [Words(text), *folds])
+
+
+def _summary(system: System) -> str:
+    entries = system.authors + system.others
+    count = f"{entries} value{'' if entries == 1 else 's'}" if entries else "nothing found"
+    return f"{system.label} ({', '.join(system.papers)}): {count}"
+
+
+def _search(search: Search) -> list:
+    rows = [
+        ["queries", "; ".join(dict.fromkeys(search.queries))],
+        ["places opened", "; ".join(dict.fromkeys(search.places))],
+        ["in vain", "; ".join(dict.fromkeys(search.in_vain)) or "–"],
+        ["last look", search.date],
+        ["note", search.note or "–"],
+    ]
+    return [Grid(["", ""], rows)]

@@ -11,7 +11,7 @@ from repro.judging.reproduction.quantities import Entry, Quantity, label_of
 from repro.manifest.decimals import decimals_of
 from repro.report.figures.forest import Mark, Strip, forest
 from repro.report.figures.shares import Bar, shares
-from repro.report.reproduction.blocks import Fold, Grid, Link, Picture
+from repro.report.reproduction.page import Fold, Grid, Link, Picture
 
 SHARES = ("to the last digit", "within 0.1", "within 0.5", "farther")
 CSV = (

@@ -4,7 +4,6 @@ import pytest
 
 from repro.report.html import page
 from repro.report.reproduction.content import document
-from repro.report.reproduction.files import write
 from tests.report.html.toy import report
 
 PLACES = ("", "#cells", "#toy", "#toy/1", "#toy/1/g.y/a", "#toy/claims", "#nowhere", "#%zz")
@@ -136,7 +135,7 @@ def test_every_text_stands_out_from_its_ground(browser, address, dark):
 
 
 def test_the_page_of_reports_fits_its_window_and_can_be_read(browser, tmp_path):
-    write(document(), tmp_path)
+    document().write(tmp_path)
     browser.said.clear()
     for width, dark in [(360, True), (1200, False)]:
         browser.show((tmp_path / "others.html").as_uri(), width=width, dark=dark)

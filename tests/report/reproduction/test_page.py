@@ -11,16 +11,14 @@ from repro.judging.reproduction.nearness import OTHERS, nearnesses
 from repro.judging.reproduction.quantities import quantities
 from repro.judging.reproduction.systems import systems
 from repro.manifest.findings import findings
-from repro.report.reproduction import html, markdown
-from repro.report.reproduction.blocks import Document, Fold, Grid, Link, Section, Words
 from repro.report.reproduction.content import document
-from repro.report.reproduction.files import write
+from repro.report.reproduction.page import Document, Fold, Grid, Link, Section, Words
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("page")
-    write(document(), place)
+    document().write(place)
     return place
 
 
@@ -100,7 +98,7 @@ def test_cells_with_a_value_are_counted_apart_from_the_values(folder):
 
 
 def test_equal_data_give_equal_bytes(folder, tmp_path):
-    write(document(), tmp_path)
+    document().write(tmp_path)
     assert all(path.read_bytes() == (tmp_path / path.name).read_bytes() for path in folder.iterdir())
 
 
@@ -109,9 +107,9 @@ def test_words_are_no_markup():
         Grid(["a|b", "c"], [["<b>", Link("[x]", "https://a/b c")]], numbers=1),
         Fold("_x_", [Words("*y*")]),
     ]
-    page = html.page(_small(*blocks), "foot")
+    page = _small(*blocks).html()
     assert "&lt;b&gt;" in page and "<b>" not in page and "A &lt;title&gt;" in page
-    lines = markdown.page(_small(*blocks), "foot").splitlines()
+    lines = _small(*blocks).markdown().splitlines()
     assert "## One \\[part\\] { #one }" in lines
     assert "| a\\|b | c |" in lines and "| &lt;b&gt; | [\\[x\\]](https://a/b%20c) |" in lines
     assert '<details markdown="1"><summary>\\_x\\_</summary>' in lines and "\\*y\\*" in lines
@@ -126,4 +124,4 @@ def test_the_markdown_has_every_picture_with_its_numbers(folder):
 
 
 def test_a_source_without_an_address_is_told_in_words():
-    assert "somebody</td>" in html.page(_small(Grid(["", ""], [["a", Link("somebody", "")]])), "foot")
+    assert "somebody</td>" in _small(Grid(["", ""], [["a", Link("somebody", "")]])).html()

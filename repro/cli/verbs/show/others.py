@@ -96,11 +96,10 @@ def _write(out: str) -> int:
     from pathlib import Path
 
     from repro.report.reproduction.content import document
-    from repro.report.reproduction.files import write
     from repro.store import translated_errors
 
     with translated_errors(Path(out), "folder", "--out"):
-        files = write(document(), Path(out))
+        files = document().write(Path(out))
     print(f"{len(files)} files in {out}; open {Path(out) / 'others.html'}")
     return 0
 
