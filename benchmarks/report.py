@@ -98,10 +98,16 @@ def circumstances() -> dict[str, object]:
 
 
 def commit_and_changes() -> tuple[str, bool]:
-    """The short commit of the checkout, and whether files but the generated ones differ from it."""
+    """The short commit of the checkout, and whether files but the generated ones differ from it.
+
+    Without git, or in a copy that is no checkout, the commit is unknown.
+    """
 
     def git(*words: str) -> str:
-        told = subprocess.run(["git", *words], cwd=HERE, capture_output=True, text=True)
+        try:
+            told = subprocess.run(["git", *words], cwd=HERE, capture_output=True, text=True)
+        except OSError:  # no git
+            return ""
         return told.stdout.strip()
 
     others = [f":(exclude){name}" for name in GENERATED]

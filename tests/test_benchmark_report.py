@@ -52,6 +52,11 @@ def test_hardware_versions_commit_and_command_are_told(report, tmp_path):
         assert part in text
 
 
+def test_a_machine_without_git_measures_too(report, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "commit unknown;" in report.write("Section", ROWS, "python bench.py", path=tmp_path / "page.md")
+
+
 def test_a_command_tells_no_place_of_the_machine(report):
     command = "python benchmarks/encode.py --data /some/where/data --beside ../before --sizes a=1/2"
     assert report.without_places(command) == command.replace("/some/where/data", "…/data")
