@@ -72,7 +72,8 @@ class Trainings:
     """
 
     def __init__(self, folder: Path, chosen: Namespace, *, paper: str = "simlm"):
-        few = {"layers": min(2, chosen.layers)}  # of full width: what is kept of it is written many times
+        # of full width, but of few weights, since every training writes them with Adam's means four times
+        few = {"layers": min(2, chosen.layers), "vocabulary": min(2_000, chosen.vocabulary)}
         self.folder, self.chosen = folder, Namespace(**vars(chosen) | few)
         self.paper, self.numbers = paper, count()
         self.began = flat(self.made()[0])
