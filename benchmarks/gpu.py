@@ -28,7 +28,7 @@ from arguments import output
 from gpu_results import Results, told_error
 
 HERE = Path(__file__).parent
-PAPERS = {"layers": 12, "hidden": 768, "vocabulary": 30522, "texts": 256, "steps": 90, "checked": 16}
+PAPERS = {"layers": 12, "hidden": 768, "vocabulary": 30522, "texts": 256, "steps": 45, "checked": 16}
 PAPERS |= {"queries": 64, "passages": 16, "rounds": 5, "encoded": 100_000, "vectors": 1_000_000}
 PAPERS |= {"searched": 6_980, "most": 4096}
 SMALLEST = {"layers": 2, "hidden": 64, "vocabulary": 600, "texts": 4, "steps": 9, "checked": 4}

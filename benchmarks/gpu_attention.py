@@ -1,9 +1,8 @@
 """Attention alone on a GPU: whether every way gives the same states, and what each takes of texts of uneven
 lengths, forward and backward.
 
-The suite attends padded, or without padding in a text's own length: by one kernel for all texts where nothing
-is dropped out, else a call for each length. torch's nested tensors drop out in one kernel: were they much
-faster here, a training without padding should take them.
+The suite attends padded, or without padding in a text's own length: by one kernel for all texts in half
+precision on a GPU, else a call for each length.
 """
 
 from __future__ import annotations
@@ -45,6 +44,25 @@ def check(folder: Path, chosen: Namespace) -> Iterator[dict]:
         yield row(f"{way}, {name}, and eager, fp32", relative(hidden(way, name), plain), VECTORS[name])
     if not has_flash():
         yield {"compared": "flash_attention_2", "note": "flash-attn is not installed, or there is no GPU"}
+    if DEVICE.type == "cuda":
+        yield from dropped_out(Uneven(chosen))
+
+
+def dropped_out(texts: Uneven) -> Iterator[dict]:
+    """Half of attention dropped out by the one kernel: so many, of their sum, and the same ones behind.
+
+    Attention is linear in the values: what it gives, times any gradient, is the values times theirs.
+    """
+    with torch.no_grad():
+        plain = texts.one_kernel(0.0).float()
+        mean = sum(texts.one_kernel(0.5).float() for _ in range(200)) / 200
+    output, values = texts.one_kernel(0.5), texts.given[-1]
+    [gradient] = torch.autograd.grad(output, [values], output.detach())
+    output, behind = output.detach().double(), (gradient.double() * values.detach().double()).sum()
+    compared = "half dropped out by one kernel, bf16"
+    yield row(f"{compared}: the mean of 200, and nothing dropped out", relative(mean, plain), 0.2)
+    yield row(f"{compared}: one as far from none as all there is", abs(relative(output, plain) - 1), 0.2)
+    yield row(f"{compared}: gradient of other places", abs(float(behind / output.square().sum()) - 1), 0.02)
 
 
 class Uneven:
@@ -58,8 +76,8 @@ class Uneven:
         self.layout = packed_layers.Layout(self.lengths, DEVICE)
         self.mask = torch.arange(LENGTH) < torch.tensor(drawn)[:, None]
 
-    def one_kernel(self) -> torch.Tensor:
-        return packed_layers.by_kernel(*self.given, self.layout)
+    def one_kernel(self, dropout: float) -> torch.Tensor:
+        return packed_layers.by_kernel(*self.given, self.layout, dropout)
 
     def a_call_for_each_length(self, dropout: float) -> torch.Tensor:
         return packed_layers.text_by_text(*self.given, self.layout, dropout)
@@ -91,13 +109,13 @@ def rates(folder: Path, chosen: Namespace) -> Iterator[dict]:
     # two products forward and four backward, each of twice the square of a text's length, heads x 64 wide
     operations = 12 * texts.heads * 64 * sum(length**2 for length in texts.lengths)
 
-    def timed(attend: Callable[..., torch.Tensor], *dropout: float) -> dict:
+    def timed(attend: Callable[[float], torch.Tensor], dropout: float) -> dict:
         with torch.no_grad():
-            apart = relative(attend(*(0.0 for _ in dropout)).float(), texts.padded(0.0).float())
+            apart = relative(attend(0.0).float(), texts.padded(0.0).float())
 
         def run() -> None:
             for _ in range(LAYERS):
-                torch.autograd.grad(attend(*dropout).sum(), texts.given)
+                torch.autograd.grad(attend(dropout).sum(), texts.given)
 
         taken = seconds(run, rounds=chosen.rounds)
         shape = {"texts a step": f"{chosen.texts} of {LENGTH}, half full", "remark": f"apart by {apart:.1e}"}
@@ -107,13 +125,13 @@ def rates(folder: Path, chosen: Namespace) -> Iterator[dict]:
         "padded": texts.padded,
         "a call for each length": texts.a_call_for_each_length,
         "torch's nested tensors": texts.nested,
+        "one kernel": texts.one_kernel,
     }
     tools = {
         f"{way}, dropout {dropout}": partial(timed, attend, dropout)
         for dropout in (0.0, DROPOUT)
         for way, attend in ways.items()
     }
-    tools["one kernel, which has no dropout"] = partial(timed, texts.one_kernel)
     yield from measured("attention of a layer, forward and backward", tools, chosen)
 
 

@@ -59,7 +59,7 @@ def pretraining_rate(paper: str):
         def made() -> tuple[torch.nn.Module, RandomTexts]:
             return pretraining(paper, folder / str(next(numbers)), chosen, uneven=uneven)
 
-        tokens, operations = of_a_text(made, length=length, sample=8 * chosen.checked)
+        tokens, operations = of_a_text(made, length=length, sample=4 * chosen.checked)
         product = matrix_product(round(texts * tokens), chosen.hidden, HALF)
 
         def row(taken: float, **more: object) -> dict:

@@ -228,8 +228,8 @@ def test_the_kernel_takes_what_a_model_gives_it_forward_and_backward(gpu, chosen
 
     from repro.nn import packed_layers
 
-    monkeypatch.setattr(packed_layers, "has_kernel", lambda query, dropout: query.dtype == torch.bfloat16)
-    layer = masked_lm(chosen, dropout=0.0).bert.encoder.layer[0].train()
+    monkeypatch.setattr(packed_layers, "has_kernel", lambda query: query.dtype == torch.bfloat16)
+    layer = masked_lm(chosen, dropout=0.1).bert.encoder.layer[0].train()
     with FakeTensorMode(allow_non_fake_inputs=True), torch.autocast("cpu", torch.bfloat16):
         hidden = torch.empty(21, chosen.hidden, requires_grad=True)
         layout = packed_layers.Layout([5, 8, 8], torch.device("cpu"))

@@ -11,6 +11,7 @@ from torch.nn.functional import scaled_dot_product_attention
 KINDS = ("bert", "roberta", "xlm-roberta")  # architectures whose layers have BERT's parts under BERT's names
 HALVES = (torch.float16, torch.bfloat16)
 KERNEL_FROM = (8, 0)  # the compute capability of an A100
+flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` of it leaves dropout out
 Inputs = dict[str, torch.Tensor]
 
 
@@ -81,7 +82,7 @@ def layer_output(
     heads = attention.num_attention_heads
     split = [values.view(len(values), heads, -1) for values in (query, key, value)]  # (T, heads, H / heads)
     dropout = attention.dropout.p if attention.training else 0.0
-    attend = by_kernel if has_kernel(split[0], dropout) else text_by_text
+    attend = by_kernel if has_kernel(split[0]) else text_by_text
     context = attend(*split, layout, dropout).reshape(query.shape)
     states = layer.attention.output(context, queries)
     if rows is None or len(states) <= rows:
@@ -89,16 +90,15 @@ def layer_output(
     return torch.cat([layer.feed_forward_chunk(part) for part in states.split(rows)])
 
 
-def has_kernel(query: torch.Tensor, dropout: float) -> bool:
-    """Whether one kernel attends within all texts: on a GPU, in half precision, and without dropout.
+def has_kernel(query: torch.Tensor) -> bool:
+    """Whether one kernel attends within all texts: on a GPU and in half precision.
 
-    ``torch.nn.attention.varlen`` leaves dropout out, whatever a model says, so that a training with dropout
-    of attention never gets there. It takes heads whose size is a multiple of 8, up to 256.
+    It takes heads whose size is a multiple of 8, up to 256.
 
     Args:
         query: (T, heads, h).
     """
-    is_supported = query.is_cuda and query.dtype in HALVES and dropout == 0 and has_size(query.shape[-1])
+    is_supported = query.is_cuda and query.dtype in HALVES and has_size(query.shape[-1])
     return is_supported and torch.cuda.get_device_capability(query.device) >= KERNEL_FROM
 
 
@@ -110,28 +110,25 @@ def has_size(head: int) -> bool:
 def by_kernel(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
 ) -> torch.Tensor:
-    """Return what ``text_by_text`` does, from a single kernel for all texts, which leaves dropout out."""
-    from torch.nn.attention.varlen import varlen_attn
-
+    """Return what ``text_by_text`` does, from a single kernel for all texts, which drops out other places."""
     longest = max(layout.lengths)
     whole = len(query) == len(key)
     query_bounds, most = (layout.bounds, longest) if whole else (layout.firsts, 1)
-    return varlen_attn(query, key, value, query_bounds, layout.bounds, most, longest)
+    bounds = (query_bounds, layout.bounds, most, longest)
+    return flash_attention(query, key, value, *bounds, dropout, False, False)[0]  # not causal, no debugging
 
 
 def text_by_text(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
 ) -> torch.Tensor:
     """Attention of queries, (T, heads, h) or one of each text, (n, heads, h), a stretch at a time."""
-    parts, query_start, start = [], 0, 0
-    for count, length in layout.stretches:
-        width = length if len(query) == len(key) else 1
-        stretches = ((query, query_start, width), (key, start, length), (value, start, length))
-        blocks = (
-            values[first : first + count * size].unflatten(0, (count, size)).transpose(1, 2)
-            for values, first, size in stretches
-        )  # (count, heads, size, h)
-        context = scaled_dot_product_attention(*blocks, dropout_p=dropout)
-        parts.append(context.transpose(1, 2).flatten(0, 1))  # (count x width, heads, h)
-        query_start, start = query_start + count * width, start + count * length
+    sizes = [count * length for count, length in layout.stretches]
+    widths = sizes if len(query) == len(key) else [count for count, _ in layout.stretches]
+    # split once: the gradient of a slice would be as large as all tokens, for each of them
+    pieces = zip(query.split(widths), key.split(sizes), value.split(sizes), strict=True)
+    parts = []
+    for (count, _), blocks in zip(layout.stretches, pieces, strict=True):
+        heads = (block.unflatten(0, (count, -1)).transpose(1, 2) for block in blocks)  # (count, heads, l, h)
+        context = scaled_dot_product_attention(*heads, dropout_p=dropout)
+        parts.append(context.transpose(1, 2).flatten(0, 1))  # (count x l, heads, h)
     return torch.cat(parts)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import (
     BertConfig,
     BertModel,
@@ -16,7 +17,7 @@ from transformers import (
 
 from repro.nn import packed_texts
 from repro.nn.encoder import pooled
-from repro.nn.packed_layers import can_be_packed
+from repro.nn.packed_layers import Layout, can_be_packed, text_by_text
 from repro.nn.packed_texts import PackedTexts
 from tests.floats import close
 
@@ -114,3 +115,24 @@ def test_other_architectures_and_decoders_are_not_packed():
     assert not can_be_packed(BertModel(BertConfig(**SIZES | {"num_hidden_layers": 0})))
     small = {"vocab_size": 50, "dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 24}
     assert not can_be_packed(DistilBertModel(DistilBertConfig(**small)))
+
+
+def test_the_gradient_of_texts_of_many_lengths_is_written_once_for_each_token():
+    """Tensors as large as all tokens are as many, however many lengths there are."""
+
+    class Whole(TorchDispatchMode):
+        made = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **kwargs or {})
+            self.made += isinstance(result, torch.Tensor) and len(result.shape) > 0 and len(result) == tokens
+            return result
+
+    counts = []
+    for lengths in ([3, 4, 5], range(2, 12)):
+        layout, tokens = Layout(list(lengths), torch.device("cpu")), sum(lengths)
+        rows = torch.randn(3, tokens, 2, 8, requires_grad=True)
+        with Whole() as whole:
+            text_by_text(*rows.unbind(), layout).sum().backward()
+        counts.append(whole.made)
+    assert counts[0] == counts[1]

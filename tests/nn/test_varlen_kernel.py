@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import contextlib
-
 import pytest
 import torch
-from torch.nn.attention import varlen
 
 from repro.nn import packed_layers, padding_free
 from repro.nn.packed_layers import Layout, by_kernel, text_by_text
@@ -39,50 +36,34 @@ def test_a_training_by_the_kernel_has_the_losses_and_gradient_of_the_padded_batc
     assert calls
 
 
-@contextlib.contextmanager
-def without_dropout_of_attention(made, wanted):
-    """A model whose hidden states alone drop out, so that the kernel may attend."""
-    for part in made.modules():
-        if hasattr(part, "num_attention_heads"):
-            part.dropout.p = 0.0
-    with padding_free.padding_free(made, wanted):
-        yield
-
-
 @pytest.mark.parametrize("name", ["in-batch", "views"])
 def test_a_cached_gradient_by_the_kernel_is_the_uncached_one_of_the_same_dropout(calls, name):
-    cached_is_uncached(name, without_dropout_of_attention)
+    cached_is_uncached(name, padding_free.padding_free)
     assert calls
 
 
-def drawn(name: str, *, wanted: bool) -> dict[str, float]:
+@pytest.mark.parametrize("name", ["mlm", "in-batch"])
+def test_a_training_drops_out_of_attention_in_the_kernel_what_the_model_says(calls, monkeypatch, name):
+    kernel, dropped = packed_layers.flash_attention, []
+
+    def noted(*given):
+        dropped.append(given[7])
+        return kernel(*given)
+
+    monkeypatch.setattr(packed_layers, "flash_attention", noted)
     made = objective(name, dropout=0.3).double().train()
     [batch] = batch_in_parts(made, name, COUNT)
-    torch.manual_seed(1)
-    with padding_free.padding_free(made, wanted):
-        return {key: loss.item() for key, loss in made(in_float64(batch)).items()}
+    with padding_free.padding_free(made, True):
+        made(in_float64(batch))
+        made.eval()(in_float64(batch))
+    half = len(dropped) // 2
+    assert dropped == [0.3] * half + [0.0] * half and calls
 
 
-@pytest.mark.parametrize("name", ["mlm", "in-batch"])
-def test_a_training_with_dropout_of_attention_never_gets_to_the_kernel_which_would_leave_it_out(
-    monkeypatch, name
-):
-    """As if the CPU were a GPU that has the kernel: the rule itself decides."""
-    plain, dropped = drawn(name, wanted=True), []
-
-    def noted(query, *others, dropout_p=0.0):
-        dropped.append(dropout_p)
-        return attend(query, *others, dropout_p=dropout_p)
-
-    attend = packed_layers.scaled_dot_product_attention
-    rule = packed_layers.has_kernel
-    monkeypatch.setattr(packed_layers, "has_kernel", lambda query, dropout: rule(OnGpu(), dropout))
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
-    monkeypatch.setattr(varlen, "varlen_attn", None)
-    monkeypatch.setattr(packed_layers, "scaled_dot_product_attention", noted)
-    assert rule(OnGpu(), 0.0)
-    assert drawn(name, wanted=True) == plain  # to the bit: the same attention, dropout and all
-    assert set(dropped) == {0.3}
+def test_the_kernel_takes_its_arguments_in_the_order_in_which_it_is_given_them():
+    names = [argument.name for argument in packed_layers.flash_attention.default._schema.arguments]
+    given = ["query", "key", "value", "cum_seq_q", "cum_seq_k", "max_q", "max_k"]
+    assert names[:10] == [*given, "dropout_p", "is_causal", "return_debug_mask"]
 
 
 class OnGpu:
@@ -94,18 +75,17 @@ class OnGpu:
         self.dtype, self.shape = dtype, (12, 2, head)
 
 
-def test_a_kernel_is_asked_for_on_a_gpu_in_half_precision_without_dropout_alone(monkeypatch):
+def test_a_kernel_is_asked_for_on_a_gpu_in_half_precision_alone(monkeypatch):
     capability = {"a100": (8, 0), "v100": (7, 0), "h100": (9, 0)}
     monkeypatch.setattr(torch.cuda, "get_device_capability", capability.get)
     rule = packed_layers.has_kernel
-    assert rule(OnGpu(), 0.0) and rule(OnGpu(torch.float16), 0.0)
-    assert not rule(OnGpu(), 0.1)
-    assert not rule(OnGpu(torch.float32), 0.0)
-    assert not rule(OnGpu(head=20), 0.0) and not rule(OnGpu(head=264), 0.0)
-    assert not rule(torch.zeros(1, 1, 64, dtype=torch.bfloat16), 0.0)
+    assert rule(OnGpu()) and rule(OnGpu(torch.float16))
+    assert not rule(OnGpu(torch.float32))
+    assert not rule(OnGpu(head=20)) and not rule(OnGpu(head=264))
+    assert not rule(torch.zeros(1, 1, 64, dtype=torch.bfloat16))
     for gpu, has in (("v100", False), ("a100", True)):
         monkeypatch.setattr(OnGpu, "device", gpu)
-        assert rule(OnGpu(), 0.0) is has
+        assert rule(OnGpu()) is has
 
 
 def test_the_kernels_operations_are_counted_as_those_of_its_texts():
@@ -130,7 +110,7 @@ def gpu(monkeypatch, *, capability=(9, 0), kernel=varlen_kernel.attention) -> No
     fault = padding_free._fault
     cpu = torch.device("cpu")
     monkeypatch.setattr(padding_free, "_fault", lambda where, *others: fault(cpu, *others))
-    monkeypatch.setattr(varlen, "varlen_attn", kernel)
+    monkeypatch.setattr(packed_layers, "flash_attention", kernel)
 
 
 def refused(*given):
@@ -145,7 +125,7 @@ SAID = {
         {},
         "(FlashAttention only supports Ampere GPUs or newer.)",
     ),
-    "a kernel that errs": ({"kernel": lambda query, *others: query}, {}, "computes another attention"),
+    "a kernel that errs": ({"kernel": lambda query, *others: (query,)}, {}, "computes another attention"),
 }
 
 
