@@ -107,12 +107,13 @@ def flat(objective: torch.nn.Module) -> torch.Tensor:
     return torch.cat([p.detach().flatten().double().cpu() for p in objective.parameters()])
 
 
-def resumed(folder: Path, chosen: Namespace) -> Iterator[dict]:
-    """Killed and resumed, in every precision, padded and without padding; and the same steps on a CPU."""
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS starts
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    trainings = Trainings(folder, chosen)
-    for name in precisions():
+def resumed(name: str):
+    """A job: killed and resumed in a precision, padded and without padding; in fp32 the same on a CPU too."""
+
+    def job(folder: Path, chosen: Namespace) -> Iterator[dict]:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS starts
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        trainings = Trainings(folder, chosen)
         for free in (False, True):
             straight, again = (trainings.weights(name, free=free) for _ in range(2))
             found = trainings.weights(name, free=free, killed=True)
@@ -123,6 +124,14 @@ def resumed(folder: Path, chosen: Namespace) -> Iterator[dict]:
             yield row(f"{way}: two straight trainings", noise, bound)
             bound = min(FARTHER * noise, bound)
             yield row(f"{way}: killed at {KILLED}, resumed", trainings.apart(found, straight), bound, note)
+        if name == "fp32":
+            yield from as_on_cpu(trainings)
+
+    return job
+
+
+def as_on_cpu(trainings: Trainings) -> Iterator[dict]:
+    """The same steps on the device and on a CPU, where nothing is drawn at random."""
     with likeliest_replacements():
         expected = on_cpu(lambda: trainings.weights("fp32", free=False, dropout=False))
         for free in (False, True):
@@ -137,4 +146,6 @@ def on_cpu(work):
         return work()
 
 
-CHECKS = {"check resumed training": resumed}
+CHECKS = {
+    f"check resumed training in {name}": resumed(name) for name in precisions()
+}  # each within the limit

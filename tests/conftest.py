@@ -12,6 +12,7 @@ from hypothesis import settings
 from repro.machine import kernels
 
 kernels.pin()  # before numpy and torch load: what tests compute is the same bits on every processor with AVX2
+os.environ["CUDA_VISIBLE_DEVICES"] = ""  # tests expect bits of a CPU, and tensors that lie there
 if "PYTEST_XDIST_WORKER" in os.environ:  # beside others a second thread is mostly waited for
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure

@@ -210,8 +210,9 @@ def test_a_training_that_does_not_repeat_itself_on_a_gpu_does_not_hold(
     monkeypatch.setattr(gpu_resumed, "DEVICE", torch.device("cuda"))
     monkeypatch.setattr(torch, "use_deterministic_algorithms", lambda *_, **__: None)
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    rows = list(gpu_resumed.resumed(Path(), chosen))
+    rows = list(gpu_resumed.resumed("fp32")(Path(), chosen))
     assert len(rows) == 6 and {row["holds"] for row in rows} == {holds}
+    assert len(list(gpu_resumed.resumed("fp16")(Path(), chosen))) == 4  # a job each, none of which takes long
 
 
 def test_steps_are_timed_once_what_lay_ready_is_used_up(gpu):

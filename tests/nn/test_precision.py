@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 import torch
 from torch import nn
@@ -9,13 +11,16 @@ from repro.machine import kernels
 from repro.nn.precision import SMALL, autocast, check_precision, threads_for
 
 
+def test_tests_are_of_the_cpu_beside_a_gpu_too():
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "" and not torch.cuda.is_available()
+
+
 def test_full_precision_can_be_had_everywhere():
     assert check_precision("fp32") == "fp32"
     with autocast("fp32"):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="half precision can be had here")
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])
 def test_half_precision_without_a_gpu_is_blocked_with_a_remedy(precision):
     with pytest.raises(BlockedError) as caught:

@@ -275,9 +275,8 @@ def test_wrong_parameters_and_empty_inputs_are_refused(model, corpus, tmp_path, 
         encode.run(params(pooling="max"), inputs, tmp_path, progress)
     with pytest.raises(UsageError, match="65 tokens is more than the model's 64 positions"):
         encode.run(params(length=65), inputs, tmp_path, progress)
-    if not torch.cuda.is_available():
-        with pytest.raises(BlockedError):
-            encode.run(params(precision="fp16"), inputs, tmp_path, progress)
+    with pytest.raises(BlockedError):
+        encode.run(params(precision="fp16"), inputs, tmp_path, progress)
     (tmp_path / "queries.jsonl").write_text("")
     with pytest.raises(DataError, match="no text to encode"):
         encode.run(params(kind="queries"), {"model": model, "texts": tmp_path}, tmp_path, progress)

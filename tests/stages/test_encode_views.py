@@ -189,9 +189,8 @@ def test_what_cannot_be_encoded_is_refused(model, corpus, queries, tmp_path, pro
     ]:
         with pytest.raises(UsageError, match=said):
             encode_views.run(params(**changes), inputs, tmp_path, progress)
-    if not torch.cuda.is_available():
-        with pytest.raises(BlockedError, match="needs a CUDA GPU"):
-            encode_views.run(params(precision="fp16"), inputs, tmp_path, progress)
+    with pytest.raises(BlockedError, match="needs a CUDA GPU"):
+        encode_views.run(params(precision="fp16"), inputs, tmp_path, progress)
     (tmp_path / "queries.jsonl").write_text("")
     with pytest.raises(DataError, match="no text to encode"):
         encode_views.run(params(kind="queries"), {"model": model, "texts": tmp_path}, tmp_path, progress)

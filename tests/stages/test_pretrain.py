@@ -153,7 +153,6 @@ def test_a_wrong_objective_or_setting_is_refused(model, tokens, tmp_path, progre
         pretrain.run(params(**changes), {"model": model, "tokens": tokens}, tmp_path, progress)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="half precision can be had here")
 def test_half_precision_without_a_gpu_is_blocked_before_anything_is_read(tmp_path, progress):
     with pytest.raises(BlockedError):
         pretrain.run(params(precision="fp16"), {"model": tmp_path, "tokens": tmp_path}, tmp_path, progress)

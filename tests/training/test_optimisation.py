@@ -1,7 +1,6 @@
 """The settings of a training: their warm-up, their end, and what is refused."""
 
 import pytest
-import torch
 
 from repro.errors import BlockedError, UsageError
 from tests.training.settings import settings
@@ -32,7 +31,6 @@ def test_settings_that_contradict_themselves_are_a_usage_error(changes, said):
         settings(**changes)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="half precision can be had here")
 def test_half_precision_without_a_gpu_is_blocked():
     with pytest.raises(BlockedError, match="run on a GPU or use --scale tiny"):
         settings(precision="fp16")
