@@ -75,7 +75,10 @@ class ImportedCell:
         name = f"{r.origin['file']} ({maker})" if maker else r.origin["file"]
         queries = f"{len(run.rankings)} of {r.queries} judged queries ({r.missing} missing)"
         depth = f"{run.lines} lines, depth {run.depth}, {self.nudged} scores moved to break ties"
-        return [f"{name}: {run.form}, {queries}, {depth}", *(f"{name}: {note}" for note in run.notes)]
+        return [
+            f"{name}: {run.form}, {queries}, {depth}",
+            *(f"{r.origin['file']}: {note}" for note in run.notes),
+        ]
 
     def as_json(self) -> dict:
         """The object that ``import-run --json`` prints."""
