@@ -23,6 +23,10 @@ _PADDING = -np.finfo(np.float32).max
 _SHORT = 10  # a ranking is short where it has fewer than a tenth of the usual number of documents
 
 
+class OtherQueriesError(DataError):
+    """None of a run's queries is judged."""
+
+
 @dataclass(frozen=True)
 class GivenRun:
     """A run as it is scored.
@@ -57,7 +61,8 @@ def read_given(
     ``ignore_identical_ids`` drops a document whose id is the query's, as BEIR does, before anything is
     counted.
     Raises DataError, one sentence that begins with the file and, where there is one, the line: a form that is
-    not read, a damaged or cut-off file, a document twice, or ids of other queries or documents.
+    not read, a damaged or cut-off file, a document twice, or ids of other documents; an OtherQueriesError for
+    ids of other queries alone.
     """
     return given_run(path, read_given_file(path), judged, ignore_identical_ids=ignore_identical_ids)
 
@@ -108,7 +113,7 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
             raise DataError(f"{place}: query id {query!r} is not written as the judged ones: {part}")
         problem = f"none of the run's {len(run)} queries is among the {len(judged)} judged ones"
         remedy = part or "name the dataset whose queries it answers"
-        raise DataError(f"{place}: {problem}, the first is {query!r}; {remedy}")
+        raise OtherQueriesError(f"{place}: {problem}, the first is {query!r}; {remedy}")
 
 
 def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
 from repro.evaluation.any_measures import looks_deeper, scores_by_query
-from repro.evaluation.given_runs import GivenRun, read_given
+from repro.evaluation.given_runs import GivenRun, OtherQueriesError, given_run, read_given_file
+from repro.evaluation.run_columns import RunFile
 from repro.store import check_where_stored
 from repro.yours.judgements import Judged
 from repro.yours.sources import SUFFIXES
@@ -58,7 +60,7 @@ class Scored:
 
 
 class OwnRun:
-    """A run file, plain or gzipped, in one of the forms that ``read_given`` reads.
+    """A run file, plain or gzipped, in one of the forms that ``read_given_file`` reads.
 
     Attributes:
         source: the path as it was given; ``label`` the file's name without what it ends in.
@@ -83,7 +85,7 @@ class OwnRun:
         Raises DataError for a malformed run, or one that answers none of them.
         """
         errors: list[DataError] = []
-        shares = {}
+        shares, _ = {}, self._file
         for name, each in judged.items():
             try:
                 given = self._read(name, each)
@@ -93,15 +95,18 @@ class OwnRun:
             shared = given.rankings.keys() & each.grades.keys()
             shares[name] = sum(_finds_any(given.rankings[q], each.grades[q]) for q in shared) / len(shared)
         if not shares:
-            others = ", ".join(list(judged)[1:])
-            raise DataError(f"{errors[0]}; nor does it answer {others}") if others else errors[0]
+            raise _why_none(errors, list(judged))
         return [name for name, share in shares.items() if share * BY_CHANCE >= max(shares.values())]
 
     def _read(self, name: str, judged: Judged) -> GivenRun:
         if name not in self._given:
             rule = judged.ignore_identical_ids
-            self._given[name] = read_given(self.path, judged.grades, ignore_identical_ids=rule)
+            self._given[name] = given_run(self.path, self._file, judged.grades, ignore_identical_ids=rule)
         return self._given[name]
+
+    @cached_property
+    def _file(self) -> RunFile:
+        return read_given_file(self.path)
 
     def scores(self, judged: Judged, measures: Sequence[str]) -> dict[str, Scored]:
         """Score the run by some measures (ir_measures names).
@@ -125,6 +130,14 @@ class OwnRun:
         return tuple(
             dict.fromkeys(note for name, given in self._given.items() for note in _notes(name, given))
         )
+
+
+def _why_none(errors: Sequence[DataError], names: Sequence[str]) -> DataError:
+    """Return the error for a run that answers no set: of one whose queries it has, if there is one."""
+    faults = [error for error in errors if not isinstance(error, OtherQueriesError)]
+    if faults or len(names) == 1:
+        return (faults or errors)[0]
+    return DataError(f"{errors[0]}; nor does it answer {', '.join(names[1:])}")
 
 
 def _label(path: Path) -> str:

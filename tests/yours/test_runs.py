@@ -79,6 +79,22 @@ def test_a_set_that_is_met_by_chance_alone_is_not_covered(run_file):
     assert run.covered({"strange": Judged("strange", strange, False), DATASET: judged}) == [DATASET]
 
 
+def test_a_run_of_several_sets_is_refused_for_what_is_wrong_with_it_and_not_for_its_topics(run_file):
+    """The first set is of other queries, as the development set is for a run of TREC's."""
+    judged = Judged.of(DATASET, None)
+    run_file.write_text("".join(line.replace(" Q0 ", " Q0 doc:") for line in run_file.open()))
+    others = {"others": Judged("others", {"another query": {"1": 1}}, False)}
+    with pytest.raises(
+        DataError, match=r"run\.trec:[0-9]+: document id 'doc:.*: the part 'doc:' is too much"
+    ):
+        OwnRun(run_file).covered(others | {DATASET: judged})
+    with pytest.raises(DataError, match=r"none of the run's .* the first is .*; nor does it answer more"):
+        OwnRun(run_file).covered(others | {"more": others["others"]})
+    run_file.write_text("1 Q0 2\n")
+    with pytest.raises(DataError, match=r"run\.trec:1: 3 columns; a TREC run has 6 .* parted by tabs$"):
+        OwnRun(run_file).covered(others | {DATASET: judged})
+
+
 def test_without_a_measure_a_dataset_has_the_suites_own():
     assert usual_measures(DL19) == ["nDCG@10", "R(rel=2)@1000"]
     assert "nDCG@10" in usual_measures("beir/scifact/test")
