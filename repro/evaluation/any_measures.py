@@ -3,13 +3,18 @@
 What the suite itself scores by goes through ``measures`` here too; the others are computed of the same ranks.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from repro.errors import DataError, UsageError, unknown
 from repro.evaluation.measures import QUERIES, by_rank, check_grades, parse_measure, score
 from repro.evaluation.qrels import Qrels
-from repro.evaluation.run_columns import Run, document_ids
+
+if TYPE_CHECKING:
+    from repro.evaluation.run_columns import Run
 
 _NAMES = {  # as trec_eval, ranx, BEIR, MTEB and sentence-transformers write them, in lower case
     name: measure
@@ -97,6 +102,10 @@ def _is_suites(name: str) -> bool:
 
 def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
     """Return the scores by a measure that is none of the suite's."""
+    from repro.evaluation.run_columns import (
+        document_ids,  # loads numpy, which names of measures do not ask for
+    )
+
     check_grades(qrels, _same_level(name))
     calculate = _capped_recalls if _CAPPED.fullmatch(name) else _scores_of_block
     queries, scores = sorted(qrels), {}
