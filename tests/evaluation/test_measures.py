@@ -217,3 +217,12 @@ def test_a_grade_below_zero_never_reaches_the_counter_that_would_write_outside_i
         {"q": [("d1", 2.0), ("d2", 1.0)]}, {"q": {"d1": -2, "d2": 1}}, ["nDCG@10"], ignore_identical_ids=False
     )
     assert counted == [{"q": {"d1": 0, "d2": 1}}]
+
+
+def test_a_mean_has_the_bits_of_a_sum_from_left_to_right_in_every_python(monkeypatch):
+    monkeypatch.setattr(
+        measures, "sum", math.fsum, raising=False
+    )  # of which Python's own has some, since 3.12
+    scores = [0.1] * 10
+    found = measures.Scores([f"{n}" for n in range(10)], {"RR@10": scores}, [], 0).means
+    assert found == {"RR@10": 0.09999999999999999} and math.fsum(scores) / 10 == 0.1
