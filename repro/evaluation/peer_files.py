@@ -21,7 +21,7 @@ _MAGIC = {
     b"BZh": ("is packed with bzip2", _PACKED),
     b"\xff\xfe": ("is UTF-16 text", "write it as UTF-8"),
     b"\xfe\xff": ("is UTF-16 text", "write it as UTF-8"),
-    b"\x80": ("is a pickle of Python", "write its scores as a TREC run"),
+    (b"\x80\x03", b"\x80\x04", b"\x80\x05"): ("is a pickle of Python", "write its scores as a TREC run"),
     b"\x89HDF": ("is an HDF5 file", "write its scores as a TREC run"),
     b"\x93NUMPY": ("is an array of numpy", "write its scores as a TREC run"),
 }

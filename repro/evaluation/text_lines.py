@@ -42,7 +42,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except UnicodeDecodeError:
-        raise DataError(f"{path}:{number + 1}: not UTF-8 text") from None
+        raise DataError(f"{path}:{number + 1}: not UTF-8 text; unpack it, or write it as UTF-8") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path}:{number + 1}: damaged gzip file ({error})") from None
 

@@ -1,6 +1,7 @@
 import gzip
 import json
 import lzma
+import pickle
 import re
 
 import pytest
@@ -111,7 +112,15 @@ TWICE = "document '7' is listed twice for query 'q1'"
         (LINES + "q2 Q0 8 1 1e-4 ta", "4: the tag 'ta' is not 'tag': the last line looks cut off"),
         ("q1 Q0 7 1 nan t\n", "1: the score 'nan' is no finite float32 number"),
         ("q1 Q0 7 1 high t\n", "1: the score 'high' is no finite float32 number"),
+        ("q1 Q0 7 1 -inf t\n", "1: the score '-inf' is no finite float32 number"),
+        ("q1 Q0 7 1 3.41e38 t\n", "1: the score '3.41e38' is no finite float32 number"),
+        ("q1 Q0 7 1 1_0 t\n", "1: the score '1_0' is no finite float32 number"),
+        ("q1 Q0 7\x00 1 2 t\n", "1: '7\\x00' has a control character in it"),
+        ("q1\x7f Q0 7 1 2 t\n", "1: 'q1\\x7f' has a control character in it"),
+        (LINES + "\ufeffq1 Q0 9 1 2 t\n", "4: '\\ufeffq1' has a control character in it"),
         ("q1 Q0 7 -1 2.5 t\n", "1: the rank '-1' is no whole number"),
+        ("q1 Q0 7 two 2.5 t\n", "1: the rank 'two' is no whole number"),
+        (bytes(range(128, 256)), "1: not UTF-8 text; unpack it, or write it as UTF-8"),
         ("q1 Q0 7 1 2.5 t\nq1 Q0 7 2 2 t\n", f"2: {TWICE}"),
         ("q1\t7\t1\nq1\t8\n", "2: 2 columns; an MS MARCO run has 3"),
         ("q1\t7\t1\nq1\t8\t1\n", "2: rank 1 is given twice for query 'q1'"),
@@ -140,6 +149,7 @@ TWICE = "document '7' is listed twice for query 'q1'"
         (gzip.compress(b"")[:10] + b"\xff" * 9, "1: damaged gzip file"),
         (gzip.compress(b'{"q1": {"7": 1}}', mtime=0)[:-9], "1: damaged gzip file"),
         (lzma.compress(LINES.encode()), " it is packed with xz; unpack it, or pack it with gzip"),
+        (pickle.dumps({"q1": {"7": 1}}), " it is a pickle of Python; write its scores as a TREC run"),
         (LINES.encode("utf-16"), " it is UTF-16 text; write it as UTF-8"),
         ("q1 0 7 1\nq1 0 8 0\n", "1: it has 4 columns, as of judgements"),
         ("query-id\tcorpus-id\tscore\nq1\t7\t1\n", "1: it has the header of judgements in BEIR's form"),
