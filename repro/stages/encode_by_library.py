@@ -1,5 +1,6 @@
 """Stage ``encode_by_library``: a vector of every passage or query, as sentence-transformers makes it."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from repro.stages.vectors.vector_files import write_ids
 from repro.stages.vectors.view_blocks import block_is_kept, block_path, check_joined, join_blocks, save_block
 from repro.store.disk import BLOCKS
 
+LIBRARY = "sentence-transformers"
 BLOCK = 10_000  # texts handed to the library together, and lost at most when interrupted
 
 
@@ -60,7 +62,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
                 advance(end - first)
     [vector] = library_encoder.encode(model, ["width"], kind=params["kind"], prompt="")
     facts = join_blocks(out / BLOCKS, out, firsts, vocabulary=len(vector))
-    return {"texts": len(ids), **facts}
+    return {"texts": len(ids), **facts, "library": f"{LIBRARY} {version(LIBRARY)}"}
 
 
 def joined(titled: list[Titled], params: dict) -> tuple[list, str | None]:

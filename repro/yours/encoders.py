@@ -35,6 +35,7 @@ FACTS: dict[str, tuple | type] = {  # keys of a file that describes an encoder, 
     "truncate_dim": int,
 }
 LEAST = {"truncate_dim": 1}  # of numbers; a text has 3 tokens at least, with [CLS] and [SEP]
+OURS = ("projector.safetensors", "views.json")  # of models that the suite trained
 LIBRARY = "config_sentence_transformers.json"
 KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}  # as the library calls them there
 UNLIMITED = 1_000_000  # tokens; a tokenizer without a limit says a number beyond
@@ -128,6 +129,8 @@ class _Side:
         side = "query" if kind == "queries" else "passage"
         loading = {key: said.get(key) for key in ("pooling", "truncate_dim", "precision")}
         loading |= {"kind_of_encoder": _kind(folder, said.get("kind")), "length": said.get(f"{side}_length")}
+        if loading["kind_of_encoder"] != "dense" and (loading["pooling"] or loading["truncate_dim"]):
+            raise UsageError(f"{folder} is a sparse encoder, which has no pooling or truncate_dim to be said")
         separator = said.get("separator", " ")
         params = {"name": name, "revision": "main", "kind": kind, "prompt": said.get(f"{side}_prefix")}
         params |= loading | {"separator": None if separator == NO_TITLES else separator}
@@ -144,6 +147,9 @@ def _located(name: str, data: Path | None) -> tuple[Path, str, Mapping[str, str]
     folder = Path(name).expanduser()
     if any((folder / file).exists() for file in SETTINGS):
         check_where_stored(folder)
+        if any((folder / file).exists() for file in OURS):
+            remedy = "`repro export encoder` makes one that it does"
+            raise UsageError(f"{name}: has layers that sentence-transformers does not read; {remedy}")
         return folder.resolve(), "local", {"kind": "folder", "path": str(folder.resolve())}
     if name and folder.exists():
         raise UsageError(f"{name}: holds neither of {', '.join(SETTINGS)}, so it is no model directory")
@@ -284,7 +290,7 @@ def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> s
     parts = [_modules(passages), _reading(passages)]
     if queries.folder != passages.folder:
         parts.append(f"queries by another one, {_modules(queries)}")
-    parts += [_reading(queries), _titles(passages.params["separator"])]
+    parts += [_reading(queries), _titles(passages.params)]
     own, other = (side.model.similarity_fn_name for side in (passages, queries))
     differs = "" if own == other else f" as the one of passages says (the one of queries says {other})"
     parts.append(f"similarity {passages.said.get('similarity') or own + differs}")
@@ -326,9 +332,12 @@ def _reading(side: _Side) -> str:
     return f"{kind} with {f'the prompt {prompt!r}' if prompt else 'no prompt'}, {length}, in {dtype}"
 
 
-def _titles(separator: str | None) -> str:
+def _titles(params: Mapping[str, Any]) -> str:
+    separator = params["separator"]
     if separator is None:
         return "titles left out"
+    if "{title}" in (params["prompt"] or ""):
+        return "titles in the prompt"
     return f"title and text {'as two segments' if separator == 'pair' else f'joined by {separator!r}'}"
 
 

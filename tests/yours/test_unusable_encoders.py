@@ -152,6 +152,7 @@ def test_an_unusable_folder_is_refused(tmp_path, change, said):
         ({"precision": "fp16"}, "needs a CUDA GPU"),
         ({"query_model": "{}/narrow/it"}, "passages have 32 dense numbers and queries 16 dense"),
         ({"query_model": "{}/sparse/it"}, "passages have 32 dense numbers and queries 77 sparse"),
+        ({"query_model": "{}/sparse/it", "pooling": "cls"}, "is a sparse encoder, which has no pooling"),
         ({"colour": "red"}, "no key of an encoder 'colour'"),
         ({"separator": 5}, "separator of an encoder cannot be 5"),
         ({"truncate_dim": 0}, "truncate_dim of an encoder is 0, and 1 at least"),
@@ -177,6 +178,12 @@ def test_a_plain_folder_is_refused_for_a_head_that_it_lacks(tmp_path):
     for facts in ({"pooling": "pooler"}, {"kind": "splade"}):
         with pytest.raises(ReproError, match=r"as which it is read: [\w.]+ is not among them"):
             UserEncoder.find(str(tmp_path / "it"), None, facts)
+
+
+def test_a_model_of_the_suite_with_layers_that_the_library_does_not_read_is_refused(tmp_path):
+    (plain(tmp_path / "it") / "projector.safetensors").touch()
+    with pytest.raises(ReproError, match="`repro export encoder` makes one that it does"):
+        UserEncoder.find(str(tmp_path / "it"), None, {})
 
 
 def test_an_adapter_needs_its_library_and_its_model(tmp_path, monkeypatch):
