@@ -16,7 +16,6 @@ from pathlib import Path
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markdown_it import MarkdownIt
 
 from papers.head_to_head.pictures import NOT_MEASURED, Pictures
 from repro import Workspace, __version__, cell, select
@@ -31,7 +30,7 @@ from repro.judging.study_answers import of_means, primary_column, tested_answer
 from repro.machine.history import contains, last_change
 from repro.manifest.papers import paper, papers
 from repro.manifest.study_pointers import StudyPointer, study_pointer
-from repro.report.html.elements import Markup, el, section
+from repro.report.html.elements import Markup, el, rendered, section
 from repro.report.html.standalone import standalone
 from repro.report.markdown import code, escaped, sentence
 from repro.report.study_words import (
@@ -242,10 +241,7 @@ def page(markdown: str, folder: Path) -> str:
 
 
 def _html(markdown: str, folder: Path) -> Markup:
-    text = MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown)
-    text = re.sub(r"<(/?)h3>", r"<\1h4>", text.replace(' markdown="1"', ""))  # below the section's own
-    text = text.replace("<table>", '<div class="scroll" tabindex="0"><table class="plain">')
-    text = text.replace("</table>", "</table></div>")
+    text = rendered(markdown, tags=True).replace(' markdown="1"', "")
     for name in set(re.findall(r'(?:src|srcset)="([\w.-]+\.svg)"', text)):
         drawing = b64encode((folder / name).read_bytes()).decode()
         text = re.sub(f'(src|srcset)="{name}"', rf'\1="data:image/svg+xml;base64,{drawing}"', text)

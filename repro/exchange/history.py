@@ -1,6 +1,5 @@
 """The origin of records, as far as a store still knows: their evaluations and everything behind these."""
 
-import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,10 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from repro.errors import ReproError
-from repro.evaluation.paired import CONFIDENCE, RESAMPLES, bootstrap_interval, seed_of
 from repro.judging.compared import ComparedCell, Comparison
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
@@ -183,36 +179,3 @@ def query_scores(account: Account, history: History) -> list[QueryScores]:
         results.append(QueryScores(evaluation.fingerprint, content["queries"], [scale * v for v in values]))
     value = sum(result.mean for result in results) / len(results)
     return results if abs(value - account.record.measured) <= scale * _ROUNDING else []
-
-
-def uncertainty_over_queries(of_run: QueryScores, measure: str) -> dict:
-    """The 95 % bootstrap interval of the mean, in the words of every_eval_ever; empty below two queries.
-
-    Queries are drawn as in the tests between rows: the interval is that of the difference to a system that
-    scores 0 everywhere.
-    """
-    values = np.array([of_run.scores, np.zeros(len(of_run.scores))])
-    if values.shape[1] < 2:
-        return {}
-    low, high = bootstrap_interval(values, resamples=RESAMPLES, seed=seed_of(measure, of_run.queries))
-    interval = {"lower": float(low[0, 1]), "upper": float(high[0, 1]), "confidence_level": CONFIDENCE}
-    return {
-        "confidence_interval": interval | {"method": "percentile bootstrap over queries"},
-        "standard_deviation": statistics.stdev(of_run.scores),
-        "num_samples": len(of_run.scores),
-        "num_bootstrap_samples": RESAMPLES,
-    }
-
-
-def uncertainty_over_seeds(values: Sequence[float]) -> dict:
-    """The 95 % interval of the mean over seeds by Student's t, in the words of every_eval_ever."""
-    from scipy.stats import t
-
-    mean, error = statistics.fmean(values), statistics.stdev(values) / len(values) ** 0.5
-    half_width = float(t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * error
-    interval = {"lower": mean - half_width, "upper": mean + half_width, "confidence_level": CONFIDENCE}
-    return {
-        "standard_error": {"value": error, "method": "standard deviation over seeds / sqrt(seeds)"},
-        "confidence_interval": interval | {"method": "Student's t over seeds"},
-        "num_samples": len(values),
-    }

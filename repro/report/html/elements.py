@@ -70,6 +70,20 @@ def _identifier_part(part: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", lambda match: f"_{ord(match[0]):x}_", part)
 
 
+def rendered(markdown: str, *, tags: bool = False) -> Markup:
+    """Return Markdown as HTML, with headings below a section's own and tables that scroll sideways.
+
+    Args:
+        tags: leave tags as they are; else they are text.
+    """
+    from markdown_it import MarkdownIt
+
+    text = MarkdownIt("commonmark", {"html": tags}).enable("table").render(markdown)
+    text = re.sub(r"<th(?=[ >])", '<th scope="col"', re.sub(r"<(/?)h[23]>", r"<\1h4>", text))
+    text = text.replace("<table>", '<div class="scroll" tabindex="0"><table class="plain">')
+    return Markup(text.replace("</table>", "</table></div>"))
+
+
 def _html(content: Content) -> str:
     if isinstance(content, Markup):
         return content

@@ -1,6 +1,5 @@
 """A paper's part of the page."""
 
-import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -19,7 +18,16 @@ from repro.judging.settings.parameter import (
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Figure, Table
 from repro.report.html.details import released_code
-from repro.report.html.elements import Content, Markup, copyable, el, identifier, plain_table, section
+from repro.report.html.elements import (
+    Content,
+    Markup,
+    copyable,
+    el,
+    identifier,
+    plain_table,
+    rendered,
+    section,
+)
 from repro.report.html.listing import to_list
 from repro.report.html.scatter import Scatter, drawing
 from repro.report.html.sections import Part
@@ -200,42 +208,8 @@ def drawing_view(path: Path, about: str) -> Markup:
     if path.suffix == ".html":
         content: Content = el("iframe", srcdoc=text, sandbox="", title=f"ours: {about}")
     else:
-        content = list(_passages(text, path.stem))
+        content = Markup(rendered(text).replace("&lt;br&gt;", "<br>"))  # within a cell of a list of passages
     return el("details", el("summary", "what ours shows"), content)
-
-
-def _passages(text: str, name: str) -> Iterator[Markup]:
-    """The Markdown of ``repro.report.figures.passages``: headings, paragraphs and tables with a rule."""
-    for number, block in enumerate(text.strip().split("\n\n")):
-        lines = block.splitlines()
-        if block.startswith("## "):
-            yield el("h4", _words(block[3:]))
-        elif len(lines) > 1 and lines[0].startswith("| "):
-            head, _, *rows = ([_cell(part) for part in _split(line)] for line in lines)
-            heads = el("thead", el("tr", [el("th", cell, scope="col") for cell in head]))
-            body = el("tbody", [el("tr", [el("td", cell) for cell in row]) for row in rows])
-            yield scrolling(el("table", heads, body, class_="plain"), f"{name}, block {number + 1}")
-        else:
-            yield el("p", _words(block.strip("*")), class_="fine")
-
-
-def _split(line: str) -> list[str]:
-    return re.split(r"(?<!\\) \| ", line.removeprefix("| ").removesuffix(" |"))
-
-
-def _cell(text: str) -> Content:
-    """A bold title if there is one, the text, and below it what is known of it."""
-    passage, _, facts = text.partition("<br>")
-    title = re.match(r"\*\*(.*?)(?<!\\)\*\* ", passage)
-    details = el("div", _words(facts.strip("*")), class_="fine") if facts else None
-    if title is None:
-        return _words(passage), details
-    return el("b", _words(title[1]), " "), _words(passage[title.end() :]), details
-
-
-def _words(text: str) -> str:
-    """The text that was made harmless for Markdown, as it was."""
-    return html.unescape(re.sub(r"\\(.)", r"\1", text))
 
 
 def settings(part: Part) -> Markup | None:
