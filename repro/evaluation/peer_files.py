@@ -89,15 +89,16 @@ def _table(path: Path) -> dict[str, dict[str, float]]:
 
     try:
         table = parquet.read_table(path)
-    except (ArrowException, OSError) as error:
-        raise DataError(f"{path}: it is no sound Parquet file ({error})") from None
-    names = [next((name for name in known if name in table.column_names), None) for known in _NAMES]
-    if None in names:
-        raise DataError(
-            f"{path}: it has the columns {', '.join(table.column_names)}; q_id, doc_id, score are read"
-        )
+        names = [next((name for name in known if name in table.column_names), None) for known in _NAMES]
+        rows = None if None in names else zip(*(table[name].to_pylist() for name in names), strict=True)
+    except (ArrowException, OSError, ValueError) as error:
+        reason = next(iter(str(error).splitlines()), "")
+        raise DataError(f"{path}: it is no sound Parquet file ({reason})") from None
+    if rows is None:
+        columns_of_table = ", ".join(table.column_names)
+        raise DataError(f"{path}: it has the columns {columns_of_table}; q_id, doc_id, score are read")
     scores: dict[str, dict[str, float]] = {}
-    for query, document, score in zip(*(table[name].to_pylist() for name in names), strict=True):
+    for query, document, score in rows:
         ranking = scores.setdefault(str(query), {})
         if str(document) in ranking:
             raise DataError(f"{path}: document {str(document)!r} is listed twice for query {str(query)!r}")

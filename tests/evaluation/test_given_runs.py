@@ -4,6 +4,8 @@ import lzma
 import pickle
 import re
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,6 +93,21 @@ def test_what_ranx_saves_is_read(tmp_path, form):
     path = tmp_path / f"run.{form}"
     Run({"q1": {"7": 0.25, "8": 0.5}, "q2": {"8": 1.5}}).save(path, kind=form)
     assert read(path).rankings == {"q1": [("8", 0.5), ("7", 0.25)], "q2": [("8", 1.5)]}
+
+
+def test_a_damaged_parquet_file_is_read_or_refused_in_a_sentence(run, tmp_path):
+    pq.write_table(
+        pa.table({"q_id": ["q1", "q2"], "doc_id": ["7", "8"], "score": [1.5, 2.5]}), tmp_path / "p"
+    )
+    content, refusals = (tmp_path / "p").read_bytes(), 0
+    for place in range(4, len(content), 3):
+        path = run(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
+        try:
+            assert read_given_file(path).form == "Parquet"
+        except DataError as error:
+            refusals += 1
+            assert str(error).startswith(f"{path}: ") and len(str(error).splitlines()) == 1
+    assert refusals > 50
 
 
 TWICE = "document '7' is listed twice for query 'q1'"
