@@ -168,7 +168,7 @@ def query_scores(account: Account, history: History) -> list[QueryScores]:
     what it has is not the recorded value. Raises StoreError when scores are not what was written.
     """
     evaluations = [history.artefact(fingerprint) for fingerprint in account.evaluations]
-    if not account.is_mean or not evaluations or any(e.state != "stored" for e in evaluations):
+    if not account.is_mean or {e.state for e in evaluations} != {"stored"}:
         return []
     scale, results = PER_UNIT.get(account.record.unit, 1), []
     for evaluation in evaluations:

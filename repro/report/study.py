@@ -225,7 +225,7 @@ def _comparisons(study: Study) -> Iterator[str]:
                 yield r"\midrule"
             yield rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{\emph{{{cell_text(family.label)}}}}} \\"
         for pair in dict.fromkeys(place[:2] for place in by_place):
-            name = " – ".join(label(study, row) for row in pair)
+            name = f"{label(study, pair[0])} – {label(study, pair[1])}"
             entries = (_entry(by_place.get((*pair, column))) for column in columns)
             yield table_row(*map(cell_text, [name, *entries]))
 

@@ -149,11 +149,12 @@ def _unmarked_leads(source: Paper) -> Iterator[Finding]:
 
 def _missing_marks(cell: Cell) -> Iterator[tuple[str, Decimal]]:
     """The marks a cell could have and has not, with its lead over the rows they name."""
-    place, cells = (cell.column.id, cell.row.group), cells_of(cell.paper, (cell.table,))
-    neighbours = [c for c in cells if (c.column.id, c.row.group) == place]
+    place, cells = (cell.column.id, cell.row.group), list(cells_of(cell.paper, (cell.table,)))
     for mark, meaning in cell.table.marks.items():
         if meaning.means == "significant" and mark not in cell.printed.marks and cell.is_numeric:
-            rivals = [c for c in neighbours if c.row.system in meaning.over]
+            rivals = [
+                c for c in cells if (c.column.id, c.row.group) == place and c.row.system in meaning.over
+            ]
             lead = _lead(cell, rivals)
             if cell.row.system not in meaning.over and lead is not None:
                 yield mark, lead

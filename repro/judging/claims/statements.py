@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 from repro.errors import UsageError
 from repro.judging.claims.language import Language
@@ -188,7 +189,7 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
     """
     if not over:
         raise MissingNumber("the paper has no such row beside it")
-    if not language.holds([(cell, other) for other in over], "above"):
+    if not language.holds([*product([cell], over)], "above"):
         return False
     if language.values.is_published:
         return True
