@@ -53,6 +53,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | Spa
             model = _loaded(folder, settings)
         _check_weights(model, reports)
         _set_lengths(model, settings)
+        _check_lengths(model)
     except DataError:
         raise
     except Exception as error:  # a library's for each of the many ways in which files can be wrong
@@ -156,10 +157,7 @@ def transformers(model: SentenceTransformer | SparseEncoder) -> list:
 
 
 def _set_lengths(model: SentenceTransformer | SparseEncoder, settings: Mapping[str, Any]) -> None:
-    """Cut texts at the ``length`` that is said, else where the encoder does, and at the ``cap`` at most.
-
-    Raises ValueError for more than a transformer has positions.
-    """
+    """Cut texts at the ``length`` that is said, else where the encoder does, and at the ``cap`` at most."""
     for part in model.modules():
         if part is model or hasattr(part, "sub_modules"):
             continue  # it has the limits of its parts
@@ -169,6 +167,10 @@ def _set_lengths(model: SentenceTransformer | SparseEncoder, settings: Mapping[s
                 setattr(part, name, limit)
         if (limit := _limit(text.get("max_length"), settings)) is not None:
             text["max_length"] = limit
+
+
+def _check_lengths(model: SentenceTransformer | SparseEncoder) -> None:
+    """Raise ValueError for longer texts than a transformer has positions."""
     for transformer in transformers(model):
         count = positions(transformer.auto_model)
         limit = max((_length(transformer, kind) or 0 for kind in TASKS), default=0)

@@ -67,16 +67,20 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 def joined(titled: list[Titled], params: dict) -> tuple[list, str | None]:
     """Join titles and texts; return what the library is to encode, and the prompt that it puts before."""
-    from repro.nn.text import PAIR, passage_text
-
     separator, prompt = params["separator"], params["prompt"]
-    if separator is None:
-        return [text for _, text in titled], prompt
     if "{title}" in (prompt or ""):
         return [prompt.replace("{title}", title or "none") + text for title, text in titled], ""
-    if separator == PAIR:
-        return [pair if all(pair) else "".join(pair) for pair in titled], prompt
-    return [passage_text(*pair, separator=separator) for pair in titled], prompt
+    return [_joined(*pair, separator) for pair in titled], prompt
+
+
+def _joined(title: str, text: str, separator: str | None) -> str | Titled:
+    from repro.nn.text import PAIR, passage_text
+
+    if separator is None:
+        return text
+    if separator == PAIR and title and text:
+        return title, text
+    return passage_text(title, text, separator=separator)
 
 
 def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:

@@ -34,6 +34,7 @@ FACTS: dict[str, tuple | type] = {  # keys of a file that describes an encoder, 
     "separator": str,
     "truncate_dim": int,
 }
+SIDES = {"passages": "passage", "queries": "query"}  # kinds of texts -> how these keys begin
 LEAST = {"truncate_dim": 1}  # of numbers; a text has 3 tokens at least, with [CLS] and [SEP]
 OURS = ("projector.safetensors", "views.json")  # of models that the suite trained
 LIBRARY = "config_sentence_transformers.json"
@@ -72,9 +73,8 @@ class UserEncoder:
             BlockedError: it is nowhere, or cannot be read as an encoder.
         """
         _check(facts)
-        passages = _Side.look("passages", *_located(name, data), facts)
-        place = _located(facts.get("query_model") or name, data)
-        queries = _Side.look("queries", *place, facts, passages)
+        passages = _Side.look("passages", _located(name, data), facts)
+        queries = _Side.look("queries", _located(facts.get("query_model") or name, data), facts, passages)
         if passages.form != queries.form:
             problem = f"{name}: passages have {passages.form} numbers and queries {queries.form}"
             raise BlockedError(problem, "name two encoders that were trained together")
@@ -118,28 +118,32 @@ class _Side:
     def look(
         cls,
         kind: str,
-        folder: Path,
-        name: str,
-        source: Mapping[str, str],
+        place: tuple[Path, str, Mapping[str, str]],
         facts: Mapping[str, Any],
         other: _Side | None = None,
     ) -> _Side:
         """Load an encoder and have it read a text; ``other`` is the side that may have the same one."""
+        folder, name, source = place
         said = _exported(folder) | {key: value for key, value in facts.items() if value is not None}
-        side = "query" if kind == "queries" else "passage"
-        loading = {key: said.get(key) for key in ("pooling", "truncate_dim", "precision")}
-        loading |= {"kind_of_encoder": _kind(folder, said.get("kind")), "length": said.get(f"{side}_length")}
-        if loading["kind_of_encoder"] != "dense" and (loading["pooling"] or loading["truncate_dim"]):
-            raise UsageError(f"{folder} is a sparse encoder, which has no pooling or truncate_dim to be said")
+        loading = _loading(folder, said, kind)
+        params = {"name": name, "revision": "main", "kind": kind, **loading, **_source(folder, source)}
         separator = said.get("separator", " ")
-        params = {"name": name, "revision": "main", "kind": kind, "prompt": said.get(f"{side}_prefix")}
-        params |= loading | {"separator": None if separator == NO_TITLES else separator}
-        params |= _source(folder, source)
+        params["separator"] = None if separator == NO_TITLES else separator
+        params["prompt"] = said.get(f"{SIDES[kind]}_prefix")
         if other and other.folder == folder and loading.items() <= other.params.items():
             model = other.model
         else:
             model = _loaded(folder, params)
         return cls(folder, model, said, params, _width(model, folder, params))
+
+
+def _loading(folder: Path, said: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """The parameters by which an encoder is loaded."""
+    loading = {key: said.get(key) for key in ("pooling", "truncate_dim", "precision")}
+    loading["kind_of_encoder"] = _kind(folder, said.get("kind"))
+    if loading["kind_of_encoder"] != "dense" and (loading["pooling"] or loading["truncate_dim"]):
+        raise UsageError(f"{folder} is a sparse encoder, which has no pooling or truncate_dim to be said")
+    return loading | {"length": said.get(f"{SIDES[kind]}_length")}
 
 
 def _located(name: str, data: Path | None) -> tuple[Path, str, Mapping[str, str]]:
@@ -153,15 +157,19 @@ def _located(name: str, data: Path | None) -> tuple[Path, str, Mapping[str, str]
         return folder.resolve(), "local", {"kind": "folder", "path": str(folder.resolve())}
     if name and folder.exists():
         raise UsageError(f"{name}: holds neither of {', '.join(SETTINGS)}, so it is no model directory")
-    try:
-        found = None if folder.is_absolute() else checkpoint(name, "main", data)
-    except ValueError:  # the hub's, for what cannot be a name there
-        found = None
+    found = _on_hub(name, data)
     if found is None:
         remedy = f"name a model directory, or run `repro data fetch model:{name}`"
         raise BlockedError(f"the encoder {name!r} is neither a directory nor on this machine", remedy)
     folder = Path(found["path"]) if found["kind"] == "folder" else cached_folder(name, found["commit"])
     return folder, name, found
+
+
+def _on_hub(name: str, data: Path | None) -> dict | None:
+    try:
+        return None if Path(name).is_absolute() else checkpoint(name, "main", data)
+    except ValueError:  # the hub's, for what cannot be a name there
+        return None
 
 
 def _source(folder: Path, source: Mapping[str, str]) -> dict[str, Any]:
