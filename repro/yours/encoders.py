@@ -306,7 +306,7 @@ def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> s
     parts.append(_by_word("its user", facts))
     if queries.folder == passages.folder:
         unused = library_encoder.unused_prompts(passages.model)
-        parts += [f"its prompt {name!r} is of neither" for name in unused]
+        parts += [f"its prompt {name!r} is put before neither" for name in unused]
     parts += dict.fromkeys(own_code(side.folder) for side in (passages, queries))
     return (
         f"read by sentence-transformers {version('sentence-transformers')}: {'; '.join(filter(None, parts))}"
@@ -342,10 +342,10 @@ def _reading(side: _Side) -> str:
 
 def _titles(params: Mapping[str, Any]) -> str:
     separator = params["separator"]
-    if separator is None:
-        return "titles left out"
     if "{title}" in (params["prompt"] or ""):
         return "titles in the prompt"
+    if separator is None:
+        return "titles left out"
     return f"title and text {'as two segments' if separator == 'pair' else f'joined by {separator!r}'}"
 
 

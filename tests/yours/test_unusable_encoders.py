@@ -203,7 +203,7 @@ def test_code_of_its_own_that_is_left_out_and_prompts_of_neither_side_are_said(t
     edited("config.json", auto_map={"AutoModel": "own.Own"})(tmp_path / "it")
     described = UserEncoder.find(str(tmp_path / "it"), None, {}).described
     assert "its own code, which config.json asks for, is left out" in described
-    assert "its prompt 'passage' is of neither" in described
+    assert "its prompt 'passage' is put before neither" in described
 
 
 def test_a_token_that_stands_for_an_image_needs_no_embedding(tmp_path):
