@@ -164,7 +164,7 @@ def given(folder, side, texts, out, **facts):
     encoder = UserEncoder.find(str(folder), None, facts)
     source = Node("queries", {"dataset": "tiny/passage/dev"})
     node = encoder.ranking(source, source, depth=5, cap=None).inputs[side]
-    out.mkdir()
+    out.mkdir(exist_ok=True)
     params = Machine(None, None).resolve(node).params
     encode_by_library.run(dict(params), {"texts": texts}, out, Progress())
     views = Views.read(out)
@@ -312,3 +312,20 @@ def test_memory_that_runs_out_makes_batches_smaller(tmp_path, corpus, queries, m
     monkeypatch.setattr(SentenceTransformer, "encode_query", small)
     close(given(tmp_path / "it", "queries", queries, tmp_path / "out"), theirs)
     assert {32, 16, 8} <= set(sizes)
+
+
+def test_blocks_that_are_there_are_not_encoded_again(tmp_path, corpus, queries, monkeypatch):
+    from repro.nn import library_encoder
+
+    splade(tmp_path)
+    monkeypatch.setattr(encode_by_library, "BLOCK", 16)
+    vectors = given(tmp_path / "it", "passages", corpus, tmp_path / "out")
+    close(vectors, expected(tmp_path / "it", "passages", corpus, queries))
+    whole, sizes = library_encoder.encode, []
+    monkeypatch.setattr(
+        library_encoder,
+        "encode",
+        lambda model, texts, **how: sizes.append(len(texts)) or whole(model, texts, **how),
+    )
+    again = given(tmp_path / "it", "passages", corpus, tmp_path / "out")
+    assert (again == vectors).all() and set(sizes) == {1}  # to look, and for the width
