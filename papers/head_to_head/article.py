@@ -46,7 +46,6 @@ from repro.report.table_files import table_texts
 NAME, FIGURES = "head_to_head", "curves"  # of the study, and the scale of its figures
 FOLDER = Path(__file__).resolve().parent
 AS_STATED = {True: ", as in the paper", False: ", contrary to the paper", None: ""}
-NO_SCORES = "its means need the scores of single queries, which neither the store nor the results folder has"
 
 
 class Article:
@@ -156,8 +155,8 @@ class Article:
         study, head = self.studies[name], f"**Table {name}.** "
         if not study.entries:
             is_measured = any(c.records for c in self.cells.values() if c.cell.table.id == name)
-            why = NO_SCORES if is_measured else f"this table is {NOT_MEASURED}"
-            return f"{head}{sentence(capitalised(study.table.about))}. {capitalised(why)}."
+            why = f"Unit: {study.table.unit}" if is_measured else f"This table is {NOT_MEASURED}"
+            return f"{head}{sentence(capitalised(study.table.about))}. {why}."
         arguments = {"seeds": self.seed_numbers, "results": self.workspace.results}
         compared = self.compared.comparison, self.compared.plan, self.workspace.store
         files = table_texts(*compared, **arguments)

@@ -1,7 +1,8 @@
 """The measurement of a cell: its recipe called once, its graph finished, its runs scored."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Any
 
 from repro.datasets.catalog import Dataset, dataset
 from repro.errors import ReproError, UsageError, check_known
+from repro.evaluation.any_measures import looks_deeper
 from repro.evaluation.measures import parse_measure
 from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, ShownExhibit
@@ -16,7 +18,6 @@ from repro.manifest.measures_per_dataset import measures
 from repro.recipe.request import Choices, Runs
 from repro.running.recipe_calls import call_recipe, fault, recipe_path
 from repro.running.requirements import Machine
-from repro.running.run_depths import check_depths, cut_at
 from repro.running.scale import Scale
 from repro.stage_table import check_choices, check_numbers
 from repro.training.declaration import check_options
@@ -286,3 +287,24 @@ def _catalogued(cell: Cell) -> Dataset:
         return dataset(cell.column.dataset)
     except UsageError as error:
         raise fault(cell, key, str(error)) from None
+
+
+def depth_of(run: Node) -> float:
+    """The documents a query that a run has at most, by its parameters; infinity where these do not say."""
+    depth = run.params.get("depth", math.inf)
+    if run.stage == "rerank":  # of what it reads, and with what it leaves below
+        return min(depth_of(run.inputs["run"]), max(depth, run.params["keep"]))
+    return depth
+
+
+def cut_at(runs: Iterable[Node], measure: str) -> int | None:
+    """The depth of the shortest run, where the measure (ir_measures name) looks deeper; else None."""
+    depth = min(map(depth_of, runs), default=math.inf)
+    return int(depth) if looks_deeper(measure, depth) else None
+
+
+def check_depths(runs: Iterable[Node], measure: str) -> None:
+    """Refuse runs that end before the measure does. Raises UsageError."""
+    if depth := cut_at(runs, measure):
+        reason = f"its run has {depth} documents a query, {measure} looks at {parse_measure(measure).cutoff}"
+        raise UsageError(f"{reason}; search deeper")

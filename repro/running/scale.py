@@ -18,9 +18,16 @@ from repro.machine import kernels
 from repro.machine.system import gpu
 from repro.progress import Progress
 from repro.running import scale_facts
-from repro.running.backbones import drawn_anew, random_backbone, trained_backbone
-from repro.running.row_limits import RowLimits
-from repro.running.scale_facts import ObjectiveSettings, Proportion, RateFactor, ScaleFacts
+from repro.running.scale_facts import (
+    ObjectiveSettings,
+    Proportion,
+    RateFactor,
+    RowLimits,
+    ScaleFacts,
+    drawn_anew,
+    random_backbone,
+    trained_backbone,
+)
 from repro.running.user_scale import read_user_scale
 from repro.stage_table import STAGES, check_numbers
 from repro.training.declaration import declaration

@@ -2,15 +2,19 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
-from repro.graph import canonical
+from repro import recipe
+from repro.datasets.catalog import dataset as catalogued
+from repro.graph import Node, canonical, walk
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper, papers
 from repro.manifest.yaml_file import StrictMapping
+from repro.recipe import Objective, Optimisation
 from repro.training.declaration import names_in
 
 Count = Annotated[int, Field(gt=0)]
@@ -204,3 +208,102 @@ def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Add
                     yield location, f"this paper's folder has no objective {objective!r}"
 
     return yaml_file.read(path, dict[str, _Additions], faults=faults)
+
+
+@dataclass(frozen=True)
+class RowLimits:
+    """The numbers of rows that the sources of one graph give.
+
+    Judgements and negatives name queries and documents that are not among the first. So these nodes get the
+    first queries and documents as inputs, some of which stand for those (``repro.datasets.first_rows``).
+
+    Attributes:
+        corpora: the graph's collections, each as its node was made, in the order in which they are read.
+    """
+
+    first: RowCounts
+    corpora: tuple[Node, ...] = ()
+
+    @classmethod
+    def of(cls, first: RowCounts, graph: Node) -> "RowLimits":
+        """The limits of a graph that is still without them."""
+        if first == RowCounts():
+            return cls(first)
+        return cls(first, tuple(node for node in walk([graph]) if node.stage == "corpus"))
+
+    def taken(self, node: Node) -> Node:
+        """The node with its limit, if it is a source and there is one."""
+        if node.stage == "corpus":
+            return _limit_rows(node, self.first.documents)
+        if node.stage == "queries":
+            return _limit_rows(node, self.first.queries)
+        if node.stage == "qrels":
+            answers = catalogued(node.params["dataset"]).judgements == "answers"
+            return node if answers else self._naming_first(node, node.params["dataset"])
+        if node.stage in ("official_negatives", "listed_negatives"):
+            rows = self.first.triples if node.stage == "official_negatives" else self.first.negatives
+            topics = catalogued(node.params["dataset"]).queries_of
+            return self._naming_first(_limit_rows(node, rows), topics)
+        return node
+
+    def _naming_first(self, node: Node, topics: str | None) -> Node:
+        """The node with the first queries and documents as inputs, by which it names all others."""
+        inputs = dict(node.inputs)
+        if self.first.queries is not None and topics:
+            inputs["queries"] = self.taken(Node("queries", {"dataset": topics}))
+        if self.first.documents is not None:
+            inputs["corpus"] = self.taken(self._corpus(catalogued(node.params["dataset"]).corpus_id))
+        return Node(node.stage, node.params, inputs)
+
+    def _corpus(self, identifier: str) -> Node:
+        """The graph's own collection of these ids: that one, or one with other titles or texts."""
+        exact = [node for node in self.corpora if node.params["dataset"] == identifier]
+        variants = [node for node in self.corpora if node.params["dataset"].startswith(f"{identifier}/")]
+        return next(iter(exact + variants), Node("corpus", {"dataset": identifier}))
+
+
+def _limit_rows(node: Node, rows: int | None) -> Node:
+    return node if rows is None else Node(node.stage, {**node.params, "first": rows}, node.inputs)
+
+
+MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}  # BERT's
+OBJECTIVES = {  # with what else each asks for
+    "mlm": (Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel"), {"reduction": "mean"}),
+    "neighbours": (
+        Objective("neighbours", 1, "repro.nn.neighbours:NeighbouringSentences"),
+        {"sentence_end": "."},
+    ),
+}
+
+
+def random_backbone(facts: Backbone) -> Node:
+    """A BERT with random weights, over the vocabulary of the scale's text."""
+    vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": recipe.corpus(facts.corpus)})
+    return Node("initialise", facts.initialise.model_dump(), {"tokenizer": vocabulary})
+
+
+def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
+    """A model like ``blank`` with weights of another draw, and with ``layers`` layers where that is given."""
+    changes = {"seed": seed} | ({} if layers is None else {"layers": layers})
+    return Node(blank.stage, blank.params | changes, blank.inputs)
+
+
+def trained_backbone(facts: Backbone, blank: Node) -> Node:
+    """``blank``, trained on the scale's text."""
+    length = facts.pretrain.length
+    params = {"length": length, "policy": "chunk", "titles": True, "separator": " "}
+    tokens = Node("tokenize", params, {"corpus": recipe.corpus(facts.corpus), "model": blank})
+    optimisation = Optimisation(
+        batch_size=facts.pretrain.texts_per_batch,
+        max_steps=facts.pretrain.max_steps,
+        learning_rate=facts.pretrain.learning_rate,
+        warmup_ratio=0.1,
+        schedule="linear",
+        weight_decay=0.01,
+        max_grad_norm=1.0,
+        precision="fp32",
+        seed=facts.initialise.seed,
+    )
+    objective, options = OBJECTIVES[facts.objective]
+    options = {"masking": MASKING} | options
+    return recipe.pretrain(tokens, objective=objective, options=options, optimisation=optimisation)

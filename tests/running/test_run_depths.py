@@ -7,9 +7,9 @@ import pytest
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.manifest.cells import cell
+from repro.running.measurement import check_depths, cut_at, depth_of
 from repro.running.plan import plan
 from repro.running.requirements import Machine
-from repro.running.run_depths import check_depths, cut_at, depth_of
 from repro.running.scale import scale
 
 

@@ -6,8 +6,14 @@ from itertools import groupby
 from repro.judging.others import HOW
 from repro.judging.reproduction.disagreements import ANOTHER, Disagreement, by_reason, disagreements, words
 from repro.judging.reproduction.nearness import COUNTS, OTHERS, WHO, Nearness, nearnesses
-from repro.judging.reproduction.quantities import Quantity, label_of, published_cells, quantities
-from repro.judging.reproduction.systems import System, systems
+from repro.judging.reproduction.quantities import (
+    Quantity,
+    System,
+    label_of,
+    published_cells,
+    quantities,
+    systems,
+)
 from repro.manifest.findings import Finding, SupportingReports, cells, entries, findings
 from repro.manifest.reports import Search
 from repro.report.reproduction.page import Document, Fold, Gallery, Grid, Link, Section, Words

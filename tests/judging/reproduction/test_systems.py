@@ -1,7 +1,6 @@
 """Every system of the tables, whether or not somebody reports on it."""
 
-from repro.judging.reproduction.quantities import published_cells
-from repro.judging.reproduction.systems import systems
+from repro.judging.reproduction.quantities import published_cells, systems
 
 
 def test_every_published_number_is_of_one_system():

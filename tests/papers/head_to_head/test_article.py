@@ -95,6 +95,13 @@ def test_both_forms_show_what_was_measured(measured, known):
         assert records[0].environment["commit"][:10] in text and "10.1145/3511808.3557527" in text
 
 
+def test_without_the_scores_of_queries_a_table_has_the_means_of_records(measured, known):
+    lines = (measured / "index.md").read_text(encoding="utf-8").splitlines()
+    means = [known.value(f"1/bm25/{column.id}") for column in known.tables["1"].columns]
+    assert f"| BM25 | {' | '.join(means)} |" in lines
+    assert any(line.startswith("Means over seeds, from the records.") for line in lines)
+
+
 def test_a_picture_has_its_numbers_beside_it(measured, known):
     with open(measured / "head_to_head-scores-1.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -8,8 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from repro.judging.reproduction.nearness import OTHERS, nearnesses
-from repro.judging.reproduction.quantities import quantities
-from repro.judging.reproduction.systems import systems
+from repro.judging.reproduction.quantities import quantities, systems
 from repro.manifest.findings import findings
 from repro.report.reproduction.content import document
 from repro.report.reproduction.page import Document, Fold, Grid, Link, Section, Words

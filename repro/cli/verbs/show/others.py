@@ -126,7 +126,7 @@ def _is_chosen(id: str, names) -> bool:
 
 def _show_searches(as_json: bool) -> int:
     from repro.cli.printing import emit_json, table
-    from repro.judging.reproduction.systems import systems
+    from repro.judging.reproduction.quantities import systems
     from repro.manifest.reports import searches
 
     entries = [search for group in searches().values() for search in group]
