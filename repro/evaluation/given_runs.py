@@ -97,7 +97,10 @@ def given_run(
 
 def read_given_file(path: Path) -> RunFile:
     """Read a run in TREC's or MS MARCO's form, or as ranx or BEIR write it; raises as ``read_given`` does."""
-    return read_run_file(path) if is_text_run(path) else read_peers_run(path)
+    run = read_run_file(path) if is_text_run(path) else read_peers_run(path)
+    if not run.rankings:
+        raise DataError(f"{path}: there is no document in it; get the file again")
+    return run
 
 
 def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:

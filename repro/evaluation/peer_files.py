@@ -62,8 +62,6 @@ def read_peers_run(path: Path) -> RunFile:
     is_table = _start(path).startswith(b"PAR1")
     scores = _table(path) if is_table else read_json(path, "score", _number)
     rankings = {query: ranked(list(ranking.items())) for query, ranking in scores.items() if ranking}
-    if not rankings:
-        raise DataError(f"{path}: there is no document in it; get the file again")
     return RunFile(rankings, "Parquet" if is_table else "JSON")
 
 

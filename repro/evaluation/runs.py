@@ -58,8 +58,6 @@ def read_lines(path: Path) -> RunFile:
     for number, line in numbered_lines(path):
         if lines.form or not line.startswith("#"):
             lines.add(line, f"{path}:{number}")
-    if not lines.form:
-        raise DataError(f"{path}:1: there is no line of a run in it; get the file again")
     return lines.run()
 
 

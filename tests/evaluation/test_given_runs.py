@@ -116,8 +116,8 @@ TWICE = "document '7' is listed twice for query 'q1'"
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("", "1: there is no line of a run in it; get the file again"),
-        ("# only a header\n", "1: there is no line of a run in it"),
+        ("", " there is no document in it; get the file again"),
+        ("# only a header\n", " there is no document in it"),
         ("q1 Q0 7 1 2.5\n", "1: 5 columns; a TREC run has 6"),
         ("q1\t7\t12.5\n", "1: it has scores in its third and last column; a run is read in TREC's form"),
         ("qid Q0 docid rank score tag\n" + LINES, "1: it has a header, which is to be left out"),
