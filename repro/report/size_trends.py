@@ -6,8 +6,7 @@ from pathlib import Path
 
 from repro.judging.compared import ComparedCell
 from repro.judging.size_trends import Interval, MethodTrend, Order, Run, Size, method_trends, orders
-from repro.manifest.schema import Column, Figure
-from repro.manifest.size_trend import SizeTrend
+from repro.manifest.schema import Column, Figure, SizeTrend
 from repro.report.figures.canvas import COLOURS, GREY, MARKERS, canvas, foot, legend, write_csv
 
 TREND = ("panel", "measure", "method", "reference", "x", "size", "what", "value", "low", "high", "runs")

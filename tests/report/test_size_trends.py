@@ -5,8 +5,7 @@ from types import SimpleNamespace as Made
 
 import pytest
 
-from repro.manifest.schema import Figure
-from repro.manifest.size_trend import SizeTrend
+from repro.manifest.schema import Figure, SizeTrend
 from repro.report.drawing import _faces
 from repro.report.size_trends import draw_trend, panel_trends, sentence, warning
 
