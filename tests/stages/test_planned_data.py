@@ -21,6 +21,8 @@ LISTED_ROW = (
 NEGATIVES = {"margin": None, "per_system": None, "systems": None}
 
 ENCODER = {"name": "some/bert", "revision": "main"}
+ENCODED = {"kind": "queries", "kind_of_encoder": "dense", "similarity": "dot", "separator": " "}
+ENCODED |= dict.fromkeys(("prompt", "precision"))
 
 # parameters, the file that is edited below the data folder, and the edit
 CASES = {
@@ -36,6 +38,7 @@ CASES = {
         '"gelu"',
         '"relu"',
     ),
+    "encode_by_library": ({**ENCODER, **ENCODED}, "models/some/bert/config.json", '"gelu"', '"relu"'),
 }
 
 
@@ -60,17 +63,18 @@ def edit(path, before, after):
 
 
 @pytest.mark.parametrize("stage", CASES)
-def test_what_changed_between_the_plan_and_the_run_is_refused(stage, root, tmp_path, progress):
+def test_what_changed_between_the_plan_and_the_run_is_refused(stage, root, tmp_path, queries, progress):
     chosen, file, before, after = CASES[stage]
     run, out = importlib.import_module(f"repro.stages.{stage}").run, tmp_path / "out"
     params = planned(stage, root, **chosen)
     out.mkdir()
-    assert run(params, {}, out, progress)
+    inputs = {"texts": queries}  # of what encodes
+    assert run(params, inputs, out, progress)
     edit(root / file, before, after)
     with pytest.raises(DataError, match=r"changed since it was planned with; run the same command again"):
-        run(params, {}, out, progress)
+        run(params, inputs, out, progress)
     edit(root / file, after, before)
-    assert run(params, {}, out, progress)
+    assert run(params, inputs, out, progress)
 
 
 def test_every_stage_that_reads_a_source_or_checkpoint_is_here():
