@@ -7,6 +7,7 @@ from repro.cli.printing import emit_csv, emit_json, say, show, table
 from repro.yours.table import OwnRow, OwnTable, as_json, lines
 
 LEFT = ("column", "row", "against", "by")  # of the table of tests, whose other columns are numbers
+ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # where one row is named
 DROP = ("permutation p, Holm", "permutation p", "by", "won/tied/lost", "t p", "its score", "d_z")
 
 
@@ -90,6 +91,7 @@ def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:
                 "permutation p": _number(test["permutation_p"]),
                 "permutation p, Holm": _number(test["holm_p"]),
                 "won/tied/lost": "/".join(str(test[key]) for key in ("wins", "ties", "losses")),
+                **{name: _number(test[key]) for name, key in ALIKE.items() if key in test},
             }
 
 

@@ -18,18 +18,6 @@ def root_mean_square_error(first: Sequence[float], second: Sequence[float]) -> f
     return math.sqrt(sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / len(first))
 
 
-def paired_t_p(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """The two-sided p of a paired t-test, as scipy's; 1 where all scores are equal, None for one topic."""
-    if list(first) == list(second):
-        return 1.0 if len(first) > 1 else None
-    if len(first) < 2:
-        return None
-    from scipy.stats import ttest_rel
-
-    p = float(ttest_rel(first, second).pvalue)
-    return None if math.isnan(p) else p
-
-
 def kendall_union(first: Run, second: Run, *, depth: int = DEPTH) -> float | None:
     """Mean over topics of Kendall's tau between the rankings, documents numbered in their sorted union.
 

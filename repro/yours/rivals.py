@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from repro.evaluation import agreement
 from repro.evaluation.any_measures import looks_deeper
+from repro.evaluation.given_runs import read_given_file
 from repro.exchange.public_runs import public_runs
 from repro.graph import Node
 from repro.judging.compared import ComparedCell
@@ -20,6 +22,7 @@ from repro.yours.judgements import Judged
 from repro.yours.runs import OwnRun, Scored
 
 MEASURED = "measured"
+LIKENESS = ("rmse", "kendall_union", "rank_biased_overlap")
 RUNS = "runs"  # the folder of public runs below that of the user's collections
 
 
@@ -62,6 +65,23 @@ def rivals(cells: Sequence[ComparedCell], measure: str, plan: Plan, workspace: W
         if rival:
             found[c.cell.row.id] = rival
     return found
+
+
+def likeness(
+    run: Path | None, values: Sequence[float], rival: Rival, measure: str
+) -> dict[str, float | None]:
+    """Return how alike a run is to another of the same system: in scores, and in rankings where both are files.
+
+    RMSE over queries, Kendall's tau on the union of documents, rank-biased overlap, as repro_eval has them.
+    """
+    theirs = [value for part in rival.parts for value in part["measures"][measure]]
+    alike = dict.fromkeys(LIKENESS) | {"rmse": agreement.root_mean_square_error(values, theirs)}
+    if run is None or rival.run is None:
+        return alike
+    first, second = (read_given_file(path).rankings for path in (run, rival.run))
+    deepest = max(len(ranking) for rankings in (first, second) for ranking in rankings.values())
+    overlap = agreement.rank_biased_overlap(first, second, depth=min(agreement.DEPTH, deepest))
+    return alike | {"kendall_union": agreement.kendall_union(first, second), "rank_biased_overlap": overlap}
 
 
 def _own(c: ComparedCell, evaluations: Sequence[Node], measure: str, store: Store) -> Rival | None:

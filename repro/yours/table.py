@@ -27,7 +27,7 @@ from repro.yours.places import (
     scores_of_encoder,
     scores_of_run,
 )
-from repro.yours.rivals import Rival, rivals
+from repro.yours.rivals import LIKENESS, Rival, likeness, rivals
 from repro.yours.runs import OwnRun, Scored
 
 NAME = "yours"
@@ -309,7 +309,10 @@ def _own_test(pair: Mapping, row: OwnRow, c: ComparedCell, table: OwnTable) -> d
         rival = table.rivals[column][name]
         by, mean, doubts = rival.by, rival.mean(row.scored[column].measure), rival.doubts
     value = mean * float(UNITS[c.cell.unit])
-    return {"over": name, "by": by, "value": value, "doubts": list(doubts)} | {k: pair[k] for k in PAIRS}
+    test = {"over": name, "by": by, "value": value, "doubts": list(doubts)} | {k: pair[k] for k in PAIRS}
+    if len({other.cell.row.id for other in table.of_paper}) == 1 and name not in others:
+        test |= likeness(row.scored[column].run, row.scored[column].values, rival, row.scored[column].measure)
+    return test
 
 
 def lines(table: OwnTable) -> Iterator[dict]:
@@ -318,7 +321,7 @@ def lines(table: OwnTable) -> Iterator[dict]:
         for c in row.cells:
             for test in row.tests.get(c.cell.column.id) or [{}]:
                 low, high = test.get("interval") or (None, None)
-                numbers = {key: test.get(key) for key in PAIRS if key != "interval"}
+                numbers = {key: test.get(key) for key in (*PAIRS, *LIKENESS) if key != "interval"}
                 other = {"over": test.get("over"), "by": test.get("by"), "over_value": test.get("value")}
                 other["doubts"] = "; ".join(test.get("doubts", ())) or None
                 yield _facts(row, c) | other | numbers | {"low": low, "high": high}

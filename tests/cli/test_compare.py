@@ -36,6 +36,8 @@ def test_our_own_run_is_ours(repro, own):
     assert found["value"] == test["value"] > 0
     assert (test["p"], test["permutation_p"], test["effect_size"]) == (1.0, 1.0, None)
     assert test["ties"] == found["queries"] and test["by"] == "measured"
+    assert (test["rmse"], test["kendall_union"]) == (0.0, pytest.approx(1))
+    assert test["rank_biased_overlap"] == pytest.approx(1)
     assert found["among_others"] is None  # tiny is never compared with the published numbers
 
 

@@ -1,10 +1,9 @@
-import math
 import warnings
 
 import numpy as np
 import pytest
 
-from repro.evaluation.agreement import kendall_union, paired_t_p, rank_biased_overlap, root_mean_square_error
+from repro.evaluation.agreement import kendall_union, rank_biased_overlap, root_mean_square_error
 from tests.floats import close
 
 warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -57,15 +56,12 @@ def test_the_defaults_are_repro_evals():
     assert (DEPTH, DEPTH, PERSISTENCE) == (repro_eval.RUN_LENGTH, repro_eval.RBO_DEPTH, repro_eval.RBO_P)
 
 
-def test_error_and_t_test_are_repro_evals():
+def test_error_is_repro_evals():
     effectiveness = pytest.importorskip("repro_eval.measure.effectiveness")
-    statistics = pytest.importorskip("repro_eval.measure.statistics")
     random = np.random.default_rng(1)
     first, second = random.random(20).tolist(), random.random(20).tolist()
     a, b = ({f"t{i}": {"map": x} for i, x in enumerate(values)} for values in (first, second))
     assert root_mean_square_error(first, second) == pytest.approx(effectiveness.RMSE(a, b)["map"])
-    assert paired_t_p(first, second) == pytest.approx(statistics.ttest(a, b)["map"])
-    assert paired_t_p(first, first) == statistics.ttest(a, a)["map"] == 1.0
 
 
 def test_a_run_agrees_with_itself():
@@ -89,11 +85,3 @@ def test_only_topics_of_both_runs_count_and_rankings_are_cut_to_the_shorter():
     assert kendall_union({"2": [("a", 1.0)]}, {"2": [("a", 1.0)]}) is None
     assert rank_biased_overlap({"2": []}, {"3": []}) is None
     assert rank_biased_overlap({"1": [("a", 1.0)]}, {"1": [("b", 1.0)]}) == 0
-
-
-def test_two_topics_have_a_t():
-    assert paired_t_p([0.1, 0.2], [0.2, 0.5]) == pytest.approx(2 * math.atan2(1, 2) / math.pi)  # t is 2
-
-
-def test_one_topic_has_no_t():
-    assert paired_t_p([0.1], [0.2]) is paired_t_p([0.1], [0.1]) is None
