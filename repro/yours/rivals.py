@@ -70,7 +70,7 @@ def rivals(cells: Sequence[ComparedCell], measure: str, plan: Plan, workspace: W
 def likeness(
     run: Path | None, values: Sequence[float], rival: Rival, measure: str
 ) -> dict[str, float | None]:
-    """Return how alike a run is to another of the same system: in scores, and in rankings where both are files.
+    """Return how alike a run is to another of its system: in scores, and in rankings where both are files.
 
     RMSE over queries, Kendall's tau on the union of documents, rank-biased overlap, as repro_eval has them.
     """
