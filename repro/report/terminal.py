@@ -114,20 +114,29 @@ class _Writer:
 
     def across(self) -> Sheet:
         """Systems across, as the paper has a transposed table: published and ours side by side."""
-        kinds = ["published", "measured"]
         has_differences = any(c.verdict.difference is not None for c in self.grid.cells.values())
-        kinds += ["difference", "95 % over queries"] if has_differences else []
-        systems = [(head, self._lines_across(head)) for head in self.grid.across]
-        sheet = Sheet([Column("", right=False)])
-        for head, reports in systems:
-            names = [*kinds, *(line[0].plain.strip() for line in reports)]
-            sheet.columns += [Column(kind, self._label(head).plain) for kind in names]
-        for place, head in enumerate(self.grid.down, start=1):
-            sides: list[Shown] = []
-            for c, (_, reports) in zip(self.grid.line(head), systems, strict=True):
-                sides += [*self._sides(c)[: len(kinds)], *(line[place] for line in reports)]
-            sheet.rows.append([Text(head.label), *sides])
+        kinds = ["published", "measured", *(["difference", "95 % over queries"] if has_differences else [])]
+        sheet = Sheet([Column("", right=False)], rows=[[Text(head.label)] for head in self.grid.down])
+        for system in self.grid.across:
+            is_own = system.id in self.comparison.own_rows
+            first = 1 if is_own else 0  # nothing is published of a row of one's own
+            shown = kinds[first : self._kinds_beside_own(system)] if self.comparison.own_rows else kinds
+            reports = [] if self.comparison.own_rows else self._lines_across(system)
+            names = [*shown, *(line[0].plain.strip() for line in reports)]
+            sheet.columns += [Column(kind, self._label(system).plain) for kind in names]
+            if (
+                self.comparison.own_rows and not is_own
+            ):  # the paper's own systems go first where width is short
+                sheet.drop = [*range(len(sheet.columns) - len(names), len(sheet.columns)), *sheet.drop]
+            for place, left in enumerate(self.grid.down):
+                sides = self._sides(self.grid.cells.get((system.id, left.id)))[first : first + len(shown)]
+                sheet.rows[place] = [*sheet.rows[place], *sides, *(line[place + 1] for line in reports)]
         return sheet
+
+    def _kinds_beside_own(self, system: Head) -> int:
+        """How many kinds of numbers a system has beside a user's: published ones alone, or measured too."""
+        numbers = [self.grid.cells.get((system.id, left.id)) for left in self.grid.down]
+        return 2 if any(c and c.measured is not None for c in numbers) else 1
 
     def _lines_across(self, system: Head) -> list[Sequence[Shown]]:
         """The lines of others of a system that stands across, a cell for each head at the left."""

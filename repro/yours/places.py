@@ -16,7 +16,7 @@ from repro.running.measurement import COMPUTED, Measurement
 from repro.running.plan import Plan
 from repro.running.records import scores_of
 from repro.running.workspace import Workspace
-from repro.store import make_writable
+from repro.store import Store, make_writable
 from repro.yours.encoders import UserEncoder
 from repro.yours.judgements import Judged
 from repro.yours.runs import OwnRun, Scored
@@ -193,16 +193,25 @@ def scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, S
     make_writable(store.root)
     plan.scale.pin_kernels(target.progress)
     nodes = list(dict.fromkeys(part for parts in evaluations.values() for part in parts))
-    ensure(nodes, store, target.progress, machine=workspace.machine).raise_first()
-    return {
-        name: Scored.of_stored(
-            [scores_of(part, store) for part in parts],
-            target.places[name].measure,
-            depth=min(part.inputs["run"].params["depth"] for part in parts),
-            run=store.path(parts[0].inputs["run"]) / "run.trec" if len(parts) == 1 else None,
-        )
+    outcome = ensure(nodes, store, target.progress, machine=workspace.machine)
+    scored = {
+        name: _scored(parts, target.places[name].measure, store)
         for name, parts in evaluations.items()
-    }, notices
+        if all(store.state(part) == "stored" for part in parts)
+    }
+    if outcome.failed or not scored:
+        outcome.raise_first()
+    for name in (name for name in evaluations if name not in scored):
+        [obstacle, *_] = next(filter(None, (outcome.blocked.get(p.fingerprint) for p in evaluations[name])))
+        notices.append(_left_out([name], f"{obstacle.cause}; {obstacle.remedy}"))
+    return scored, notices
+
+
+def _scored(parts: Sequence[Node], measure: str, store: Store) -> Scored:
+    """The scores that stored evaluations of an encoder's rankings hold."""
+    depth = min(part.inputs["run"].params["depth"] for part in parts)
+    run = store.path(parts[0].inputs["run"]) / "run.trec" if len(parts) == 1 else None
+    return Scored.of_stored([scores_of(part, store) for part in parts], measure, depth=depth, run=run)
 
 
 def _retriever(place: Place, cell: Cell, workspace: Workspace, plan: Plan) -> Measurement | None:

@@ -151,6 +151,19 @@ def test_at_full_scale_a_score_is_told_among_what_others_report_of_the_row(encod
     assert f"dev, Random: {sentence}" in repro(*one, "--row", "random").err.splitlines()
 
 
+def test_columns_whose_data_are_not_at_hand_are_left_out_of_an_encoder_s_row(encoders, repro, tmp_path):
+    text = MANIFEST.replace("msmarco-passage/dev/small, measure: R@1000", "beir/fiqa/test, measure: R@1000")
+    encoders.write_text(text.replace("msmarco-passage/dev/small", "tiny/passage/dev"))
+    papers.cache_clear()
+    save_tiny_model(tmp_path / "m")
+    said = repro(
+        "compare", tmp_path / "m/model", "toy/1/random/dev", "toy/1/random/recall", "--format", "json"
+    )
+    assert said.status == 0, said.err
+    assert [line["column"] for line in said.json] == ["dev"]
+    assert "column recall left out: the documents of beir/fiqa are not in" in said.err
+
+
 def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, repro):
     done = repro("run", "toy", "--table", "1", "--row", "theirs", "--scale", "tiny", "--format", "json")
     assert done.status == 0, done.err
