@@ -1,6 +1,6 @@
 """Tables for a terminal: no word is torn, and columns are left out where there is no room for them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal
@@ -48,19 +48,22 @@ class Sheet:
     drop: Sequence[int] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """The lines, as wide as the console unless the first columns are wider."""
+        """The lines, as wide as the console unless a word or the first numbers are wider."""
         shown = self._shown(options.max_width)
         is_limited = options.max_width < UNLIMITED
         widths = _widths(shown, options.max_width if is_limited else LINE)
+        lines = _lines
+        if is_stacked := _is_stacked(shown, options.max_width):
+            lines, widths = _stacked, [options.max_width, options.max_width - GAP]
         yield Text()
-        yield from _head(console, shown, widths)
-        yield Text("─" * _total(widths), no_wrap=True, overflow="ignore")
+        yield from _head(console, shown, widths, lines)
+        yield Text("─" * (widths[0] if is_stacked else _total(widths)), no_wrap=True, overflow="ignore")
         for row in self.rows:
             if isinstance(row, Text):
                 yield row
             else:
                 texts = [c.text(row[c.place]) for c in shown]
-                yield from _lines(console, list(zip(texts, widths, (c.side for c in shown), strict=True)))
+                yield from lines(console, list(zip(texts, widths, (c.side for c in shown), strict=True)))
         places = {column.place for column in shown}
         if left_out := [c for place, c in enumerate(self.columns) if place not in places]:
             names = ", ".join(" ".join(filter(None, (c.heading, c.name))) for c in left_out)
@@ -164,7 +167,9 @@ def _headings(columns: Sequence[_MeasuredColumn]) -> Iterator[tuple[str, int, in
         first = last + 1
 
 
-def _head(console: Console, columns: Sequence[_MeasuredColumn], widths: Sequence[int]) -> Iterator[Text]:
+def _head(
+    console: Console, columns: Sequence[_MeasuredColumn], widths: Sequence[int], lines: Callable
+) -> Iterator[Text]:
     headings = list(_headings(columns))
     if any(heading for heading, _, _ in headings):
         fields = [
@@ -173,7 +178,7 @@ def _head(console: Console, columns: Sequence[_MeasuredColumn], widths: Sequence
         ]
         yield from _lines(console, fields, is_head=True)
     names = [(c.name(width), width, c.side) for c, width in zip(columns, widths, strict=True)]
-    yield from _lines(console, names, is_head=True)
+    yield from lines(console, names, is_head=True)
 
 
 def _lines(
@@ -205,3 +210,17 @@ def _total(widths: Sequence[int]) -> int:
 
 def _longest_word(text: str) -> int:
     return max(map(cell_len, text.split()), default=0)
+
+
+def _is_stacked(columns: Sequence[_MeasuredColumn], width: int) -> bool:
+    """Return whether two columns have no room beside each other, and the second, a text, has room below."""
+    if len(columns) != 2 or columns[1].column.right or columns[1].column.heading:
+        return False
+    first, second = _least_widths(columns)
+    return _total([first, second]) > width >= max(first, GAP + second)
+
+
+def _stacked(console: Console, fields: Sequence[tuple[Text, int, str]], **how) -> Iterator[Text]:
+    """Two texts below each other, the second a little to the right."""
+    yield from _lines(console, fields[:1], **how)
+    yield from _lines(console, [(Text(), 0, "left"), *fields[1:]], **how)

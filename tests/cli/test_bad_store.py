@@ -96,7 +96,7 @@ def test_results_that_are_a_file_are_refused(repro, folders, line):
 
 def test_tables_of_a_selection_without_any_say_so(repro):
     said = repro("tables", "costa", "--table", "figure-4")
-    assert (said.status, said.out.partition(":")[0]) == (0, "nothing to write")
+    assert (said.status, said.err.partition(":")[0]) == (0, "nothing to write")
 
 
 def test_a_document_that_cannot_be_written_is_named(repro, folders):

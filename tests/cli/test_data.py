@@ -30,12 +30,12 @@ def test_every_dataset_is_listed_with_its_state(repro, data):
 def test_people_see_how_much_is_at_hand_and_where(repro, data):
     rows = repro("data", "list", "--format", "json").json
     there = sum(row["state"] in ("found", "embedded") for row in rows)
-    last = repro("data", "list").out.splitlines()[-1]
+    last = repro("data", "list").err.splitlines()[-1]
     assert last == f"{there} of {len(rows)} are at hand; data folder: {data}"
 
 
 def test_where_the_data_folder_is_not_there_its_place_is_told(repro, folders):
-    last = repro("data", "list").out.splitlines()[-1]
+    last = repro("data", "list").err.splitlines()[-1]
     assert last.endswith(f"data folder: {folders}/user/repro-bench/collections, not there yet")
 
 

@@ -37,9 +37,9 @@ def test_in_a_checkout_the_paper_and_its_test_stand_where_the_others_do(repro, c
         "tests/papers/fifth/pretraining_cases.py",
     }
     assert "papers.fifth.halves_contrast:" in (checkout / "papers/fifth/recipes.py").read_text()
-    assert "repro run fifth --table 1 --scale tiny" in said.out
-    assert f"then, with the extra `dev`: python -m pytest {checkout / 'tests/papers/fifth'}" in said.out
-    assert "next: repro report --readme docs/papers/index.md" in said.out
+    assert "repro run fifth --table 1 --scale tiny" in said.err
+    assert f"then, with the extra `dev`: python -m pytest {checkout / 'tests/papers/fifth'}" in said.err
+    assert "next: repro report --readme docs/papers/index.md" in said.err
 
 
 @pytest.mark.parametrize("name", ["null", "on", "yes", "n"])

@@ -109,6 +109,22 @@ def test_text_is_wrapped_between_words_and_a_word_that_is_too_long_is_not_torn()
     assert _lines(sheet, 40)[-1] == f"z   {long}"
 
 
+def test_a_text_without_room_beside_long_words_stands_below_them():
+    sheet = Sheet([Column(name, right=False) for name in ("id", "why", "more")])
+    sheet.rows += [[Text("a/place/of/many/parts"), Text("some words that say why it is so"), Text("x")]]
+    assert _lines(sheet, 30)[1:] == [
+        "id",
+        "  why",
+        "─" * 30,
+        "a/place/of/many/parts",
+        "  some words that say why it",
+        "  is so",
+        "not shown for want of width:",
+        "more",
+    ]
+    assert "a/place/of/many/parts  some words that say why" in "\n".join(_lines(sheet, 120))
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_no_published_table_has_a_torn_word_or_a_line_that_is_too_long(width):
     for paper in papers().values():

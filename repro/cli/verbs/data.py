@@ -34,7 +34,7 @@ def list_(as_json):
     """List every dataset with where it was found, its size to download and its licence."""
     from dataclasses import asdict
 
-    from repro.cli.printing import emit_json, table
+    from repro.cli.printing import emit_json, say, table
     from repro.datasets.sources import describe_size
     from repro.datasets.survey import survey
 
@@ -48,7 +48,7 @@ def list_(as_json):
     ]
     table("datasets", ["", "id", "what", "records", "download", "licence"], lines)
     count = sum(r.state in ("found", "embedded") for r in rows)
-    print(
+    say(
         f"{count} of {len(rows)} are at hand; data folder: {places.data or f'{data_folder()}, not there yet'}"
     )
 

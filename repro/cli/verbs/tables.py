@@ -1,6 +1,5 @@
 """``repro tables``"""
 
-import sys
 from pathlib import Path
 
 import click
@@ -35,6 +34,7 @@ def command(selection, out, document, two_column, others, form):
     in RESULTS/scores/SCALE, from which its tables are made where the store lacks them.
     """
     from repro.api.comparisons import compare_selection
+    from repro.cli.printing import say
     from repro.cli.verdicts import show
     from repro.report.table_files import table_texts, write_tables
     from repro.store import translated_errors
@@ -56,7 +56,7 @@ def command(selection, out, document, two_column, others, form):
     if not out:
         _write_scores(comparison, plan, store, results)
     if not files:
-        print("nothing to write: no table is among what is selected; `repro report figures` draws figures")
+        say("nothing to write: no table is among what is selected; `repro report figures` draws figures")
     if document:
         _write_document(files, Path(document), scale=selection.scale, two_column=two_column)
 
@@ -72,8 +72,9 @@ def _write_scores(comparison, plan, store, results) -> None:
 
 
 def _write_document(files, path: Path, **options) -> None:
+    from repro.cli.printing import say
     from repro.report.table_files import tables_document
 
     path.write_text(tables_document(files, **options), encoding="utf-8")
     print(path)
-    print(f"`pdflatex {path}`, three times for its contents, makes a PDF of it", file=sys.stderr)
+    say(f"`pdflatex {path}`, three times for its contents, makes a PDF of it")

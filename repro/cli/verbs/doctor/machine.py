@@ -14,7 +14,7 @@ def command(as_json):
     """
     from dataclasses import asdict
 
-    from repro.cli.printing import emit_json, table
+    from repro.cli.printing import emit_json, say, table
     from repro.machine.components import survey
     from repro.running.workspace import Workspace
 
@@ -27,9 +27,9 @@ def command(as_json):
     else:
         rows = [[c.state, c.name, c.detail, c.remedy] for c in components]
         table("this machine", ["", "component", "what there is", "what to do"], rows)
-        print("; ".join(filter(None, [f"full scale {full_scale.detail}", full_scale.remedy])))
+        say("; ".join(filter(None, [f"full scale {full_scale.detail}", full_scale.remedy])))
         summary = f"missing: {', '.join(missing)}" if missing else "nothing is missing for scale tiny"
-        print(f"{summary}; full scale {'needs more, as said above' if full_scale.remedy else 'too'}")
+        say(f"{summary}; full scale {'needs more, as said above' if full_scale.remedy else 'too'}")
     return 4 if missing else 0
 
 

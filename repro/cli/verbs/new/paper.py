@@ -9,6 +9,7 @@ from string import Template
 
 import click
 
+from repro.cli.printing import say
 from repro.errors import UsageError
 from repro.manifest.papers import ROOT, papers
 
@@ -34,12 +35,12 @@ def command(name, directory):
         print(path)
     test = next(path for path in files if path.name.startswith("test_"))
     if place is not None:
-        print(f"next: python -m pip install -e {place}")
+        say(f"next: python -m pip install -e {place}")
     else:
-        print("next: repro report --readme docs/papers/index.md, whose table has a line for every paper")
-    print(f"then, with the extra `dev`: python -m pytest {test.parent}")
-    print(f"then: repro run {name} --table 1 --scale tiny")
-    print(f"then: {files[0].parent / 'README.md'} tells how placeholders become the paper")
+        say("next: repro report --readme docs/papers/index.md, whose table has a line for every paper")
+    say(f"then, with the extra `dev`: python -m pytest {test.parent}")
+    say(f"then: repro run {name} --table 1 --scale tiny")
+    say(f"then: {files[0].parent / 'README.md'} tells how placeholders become the paper")
 
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "paper"

@@ -18,6 +18,7 @@ def command(selection):
     Run them first: `repro run PAPER --table figure-N`. Beside each drawing lie its numbers as CSV.
     """
     from repro.api.comparisons import compare_selection
+    from repro.cli.printing import say
     from repro.judging.training_costs import training_hours
     from repro.report.drawing import draw_curves, draw_exhibits
     from repro.store import translated_errors
@@ -32,4 +33,4 @@ def command(selection):
     for path in paths:
         print(path)
     if not paths:
-        print("nothing to draw: what is selected has no figure that was measured; `repro run` measures it")
+        say("nothing to draw: what is selected has no figure that was measured; `repro run` measures it")

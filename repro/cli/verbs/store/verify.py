@@ -174,12 +174,14 @@ def _remove(store, damages: dict[str, list[str]]) -> list[str]:
 
 
 def _print_damage(total: int, damages: dict[str, list[str]], removals: list[str], rebuild: bool) -> None:
+    from repro.cli.printing import say
+
     for name, faults in damages.items():
         print(f"damaged: {_short(name)}: {'; '.join(faults)}")
     outcome = " and removed" if len(removals) == len(damages) else f", {len(removals)} removed"
     print(f"{total} artefacts read, {len(damages)} damaged{outcome if rebuild and damages else ''}")
     if damages and not rebuild:
-        print("run `repro store verify --rebuild` to remove them; the next run builds them again")
+        say("run `repro store verify --rebuild` to remove them; the next run builds them again")
 
 
 def _print_records(records: int, faults: list, unfinished: list, doubtful: list) -> None:
