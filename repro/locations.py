@@ -48,7 +48,7 @@ class Locations:
         """
         data, is_there = os.environ.get("REPRO_DATA"), data_folder().is_dir()
         if data and not (is_there or fetching):
-            raise UsageError(f"REPRO_DATA is {data!r}, which is not a folder")
+            raise UsageError(f"--data or REPRO_DATA is {data!r}, which is not a folder")
         results_folder, committed = _folder(results, "REPRO_RESULTS"), _committed_results()
         return cls(
             store=_folder(store, "REPRO_STORE") or _user("cache") / "store",

@@ -163,7 +163,7 @@ def test_data_that_is_no_folder_is_refused(repro, folders, monkeypatch, place, l
     monkeypatch.setenv("REPRO_DATA", str(folders / place))
     said = repro(*line.split())
     assert said.status == 2
-    assert said.sentence == f"REPRO_DATA is {str(folders / place)!r}, which is not a folder"
+    assert said.sentence == f"--data or REPRO_DATA is {str(folders / place)!r}, which is not a folder"
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_every_damaged_artefact_is_told_and_only_they_are_removed(repro, measure
         "damaged: qrels",
         "damaged: queries",
     ]
-    assert said.out.splitlines()[-2].startswith("run `repro store verify --rebuild`")
+    assert said.err.startswith("run `repro store verify --rebuild`")
     said = repro("store", "verify", "--rebuild")
     assert said.status == 0
     assert "6 artefacts read, 2 damaged and removed" in said.out.splitlines()
