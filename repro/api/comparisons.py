@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from repro.api.listing import Listing
 from repro.api.selection import Selection, check_several, select
-from repro.errors import BlockedError, DataError, UsageError
+from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.comparison import compare as compared
 from repro.judging.comparison import judged_cells
@@ -128,7 +128,7 @@ def compare(
         BlockedError: what scores or encodes yours is not at hand; says how to get it.
         StageError: encoding or search with an encoder failed.
     """
-    given = [yours] if isinstance(yours, str | Path | Mapping) else list(yours)
+    given = _given(yours)
     check_several(measures=measures)
     if not given and any((dataset, qrels, measures)):
         raise UsageError("dataset, qrels and measures are for runs of one's own; give them as yours")
@@ -141,6 +141,16 @@ def compare(
 
 
 Yours = str | Path | Mapping[str, Any]
+
+
+def _given(yours: Yours | Sequence[Yours]) -> list[Yours]:
+    """Return what is given as one's own. Raises UsageError for what names neither a file nor a model."""
+    is_one = isinstance(yours, str | bytes | Path | Mapping) or not isinstance(yours, Iterable)
+    given = [yours] if is_one else list(yours)
+    for each in given:
+        if not isinstance(each, str | Path | Mapping) or each == "":
+            raise UsageError(f"a run or an encoder of yours is a path, a name or a mapping, not {each!r}")
+    return given
 
 
 def _compare_alone(
@@ -200,6 +210,7 @@ def _compare_with_yours(
     selection: Selection, given: Sequence[Yours], dataset: str | None, progress: Progress
 ) -> ComparedCells:
     selection.scale_itself.pin_kernels(progress)  # before what scores loads its libraries
+    from repro.yours.places import name_of
     from repro.yours.sources import sources
     from repro.yours.table import own_table
 
@@ -207,16 +218,32 @@ def _compare_with_yours(
     found = sources(given, workspace.data)
     plan = selection.plan()
     compared_cells = judged_cells(plan, workspace.results, workspace.store).by_table().values()
-    tables, reasons = [], []
+    tables, reasons = [], {}
     for cells in compared_cells:
         try:
             tables.append(own_table(cells, found, plan, workspace, dataset=dataset, progress=progress))
         except (UsageError, DataError, BlockedError) as error:
-            reasons.append(error)
+            reasons[name_of(cells[0].cell)] = error
     if not tables:
-        raise reasons[0]
+        raise next(iter(reasons.values()))
+    tables[-1] = replace(tables[-1], left_out=(*tables[-1].left_out, *_tables_left_out(reasons)))
     whole = Comparison([c for table in tables for c in table.comparison.cells])
     for table in tables:
         whole.tests.update(table.comparison.tests)
-    whole.own_rows = tables[0].comparison.own_rows
+    whole.own_rows = tuple(dict.fromkeys(row for table in tables for row in table.comparison.own_rows))
     return ComparedCells(whole, plan, yours=tables)
+
+
+def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
+    """Sentences on tables without a row of one's own; what is true of many is said once."""
+    from repro.evaluation.given_runs import OtherQueriesError
+
+    common = {
+        OtherQueriesError: "none of their queries is answered",
+        UsageError: "no column of theirs can be scored",
+    }
+    said = []
+    for kind, why in common.items():
+        if names := [name for name, error in reasons.items() if isinstance(error, kind)]:
+            said.append(f"left out, as {why}: {', '.join(names)}")
+    return said + [f"{n} is left out: {e}" for n, e in reasons.items() if not isinstance(e, tuple(common))]

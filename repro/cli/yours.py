@@ -8,6 +8,7 @@ from repro.yours.table import OwnRow, OwnTable, as_json, lines
 
 LEFT = ("column", "row", "against", "by")  # of the table of tests, whose other columns are numbers
 ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # where one row is named
+TESTS = "tests over queries: yours less the other (t: paired, two-sided; Holm over a row's in a column)"
 DROP = ("permutation p, Holm", "permutation p", "by", "won/tied/lost", "t p", "its score", "d_z")
 
 
@@ -46,11 +47,19 @@ def _print_tables(compared: ComparedCells) -> None:
 
 
 def _print_markdown(compared: ComparedCells) -> None:
+    from repro.judging.summary import cut_measures
     from repro.report.grid import compared_grid
+    from repro.report.markdown import escaped
+    from repro.report.markdown import table as markdown_table
     from repro.report.table_pages import overview
 
     for own in compared.yours:
-        print("\n".join(overview(compared_grid(own.comparison.cells))))
+        cuts = cut_measures(own.comparison.cells)
+        lines = [*overview(compared_grid(own.comparison.cells)), *([f"{escaped(cuts)}.\n"] if cuts else [])]
+        if tests := [test for row in own.rows for test in _tests(row, own)]:
+            cells = [[escaped(text) for text in test.values()] for test in tests]
+            lines += [f"{TESTS}:\n", *markdown_table(list(tests[0]), cells)]
+        print("\n".join(lines))
 
 
 def _show_table(own: OwnTable) -> None:
@@ -60,10 +69,9 @@ def _show_table(own: OwnTable) -> None:
     tests = [line for row in own.rows for line in _tests(row, own)]
     if tests:
         head = list(tests[0])
-        title = "tests over queries: yours less the other (t: paired, two-sided; Holm over a row's tests)"
         right = [place for place, name in enumerate(head) if name not in LEFT]
         rows = [list(test.values()) for test in tests]
-        table(title, head, rows, right=right, drop=[head.index(name) for name in DROP])
+        table(TESTS, head, rows, right=right, drop=[head.index(name) for name in DROP])
 
 
 def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:
@@ -75,8 +83,8 @@ def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:
     for c in row.cells:
         for test in row.tests.get(c.cell.column.id, []):
             low, high = test["interval"] or (None, None)
-            score = rounded(test["value"], c.cell)
-            interval = "" if low is None else f" [{low:+.4f}, {high:+.4f}]"
+            score, digits = rounded(test["value"], c.cell), 2 if c.cell.unit == "percent" else 4
+            interval = "" if low is None else f" [{low:+.{digits}f}, {high:+.{digits}f}]"
             yield {
                 "column": c.cell.column.id,
                 **({"row": row.row.label} if len(own.rows) > 1 else {}),
@@ -84,7 +92,7 @@ def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:
                 "against": f"{letters[test['over']]} {rows[test['over']].label}",
                 "by": test["by"],
                 "its score": f"({score})" if test["doubts"] else score,
-                "difference [95 %]": f"{test['difference']:+.4f}{interval}",
+                "difference [95 %]": f"{test['difference']:+.{digits}f}{interval}",
                 "d_z": _number(test["effect_size"]),
                 "t p": _number(test["p"]),
                 "t p, Holm": _number(test["holm_student_p"]),

@@ -99,9 +99,11 @@ def conditions(cells: Sequence[ComparedCell]) -> str:
 def cut_measures(cells: Sequence[ComparedCell]) -> str:
     """The measures that look deeper than this scale searches, in words; empty where there are none."""
     depths: dict[tuple[int, str], dict[str, None]] = {}
+    is_one = len({c.cell.row.id for c in cells if c.measured is not None}) == 1
     for c in cells:
         if c.cut_at and c.measured is not None:
-            who = "the run goes" if c.scale == "full" else "this scale searches"
+            run = "the run" if is_one else f"the run of {c.cell.row.label}"
+            who = f"{run} goes" if c.scale == "full" else "this scale searches"
             depths.setdefault((c.cut_at, who), {})[c.records[0].measure] = None
     return "; ".join(
         f"{' and '.join(names)}: the first {depth} documents only, as {who} no deeper"

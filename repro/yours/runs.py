@@ -8,6 +8,7 @@ from pathlib import Path
 from repro.errors import DataError, UsageError
 from repro.evaluation.any_measures import looks_deeper, scores_by_query
 from repro.evaluation.given_runs import GivenRun, OtherQueriesError, given_run, read_given_file
+from repro.evaluation.id_forms import misspelt
 from repro.evaluation.run_columns import RunFile
 from repro.store import check_where_stored
 from repro.yours.judgements import Judged
@@ -84,19 +85,30 @@ class OwnRun:
 
         Raises DataError for a malformed run, or one that answers none of them.
         """
-        errors: list[DataError] = []
+        errors: dict[str, DataError] = {}
         shares, _ = {}, self._file
         for name, each in judged.items():
             try:
                 given = self._read(name, each)
             except DataError as error:
-                errors.append(error)
+                errors[name] = error
                 continue
             shared = given.rankings.keys() & each.grades.keys()
             shares[name] = sum(_finds_any(given.rankings[q], each.grades[q]) for q in shared) / len(shared)
         if not shares:
-            raise _why_none(errors, list(judged))
+            raise self._why_none(errors, judged)
         return [name for name, share in shares.items() if share * BY_CHANCE >= max(shares.values())]
+
+    def _why_none(self, errors: Mapping[str, DataError], judged: Mapping[str, Judged]) -> DataError:
+        """The error for a run that answers no set: of one whose queries it has, if misspelt, or the first."""
+        faults = [error for error in errors.values() if not isinstance(error, OtherQueriesError)]
+        if faults:
+            return faults[0]
+        queries = list(self._file.rankings)
+        first = next((name for name in errors if misspelt(queries, judged[name].grades)), next(iter(errors)))
+        others = ", ".join(name for name in errors if name != first)
+        text = f"{errors[first]}; nor does it answer {others}" if others else str(errors[first])
+        return OtherQueriesError(text)
 
     def _read(self, name: str, judged: Judged) -> GivenRun:
         if name not in self._given:
@@ -130,14 +142,6 @@ class OwnRun:
         return tuple(
             dict.fromkeys(note for name, given in self._given.items() for note in _notes(name, given))
         )
-
-
-def _why_none(errors: Sequence[DataError], names: Sequence[str]) -> DataError:
-    """Return the error for a run that answers no set: of one whose queries it has, if there is one."""
-    faults = [error for error in errors if not isinstance(error, OtherQueriesError)]
-    if faults or len(names) == 1:
-        return (faults or errors)[0]
-    return DataError(f"{errors[0]}; nor does it answer {', '.join(names[1:])}")
 
 
 def _label(path: Path) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from statistics import stdev
 
-from repro.errors import DataError
+from repro.errors import BlockedError, DataError, UsageError
 from repro.evaluation.significance import compare_scores
 from repro.judging.among_others import ValueAmongOthers, among_others
 from repro.judging.compared import PAIRS, ComparedCell, Comparison
@@ -141,21 +141,22 @@ def own_table(
     columns = set().union(*(row.scored for row in own_rows))
     covered = {name: place for name, place in places.items() if name in columns}
     scored = tested(comparison, tuple(own_rows), covered, _rivals_by_column(target, covered))
-    return replace(scored, left_out=(*not_scored, *(f"left out: {reason}" for reason in reasons)))
+    return replace(scored, left_out=(*not_scored, *reasons))
 
 
 def _own_rows(
     sources: Sequence[OwnRun | UserEncoder], rows: Sequence[Row], table: Table, target: Target
-) -> tuple[list[OwnRow], list[DataError]]:
+) -> tuple[list[OwnRow], list[str]]:
     """The rows that have a number, and why others have none; raises the first reason where none has."""
-    own_rows, reasons = [], []
+    own_rows, errors, reasons = [], [], []
     for row, source in zip(rows, sources, strict=True):
         try:
             own_rows.append(_own_row(source, row, table, target))
-        except DataError as error:
-            reasons.append(error)
+        except (UsageError, DataError, BlockedError) as error:
+            errors.append(error)
+            reasons.append(f"left out: {error}" if isinstance(source, OwnRun) else f"{row.label}: {error}")
     if not own_rows:
-        raise reasons[0]
+        raise errors[0]
     return own_rows, reasons
 
 
@@ -308,10 +309,13 @@ def _own_test(pair: Mapping, row: OwnRow, c: ComparedCell, table: OwnTable) -> d
     else:
         rival = table.rivals[column][name]
         by, mean, doubts = rival.by, rival.mean(row.scored[column].measure), rival.doubts
-    value = mean * float(UNITS[c.cell.unit])
-    test = {"over": name, "by": by, "value": value, "doubts": list(doubts)} | {k: pair[k] for k in PAIRS}
+    unit = float(UNITS[c.cell.unit])
+    test = {"over": name, "by": by, "value": mean * unit, "doubts": list(doubts)}
+    test |= {key: pair[key] for key in PAIRS} | {"difference": pair["difference"] * unit}
+    test["interval"] = pair["interval"] and [end * unit for end in pair["interval"]]
     if len({other.cell.row.id for other in table.of_paper}) == 1 and name not in others:
         test |= likeness(row.scored[column].run, row.scored[column].values, rival, row.scored[column].measure)
+        test["rmse"] *= unit
     return test
 
 

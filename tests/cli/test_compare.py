@@ -41,6 +41,23 @@ def test_our_own_run_is_ours(repro, own):
     assert found["among_others"] is None  # tiny is never compared with the published numbers
 
 
+def test_a_file_in_a_folder_that_is_called_like_a_paper_is_a_run(repro, own, tmp_path, monkeypatch):
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "mine.run").write_bytes(own.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    [found] = repro("compare", "toy/mine.run", CELL, "--scale", "tiny", "--format", "json").json
+    assert found["source"] == "toy/mine.run"
+
+
+def test_markdown_has_the_tests_and_how_deep_a_run_goes(repro, own, other):
+    table = ("compare", other, own, CELL, "--scale", "tiny", "--format")
+    first, second = repro(*table, "json").json
+    lines = repro(*table, "markdown").out.splitlines()
+    tests = [line for line in lines if line.startswith(f"| {first['column']} | ")]
+    assert len(tests) == len(first["tests"]) + len(second["tests"]) == 4
+    assert sum(f"| {test['p']:.3g} |" in "".join(tests) for test in first["tests"]) == 2
+
+
 def test_runs_are_tested_against_ours_and_each_other_query_by_query(repro, own, other):
     first, second = repro("compare", other, own, CELL, "--scale", "tiny", "--format", "json").json
     tests = {test["over"]: test for test in first["tests"]}

@@ -66,6 +66,10 @@ def test_a_measure_that_looks_deeper_than_the_scale_searches_is_told():
     assert cut_measures([column]) == conditions([column]) == ""
     assert cut_measures([replace(column, cut_at=5), _compared("scifact", "", cut_at=5)]) == deep
     assert cut_measures([_compared("scifact", "", cut_at=5)]) == ""  # not measured
+    other = _compared("scifact", "b")
+    other = replace(other, cell=replace(other.cell, row=other.cell.row.model_copy(update={"id": "other"})))
+    of_row = f"the run of {column.cell.row.label} goes"
+    assert cut_measures([replace(column, cut_at=5), other]) == deep.replace("the run goes", of_row)
     tiny = replace(column, cut_at=5, scale="tiny", collections=("tiny/zeroshot",))
     deep = deep.replace("the run goes", "this scale searches")
     assert conditions([tiny]) == f"measured on tiny/zeroshot in place of beir/nfcorpus/test; {deep}"

@@ -48,6 +48,9 @@ def test_a_file_of_judgements_scores_by_whatever_measure(run_file, tmp_path):
     ("given", "words"),
     [
         ({"dataset": DATASET, "measures": "RR@10"}, "measures takes several names, not the text 'RR@10'"),
+        ({"yours": None}, "a run or an encoder of yours is a path, a name or a mapping, not None"),
+        ({"yours": [b"a.run"]}, "a path, a name or a mapping, not b'a.run'"),
+        ({"yours": ""}, "a path, a name or a mapping, not ''"),
         ({}, "name the table that it is to be a row of"),
         ({"dataset": DATASET}, "no table has a measure for tiny/passage/dev; name one with --measure"),
         ({"dataset": DATASET, "measures": ["nothing@3"]}, "nothing@3"),
@@ -56,7 +59,7 @@ def test_a_file_of_judgements_scores_by_whatever_measure(run_file, tmp_path):
 )
 def test_what_cannot_be_scored_is_refused(run_file, given, words):
     with pytest.raises(UsageError, match=words):
-        repro.compare(yours=run_file, **given)
+        repro.compare(**{"yours": run_file, **given})
 
 
 def test_options_of_yours_need_something_of_yours_and_a_table_has_its_own_measures(run_file):

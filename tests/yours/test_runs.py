@@ -90,6 +90,9 @@ def test_a_run_of_several_sets_is_refused_for_what_is_wrong_with_it_and_not_for_
         OwnRun(run_file).covered(others | {DATASET: judged})
     with pytest.raises(DataError, match=r"none of the run's .* the first is .*; nor does it answer more"):
         OwnRun(run_file).covered(others | {"more": others["others"]})
+    run_file.write_text("".join(f"q{line}" for line in run_file.open()))
+    with pytest.raises(DataError, match=r"the part 'q' is too much; nor does it answer others$"):
+        OwnRun(run_file).covered(others | {DATASET: judged})
     run_file.write_text("1 Q0 2\n")
     with pytest.raises(DataError, match=r"run\.trec:1: 3 columns; a TREC run has 6 .* parted by tabs$"):
         OwnRun(run_file).covered(others | {DATASET: judged})

@@ -12,6 +12,7 @@ from repro.evaluation.runs import read_run
 from repro.locations import Locations
 from repro.running.workspace import Workspace
 from repro.yours.judgements import judgements
+from tests.tiny_models import save_tiny_model
 
 DL19, DL20 = (f"msmarco-passage/trec-dl-{year}/judged" for year in (2019, 2020))
 
@@ -104,6 +105,44 @@ def test_a_run_that_ends_above_the_cut_of_a_measure_is_scored_and_said(workspace
     [own] = repro.compare("costa/1", yours=runs["bm25-anserini.dl19"], workspace=workspace).yours
     cut = {c.cell.column.id: c.cut_at for c in own.rows[0].cells}
     assert cut == {"dl19.ndcg10": None, "dl19.r1000": 100}
+    both = repro.compare(
+        "costa/1", yours=[runs["ance.dl19"], runs["bm25-anserini.dl19"]], workspace=workspace
+    )
+    label = "bm25-anserini.dl19-passage.top100"
+    said = f"R(rel=2)@1000: the first 100 documents only, as the run of {label} goes no deeper."
+    assert said in both.to_latex()
+
+
+def test_several_tables_have_their_own_rows_and_what_has_none_is_told(workspace, runs):
+    tables = ("costa/1", "simlm/2", "cotmae_v2/3")
+    mine = repro.compare(*tables, yours=[runs["ance.dl20"], runs["ance.dl19"]], workspace=workspace)
+    assert [own.comparison.own_rows for own in mine.yours] == [("yours-2",), ("yours", "yours-2")]
+    assert mine.comparison.own_rows == ("yours-2", "yours")
+    assert mine.yours[-1].left_out[-1] == "left out, as none of their queries is answered: cotmae_v2/3"
+    assert mine.summary.cells == repro.compare("simlm/2", "costa/1", workspace=workspace).summary.cells
+
+
+def test_a_difference_is_in_the_unit_of_the_scores_that_it_is_of(workspace, runs):
+    mine = repro.compare("simlm/2/sparse.deepct/dl19.ndcg10", yours=runs["ance.dl19"], workspace=workspace)
+    [test] = mine.tests()
+    assert test["unit"] == "percent"
+    assert test["difference"] == pytest.approx(test["value"] - test["over_value"]) and test["difference"] > 9
+    assert 1 < test["low"] < test["difference"] < test["high"] < 20 and test["rmse"] > 9
+
+
+def test_what_cannot_be_scored_leaves_the_others_in_the_table(workspace, runs, tmp_path):
+
+    broken = tmp_path / "broken.run"
+    broken.write_text("1 Q0 2 1 x t\n")
+    save_tiny_model(tmp_path)  # whose passages are not at hand
+    mine = repro.compare(
+        "costa/1", yours=[broken, tmp_path / "model", runs["ance.dl19"]], workspace=workspace
+    )
+    [own] = mine.yours
+    assert [row.row.id for row in own.rows] == ["yours-3"]
+    faulty, blocked = own.left_out
+    assert "broken.run:1: the score 'x' is no finite float32 number" in faulty
+    assert blocked.startswith("model: the documents of msmarco-passage")
 
 
 def test_what_no_column_can_score_says_why(workspace, runs, tmp_path):

@@ -77,7 +77,11 @@ def _refuse_options_of_yours(options: dict) -> None:
 
 def _parted(names) -> tuple[tuple[str, ...], list[str]]:
     """Return the names of papers, tables and cells, and those of files and folders."""
-    of_papers = tuple(name for name in names if name.partition("/")[0] in papers())
+    of_papers = tuple(
+        name
+        for name in names
+        if name.partition("/")[0] in papers() and not ("/" in name and Path(name).is_file())
+    )
     others = [name for name in names if name not in of_papers]
     absent = [name for name in others if not Path(name).exists()]
     check_known("paper", *(name for name in absent if not {"/", "."} & set(name)), valid=papers())
