@@ -16,7 +16,7 @@ from repro.manifest.cells import Cell
 from repro.running.plan import Plan
 from repro.running.records import scores_of
 from repro.running.workspace import Workspace
-from repro.store import Store
+from repro.store import Store, check_where_stored
 from repro.store.disk import sha256
 from repro.yours.judgements import Judged
 from repro.yours.runs import OwnRun, Scored
@@ -73,11 +73,13 @@ def likeness(
     """Return how alike a run is to another of its system: in scores, and in rankings where both are files.
 
     RMSE over queries, Kendall's tau on the union of documents, rank-biased overlap, as repro_eval has them.
+    Raises StoreError for a damaged run of a store.
     """
     theirs = [value for part in rival.parts for value in part["measures"][measure]]
     alike = dict.fromkeys(LIKENESS) | {"rmse": agreement.root_mean_square_error(values, theirs)}
     if run is None or rival.run is None:
         return alike
+    check_where_stored(rival.run)
     first, second = (read_given_file(path).rankings for path in (run, rival.run))
     deepest = max(len(ranking) for rankings in (first, second) for ranking in rankings.values())
     overlap = agreement.rank_biased_overlap(first, second, depth=min(agreement.DEPTH, deepest))
@@ -85,12 +87,18 @@ def likeness(
 
 
 def _own(c: ComparedCell, evaluations: Sequence[Node], measure: str, store: Store) -> Rival | None:
-    """The suite's own run of a cell; None where it is not stored, or is of an older recipe."""
+    """The suite's own run of a cell; None where it is not stored, or is of an older recipe.
+
+    Raises StoreError where its scores are damaged.
+    """
+    for part in evaluations:
+        store.checked(part)
     parts = [scores_of(part, store) for part in evaluations]
     if not parts or c.outdated or any(measure not in part["measures"] for part in parts):
         return None
     doubts = tuple(doubt.kind for doubt in c.doubts)
-    run = store.path(evaluations[0].inputs["run"]) / "run.trec" if len(parts) == 1 else None
+    is_at_hand = len(parts) == 1 and store.state(evaluations[0].inputs["run"]) == "stored"
+    run = store.path(evaluations[0].inputs["run"]) / "run.trec" if is_at_hand else None
     return Rival(MEASURED, parts, run, doubts)
 
 

@@ -58,6 +58,13 @@ def test_markdown_has_the_tests_and_how_deep_a_run_goes(repro, own, other):
     assert sum(f"| {test['p']:.3g} |" in "".join(tests) for test in first["tests"]) == 2
 
 
+def test_scores_of_ours_stand_for_a_run_that_is_gone(repro, own, other):
+    shutil.rmtree(own.parent)
+    [found] = repro("compare", other, CELL, "--scale", "tiny", "--format", "json").json
+    [test] = found["tests"]
+    assert test["by"] == "measured" and test["rmse"] > 0 and test["kendall_union"] is None
+
+
 def test_runs_are_tested_against_ours_and_each_other_query_by_query(repro, own, other):
     first, second = repro("compare", other, own, CELL, "--scale", "tiny", "--format", "json").json
     tests = {test["over"]: test for test in first["tests"]}

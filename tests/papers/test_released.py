@@ -77,7 +77,7 @@ def _broken(tmp_path, old: str, new: str):
     ("old", "new", "told"),
     [
         ("pooling: cls", "poling: cls", "poling: there is no key 'poling' (did you mean 'pooling'"),
-        ("pooling: cls", "pooling: max", "'cls', 'mean', 'pooler' or 'sentence-transformers'"),
+        ("pooling: cls", "pooling: max", "'cls', 'mean' or 'sentence-transformers'"),
         ("pooling: cls", "pooling: null", "a dense encoder states its pooling"),
         ("model: facebook/contriever-msmarco", "model: contriever", "passages.model"),
         ("source: https://", "source: see ", "source"),
