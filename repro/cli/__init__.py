@@ -31,7 +31,7 @@ VERBS = {
     },
     "write": {
         "tables": "LaTeX of the tables, published and ours",
-        "report": "one page of everything; figures, pages of a site, a study's article",
+        "report": "one page of everything; figures, pages of a site",
     },
     "exchange": {
         "export": "records, a run, an encoder, or artefacts to another store",
