@@ -55,7 +55,10 @@ def _print_markdown(compared: ComparedCells) -> None:
 
     for own in compared.yours:
         cuts = cut_measures(own.comparison.cells)
-        lines = [*overview(compared_grid(own.comparison.cells)), *([f"{escaped(cuts)}.\n"] if cuts else [])]
+        lines = [
+            *overview(compared_grid(own.comparison.cells), comparison=own.comparison),
+            *([f"{escaped(cuts)}.\n"] if cuts else []),
+        ]
         if tests := [test for row in own.rows for test in _tests(row, own)]:
             cells = [[escaped(text) for text in test.values()] for test in tests]
             lines += [f"{TESTS}:\n", *markdown_table(list(tests[0]), cells)]

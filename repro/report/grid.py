@@ -14,6 +14,7 @@ from repro.manifest.schema import Column, Mark, Row, Table
 
 T = TypeVar("T")
 LETTERS = "abcdefghijklmnoprstuvwxyz"  # Unicode has no raised q, which a terminal would need
+RAISED = str.maketrans(f"{LETTERS}0123456789-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 @dataclass(frozen=True)

@@ -67,18 +67,18 @@ def table_texts(
                 text = study_latex(study, label=label, wide=two_column, **options)
                 yield TableFile(f"{name}.tex", title, text)
         elif form == "markdown":
-            yield TableFile(f"{name}.md", title, _overview(cells))
+            yield TableFile(f"{name}.md", title, _overview(comparison, cells))
         else:
             table_cells = cells if others else [replace(c, others=None) for c in cells]
             text = latex(comparison, table_cells, command=command, two_column=two_column)
             yield TableFile(f"{name}.tex", title, text)
 
 
-def _overview(cells: Sequence[ComparedCell]) -> str:
+def _overview(comparison: Comparison, cells: Sequence[ComparedCell]) -> str:
     """A table of a paper as Markdown, below a line on what it is."""
     table, paper = cells[0].cell.table, cells[0].cell.paper.name
     about = sentence(f"{paper}, table {table.id}: {table.about} ({table.unit}).")
-    return "\n".join([about, "", *overview(compared_grid(cells))])
+    return "\n".join([about, "", *overview(compared_grid(cells), comparison=comparison)])
 
 
 def _study(cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results | None) -> Study:

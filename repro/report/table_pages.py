@@ -9,7 +9,7 @@ from repro.judging.doubts import doubts_in_brief
 from repro.judging.others import HOW
 from repro.judging.summary import cut_measures, measured_in_words, summarise
 from repro.manifest.schema import Row
-from repro.report.grid import Grid, compared_grid, shown_measurement, shown_run
+from repro.report.grid import RAISED, Grid, beaten, compared_grid, shown_measurement, shown_run
 from repro.report.latex_caption import UNITS, cited_paper
 from repro.report.markdown import code, escaped, link, sentence
 from repro.report.markdown import table as markdown_table
@@ -22,6 +22,10 @@ says what the whole table takes, and `repro data fetch --for {cells}` fetches da
 second command runs in minutes on any computer: scale `{scale}`, on {data}. Its numbers stand beside the
 others, to be compared with yours, and not with the published.{cuts}
 """
+LETTERED = (
+    "Raised letters: rows that the measured one beats (paired two-sided t-test over queries, p ≤ 0.05 after "
+    "Holm over a row's tests in a column)."
+)
 INDEX = """\
 # Tables, row by row
 
@@ -107,18 +111,33 @@ def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:
         yield labels.get(group or "", ""), list(rows)
 
 
-def overview(grid: Grid[ComparedCell], *, linked: bool = False) -> Iterator[str]:
-    """All published numbers with those measured at a scale, each row with a link to its command if wanted."""
-    head = ["row", *(escaped(column.label) for column in grid.columns)]
-    rows = []
+def overview(
+    grid: Grid[ComparedCell], *, linked: bool = False, comparison: Comparison | None = None
+) -> Iterator[str]:
+    """All published numbers with those measured at a scale, each row with a link to its command if wanted.
+
+    Args:
+        comparison: with the tests between rows, whose letters stand at the numbers and before the rows then.
+    """
+    head, rows = ["row", *(escaped(column.label) for column in grid.columns)], []
+    beats = _letters(grid, comparison) if comparison else {}
     for label, block in _blocks(grid):
         rows += [[f"*{escaped(label)}*", *("" for _ in grid.columns)]] if label else []
         for row in block:
-            cells = (grid.cells.get((row.id, column.id)) for column in grid.columns)
+            places = [(row.id, column.id) for column in grid.columns]
             name = link(row.label, f"#{_anchor(row)}") if linked else escaped(row.label)
-            rows.append([name, *map(_pair, cells)])
+            letter = f"({grid.letters[row.id]}) " if beats else ""
+            rows.append([letter + name, *(_pair(grid.cells.get(p)) + beats.get(p, "") for p in places)])
     yield from markdown_table(head, rows)
     yield from _measured_note(grid.cells.values())
+    if beats:
+        yield f"{LETTERED}\n"
+
+
+def _letters(grid: Grid[ComparedCell], comparison: Comparison) -> dict[tuple[str, str], str]:
+    """The letters of the rows that a number's row beats, raised, by place; empty where none beats another."""
+    beats = {place: beaten(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
+    return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
 
 
 def _measured_note(cells: Collection[ComparedCell]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from repro.judging.verdict import PASSES
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Table
 from repro.report.grid import (
-    LETTERS,
+    RAISED,
     Grid,
     Head,
     beaten,
@@ -31,7 +31,6 @@ from repro.report.sheet import Column, Sheet, Value
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
 STYLES |= {"inconclusive": "yellow", "not comparable": "yellow", "scaled": "cyan"}
 STYLES |= {"blocked": "magenta", "not run": "dim"}
-RAISED = str.maketrans(f"{LETTERS}0123456789-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 BENEATH = "published above, measured beneath"
 MATCH = {"exact": "", "close": "~", "loose": "?"}
 

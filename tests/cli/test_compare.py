@@ -56,6 +56,9 @@ def test_markdown_has_the_tests_and_how_deep_a_run_goes(repro, own, other):
     tests = [line for line in lines if line.startswith(f"| {first['column']} | ")]
     assert len(tests) == len(first["tests"]) + len(second["tests"]) == 4
     assert sum(f"| {test['p']:.3g} |" in "".join(tests) for test in first["tests"]) == 2
+    assert first["beats"] == [] and second["beats"] == ["yours"]
+    [better] = [line for line in lines if line.startswith("| (u) run | ")]  # the letters of the terminal
+    assert better.endswith("ᵗ |"), better
 
 
 def test_scores_of_ours_stand_for_a_run_that_is_gone(repro, own, other):
@@ -102,7 +105,7 @@ def test_the_table_shows_print_ours_and_yours_and_the_tests(repro, other):
 @pytest.mark.parametrize("form", ["csv", "latex", "json", "markdown"])
 def test_the_row_is_in_every_format(repro, other, form):
     said = repro("compare", other, CELL, "--scale", "tiny", "--format", form)
-    words = {"latex": "(t)~other & ", "markdown": "| other | – → "}.get(form, "/yours/")
+    words = {"latex": "(t)~other & ", "markdown": " other | – → "}.get(form, "/yours/")
     assert said.status == 0 and words in said.out, said.out
 
 
