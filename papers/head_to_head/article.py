@@ -49,7 +49,7 @@ AS_STATED = {True: ", as in the paper", False: ", contrary to the paper", None: 
 
 
 class Article:
-    """What the template asks: results at one scale, and of figures at ``curves``, with some seeds.
+    """Answer what the template asks: results at one scale, and of figures at ``curves``, with some seeds.
 
     Attributes:
         tables, figures: of the manifest, by their ids.

@@ -8,7 +8,7 @@ from repro.yours.table import OwnRow, OwnTable, as_json, lines
 
 LEFT = ("column", "row", "against", "by")  # of the table of tests, whose other columns are numbers
 ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # where one row is named
-TESTS = "tests over queries: yours less the other (t: paired, two-sided; Holm over a row's in a column)"
+TESTS = "tests over queries: yours less the other (t: paired, two-sided; Holm over a row's tests in a column)"
 DROP = ("permutation p, Holm", "permutation p", "by", "won/tied/lost", "t p", "its score", "d_z")
 
 

@@ -1,4 +1,4 @@
-"""What the rows of published collections say, by digest, and how rows at hand differ from it.
+"""Holds rows at hand against what the published collections say, by digest.
 
 ``published_rows.yaml`` has what ``summary`` gives of each piece, as the JSON of `repro data check` has it, by
 the id of the dataset and the name of the piece; of what was published in several spellings several digests.

@@ -1,4 +1,4 @@
-"""What is doubtful about a measured number, decided once for every place that shows it."""
+"""Decides once, for every place that shows it, what is doubtful about a measured number."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ class Reader:
         return source.path.parent if source else None
 
     def _targets(self, node: ast.AST) -> list[Key]:
-        """What a name, or a name behind modules, is known to mean; nothing for all else."""
+        """Return what a name, or a name behind modules, is known to mean; nothing for all else."""
         if isinstance(node, ast.Name):
             return self._lookup(node.id)
         if not isinstance(node, ast.Attribute):

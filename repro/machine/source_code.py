@@ -137,7 +137,7 @@ class Sources:
         ]
 
     def resolve(self, module: str, name: str, seen: tuple[Key, ...] = ()) -> list[Key]:
-        """What a name of a module means: definitions, whole modules, and names of libraries."""
+        """Return what a name of a module means: definitions, whole modules, and names of libraries."""
         return self._meaning(module, name, seen)
 
     def _meaning(self, module: str, name: str, seen: tuple[Key, ...]) -> list[Key]:

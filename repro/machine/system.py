@@ -36,7 +36,7 @@ def cpu() -> str | None:
 
 
 def cpu_flags() -> frozenset[str]:
-    """What the processor can do, by the names that Linux has for it; nothing where that does not say."""
+    """Return what the processor can do, in the names of Linux; nothing where that does not say."""
     line = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", _cpu_information(), re.MULTILINE)
     return frozenset(line[1].split() if line else ())
 

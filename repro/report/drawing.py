@@ -38,7 +38,7 @@ def draw_curves(
 
 
 def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
-    """What a reader has to know of the points of a figure; empty where there is nothing to say."""
+    """Yield what a reader has to know of the points of a figure; empty where there is nothing to say."""
     readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
     how = conditions(points)
     yield from (_note(points[0].scale, readings), how, _shared_note(points) if how else "")

@@ -25,7 +25,7 @@ _SIGN = re.compile(r"[\\`*\[\]|#]|(?<![^\W_])_|_(?![^\W_])")  # an underscore wi
 
 
 def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: str) -> str:
-    """What is known of the published cells, those that fail, a line each, and the verdicts of every table."""
+    """Return what is known of published cells, a line for each that fails, the verdicts of all tables."""
     failures, totals = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
     note = "" if scale == "full" else " Only full scale is compared with the published numbers."
     runs_note = f" {totals.imported} have runs by others, which are not counted." if totals.imported else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,16 +41,16 @@ def _markdown(inline: Inline) -> str:
     return escaped(inline) if isinstance(inline, str) else link(inline.words, inline.address)
 
 
-class Block:
+class Block(ABC):
     """A part of a page in both forms."""
 
+    @abstractmethod
     def html(self) -> Content:
         """Return it as HTML."""
-        raise NotImplementedError
 
+    @abstractmethod
     def markdown(self) -> list[str]:
         """Return its lines as Markdown, an empty one behind it."""
-        raise NotImplementedError
 
 
 def _lines(blocks: Iterable[Block]) -> list[str]:
