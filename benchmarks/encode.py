@@ -29,10 +29,10 @@ from arguments import checkout, folder, output
 from beside import BEFORE, Beside
 from peak import peak
 
-from repro.datasets import tiny
 from repro.graph import Node
 from repro.progress import Progress
-from repro.stages import encode, initialise, vocabulary
+from repro.retrieval.datasets import tiny
+from repro.retrieval.stages import encode, initialise, vocabulary
 
 HERE = Path(__file__).resolve().parent
 OURS, OLD, PEER = "repro", "repro, before", "sentence-transformers"

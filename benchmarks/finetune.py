@@ -76,7 +76,7 @@ def held_beside(name: str, seconds: dict[str, list[float]], facts: dict[str, dic
 def ours(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
     from transformers import AutoModel, AutoTokenizer
 
-    from repro.nn.bi_encoder import BiEncoderContrastive
+    from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
 
     model = AutoModel.from_pretrained(folder, add_pooling_layer=False).eval()
     objective = BiEncoderContrastive(
@@ -119,7 +119,7 @@ def theirs(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.T
 
 
 def in_groups(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
-    from repro.nn.length_buckets import length_buckets
+    from repro.retrieval.nn.length_buckets import length_buckets
 
     step = ours(folder, texts, chosen)
 
@@ -131,7 +131,7 @@ def in_groups(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torc
 
 
 def end_to_end(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
-    from repro.nn.padding_free import padding_free
+    from repro.retrieval.nn.padding_free import padding_free
 
     step = ours(folder, texts, chosen)
     _, model = step()

@@ -19,7 +19,7 @@ from gpu_models import DEVICE, TYPES, has_flash, lengths, masked_lm, precision
 from gpu_rates import HALF, measured, rate, seconds
 from torch.nn.functional import scaled_dot_product_attention
 
-from repro.nn import packed_layers
+from repro.retrieval.nn import packed_layers
 
 DROPOUT = 0.1
 LENGTH = 144

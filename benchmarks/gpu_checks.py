@@ -37,15 +37,15 @@ from search import brute_force
 from search import made as made_vectors
 
 from repro.machine.versions import faiss_gpu
-from repro.nn import packed_layers
-from repro.nn.checkpoint import load_tokenizer
-from repro.nn.cross_encoder import CrossEncoder, load_cross_encoder
-from repro.nn.encoder import load_text_encoder
-from repro.nn.length_buckets import length_buckets
-from repro.nn.padding_free import padding_free
 from repro.progress import Progress
-from repro.stages import search as stage
-from repro.training.micro_batches import random_state, restore_random_state
+from repro.retrieval.nn import packed_layers
+from repro.retrieval.nn.checkpoint import load_tokenizer
+from repro.retrieval.nn.cross_encoder import CrossEncoder, load_cross_encoder
+from repro.retrieval.nn.encoder import load_text_encoder
+from repro.retrieval.nn.length_buckets import length_buckets
+from repro.retrieval.nn.padding_free import padding_free
+from repro.retrieval.stages import search as stage
+from repro.retrieval.training.micro_batches import random_state, restore_random_state
 
 # relative, of the loss and of all gradients as one vector
 BOUNDS = {"fp32": (1e-5, 1e-3), "fp16": (1e-2, 0.05), "bf16": (3e-2, 0.25)}

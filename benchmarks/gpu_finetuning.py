@@ -27,9 +27,9 @@ from gpu_models import (
 from gpu_rates import HALF, fits, largest_that_runs, measured, parts, rate, seconds, weights
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertModel
 
-from repro.nn.checkpoint import load_tokenizer
-from repro.nn.cross_encoder import CrossEncoder, load_cross_encoder
-from repro.nn.padding_free import padding_free
+from repro.retrieval.nn.checkpoint import load_tokenizer
+from repro.retrieval.nn.cross_encoder import CrossEncoder, load_cross_encoder
+from repro.retrieval.nn.padding_free import padding_free
 
 LENGTHS = {"query": 32, "passage": 144, "pair": 192}
 MAKES = "sentence-transformers"

@@ -19,14 +19,14 @@ from gpu_rates import GPU, HALF, fits, measured, parts, rate, seconds, weights
 from search import made as made_vectors
 
 from repro.machine.versions import faiss_gpu
-from repro.nn import packed_texts
-from repro.nn.checkpoint import load_tokenizer
-from repro.nn.encoder import load_text_encoder
-from repro.nn.pair_scores import PairScorer
-from repro.nn.text import passage_inputs
 from repro.progress import Progress
-from repro.stages import encode
-from repro.stages import search as stage
+from repro.retrieval.nn import packed_texts
+from repro.retrieval.nn.checkpoint import load_tokenizer
+from repro.retrieval.nn.encoder import load_text_encoder
+from repro.retrieval.nn.pair_scores import PairScorer
+from repro.retrieval.nn.text import passage_inputs
+from repro.retrieval.stages import encode
+from repro.retrieval.stages import search as stage
 
 LENGTH, PAIR = 144, 192
 TOGETHER = 512  # queries that torch multiplies at a time, so that their products fit

@@ -18,8 +18,8 @@ from typing import TypeVar
 import torch
 from pretraining import GPU, data_sheet, device
 
-from repro.nn.memory import free_memory, is_out_of_memory
-from repro.training.process_group import OutOfMemory
+from repro.retrieval.nn.memory import free_memory, is_out_of_memory
+from repro.retrieval.training.process_group import OutOfMemory
 
 HALF = "bf16" if GPU else "fp32"
 Tools = Mapping[str, Callable[[], dict]]

@@ -24,11 +24,11 @@ from gpu_checks import relative, row
 from gpu_models import CPU, DEVICE, likeliest_replacements, precisions, pretraining, without_dropout
 from pretraining import RandomTexts, pretrainings
 
-from repro.nn import precision as where
 from repro.progress import Progress
-from repro.training import trainer
-from repro.training.loop import train
-from repro.training.optimisation import Execution, Optimisation
+from repro.retrieval.nn import precision as where
+from repro.retrieval.training import trainer
+from repro.retrieval.training.loop import train
+from repro.retrieval.training.optimisation import Execution, Optimisation
 
 STEPS, KILLED, EVERY = 12, 7, 3
 FARTHER = 3  # times what two straight trainings are apart

@@ -29,7 +29,7 @@ def encode(folder: Path, size: int) -> Tools:
     from encode import prepared, theirs
 
     from repro.progress import Progress
-    from repro.stages import encode as stage
+    from repro.retrieval.stages import encode as stage
 
     words = ["red", "green", "blue", "large", "small", "old", "new", "first", "last", "other"]
     model, _ = prepared([{"title": "", "text": word} for word in words], folder, SMALL)
@@ -54,9 +54,9 @@ def search(folder: Path, size: int) -> Tools:
     import faiss
     from search import made
 
-    from repro.stages import search as stage
-    from repro.stages.vectors import final_scores
-    from repro.stages.vectors.vector_files import VectorFile
+    from repro.retrieval.stages import search as stage
+    from repro.retrieval.stages.vectors import final_scores
+    from repro.retrieval.stages.vectors.vector_files import VectorFile
 
     made(folder / "passages", "d", size, WIDTH)
     made(folder / "queries", "q", QUERIES, WIDTH)
@@ -89,7 +89,7 @@ def mining(folder: Path, size: int) -> Tools:
     from scoring import made
 
     from repro.progress import Progress
-    from repro.stages import mine
+    from repro.retrieval.stages import mine
 
     made(folder, max(1, size // 1000), min(size, 1000))
     qrels = json.loads((folder / "qrels.json").read_text())

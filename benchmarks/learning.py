@@ -17,12 +17,12 @@ from papers.baselines.encoders import BASELINES
 from papers.baselines.ms_marco import FineTuning
 from papers.costa.recipes import LENGTHS, SPANS, costa
 from papers.cpdae.recipes import cpdae
-from repro.datasets.catalog import dataset
 from repro.graph import Node, rewrite, walk
 from repro.locations import Locations
 from repro.manifest.papers import papers
 from repro.progress import TerminalProgress
-from repro.recipe.request import Choices, Request
+from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.recipe.request import Choices, Request
 from repro.running.engines.inline import run_node
 from repro.running.measurement import evaluation
 from repro.running.requirements import Machine

@@ -24,9 +24,9 @@ from beside import Beside
 from report import write
 
 from papers.cpdae.distribution_contrast import jensen_shannon
-from repro.nn import sparse_view
-from repro.nn.encoder import span_means
-from repro.nn.token_cross_entropy import IGNORED, chunked_token_cross_entropy, token_cross_entropy
+from repro.retrieval.nn import sparse_view
+from repro.retrieval.nn.encoder import span_means
+from repro.retrieval.nn.token_cross_entropy import IGNORED, chunked_token_cross_entropy, token_cross_entropy
 
 V, H, L = 30522, 256, 128
 GIVING_BACK = {"MALLOC_MMAP_THRESHOLD_": "1000000"}

@@ -37,15 +37,15 @@ from repro.graph import Node, walk
 from repro.manifest.cells import cells_of, is_measured
 from repro.manifest.papers import papers
 from repro.progress import Progress
+from repro.retrieval.training.loop import train
+from repro.retrieval.training.objective import build, import_declared
+from repro.retrieval.training.optimisation import Execution, Optimisation
 from repro.running.cost import shapes
 from repro.running.cost.stated import stated_costs
 from repro.running.cost.throughput import PEAKS
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
-from repro.training.loop import train
-from repro.training.objective import build, import_declared
-from repro.training.optimisation import Execution, Optimisation
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SPAN, SPANS = 16, 4  # sentences of so many tokens, each document so many times the length in spans
@@ -162,7 +162,7 @@ def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, o
 
 def needed_of(objective: torch.nn.Module, rows: RandomTexts, texts: int) -> float:
     """The operations that a step of so many texts needs, from at most 16 of them."""
-    from repro.training.flop_count import needed_operations  # which an earlier version has not
+    from repro.retrieval.training.flop_count import needed_operations  # which an earlier version has not
 
     some = min(texts, 16)
     return needed_operations(objective, rows.__getitems__([(0, n) for n in range(some)])) * texts / some

@@ -39,8 +39,8 @@ def made(folder: Path, queries: int, depth: int) -> None:
 
 
 def ours(path: Path, qrels) -> float:
-    from repro.evaluation.measures import score
-    from repro.evaluation.runs import read_run
+    from repro.retrieval.evaluation.measures import score
+    from repro.retrieval.evaluation.runs import read_run
 
     found = score(read_run(path), qrels, ["RR@10", "nDCG@10", "R@1000"], ignore_identical_ids=False)
     return found.means["nDCG@10"]

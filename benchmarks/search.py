@@ -26,10 +26,10 @@ from peak import peak
 from report import write
 
 from repro.progress import Progress
-from repro.stages import search
-from repro.stages.vectors import final_scores
-from repro.stages.vectors.search_memory import VARIABLE
-from repro.stages.vectors.vector_files import VectorFile, read_embeddings
+from repro.retrieval.stages import search
+from repro.retrieval.stages.vectors import final_scores
+from repro.retrieval.stages.vectors.search_memory import VARIABLE
+from repro.retrieval.stages.vectors.vector_files import VectorFile, read_embeddings
 
 LIMIT, MADE = 10**9, 20_000  # bytes; rows at a time
 

@@ -153,7 +153,7 @@ def measured(task: dict) -> dict[str, object]:
     """The stage and its bare steps, each once, after a training of one step."""
     from importlib import import_module
 
-    stage, params = import_module(f"repro.stages.{task['stage']}"), task["params"]
+    stage, params = import_module(f"repro.retrieval.stages.{task['stage']}"), task["params"]
     inputs = {name: Path(path) for name, path in task["inputs"].items()}
     with tempfile.TemporaryDirectory() as folder:
         for name, of in (("warm", params | {"max_steps": 1}), ("stage", params)):
@@ -201,7 +201,7 @@ def replaced(module, name: str, value):
 @contextlib.contextmanager
 def first_forward():
     """The clocks, as the objective built meanwhile is first called."""
-    from repro.training import objective
+    from repro.retrieval.training import objective
 
     clocks: dict[str, float] = {}
     build = objective.build
@@ -227,7 +227,7 @@ def mathematics():
     """CPU seconds of each step's forward and backward pass, clipping and AdamW."""
     import torch
 
-    from repro.training import objective
+    from repro.retrieval.training import objective
 
     taken: list[float] = []
 
@@ -265,7 +265,7 @@ def mathematics():
 @contextlib.contextmanager
 def bare_steps():
     """Trainings made here are bare steps over batches collated before."""
-    from repro.training import loop
+    from repro.retrieval.training import loop
 
     facts: dict[str, object] = {}
 
@@ -281,9 +281,9 @@ def bare(objective, examples, optimisation) -> dict[str, object]:
     import torch
     from transformers import get_scheduler
 
-    from repro.nn.precision import threads_for
-    from repro.training.batch_order import BatchOrder
-    from repro.training.schedules import OWN_SCHEDULES
+    from repro.retrieval.nn.precision import threads_for
+    from repro.retrieval.training.batch_order import BatchOrder
+    from repro.retrieval.training.schedules import OWN_SCHEDULES
 
     steps = optimisation.steps(len(examples))
     how = {"batch_size": optimisation.batch_size, "steps": steps, "seed": optimisation.seed}

@@ -18,10 +18,10 @@ sys.path.insert(0, str(ROOT))
 
 from repro.api.comparisons import compare_selection  # noqa: E402
 from repro.api.selection import select  # noqa: E402
-from repro.judging.compared import ComparedCell  # noqa: E402
-from repro.report.grid import Grid, compared_grid, rounded, rounded_measurement  # noqa: E402
-from repro.report.markdown import table  # noqa: E402
 from repro.running.workspace import Workspace  # noqa: E402
+from repro.verdicts.compared import ComparedCell  # noqa: E402
+from repro.writers.grid import Grid, compared_grid, rounded, rounded_measurement  # noqa: E402
+from repro.writers.markdown import table  # noqa: E402
 
 PAGES = ROOT / "README.md", ROOT / "docs/tutorial.md"
 BEGIN, END = "<!-- written by docs/first_table.py: begin -->", "<!-- written by docs/first_table.py: end -->"

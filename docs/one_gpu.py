@@ -199,8 +199,8 @@ def _alone(cost, stages: frozenset[str]) -> str:
 
 
 def _fetched(cost) -> str:
-    from repro.datasets.catalog import catalog
-    from repro.datasets.offers import archives
+    from repro.retrieval.datasets.catalog import catalog
+    from repro.retrieval.datasets.offers import archives
     from repro.running.requirements import PIECES
 
     missing = [node for node in cost.nodes if node.fingerprint in cost.plan.machine.obstacles]

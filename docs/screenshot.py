@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.report.html.chromium import Chromium, found  # noqa: E402
+from tests.writers.html.chromium import Chromium, found  # noqa: E402
 
 CELL = "costa/1/bm25neg.costa/dev.rr10"
 

@@ -24,7 +24,7 @@ from oracles.prop_texts import SETS, collection, save_statistics, token_ids
 from oracles.shims import imported
 from oracles.sides import Side
 from papers.baselines.contrastive_term_words import ContrastiveTermWords
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 
 ABSENT = ("boto3", "botocore", "botocore.exceptions", "h5py")
 SCRIPT = "multiprocessing_generate_word_sets"

@@ -22,7 +22,7 @@ from oracles.shims import giving_tuples, imported
 from oracles.sides import Side, gradients
 from papers.baselines.condenser import Condenser
 from papers.baselines.whole_words import WholeWords
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 
 LAYERS, EARLY = 4, 2  # of the encoder, half of them before the head's tokens
 

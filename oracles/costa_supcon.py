@@ -13,7 +13,7 @@ from oracles import made_up, shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side
 from papers.costa.group_contrastive import group_contrastive
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:

@@ -19,7 +19,7 @@ from oracles.older_transformers import older_transformers
 from oracles.shims import giving_tuples, imported
 from oracles.sides import Side, gradients
 from papers.cotmae_v2.multi_view_autoencoder import MultiViewAutoEncoder
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 
 OPTIONS = {
     "views": ["dense"],
@@ -163,12 +163,14 @@ ORACLE = Declared(
             "hidden[:, 1]",
         ),
         Mutation(
-            "repro.nn.bottleneck_decoder:BottleneckDecoder.visible",
+            "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.visible",
             "mask & attention_mask",
             "mask | attention_mask",
         ),
         Mutation(
-            "repro.nn.token_cross_entropy:token_cross_entropy", "reduction=reduction", "reduction='sum'"
+            "repro.retrieval.nn.token_cross_entropy:token_cross_entropy",
+            "reduction=reduction",
+            "reduction='sum'",
         ),
     ),
     shims=("BertLayer gives a tuple", "get_extended_attention_mask"),

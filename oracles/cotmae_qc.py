@@ -24,8 +24,8 @@ from oracles.shims import giving_tuples, imported
 from oracles.sides import Side, gradients
 from papers.baselines.whole_words import WholeWords
 from papers.cotmae_v2.multi_view_autoencoder import MultiViewAutoEncoder
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
-from repro.nn.token_cross_entropy import IGNORED
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from repro.retrieval.nn.token_cross_entropy import IGNORED
 
 LOSSES = {
     "encoder.mlm": "bert_mlm_loss",
@@ -218,15 +218,17 @@ ORACLE = Declared(
     },
     mutations=(
         Mutation(
-            "repro.nn.bottleneck_decoder:BottleneckDecoder.visible",
+            "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.visible",
             "offsets < self.window",
             "offsets <= self.window",
         ),
         Mutation(
-            "repro.nn.bottleneck_decoder:BottleneckDecoder.visible", "mask[:, 0] = True", "mask[:, 0] = False"
+            "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.visible",
+            "mask[:, 0] = True",
+            "mask[:, 0] = False",
         ),
         Mutation(
-            "repro.nn.bottleneck_decoder:BottleneckDecoder.visible",
+            "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.visible",
             "mask = offsets >= 0",
             "mask = offsets <= 0",
         ),

@@ -14,7 +14,7 @@ import click
 
 from oracles.sides import Side, difference, faults
 from repro.locations import PAPERS
-from repro.manifest.oracles import Case, ConcernedNodes, Oracle, ReleasedCode
+from repro.plugins.settings.oracles import Case, ConcernedNodes, Oracle, ReleasedCode
 
 LIBRARIES = ("numpy", "torch", "transformers")
 
@@ -29,7 +29,7 @@ class Compared:
         ours: ``inputs`` to our side; needs nobody else's code.
         official: a checkout of the released code and ``inputs`` to its side.
         dtype: of the numbers; empty where there are none.
-        tolerance: see ``repro.manifest.oracles.Case``.
+        tolerance: see ``repro.plugins.settings.oracles.Case``.
     """
 
     about: str
@@ -60,7 +60,7 @@ class Declared:
 
     Attributes:
         file: ``folder/name``: the numbers lie in papers/<folder>/oracles/<name>.json.
-        objective, nodes, numbers, stands_in, shims, departures: see ``repro.manifest.oracles.Oracle``.
+        objective, nodes, numbers, stands_in, shims, departures: see ``plugins.settings.oracles.Oracle``.
     """
 
     file: str

@@ -12,8 +12,8 @@ import numpy as np
 from oracles import shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest
-from repro.evaluation.answers import contains_answer
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from repro.retrieval.evaluation.answers import contains_answer
 
 # letters with marks, in one code point and in several; what lower case changes; other scripts; what is none
 PIECES = (  # noqa: SIM905
@@ -62,7 +62,7 @@ def _side(verdicts: list[bool]) -> Side:
     return Side(values=values, compared=len(verdicts))
 
 
-CONTAINS = "repro.evaluation.answers:contains_answer"
+CONTAINS = "repro.retrieval.evaluation.answers:contains_answer"
 ORACLE = Declared(
     file="simlm/answers",
     objective="DPR's has_answer: whether a passage contains an answer",
@@ -83,7 +83,7 @@ ORACLE = Declared(
     mutations=(
         Mutation(CONTAINS, '" in passage', '" not in passage'),
         Mutation(CONTAINS, "else tokenless", "else not tokenless"),
-        Mutation("repro.evaluation.answers:tokens", "match.group().lower()", "match.group()"),
+        Mutation("repro.retrieval.evaluation.answers:tokens", "match.group().lower()", "match.group()"),
     ),
     shims=("spacy and the readers of data sets, of which nothing is used, are empty",),
 )

@@ -16,9 +16,9 @@ from oracles.excerpts import excerpt
 from oracles.made_up import masked_lm
 from oracles.shims import imported
 from oracles.sides import Side
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
-from repro.training.optimisation import Optimisation
-from repro.training.optimizer import Optimizer
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from repro.retrieval.training.optimisation import Optimisation
+from repro.retrieval.training.optimizer import Optimizer
 
 
 class _Objective(nn.Module):
@@ -95,12 +95,12 @@ ORACLE = Declared(
     },
     mutations=(
         Mutation(
-            "repro.training.optimizer:Optimizer.__init__",
+            "repro.retrieval.training.optimizer:Optimizer.__init__",
             "optimisation.weight_decay",
             "-optimisation.weight_decay",
         ),
         Mutation(
-            "repro.training.optimizer:rate_schedule",
+            "repro.retrieval.training.optimizer:rate_schedule",
             "warmup = optimisation.warmup(steps)",
             "warmup = 1 + optimisation.warmup(steps)",
         ),

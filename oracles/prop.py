@@ -26,8 +26,8 @@ from oracles.sides import Side
 from papers.baselines.representative_words import RepresentativeWords
 from papers.baselines.whole_words import WholeWords
 from papers.baselines.word_set_preference import preference_hinge
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
-from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from repro.retrieval.nn.token_cross_entropy import IGNORED, token_cross_entropy
 
 ABSENT = ("boto3", "botocore", "botocore.exceptions")
 DRAWN_THINNER = 1e-4  # t of the sub-sampling

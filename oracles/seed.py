@@ -19,9 +19,9 @@ from oracles.made_up import normal, weighted
 from oracles.shims import bare_package, imported
 from oracles.sides import Side, gradients
 from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
-from repro.nn.bottleneck_decoder import BottleneckDecoder
-from repro.nn.token_cross_entropy import IGNORED
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
+from repro.retrieval.nn.token_cross_entropy import IGNORED
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:
@@ -200,7 +200,7 @@ ORACLE = Declared(
     },
     mutations=(
         Mutation(
-            "repro.nn.bottleneck_decoder:BottleneckDecoder.visible",
+            "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.visible",
             "mask = offsets >= 0",
             "mask = offsets <= 0",
         ),

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from repro.graph import canonical
-from repro.manifest.oracles import Difference, Gradient, ReleasedOutcome
+from repro.plugins.settings.oracles import Difference, Gradient, ReleasedOutcome
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from oracles.made_up import masked_lm, normal, tokenizer, weighted
 from oracles.shims import imported
 from oracles.sides import Side, gradients
 from papers.baselines.dropout_contrast import DropoutContrast
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
-from repro.nn.token_cross_entropy import IGNORED
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from repro.retrieval.nn.token_cross_entropy import IGNORED
 
 LENGTH = 5  # tokens of a text; what an encoder makes of them is given
 
@@ -127,9 +127,13 @@ ORACLE = Declared(
         ),
     },
     mutations=(
-        Mutation("repro.nn.projector:Projector.forward", "torch.tanh(output)", "-torch.tanh(output).abs()"),
         Mutation(
-            "repro.nn.contrastive:in_batch_contrastive",
+            "repro.retrieval.nn.projector:Projector.forward",
+            "torch.tanh(output)",
+            "-torch.tanh(output).abs()",
+        ),
+        Mutation(
+            "repro.retrieval.nn.contrastive:in_batch_contrastive",
             "/ temperature  # (Q, Q*P)",
             "* temperature  # (Q, Q*P)",
         ),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from oracles import simlm_biencoder, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
-from repro.manifest.oracles import ConcernedNodes
+from repro.plugins.settings.oracles import ConcernedNodes
 
 
 def _compared(about: str, **changes) -> Compared:
     return Compared(about, simlm_biencoder.INPUTS | changes, simlm_biencoder.ours, simlm_biencoder.official)
 
 
-CONTRAST = "repro.nn.contrastive:four_block_contrastive"
+CONTRAST = "repro.retrieval.nn.contrastive:four_block_contrastive"
 ORACLE = Declared(
     file="simlm/cosine-contrastive",
     objective="SimLM's retrievers: the contrastive loss over four blocks of cosines",
@@ -49,12 +49,12 @@ ORACLE = Declared(
         Mutation(CONTRAST, "(positives, queries), ", "(positives, -queries), "),
         Mutation(CONTRAST, 'similarity="cosine") / temperature', 'similarity="cosine") / -temperature'),
         Mutation(
-            "repro.nn.cosine_bi_encoder:CosineBiEncoder.contrastive",
+            "repro.retrieval.nn.cosine_bi_encoder:CosineBiEncoder.contrastive",
             "self.weight * total",
             "-self.weight * total",
         ),
-        Mutation("repro.nn.cosine_bi_encoder:CosineBiEncoder.warmed", "min=1.0", "max=1.0"),
-        Mutation("repro.nn.negatives:next_slice", "epoch + seed", "epoch - seed"),
+        Mutation("repro.retrieval.nn.cosine_bi_encoder:CosineBiEncoder.warmed", "min=1.0", "max=1.0"),
+        Mutation("repro.retrieval.nn.negatives:next_slice", "epoch + seed", "epoch - seed"),
     ),
     shims=simlm_texts.SHIMS,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oracles import simlm_biencoder, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
-from repro.manifest.oracles import ConcernedNodes
+from repro.plugins.settings.oracles import ConcernedNodes
 
 
 def _compared(about: str, **changes) -> Compared:
@@ -12,7 +12,7 @@ def _compared(about: str, **changes) -> Compared:
     return Compared(about, inputs, simlm_biencoder.ours, simlm_biencoder.official)
 
 
-DIVERGENCE = "repro.nn.contrastive:divergence"
+DIVERGENCE = "repro.retrieval.nn.contrastive:divergence"
 ORACLE = Declared(
     file="simlm/distillation",
     objective="SimLM's distillation: divergence from the re-ranker, and labels",
@@ -48,9 +48,13 @@ ORACLE = Declared(
         Mutation(DIVERGENCE, "(log_p - log_q)", "(log_p + log_q)"),
         Mutation(DIVERGENCE, "in (target, scores)", "in (scores, target)"),
         Mutation(
-            "repro.nn.distilled_bi_encoder:DistilledBiEncoder.losses", "cosines / self", "-cosines / self"
+            "repro.retrieval.nn.distilled_bi_encoder:DistilledBiEncoder.losses",
+            "cosines / self",
+            "-cosines / self",
         ),
-        Mutation("repro.nn.contrastive:own_columns", "dim1=0, dim2=1).T", "dim1=0, dim2=1).T.flip(1)"),
+        Mutation(
+            "repro.retrieval.nn.contrastive:own_columns", "dim1=0, dim2=1).T", "dim1=0, dim2=1).T.flip(1)"
+        ),
     ),
     shims=simlm_texts.SHIMS,
 )

@@ -11,8 +11,8 @@ import numpy as np
 from oracles import shims, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest
-from repro.manifest.oracles import ConcernedNodes
-from repro.nn.negatives import confident, next_slice
+from repro.plugins.settings.oracles import ConcernedNodes
+from repro.retrieval.nn.negatives import confident, next_slice
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:
@@ -81,9 +81,9 @@ ORACLE = Declared(
         ),
     },
     mutations=(
-        Mutation("repro.nn.negatives:next_slice", "epoch + seed", "epoch - seed"),
-        Mutation("repro.nn.negatives:next_slice", "turn * count + place", "turn * count - place"),
-        Mutation("repro.nn.negatives:confident", "score > best", "score >= best"),
+        Mutation("repro.retrieval.nn.negatives:next_slice", "epoch + seed", "epoch - seed"),
+        Mutation("repro.retrieval.nn.negatives:next_slice", "turn * count + place", "turn * count - place"),
+        Mutation("repro.retrieval.nn.negatives:confident", "score > best", "score >= best"),
     ),
     shims=simlm_texts.SHIMS,
 )

@@ -18,7 +18,7 @@ from oracles.sides import Side, digest, gradients
 from papers.simlm import generator as fillings
 from papers.simlm.generator import Generator
 from papers.simlm.replaced_language_modelling import ReplacedLanguageModelling
-from repro.manifest.oracles import ConcernedNodes
+from repro.plugins.settings.oracles import ConcernedNodes
 
 WEIGHT = 0.2  # of the generator's own loss
 MASKS = {"unit": "whole-word", "superset": "union", "mask": 1.0, "random": 0.0}
@@ -142,9 +142,13 @@ MUTATIONS = (
     ("papers.simlm.token_losses:predicted", "~batch", "batch"),
     ("papers.simlm.token_losses:_mean", "return chunked", "return -chunked"),
     ("papers.simlm.generator:Generator.loss", "return chunked", "return -chunked"),
-    ("repro.nn.bottleneck_decoder:BottleneckDecoder.from_last_layers", "len(encoder) - layers", "0"),
     (
-        "repro.nn.bottleneck_decoder:BottleneckDecoder.visible",
+        "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.from_last_layers",
+        "len(encoder) - layers",
+        "0",
+    ),
+    (
+        "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.visible",
         "attention_mask[:, None, :].bool()",
         "~attention_mask[:, None, :].bool()",
     ),

@@ -12,8 +12,8 @@ from torch import nn
 from oracles import made_up, shims, simlm_examples, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest, gradients
-from repro.manifest.oracles import ConcernedNodes
-from repro.nn.cross_encoder import CrossEncoder
+from repro.plugins.settings.oracles import ConcernedNodes
+from repro.retrieval.nn.cross_encoder import CrossEncoder
 
 LENGTH = 32
 
@@ -101,14 +101,16 @@ ORACLE = Declared(
         "all": _compared("all passages trained on, no dropout", factor=1, r_drop=False, dropout=0.0),
     },
     mutations=(
-        Mutation("repro.nn.cross_encoder:hardest", "scores[:, 1:]", "-scores[:, 1:]"),
+        Mutation("repro.retrieval.nn.cross_encoder:hardest", "scores[:, 1:]", "-scores[:, 1:]"),
         Mutation(
-            "repro.nn.cross_encoder:CrossEncoder.forward",
+            "repro.retrieval.nn.cross_encoder:CrossEncoder.forward",
             "divergence(first, second) + ",
             "divergence(first, second) - ",
         ),
-        Mutation("repro.nn.cross_encoder:CrossEncoder._scores", "return scores.to", "return -scores.to"),
-        Mutation("repro.nn.contrastive:divergence", "(log_p - log_q)", "(log_p + log_q)"),
+        Mutation(
+            "repro.retrieval.nn.cross_encoder:CrossEncoder._scores", "return scores.to", "return -scores.to"
+        ),
+        Mutation("repro.retrieval.nn.contrastive:divergence", "(log_p - log_q)", "(log_p + log_q)"),
     ),
     shims=simlm_texts.SHIMS,
 )

@@ -13,7 +13,7 @@ from oracles import made_up, shims, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side
 from papers.simlm.generator import sampled
-from repro.manifest.oracles import ConcernedNodes
+from repro.plugins.settings.oracles import ConcernedNodes
 
 WIDTH = 40  # places of a text, all of them masked
 

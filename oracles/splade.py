@@ -18,9 +18,9 @@ from oracles.masked_texts import framed_rows, masked_side
 from oracles.older_transformers import older_transformers
 from oracles.shims import imported
 from oracles.sides import Side, gradients
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
-from repro.nn.released_encoder import SpladeEncoder
-from repro.nn.view_encoder import ViewEncoder
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from repro.retrieval.nn.released_encoder import SpladeEncoder
+from repro.retrieval.nn.view_encoder import ViewEncoder
 
 
 def encoder(inputs: Mapping[str, Any]) -> ViewEncoder:
@@ -99,9 +99,13 @@ ORACLE = Declared(
         for pooling, of in (("max", "trained"), ("max", "released"), ("sum", "released"))
     },
     mutations=(
-        Mutation("repro.nn.sparse_view:sum_log_saturated", "logits.relu()", "(-logits).relu()"),
-        Mutation("repro.nn.sparse_view:max_log_saturated", ".relu().log1p()", ".neg().relu().log1p()"),
-        Mutation("repro.nn.sparse_view:max_log_saturated", "~mask.unsqueeze(-1)", "mask.unsqueeze(-1)"),
+        Mutation("repro.retrieval.nn.sparse_view:sum_log_saturated", "logits.relu()", "(-logits).relu()"),
+        Mutation(
+            "repro.retrieval.nn.sparse_view:max_log_saturated", ".relu().log1p()", ".neg().relu().log1p()"
+        ),
+        Mutation(
+            "repro.retrieval.nn.sparse_view:max_log_saturated", "~mask.unsqueeze(-1)", "mask.unsqueeze(-1)"
+        ),
     ),
     shims=("an empty omegaconf", "fp16 off"),
     departures=(

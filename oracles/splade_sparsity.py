@@ -17,8 +17,8 @@ from oracles.shims import imported
 from oracles.sides import Side
 from oracles.splade import CODE, weighed
 from oracles.tevatron_splade import bi_encoder
-from repro.manifest.oracles import ConcernedNodes
-from repro.nn.sparse_view import flops, top_k
+from repro.plugins.settings.oracles import ConcernedNodes
+from repro.retrieval.nn.sparse_view import flops, top_k
 
 RANDOM = {"seed": 61, "shape": [6, 40]}
 
@@ -114,14 +114,14 @@ ORACLE = Declared(
     },
     mutations=(
         Mutation(
-            "repro.nn.sparse_view:_MeanMagnitude.backward",
+            "repro.retrieval.nn.sparse_view:_MeanMagnitude.backward",
             "gradient / len(vectors)",
             "-gradient / len(vectors)",
         ),
-        Mutation("repro.nn.sparse_view:_MeanMagnitude.forward", "vectors.abs()", "vectors.neg()"),
-        Mutation("repro.nn.sparse_view:top_k", "values > last", "values < last"),
+        Mutation("repro.retrieval.nn.sparse_view:_MeanMagnitude.forward", "vectors.abs()", "vectors.neg()"),
+        Mutation("repro.retrieval.nn.sparse_view:top_k", "values > last", "values < last"),
         Mutation(
-            "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder.flops_losses",
+            "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder.flops_losses",
             "clamp(max=1.0)",
             "clamp(min=1.0)",
         ),

@@ -15,9 +15,9 @@ from torch import nn
 from oracles import made_up, shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest, gradients
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
-from repro.nn.bi_encoder import BiEncoderContrastive
-from repro.nn.negatives import next_window
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
+from repro.retrieval.nn.negatives import next_window
 
 LENGTHS = {"query_length": 8, "passage_length": 24}
 ROOT = "src"  # where the package lies in a checkout
@@ -204,14 +204,18 @@ NODES = (
 )
 MUTATIONS = (
     Mutation(
-        "repro.nn.contrastive:in_batch_contrastive",
+        "repro.retrieval.nn.contrastive:in_batch_contrastive",
         "similarity=similarity) / temp",
         "similarity=similarity) / -temp",
     ),
-    Mutation("repro.nn.contrastive:in_batch_contrastive", "(total // count)", "(total // count) + 1"),
-    Mutation("repro.nn.text:passage_text", "{title}{separator}{text}", "{text}{separator}{title}"),
-    Mutation("repro.nn.negatives:next_window", "integers(2**31)) + epoch", "integers(2**31)) - epoch"),
-    Mutation("repro.nn.negatives:next_window", "(first + place)", "(first - place)"),
+    Mutation(
+        "repro.retrieval.nn.contrastive:in_batch_contrastive", "(total // count)", "(total // count) + 1"
+    ),
+    Mutation("repro.retrieval.nn.text:passage_text", "{title}{separator}{text}", "{text}{separator}{title}"),
+    Mutation(
+        "repro.retrieval.nn.negatives:next_window", "integers(2**31)) + epoch", "integers(2**31)) - epoch"
+    ),
+    Mutation("repro.retrieval.nn.negatives:next_window", "(first + place)", "(first - place)"),
 )
 SHIMS = (
     "the modules for arguments and the trainer, of which no formula uses anything, are empty",

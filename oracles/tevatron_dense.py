@@ -13,7 +13,7 @@ from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.shims import imported
 from oracles.sides import Side, gradients
 from oracles.tevatron_splade import PREPROCESSOR, bi_encoder, both_sides, texts
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:
@@ -74,14 +74,14 @@ ORACLE = Declared(
         ),
     },
     mutations=(
-        Mutation("repro.nn.view_encoder:ViewEncoder.forward", "hidden[:, 0]", "-hidden[:, 1]"),
+        Mutation("repro.retrieval.nn.view_encoder:ViewEncoder.forward", "hidden[:, 0]", "-hidden[:, 1]"),
         Mutation(
-            "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder.losses",
+            "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder.losses",
             "score / self.temperature",
             "-score / self.temperature",
         ),
         Mutation(
-            "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder.ranking_losses",
+            "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder.ranking_losses",
             "places * rows.shape[1]",
             "places * rows.shape[1] + 1",
         ),

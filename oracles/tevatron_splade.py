@@ -18,8 +18,8 @@ from oracles.masked_texts import framed_rows, masked_side
 from oracles.older_transformers import older_transformers
 from oracles.shims import imported
 from oracles.sides import Side, gradients
-from repro.manifest.oracles import ConcernedNodes, ReleasedCode
-from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
+from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
 
 NOWHERE = Path("a start without a projection")
 
@@ -145,12 +145,12 @@ ORACLE = Declared(
     },
     mutations=(
         Mutation(
-            "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder.flops_losses",
+            "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder.flops_losses",
             "weight * ramp",
             "-weight * ramp",
         ),
         Mutation(
-            "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder.losses",
+            "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder.losses",
             "score / self.temperature",
             "-score / self.temperature",
         ),

@@ -20,7 +20,9 @@ settings.load_profile("untimed")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 # The folders of `-m quick`: equations, of papers too, statistics and manifests; no trainings.
-QUICK = re.compile(r"tests/(nn|manifest|judging|evaluation|papers/(?!head_to_head)\w+)/(?!test_\w+_runs\.py)")
+QUICK = re.compile(
+    r"tests/(retrieval/(nn|evaluation)|manifest|verdicts|plugins|papers/(?!head_to_head)\w+)/(?!test_\w+_runs\.py)"
+)
 OF_TESTS = ("REPRO_TEST_", "REPRO_SLOW_TESTS", "REPRO_JAVA_HOME")  # how the variables begin that tests heed
 
 

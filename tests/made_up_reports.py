@@ -1,8 +1,8 @@
 """Reports made up for tests."""
 
-from repro.judging.others import OthersValues
 from repro.manifest.cells import Cell
-from repro.manifest.reports import CellReport, Report, Source
+from repro.plugins.reports.others import OthersValues
+from repro.plugins.reports.reports import CellReport, Report, Source
 
 SOURCE = Source(who="independent", name="somebody's repository", repository="a/b", issue=5, date="2024-01-01")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from repro.training.optimisation import Optimisation
+from repro.retrieval.training.optimisation import Optimisation
 from tests.tiny_models import save_tiny_model
 
 OPTIMISATION = {
@@ -56,7 +56,7 @@ def texts_and_model(folder: Path, rows: list[dict], *, layers: int = 1) -> dict[
 
 
 class Rows(list):
-    """Examples of ``repro.training.loop`` in memory."""
+    """Examples of ``repro.retrieval.training.loop`` in memory."""
 
     def __getitems__(self, places):
         return [self[index] | {"epoch": epoch} for epoch, index in places]

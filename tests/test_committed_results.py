@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from repro.judging.comparison import compare, judged_cells
-from repro.judging.coverage import coverage
 from repro.manifest.cells import select
 from repro.manifest.papers import papers
-from repro.report.markdown import between, verdicts
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
 from repro.store.results import Results
+from repro.verdicts.comparison import compare, judged_cells
+from repro.verdicts.coverage import coverage
+from repro.writers.markdown import between, verdicts
 from tests.ci_commands import module
 from tests.floats import close
 

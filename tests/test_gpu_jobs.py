@@ -54,7 +54,7 @@ def test_sizes_are_found_where_memory_runs_out_in_either_way(gpu):
     import torch
     from gpu_rates import largest_that_runs, most_that_fits
 
-    from repro.training.process_group import OutOfMemory
+    from repro.retrieval.training.process_group import OutOfMemory
 
     for error in (torch.OutOfMemoryError("CUDA out of memory."), OutOfMemory()):
 
@@ -125,7 +125,7 @@ def test_operations_are_those_that_texts_need_without_padding(gpu, chosen, tmp_p
     from gpu_models import first, pretraining
     from gpu_pretraining import of_a_text
 
-    from repro.training.flop_count import needed_operations
+    from repro.retrieval.training.flop_count import needed_operations
 
     objective, rows = pretraining(paper, tmp_path, chosen)
     _, operations = of_a_text(lambda: (objective, rows), length=rows.room + 2, sample=4)
@@ -177,7 +177,7 @@ def test_a_check_says_one_kernel_where_one_was_called(gpu, chosen, tmp_path, mon
     import gpu_checks
     from gpu_models import bi_encoder, without_dropout
 
-    from repro.nn import packed_layers
+    from repro.retrieval.nn import packed_layers
 
     objective, examples = bi_encoder(tmp_path, chosen)
     batch = [without_dropout(objective).collate(examples[:2])]
@@ -227,7 +227,7 @@ def test_the_kernel_takes_what_a_model_gives_it_forward_and_backward(gpu, chosen
     from gpu_models import masked_lm
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    from repro.nn import packed_layers
+    from repro.retrieval.nn import packed_layers
 
     monkeypatch.setattr(packed_layers, "has_kernel", lambda query: query.dtype == torch.bfloat16)
     layer = masked_lm(chosen, dropout=0.1).bert.encoder.layer[0].train()

@@ -101,13 +101,13 @@ def test_every_stage_has_a_module_with_run():
     from repro.stage_table import STAGES
 
     for name in STAGES:
-        tree = ast.parse((ROOT / "repro" / "stages" / f"{name}.py").read_text())
+        tree = ast.parse((ROOT / "repro" / "retrieval" / "stages" / f"{name}.py").read_text())
         assert "run" in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, name
 
 
 def test_every_objective_that_recipes_name_declares_that_name_and_version():
     from repro.manifest.papers import load
-    from repro.recipe import Objective
+    from repro.retrieval.recipe import Objective
 
     for path in [p for p in PAPERS if "= Objective(" in p.read_text(encoding="utf-8")]:
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)

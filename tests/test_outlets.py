@@ -20,15 +20,15 @@ from repro.api.public import __all__ as NAMES
 from repro.api.selection import select
 from repro.cli import cli
 from repro.cli.groups import LazyGroup
+from repro.exchange.model_card import _scores
 from repro.exchange.run_export import ExportedRun
-from repro.judging import doubts
-from repro.judging.doubts import KINDS
-from repro.report.model_card import _scores
 from repro.running.code_facts import planned_code
 from repro.running.engines import table as engines
 from repro.running.runner import Outcome
 from repro.running.workspace import Workspace
 from repro.store.results import Record
+from repro.verdicts import doubts
+from repro.verdicts.doubts import KINDS
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
 
@@ -218,7 +218,7 @@ VERBS_AS_OUTLETS = {
     "demo": [of_the_demo],
     "show": [of_cells(), of_cells("--format", "json")],
     **dict.fromkeys(("show cells", "show settings"), NO_NUMBER),
-    "show readings": "shows differences of studies as `Answer` has them: tests/judging/test_study_answers.py",
+    "show readings": "shows differences of studies as `Answer` has them: studies/test_study_answers.py",
     "show coverage": COUNTS,
     "show others": THEIRS,
     "plan": COUNTS,

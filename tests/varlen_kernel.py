@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from repro.nn import packed_layers
+from repro.retrieval.nn import packed_layers
 
 
 def attention(

@@ -7,10 +7,10 @@ from typing import Any
 
 from papers.baselines.function_words import stop_words
 from papers.baselines.wikipedia import bert, masking, pretrained
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Objective
+from repro.retrieval.recipe.request import Request
 
 ICT = Objective("ict", 1, "papers.baselines.inverse_cloze:InverseCloze")
 PROP = Objective("prop", 2, "papers.baselines.representative_words:RepresentativeWords")

@@ -5,9 +5,9 @@ Our own list, for machines without the one which reading ``word-stop-list`` pref
 degree), and what a tokeniser leaves of their contractions.
 """
 
-from repro.datasets.word_lists import at_hand
 from repro.graph import missing_file
-from repro.recipe.request import Request
+from repro.retrieval.datasets.word_lists import at_hand
+from repro.retrieval.recipe.request import Request
 
 LIST = "lists/stopwords.txt"  # below REPRO_DATA, where its content is held against a digest
 

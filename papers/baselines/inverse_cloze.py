@@ -6,12 +6,12 @@ from torch import nn
 
 from papers.baselines.sentences import sentence_ends_of, sentences
 from repro.errors import UsageError, check_known
-from repro.nn.contrastive import in_batch_contrastive
-from repro.nn.heads import with_head
-from repro.nn.masked_pretraining import MaskedPretraining, Tensors
-from repro.nn.similarity import check_similarity
-from repro.nn.text import padded
-from repro.nn.token_cross_entropy import mlm_loss, mlm_rows
+from repro.retrieval.nn.contrastive import in_batch_contrastive
+from repro.retrieval.nn.heads import with_head
+from repro.retrieval.nn.masked_pretraining import MaskedPretraining, Tensors
+from repro.retrieval.nn.similarity import check_similarity
+from repro.retrieval.nn.text import padded
+from repro.retrieval.nn.token_cross_entropy import mlm_loss, mlm_rows
 
 SENTENCES, MASKS = 0, 1  # streams of random numbers
 SHORT_TEXTS = ("whole", "drop")

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from papers.baselines.two_stage import Dense, TwoStage, cls_texts, marco_passages
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective, Optimisation
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Objective, Optimisation
+from repro.retrieval.recipe.request import Request
 
-CONTRASTIVE = Objective("contrastive", 1, "repro.nn.bi_encoder:BiEncoderContrastive")
+CONTRASTIVE = Objective("contrastive", 1, "repro.retrieval.nn.bi_encoder:BiEncoderContrastive")
 PASSAGES, DOCUMENTS = "msmarco-passage/train/judged", "msmarco-document/train"
 OFFICIAL_NEGATIVES = "msmarco-passage/train/triples-v2"
 NO_PROJECTOR = {"projector": "none", "projector_start": "new"}

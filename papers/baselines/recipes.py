@@ -1,9 +1,9 @@
 """Recipes of rows that belong to no paper under reproduction."""
 
 from papers.baselines.ms_marco import of_set, score_columns
-from repro import recipe
 from repro.graph import Node
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe.request import Request
 
 FULL_ONLY = "what others expanded or weighed is measured at full scale only"
 DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less

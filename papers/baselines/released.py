@@ -5,13 +5,13 @@ from pathlib import Path
 
 from papers.baselines.ms_marco import of_set, score_columns
 from papers.baselines.two_stage import marco_passages
-from repro import recipe
 from repro.errors import check_known
 from repro.graph import Node
 from repro.manifest.released import ReleasedModel, released_models
-from repro.recipe.released import Conventions, released_ranking
-from repro.recipe.released import released_encoder as checkpoint
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe.released import Conventions, released_ranking
+from repro.retrieval.recipe.released import released_encoder as checkpoint
+from repro.retrieval.recipe.request import Request
 
 FILE = Path(__file__).with_suffix(".yaml")
 DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective, Optimisation, Texts
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Objective, Optimisation, Texts
+from repro.retrieval.recipe.request import Request
 
-RERANKER = Objective("cross-encoder", 2, "repro.nn.cross_encoder:CrossEncoder")
+RERANKER = Objective("cross-encoder", 2, "repro.retrieval.nn.cross_encoder:CrossEncoder")
 TITLED = "msmarco-passage/rocketqa"
 
 

@@ -10,10 +10,10 @@ from torch import nn
 
 from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
 from repro.errors import check_known
-from repro.nn.bottleneck_decoder import BottleneckDecoder
-from repro.nn.heads import with_head
-from repro.nn.masked_pretraining import MaskedPretraining
-from repro.nn.token_cross_entropy import (
+from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
+from repro.retrieval.nn.heads import with_head
+from repro.retrieval.nn.masked_pretraining import MaskedPretraining
+from repro.retrieval.nn.token_cross_entropy import (
     CHUNK,
     IGNORED,
     chunked_token_cross_entropy,

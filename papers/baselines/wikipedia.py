@@ -7,10 +7,10 @@ articles in chunks.
 from collections.abc import Mapping
 from typing import Any
 
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective, Optimisation
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Objective, Optimisation
+from repro.retrieval.recipe.request import Request
 
 
 def bert(request: Request) -> Node:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from repro.errors import UsageError, check_known
-from repro.nn.text import padded
+from repro.retrieval.nn.text import padded
 
 SIZES = ("positive", "plus-one")
 RESAMPLINGS = ("once", "epoch")

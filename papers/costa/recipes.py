@@ -6,10 +6,10 @@ from papers.baselines.encoders import BASELINES
 from papers.baselines.function_words import stop_words
 from papers.baselines.ms_marco import FineTuning
 from papers.baselines.wikipedia import masking, pretrained
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective
-from repro.recipe.request import Request, Runs
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Objective
+from repro.retrieval.recipe.request import Request, Runs
 
 COSTA = Objective("costa", 1, "papers.costa.contrastive_spans:ContrastiveSpans")
 LENGTHS = {"query": 32, "passage": 128}  # §4.5.2

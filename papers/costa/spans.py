@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from repro.nn.words import Words
+from repro.retrieval.nn.words import Words
 
 GRANULARITIES = ("word", "phrase", "sentence", "paragraph")
 ROUNDINGS = {"floor": np.floor, "round": np.rint}

@@ -3,10 +3,10 @@
 from papers.baselines.two_stage import marco_passages
 from papers.cotmae_v2.marco import DEPTH, Marco, optimisation
 from papers.cotmae_v2.views import Views
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Texts
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Texts
+from repro.retrieval.recipe.request import Request
 
 LISTED = "msmarco-passage/train/hard-negatives"
 

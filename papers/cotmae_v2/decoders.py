@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from repro.errors import UsageError, check_known
-from repro.nn.bottleneck_decoder import BottleneckDecoder
+from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
 
 KINDS = {"auto_encoding": ("bert",), "auto_regressive": ("gpt2", "bert")}
 SLOTS = ("replace", "prepend")

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective, Optimisation
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Objective, Optimisation
+from repro.retrieval.recipe.request import Request
 
 OBJECTIVE = Objective(
     "contextual-autoencoder", 2, "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder"

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from papers.baselines.ms_marco import PASSAGES, recall_as_read
 from papers.baselines.two_stage import TwoStage, marco_passages
 from papers.cotmae_v2.views import Views
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Optimisation
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Optimisation
+from repro.retrieval.recipe.request import Request
 
 MINED_DEPTH = 200  # §4.2
 DEPTH = 1000

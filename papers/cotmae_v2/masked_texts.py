@@ -11,9 +11,9 @@ import torch
 from papers.baselines.whole_words import WholeWords, covered
 from papers.cotmae_v2.contexts import Contexts
 from repro.errors import UsageError
-from repro.nn.seeded_generators import seeded_generators
-from repro.nn.text import frame_texts, inner_tokens, side_by_side
-from repro.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.seeded_generators import seeded_generators
+from repro.retrieval.nn.text import frame_texts, inner_tokens, side_by_side
+from repro.retrieval.nn.token_cross_entropy import IGNORED
 
 # of random numbers: a side's masks, and the windows that it takes for itself, do not move the other's
 STREAMS = {"encoder": 1, "auto_encoding": 2, "auto_regressive": 3}

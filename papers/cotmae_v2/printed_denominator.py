@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
+from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
 
 
 def printed_denominator(scores: torch.Tensor, positives: torch.Tensor) -> torch.Tensor:

@@ -8,10 +8,10 @@ from papers.cotmae_v2 import beir
 from papers.cotmae_v2.encoders import DECODERS, VIEWS, first_version, second_version
 from papers.cotmae_v2.marco import Marco
 from papers.cotmae_v2.views import Views
-from repro import recipe
 from repro.errors import check_known
 from repro.graph import Node
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe.request import Request
 
 VERSIONS = (1, 2)
 

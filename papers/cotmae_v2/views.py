@@ -6,12 +6,14 @@ from typing import Any
 from papers.baselines.ms_marco import PASSAGES
 from papers.baselines.two_stage import TwoStage, cls_texts
 from papers.cotmae_v2.encoders import VIEWS
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective, Texts
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Objective, Texts
+from repro.retrieval.recipe.request import Request
 
-OBJECTIVE = Objective("multi-view-contrastive", 1, "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder")
+OBJECTIVE = Objective(
+    "multi-view-contrastive", 1, "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder"
+)
 # Eq. 15 as printed is in this folder; a fingerprint knows the denominator, not the class
 AS_PRINTED = replace(OBJECTIVE, path="papers.cotmae_v2.printed_denominator:PrintedDenominator")
 QUERY = 32  # tokens, §4.2

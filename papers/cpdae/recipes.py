@@ -5,10 +5,10 @@ from typing import Any
 from papers.baselines.encoders import BASELINES
 from papers.baselines.ms_marco import FineTuning
 from papers.baselines.wikipedia import masking, pretrained
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective
-from repro.recipe.request import Request, Runs
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Objective
+from repro.retrieval.recipe.request import Request, Runs
 
 CPDAE = Objective("cpdae", 1, "papers.cpdae.discriminative_autoencoder:DiscriminativeAutoencoder")
 WORD_DISTRIBUTION = Objective("word-distribution", 1, "papers.cpdae.word_distribution:view")

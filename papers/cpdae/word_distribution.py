@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from repro.errors import ReproError, check_known
-from repro.report.figures import shaded_text
+from repro.writers.figures import shaded_text
 
 SHOWN = ("sigmoid", "largest", "sum")
 
@@ -31,7 +31,7 @@ def view(folder: Path, text: str, *, shown: str, length: int) -> list[tuple[str,
     import torch
 
     from papers.cpdae.decoder import saved_decoder
-    from repro.nn.checkpoint import check_fits, load_encoder, load_tokenizer
+    from repro.retrieval.nn.checkpoint import check_fits, load_encoder, load_tokenizer
 
     check_known("way to show a distribution", shown, valid=SHOWN)
     tokenizer, encoder = load_tokenizer(folder), load_encoder(folder).eval()

@@ -23,17 +23,12 @@ from repro.api.comparisons import ComparedCells, compare_selection
 from repro.cli.options import seeds_of
 from repro.errors import ReproError
 from repro.graph import Node, walk
-from repro.judging.compared import ComparedCell
-from repro.judging.doubts import doubts_in_brief
-from repro.judging.studies import study_of
-from repro.judging.study_answers import of_means, primary_column, tested_answer
 from repro.machine.history import contains, last_change
 from repro.manifest.papers import paper, papers
 from repro.manifest.study_pointers import StudyPointer, study_pointer
-from repro.report.html.elements import Markup, el, rendered, section
-from repro.report.html.standalone import standalone
-from repro.report.markdown import code, escaped, sentence
-from repro.report.study_words import (
+from repro.plugins.studies.studies import study_of
+from repro.plugins.studies.study_answers import of_means, primary_column, tested_answer
+from repro.plugins.studies.words import (
     capitalised,
     label,
     order,
@@ -41,7 +36,12 @@ from repro.report.study_words import (
     shortened_note,
     verdicts_note,
 )
-from repro.report.table_files import table_texts
+from repro.verdicts.compared import ComparedCell
+from repro.verdicts.doubts import doubts_in_brief
+from repro.writers.html.elements import Markup, el, rendered, section
+from repro.writers.html.standalone import standalone
+from repro.writers.markdown import code, escaped, sentence
+from repro.writers.table_files import table_texts
 
 NAME, FIGURES = "head_to_head", "curves"  # of the study, and the scale of its figures
 FOLDER = Path(__file__).resolve().parent

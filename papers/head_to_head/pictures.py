@@ -11,14 +11,14 @@ from itertools import groupby, product
 from pathlib import Path
 from statistics import fmean
 
-from repro.judging.compared import ComparedCell
-from repro.judging.contrasts import Contrast
-from repro.judging.doubts import doubt_kinds
 from repro.manifest.schema import Figure
-from repro.report.figures import slide
-from repro.report.figures.slide import Panel, Point
-from repro.report.size_trends import markdown, panel_trends
-from repro.report.study_words import capitalised
+from repro.plugins.studies import slide
+from repro.plugins.studies.contrasts import Contrast
+from repro.plugins.studies.slide import Panel, Point
+from repro.plugins.studies.trend_charts import markdown, panel_trends
+from repro.plugins.studies.words import capitalised
+from repro.verdicts.compared import ComparedCell
+from repro.verdicts.doubts import doubt_kinds
 
 NOT_MEASURED = "*not measured yet*"
 SEEDS = ("column", "system", "seed", "score", "doubts")  # heads of a CSV

@@ -9,14 +9,14 @@ from typing import Any
 
 from papers.baselines.ms_marco import CONTRASTIVE, NO_PROJECTOR, OFFICIAL_NEGATIVES, PASSAGES
 from papers.baselines.two_stage import Dense, TwoStage, cls_texts
-from repro import recipe
 from repro.errors import check_known
 from repro.graph import Node
 from repro.manifest.papers import home, load
-from repro.recipe import Objective, Optimisation
-from repro.recipe.request import Choices, Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Objective, Optimisation
+from repro.retrieval.recipe.request import Choices, Request
 
-MLM = Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel")
+MLM = Objective("mlm", 1, "repro.retrieval.nn.mlm:MaskedLanguageModel")
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
 CHECKPOINT = "bert-base-uncased"
 LENGTH, ROWS, STEPS = 512, 64, 60_000  # 64 texts x 512 tokens x 60,000 steps = 2.0 G tokens

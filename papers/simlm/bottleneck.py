@@ -8,8 +8,8 @@ from torch import nn
 
 from papers.baselines.segments import segments_for
 from repro.errors import check_known
-from repro.nn.bottleneck_decoder import BottleneckDecoder
-from repro.nn.checkpoint import save_model
+from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
+from repro.retrieval.nn.checkpoint import save_model
 
 SEGMENTS = ("zeros", "pair")
 SLOTS = ("replace", "prepend")

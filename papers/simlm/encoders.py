@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from papers.baselines.two_stage import marco_passages
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective, Optimisation
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Objective, Optimisation
+from repro.retrieval.recipe.request import Request
 
 SIMLM = Objective("simlm", 2, "papers.simlm.replaced_language_modelling:ReplacedLanguageModelling")
 ENC_DEC_MLM = Objective("enc-dec-mlm", 1, "papers.simlm.enc_dec_mlm:EncoderDecoderMaskedLanguageModel")

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from papers.baselines.two_stage import Dense, TwoStage, cls_texts
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective, Optimisation, Texts
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Objective, Optimisation, Texts
+from repro.retrieval.recipe.request import Request
 
-CONTRASTIVE = Objective("cosine-contrastive", 1, "repro.nn.cosine_bi_encoder:CosineBiEncoder")
-DISTILLATION = Objective("distillation", 1, "repro.nn.distilled_bi_encoder:DistilledBiEncoder")
+CONTRASTIVE = Objective("cosine-contrastive", 1, "repro.retrieval.nn.cosine_bi_encoder:CosineBiEncoder")
+DISTILLATION = Objective("distillation", 1, "repro.retrieval.nn.distilled_bi_encoder:DistilledBiEncoder")
 # Eq. 3 as printed is in this folder; a fingerprint knows the terms, not the class
 AS_PRINTED = {
     CONTRASTIVE: replace(CONTRASTIVE, path="papers.simlm.printed_contrast:PrintedContrast"),

@@ -6,10 +6,10 @@ from papers.baselines.ms_marco import OFFICIAL_NEGATIVES, PASSAGES, recall_as_re
 from papers.baselines.two_stage import TwoStage, marco_passages
 from papers.simlm import fine_tuning
 from papers.simlm.encoders import electra
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Optimisation
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Optimisation
+from repro.retrieval.recipe.request import Request
 
 PASSAGE, PAIR = 144, 192  # tokens, Table 13
 DEPTH = 1000

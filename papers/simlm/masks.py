@@ -9,8 +9,8 @@ import torch
 from papers.baselines.segments import pair_segments
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
-from repro.nn.seeded_generators import seeded_generators
-from repro.nn.text import frame_texts, side_by_side
+from repro.retrieval.nn.seeded_generators import seeded_generators
+from repro.retrieval.nn.text import frame_texts, side_by_side
 
 SUPERSETS = ("union", "exact")
 SMALLEST = 1e-4  # the released code masks nothing more for the decoder below this rate

@@ -6,10 +6,10 @@ from typing import Any
 from papers.baselines.two_stage import TwoStage
 from papers.simlm import fine_tuning
 from papers.simlm.encoders import electra
-from repro import recipe
 from repro.graph import Node
-from repro.recipe import Optimisation
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe import Optimisation
+from repro.retrieval.recipe.request import Request
 
 CORPUS, TRAIN = "dpr-w100", "dpr-w100/natural-questions/train"
 MINED = 100  # App. B: the top 100 passages without the answer

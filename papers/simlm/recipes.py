@@ -5,9 +5,9 @@ from papers.baselines.two_stage import marco_passages
 from papers.simlm.encoders import ENCODERS, electra, mlm, simlm
 from papers.simlm.marco import Marco
 from papers.simlm.questions import Questions
-from repro import recipe
 from repro.graph import Node
-from repro.recipe.request import Request
+from repro.retrieval import recipe
+from repro.retrieval.recipe.request import Request
 
 
 def retriever_row(request: Request, *, encoder: str) -> Node:

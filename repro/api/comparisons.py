@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 from repro.api.listing import Listing
 from repro.api.selection import Selection, check_several, select
 from repro.errors import BlockedError, DataError, ReproError, UsageError
-from repro.judging.compared import ComparedCell, Comparison
-from repro.judging.comparison import compare as compared
-from repro.judging.comparison import judged_cells
-from repro.judging.paired_runs import run_paired_tests
-from repro.judging.plain_values import cell_as_row
-from repro.judging.row_tests import run_tests
-from repro.judging.summary import Summary, summarise
 from repro.progress import Progress
 from repro.running.plan import Plan
 from repro.running.recurrence import Recurrence
 from repro.running.runner import Outcome
 from repro.running.workspace import Workspace
+from repro.verdicts.compared import ComparedCell, Comparison
+from repro.verdicts.comparison import compare as compared
+from repro.verdicts.comparison import judged_cells
+from repro.verdicts.paired_runs import run_paired_tests
+from repro.verdicts.plain_values import cell_as_row
+from repro.verdicts.row_tests import run_tests
+from repro.verdicts.summary import Summary, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from repro.yours.table import OwnTable
+    from repro.plugins.yours.table import OwnTable
 
 
 class ComparedCells(Listing[ComparedCell]):
@@ -61,7 +61,7 @@ class ComparedCells(Listing[ComparedCell]):
 
     def to_latex(self, *, two_column: bool = False) -> str:
         """The cells as LaTeX tables, which need booktabs; see ``repro tables``."""
-        from repro.report.latex import latex
+        from repro.writers.latex import latex
 
         return "\n".join(
             latex(
@@ -75,7 +75,7 @@ class ComparedCells(Listing[ComparedCell]):
 
     def tests(self) -> Listing[dict[str, Any]]:
         """The tests of one's own rows, a line for each column and row that one was tested against."""
-        from repro.yours.table import lines
+        from repro.plugins.yours.table import lines
 
         return Listing([line for table in self.yours for line in lines(table)], line=dict, index="row")
 
@@ -89,7 +89,7 @@ class ComparedCells(Listing[ComparedCell]):
 
         Raises UsageError where the cells are of several tables, or none was measured.
         """
-        from repro.report.figures.comparison_panels import panels
+        from repro.writers.figures.comparison_panels import panels
 
         return panels(self.comparison.cells)
 
@@ -161,8 +161,8 @@ def _compare_alone(
     workspace: Workspace,
 ) -> ComparedCells:
     """Score run files without a paper's table."""
-    from repro.yours.alone import judged_by, scored_alone
-    from repro.yours.sources import own_runs
+    from repro.plugins.yours.alone import judged_by, scored_alone
+    from repro.plugins.yours.sources import own_runs
 
     if not (dataset or qrels):
         raise UsageError("name the table that it is to be a row of, as PAPER/1, or a dataset that scores it")
@@ -210,9 +210,9 @@ def _compare_with_yours(
     selection: Selection, given: Sequence[Yours], dataset: str | None, progress: Progress
 ) -> ComparedCells:
     selection.scale_itself.pin_kernels(progress)  # before what scores loads its libraries
-    from repro.yours.places import name_of
-    from repro.yours.sources import sources
-    from repro.yours.table import own_table
+    from repro.plugins.yours.places import name_of
+    from repro.plugins.yours.sources import sources
+    from repro.plugins.yours.table import own_table
 
     workspace = selection.workspace
     found = sources(given, workspace.data)
@@ -236,7 +236,7 @@ def _compare_with_yours(
 
 def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
     """Sentences on tables without a row of one's own; what is true of many is said once."""
-    from repro.evaluation.given_runs import OtherQueriesError
+    from repro.retrieval.evaluation.given_runs import OtherQueriesError
 
     common = {
         OtherQueriesError: "none of their queries is answered",

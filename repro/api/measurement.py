@@ -5,13 +5,13 @@ import os
 from repro.api.comparisons import ComparedCells, compare_selection
 from repro.api.selection import Selection
 from repro.progress import Progress
+from repro.retrieval.training.optimisation import VARIABLES, Execution
 from repro.running.engines.table import ENGINES
 from repro.running.plan import Plan
 from repro.running.records import record
 from repro.running.runner import Options
 from repro.stage_table import TRAININGS
 from repro.store import make_writable
-from repro.training.optimisation import VARIABLES, Execution
 
 _DEFAULT = Options()
 _PADDING_FREE = "REPRO_PADDING_FREE"
@@ -58,6 +58,6 @@ def _check_environment(plan: Plan) -> None:
     if trains and os.environ.keys() & {_PADDING_FREE, *(variable for variable, _ in VARIABLES.values())}:
         Execution.of(os.environ)
     elif _PADDING_FREE in os.environ:
-        from repro.nn.padding_free import is_asked_for
+        from repro.retrieval.nn.padding_free import is_asked_for
 
         is_asked_for(os.environ)

@@ -63,7 +63,7 @@ class PublishedTable:
         """The published numbers, a row per system; NaN for dashes and words."""
         import pandas
 
-        from repro.report.grid import label_in_full
+        from repro.writers.grid import label_in_full
 
         labels = {row.id: label_in_full(self.content, row) for row in self.content.rows}
         frame = pandas.DataFrame(index=list(labels), columns=list(self.columns), dtype=float)

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from repro.api.listing import Listing
-from repro.judging.audit.collected import altered_records
-from repro.judging.audit.collected import audit as findings
-from repro.judging.audit.findings import Finding, sort_findings
-from repro.judging.audit.references import Reference, paper_references
-from repro.judging.claims.judged import JudgedStatement, judged_at
-from repro.judging.settings.checked import checked_parameters
-from repro.judging.settings.parameter import CheckedParameter
 from repro.manifest.papers import Paper, paper, papers
+from repro.plugins.settings.checked import checked_parameters
+from repro.plugins.settings.parameter import CheckedParameter
+from repro.plugins.statements.collected import altered_records
+from repro.plugins.statements.collected import audit as findings
+from repro.plugins.statements.findings import Finding, sort_findings
+from repro.plugins.statements.judged import JudgedStatement, judged_at
+from repro.plugins.statements.references import Reference, paper_references
 from repro.running.scale import scale as scale_of
 from repro.running.workspace import Workspace
 from repro.store.results import Record

@@ -7,19 +7,19 @@ from itertools import groupby
 from shlex import quote
 
 from repro.cli.obstacles import names_in_a_line
-from repro.cli.row_settings import planned_for, row_lines
 from repro.exchange.public_runs import PublicRun, cells_of_run, only_scorable, public_runs
-from repro.judging.compared import ComparedCell
-from repro.judging.others import in_a_line, others_values
-from repro.judging.released_code import Certificate, certificates, in_short
-from repro.judging.settings.parameter import CheckedParameter, is_setting
 from repro.manifest.cells import Cell
 from repro.manifest.reading_schema import Reading
+from repro.plugins.reports.others import in_a_line, others_values
+from repro.plugins.settings.parameter import CheckedParameter, is_setting
+from repro.plugins.settings.released_code import Certificate, certificates, in_short
+from repro.plugins.settings.row_settings import planned_for, row_lines
 from repro.running.cell_readings import PARTS
 from repro.running.node_obstacles import distinct_obstacles
 from repro.running.recipe_calls import not_at, recipe_path
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
+from repro.verdicts.compared import ComparedCell
 
 IN_FULL = 4  # readings of each part of the work of which everything is said without being asked
 ROLES = {
@@ -56,10 +56,10 @@ class CellPage:
     @classmethod
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
         """Everything about a cell, from its manifest and from what is recorded and stored."""
-        from repro.judging.settings.checked import of_cell
-        from repro.judging.standings import standings
         from repro.manifest.cells import is_measured
+        from repro.plugins.settings.checked import of_cell
         from repro.running.cell_readings import CellReadings
+        from repro.verdicts.standings import standings
 
         cell_readings = CellReadings(workspace.machine)
         stands = standings(cell, workspace) if is_measured(cell) else []
@@ -99,7 +99,7 @@ class CellPage:
 
     def as_json(self) -> dict:
         """Everything about the cell as plain values."""
-        from repro.judging.plain_values import cell_as_json
+        from repro.verdicts.plain_values import cell_as_json
 
         facts = self.cell.as_json() | {"options": self.cell.options}
         facts["standings"] = [cell_as_json(stand) for stand in self.stands]
@@ -121,7 +121,7 @@ class CellPage:
 
     @property
     def _judgement_facts(self) -> dict:
-        from repro.datasets.catalog import dataset
+        from repro.retrieval.datasets.catalog import dataset
 
         if not self.cell.column.dataset:
             return {}
@@ -156,7 +156,7 @@ class CellPage:
         self._show_readings(None if verbose else IN_FULL)
 
     def _lines(self, verbose: bool) -> Iterator[tuple[str, str]]:
-        from repro.report.grid import label_in_full
+        from repro.writers.grid import label_in_full
 
         cell = self.cell
         bold = ", bold" if cell.table.bold != "unknown" and cell.printed.bold else ""
@@ -219,7 +219,7 @@ class CellPage:
 
 
 def _has_scores(cell: Cell, scale: str, workspace: Workspace) -> bool:
-    from repro.judging.study_scores import scores_paths
+    from repro.plugins.studies.study_scores import scores_paths
 
     paths = scores_paths(workspace.results, scale, cell.paper.name, cell.table.id)
     return cell.table.kind == "study" and any(path.is_file() for path in paths)
@@ -233,7 +233,7 @@ def _definition(cell: Cell) -> str:
 
 def _standing(stand: ComparedCell) -> str:
     """A cell at one scale in a sentence: the measured value, its collection and date, the verdict."""
-    from repro.report.grid import shown_measurement
+    from repro.writers.grid import shown_measurement
 
     if stand.measured is None:
         reason = (
@@ -270,7 +270,7 @@ def _print_readings(heading: str, readings: Sequence[Reading], most: int | None)
 def _print(label: str, value: str) -> None:
     """Print a label and what it says, on a terminal folded beside it, or below a long one."""
     from repro.cli.printing import width
-    from repro.report.sheet import UNLIMITED
+    from repro.writers.sheet import UNLIMITED
 
     indent, label_indent = " " * 15, f"{label:14} "
     if len(label) > 14 and width() < UNLIMITED:

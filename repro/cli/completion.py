@@ -74,7 +74,7 @@ def readings(ctx, param, incomplete: str) -> list[str]:
 
 def datasets(ctx, param, incomplete: str) -> list[str]:
     """Complete the id of a dataset of the catalogue."""
-    from repro.datasets.catalog import catalog
+    from repro.retrieval.datasets.catalog import catalog
 
     return _matches(catalog(), incomplete)
 

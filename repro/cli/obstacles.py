@@ -10,7 +10,6 @@ from rich.text import Text
 
 from repro.cli import printing
 from repro.cli.plan_summary import GB
-from repro.judging.compared import ComparedCell, Comparison
 from repro.manifest.cells import count_in_words
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.cost.throughput import throughput
@@ -20,6 +19,7 @@ from repro.running.requirements import Obstacle
 from repro.running.runner import Outcome
 from repro.stage_table import STAGES, TRAININGS
 from repro.store import Store
+from repro.verdicts.compared import ComparedCell, Comparison
 
 DEVICE = "h100"  # whose hours are told where nothing was calibrated
 ROWS = 3  # that are named of those which lack the same
@@ -62,7 +62,7 @@ def show_needs(
 
 def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[str, str]]:
     """Everything that is missing and what the work costs, a line each."""
-    from repro.datasets.offers import amount
+    from repro.retrieval.datasets.offers import amount
 
     obstacles = obstacles_of(plan)
     rates = throughput(store, gpu)
@@ -141,7 +141,7 @@ def blocked_cell_lines(comparison: Comparison) -> list[str]:
 
 
 def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
-    from repro.datasets.offers import amount
+    from repro.retrieval.datasets.offers import amount
 
     lacking, places = distinct_obstacles(o for c in cells for o in c.obstacles), _places(cells)
     lines = [f"{o.cause}; {o.remedy}" for o in lacking.of_machine] + lacking.otherwise

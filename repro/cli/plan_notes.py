@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from repro.graph import Node
 from repro.machine import search, system
+from repro.retrieval.training.declaration import declaration
+from repro.retrieval.training.memory import StepMemory, example_tokens, predicts_words
 from repro.running.cost.estimate import Estimate
 from repro.running.cost.shapes import shape
 from repro.stage_table import TRAININGS
-from repro.training.declaration import declaration
-from repro.training.memory import StepMemory, example_tokens, predicts_words
 
 GB = 1e9
 FEW = 4  # kinds of training that are named
@@ -94,7 +94,7 @@ def step_bytes(node: Node) -> float:
 
 
 def step_memory_of(node: Node) -> StepMemory:
-    """The memory of a step of a planned training, as ``repro.training.memory.step_memory`` has it."""
+    """Return the memory of a step of a planned training, as ``training.memory.step_memory`` has it."""
     model = shape(node)
     return StepMemory(
         parameters=model.all_weights,

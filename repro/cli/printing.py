@@ -28,7 +28,7 @@ def console():
 
 def width() -> int:
     """The width of standard output: that of the terminal, or COLUMNS; without either, wide enough."""
-    from repro.report.sheet import UNLIMITED
+    from repro.writers.sheet import UNLIMITED
 
     is_for_eyes = sys.stdout.isatty() or _stated_width()
     return shutil.get_terminal_size().columns if is_for_eyes else UNLIMITED
@@ -100,7 +100,7 @@ def table(
     from rich.console import Group
     from rich.text import Text
 
-    from repro.report.sheet import Column, Sheet
+    from repro.writers.sheet import Column, Sheet
 
     columns = [Column(name, right=number in right) for number, name in enumerate(head)]
     sheet = Sheet(columns, rows=[[Text(cell) for cell in row] for row in rows], drop=drop)

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from repro.cli.obstacles import blocked_cell_lines, row_of
-from repro.judging.compared import ComparedCell, Comparison, PairedTest
-from repro.judging.summary import Summary, conditions, summarise
-from repro.judging.verdict import FAILS
 from repro.manifest.cells import count_in_words
 from repro.running.plan import Plan
 from repro.running.recurrence import Recurrence, sentences
 from repro.running.runner import Outcome
 from repro.store import Store
 from repro.store.results import Results
+from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
+from repro.verdicts.summary import Summary, conditions, summarise
+from repro.verdicts.verdict import FAILS
 
 
 def show_exhibits(plan: Plan, outcome: Outcome) -> None:
@@ -71,7 +71,7 @@ def show(
         options: of LaTeX and Markdown, as ``table_texts`` takes them.
     """
     from repro.cli.printing import emit_csv, emit_json, say
-    from repro.judging.plain_values import cell_as_row
+    from repro.verdicts.plain_values import cell_as_row
 
     cells = comparison.cells if chosen is None else chosen
     if form in ("latex", "markdown"):
@@ -95,7 +95,7 @@ def show(
 
 
 def _cells_with_contrasts(comparison: Comparison, plan: Plan, store: Store, results: Results) -> list[dict]:
-    from repro.judging.plain_values import cells_as_json, contrasts_by_cell
+    from repro.verdicts.plain_values import cells_as_json, contrasts_by_cell
 
     contrasts = contrasts_by_cell(comparison, plan, store, results)
     studies = {identifier: {"contrasts": values} for identifier, values in contrasts.items()}
@@ -103,7 +103,7 @@ def _cells_with_contrasts(comparison: Comparison, plan: Plan, store: Store, resu
 
 
 def _print_texts(comparison: Comparison, plan: Plan, store: Store, **options) -> None:
-    from repro.report.table_files import table_texts
+    from repro.writers.table_files import table_texts
 
     print("\n".join(file.text for file in table_texts(comparison, plan, store, **options)), end="")
 
@@ -145,7 +145,7 @@ def show_recorded(comparison: Comparison) -> None:
 def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
     """Print a table per table of a paper that has something to say."""
     from repro.cli.printing import show as print_laid_out
-    from repro.report.terminal import compared_table
+    from repro.writers.terminal import compared_table
 
     for table_cells in Comparison(list(cells)).by_table().values():
         if any(map(_is_worth_showing, table_cells)):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from repro.datasets.source import Source
 from repro.errors import DataError, UsageError
 from repro.graph import Node, walk
 from repro.progress import Progress
+from repro.retrieval.datasets.source import Source
 from repro.running import source_rows
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle

@@ -40,7 +40,7 @@ def export(source: MeasuredEncoder, store: Store, to: Path, *, card: str, about:
 
 def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
     """Transformer, tokenizer, and the modules that make of its output what the suite's encoding does."""
-    from repro.nn.checkpoint import load_encoder, load_tokenizer, save_model
+    from repro.retrieval.nn.checkpoint import load_encoder, load_tokenizer, save_model
 
     model, conventions = load_encoder(folder), source.conventions
     save_model(model, load_tokenizer(folder), target)
@@ -77,7 +77,7 @@ def _layers(source: MeasuredEncoder, folder: Path, model):
     if source.passages.stage == "encode_views":
         yield from _reduction(folder, model)
         return
-    from repro.nn.projector import saved_projector
+    from repro.retrieval.nn.projector import saved_projector
 
     projector, encodes = saved_projector(folder) or (None, False)
     if not encodes:
@@ -92,8 +92,8 @@ def _reduction(folder: Path, model):
     """Yield the matrix after a dense view, also where its first numbers are kept; nothing without one."""
     import torch
 
-    from repro.nn.view_encoder import FILE as VIEWS
-    from repro.nn.view_encoder import PROJECTION
+    from repro.retrieval.nn.view_encoder import FILE as VIEWS
+    from repro.retrieval.nn.view_encoder import PROJECTION
 
     config = json.loads((folder / VIEWS).read_text()) if (folder / VIEWS).exists() else {}
     reduction = config.get("dense_reduction")

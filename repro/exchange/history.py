@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import ReproError
-from repro.judging.compared import ComparedCell, Comparison
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.records import PER_UNIT, identities, member_cells
@@ -16,6 +15,7 @@ from repro.stage_table import STAGES
 from repro.store import RECORD, Store, read_json
 from repro.store.results import Record
 from repro.store.seal import Files, recorded_files, wrong_sizes
+from repro.verdicts.compared import ComparedCell, Comparison
 
 
 @dataclass(frozen=True)

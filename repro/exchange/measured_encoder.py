@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.manifest.cells import cell
-from repro.recipe.released import Conventions
+from repro.retrieval.recipe.released import Conventions
 from repro.running.measurement import Measurement
 from repro.running.plan import plan
 from repro.running.scale import Scale

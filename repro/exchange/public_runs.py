@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.errors import DataError
-from repro.evaluation.any_measures import looks_deeper
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, select
+from repro.retrieval.evaluation.any_measures import looks_deeper
 from repro.store.disk import sha256
 
 FILE = Path(__file__).with_suffix(".yaml")

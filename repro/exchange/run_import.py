@@ -6,19 +6,17 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from repro.datasets.catalog import dataset
 from repro.errors import UsageError
-from repro.evaluation.any_measures import cutoff, looks_deeper
-from repro.evaluation.given_runs import GivenRun, read_given
-from repro.evaluation.qrels import Qrels, read_qrels
 from repro.exchange.public_runs import cells_of_run, scorable_cells, split_by_presence
 from repro.exchange.run_origin import Origin, departures
 from repro.graph import Node, check_types
-from repro.judging.among_others import ValueAmongOthers, among_others
-from repro.judging.imported import SCALE, imported_run
-from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
+from repro.plugins.reports.among_others import ValueAmongOthers, among_others
 from repro.progress import Progress
+from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.evaluation.any_measures import cutoff, looks_deeper
+from repro.retrieval.evaluation.given_runs import GivenRun, read_given
+from repro.retrieval.evaluation.qrels import Qrels, read_qrels
 from repro.running.cell_readings import CellReadings
 from repro.running.engines.inline import ensure
 from repro.running.imports import import_of, scoring_settings
@@ -30,6 +28,8 @@ from repro.running.workspace import Workspace
 from repro.store import check_where_stored
 from repro.store.disk import sha256
 from repro.store.results import AppendedRecord, Record
+from repro.verdicts.imported import SCALE, imported_run
+from repro.verdicts.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby
 
-from repro.datasets.catalog import dataset
 from repro.errors import ReproError
 from repro.graph import Node, canonical, walk
 from repro.manifest.cells import Cell, ShownExhibit, cells_of, every_cell, exhibits
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
-from repro.recipe.request import Choices, Runs
+from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.recipe.request import Choices, Runs
 from repro.running.measurement import COMPUTED, shared_evaluation
 from repro.running.recipe_calls import call_recipe, recipe_path
 from repro.running.requirements import Machine

@@ -99,7 +99,7 @@ def _entries(node: Node) -> tuple[str, ...]:
     """Where the code of a node begins: its stage, and what parameters name as ``path`` ("module:name")."""
     values = (value for value in node.params.values() if isinstance(value, Mapping))
     paths = (str(value.get("path", "")) for value in values)
-    return f"repro.stages.{node.stage}", *filter(_NAMED.fullmatch, paths)
+    return f"repro.retrieval.stages.{node.stage}", *filter(_NAMED.fullmatch, paths)
 
 
 @once_a_node

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from repro.datasets.catalog import dataset
 from repro.graph import Node
 from repro.manifest.cells import Cell
+from repro.retrieval.datasets.catalog import dataset
 from repro.running.measurement import Measurement, evaluation
 from repro.running.requirements import Machine
 

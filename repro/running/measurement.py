@@ -8,19 +8,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from repro.datasets.catalog import Dataset, dataset
 from repro.errors import ReproError, UsageError, check_known
-from repro.evaluation.any_measures import looks_deeper
-from repro.evaluation.measures import parse_measure
 from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, ShownExhibit
 from repro.manifest.measures_per_dataset import measures
-from repro.recipe.request import Choices, Runs
+from repro.retrieval.datasets.catalog import Dataset, dataset
+from repro.retrieval.evaluation.any_measures import looks_deeper
+from repro.retrieval.evaluation.measures import parse_measure
+from repro.retrieval.recipe.request import Choices, Runs
+from repro.retrieval.training.declaration import check_options
 from repro.running.recipe_calls import call_recipe, fault, recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
 from repro.stage_table import check_choices, check_numbers
-from repro.training.declaration import check_options
 
 UNITS = ("fraction", "percent")  # of scores
 COMPUTED = ("index-size",)  # kinds of column whose recipe gives the scores themselves

@@ -14,7 +14,7 @@ from repro.manifest.cells import Cell, ShownExhibit
 from repro.manifest.papers import Paper, home, load, readings
 from repro.manifest.reading_schema import Reading
 from repro.manifest.yaml_file import fault_at
-from repro.recipe.request import Choices, Request, Runs
+from repro.retrieval.recipe.request import Choices, Request, Runs
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from repro.datasets.source import Source
 from repro.errors import BlockedError
 from repro.graph import Node
 from repro.machine import kernels
 from repro.progress import Progress
+from repro.retrieval.datasets.source import Source
 from repro.running import source_rows
 from repro.running.agreement import Agreement, agreement
 from repro.running.code_facts import differences

@@ -9,8 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from repro.datasets import published_rows
-from repro.datasets.catalog import dataset
 from repro.errors import StoreError
 from repro.graph import Node, canonical, walk
 from repro.locations import CHECKOUT
@@ -18,6 +16,8 @@ from repro.machine import kernels
 from repro.machine.system import hardware
 from repro.machine.versions import commit, software
 from repro.manifest.cells import Cell
+from repro.retrieval.datasets import published_rows
+from repro.retrieval.datasets.catalog import dataset
 from repro.running.code_facts import Makers, join_codes
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan

@@ -5,11 +5,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from repro.datasets import word_lists
-from repro.datasets.architectures import readable
-from repro.datasets.catalog import catalog, dataset
-from repro.datasets.digests import digest, identity
-from repro.datasets.hub_models import (
+from repro.errors import BlockedError
+from repro.graph import Node, distinct, missing_files, rewrite
+from repro.locations import data_folder
+from repro.manifest.checkpoints import by_hand, known_checkpoints
+from repro.retrieval.datasets import word_lists
+from repro.retrieval.datasets.architectures import readable
+from repro.retrieval.datasets.catalog import catalog, dataset
+from repro.retrieval.datasets.digests import digest, identity
+from repro.retrieval.datasets.hub_models import (
     SETTINGS,
     cached_folder,
     checkpoint_files,
@@ -17,13 +21,9 @@ from repro.datasets.hub_models import (
     model_type,
     tokenizer_fault,
 )
-from repro.datasets.sentence_splitting import check_splitter, splitter_model
-from repro.datasets.source import MissingPiece, Source
-from repro.datasets.sources import locate
-from repro.errors import BlockedError
-from repro.graph import Node, distinct, missing_files, rewrite
-from repro.locations import data_folder
-from repro.manifest.checkpoints import by_hand, known_checkpoints
+from repro.retrieval.datasets.sentence_splitting import check_splitter, splitter_model
+from repro.retrieval.datasets.source import MissingPiece, Source
+from repro.retrieval.datasets.sources import locate
 from repro.stage_table import STAGES
 
 PIECES = {

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from repro import recipe
-from repro.datasets.catalog import catalog
-from repro.datasets.catalog import dataset as catalogued
-from repro.datasets.published_rows import highest_grade
 from repro.errors import check_known
-from repro.evaluation.measures import is_defined
 from repro.graph import Node, rewrite
 from repro.machine import kernels
 from repro.machine.system import gpu
 from repro.progress import Progress
+from repro.retrieval import recipe
+from repro.retrieval.datasets.catalog import catalog
+from repro.retrieval.datasets.catalog import dataset as catalogued
+from repro.retrieval.datasets.published_rows import highest_grade
+from repro.retrieval.evaluation.measures import is_defined
+from repro.retrieval.training.declaration import declaration
 from repro.running import scale_facts
 from repro.running.scale_facts import (
     ObjectiveSettings,
@@ -30,7 +31,6 @@ from repro.running.scale_facts import (
 )
 from repro.running.user_scale import read_user_scale
 from repro.stage_table import STAGES, check_numbers
-from repro.training.declaration import declaration
 
 HIDDEN_SIZE = 768  # of the papers' backbones
 # Anserini's tuned parameters for MS MARCO passages

@@ -8,21 +8,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
-from repro import recipe
-from repro.datasets.catalog import dataset as catalogued
 from repro.graph import Node, canonical, walk
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper, papers
 from repro.manifest.yaml_file import StrictMapping
-from repro.recipe import Objective, Optimisation
-from repro.training.declaration import names_in
+from repro.retrieval import recipe
+from repro.retrieval.datasets.catalog import dataset as catalogued
+from repro.retrieval.recipe import Objective, Optimisation
+from repro.retrieval.training.declaration import names_in
 
 Count = Annotated[int, Field(gt=0)]
 Rate = Annotated[float, Field(gt=0)]
 
 
 class Architecture(StrictMapping):
-    """A BERT of a size of its own; the parameters of ``repro.recipe.initialise``."""
+    """A BERT of a size of its own; the parameters of ``repro.retrieval.recipe.initialise``."""
 
     hidden_size: Count
     layers: Count
@@ -215,7 +215,7 @@ class RowLimits:
     """The numbers of rows that the sources of one graph give.
 
     Judgements and negatives name queries and documents that are not among the first. So these nodes get the
-    first queries and documents as inputs, some of which stand for those (``repro.datasets.first_rows``).
+    first queries and documents as inputs, some of which stand for those (``datasets.first_rows``).
 
     Attributes:
         corpora: the graph's collections, each as its node was made, in the order in which they are read.
@@ -268,9 +268,9 @@ def _limit_rows(node: Node, rows: int | None) -> Node:
 
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}  # BERT's
 OBJECTIVES = {  # with what else each asks for
-    "mlm": (Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel"), {"reduction": "mean"}),
+    "mlm": (Objective("mlm", 1, "repro.retrieval.nn.mlm:MaskedLanguageModel"), {"reduction": "mean"}),
     "neighbours": (
-        Objective("neighbours", 1, "repro.nn.neighbours:NeighbouringSentences"),
+        Objective("neighbours", 1, "repro.retrieval.nn.neighbours:NeighbouringSentences"),
         {"sentence_end": "."},
     ),
 }

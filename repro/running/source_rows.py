@@ -5,17 +5,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from repro.datasets import published_rows, reading
-from repro.datasets.arrow import read_rows
-from repro.datasets.catalog import catalog, dataset
-from repro.datasets.digests import files, identity, planned_source
-from repro.datasets.row_digests import ContentDigest, RowDigest
-from repro.datasets.source import Source
-from repro.datasets.sources import locate
-from repro.evaluation.text_lines import numbered_lines
 from repro.graph import Node
+from repro.retrieval.datasets import published_rows, reading
+from repro.retrieval.datasets.arrow import read_rows
+from repro.retrieval.datasets.catalog import catalog, dataset
+from repro.retrieval.datasets.digests import files, identity, planned_source
+from repro.retrieval.datasets.row_digests import ContentDigest, RowDigest
+from repro.retrieval.datasets.source import Source
+from repro.retrieval.datasets.sources import locate
+from repro.retrieval.evaluation.text_lines import numbered_lines
+from repro.retrieval.stages.corpus import as_written
 from repro.running.requirements import PIECES
-from repro.stages.corpus import as_written
 
 FORMS = ("text", "untitled")  # parameters by which a corpus is not as it was read
 READ = ("corpus", "queries", "qrels")  # the stages of which an artefact's rows are the source's, one by one

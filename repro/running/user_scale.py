@@ -8,16 +8,16 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from repro import recipe
-from repro.datasets.catalog import catalog
 from repro.errors import UsageError, unknown
 from repro.manifest import yaml_file
 from repro.manifest.papers import papers
 from repro.manifest.yaml_file import Fault
-from repro.recipe import Optimisation, Texts
+from repro.retrieval import recipe
+from repro.retrieval.datasets.catalog import catalog
+from repro.retrieval.recipe import Optimisation, Texts
+from repro.retrieval.training.declaration import names_in
 from repro.running.scale_facts import RowCounts, ScaleFacts, inherit_facts
 from repro.stage_table import NUMBERS, TRAININGS
-from repro.training.declaration import names_in
 
 NAME = re.compile(r"[a-z][a-z0-9-]*")  # records of a scale lie in a folder of its name
 OF_PARAMETERS, OF_STAGES = ("caps", "replace", "without_gpu"), ("steps", "learning_rate")

@@ -15,7 +15,7 @@ import pytest
 
 from repro.cli import main
 from repro.manifest import papers as at_hand
-from repro.manifest.reports import reports_of
+from repro.plugins.reports.reports import reports_of
 from tests.once import made_once, take_what_is_finished
 
 CELL = "costa/1/sparse.bm25/dev.rr10"  # the cheapest cell that goes through every kind of stage but training

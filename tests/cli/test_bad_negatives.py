@@ -27,7 +27,7 @@ def words(request, *, depth):
     )
     model = recipe.finetune(
         bert, negatives, texts=texts, options=OPTIONS, passages_per_query=2, optimisation=optimisation,
-        objective=recipe.Objective("contrastive", 1, "repro.nn.bi_encoder:BiEncoderContrastive"),
+        objective=recipe.Objective("contrastive", 1, "repro.retrieval.nn.bi_encoder:BiEncoderContrastive"),
     )
     texts = replace(texts, topics=recipe.queries(request.dataset))
     return recipe.search(*recipe.encode(model, texts, normalize=False, precision="fp32"), depth=depth)

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from repro.datasets.row_blocks import RowBlocks
+from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.store.notes import folders
 from tests.cli.conftest import CELL
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from repro.datasets import fetching, hub_models
-from repro.datasets.catalog import catalog
-from repro.datasets.fetching import Offer
 from repro.errors import BlockedError
-from tests.datasets.folders import beir_folder, without_counts, word_list
+from repro.retrieval.datasets import fetching, hub_models
+from repro.retrieval.datasets.catalog import catalog
+from repro.retrieval.datasets.fetching import Offer
+from tests.retrieval.datasets.folders import beir_folder, without_counts, word_list
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_what_nobody_gives_out_freely_is_status_4_with_what_to_do(repro, data):
 
 
 def test_a_data_folder_that_cannot_be_written_is_refused(repro, data, refuse, monkeypatch):
-    from repro.datasets import libraries
+    from repro.retrieval.datasets import libraries
 
     monkeypatch.setattr(libraries, "_ir_dataset", lambda id: pytest.fail("downloaded for nothing"))
     refuse(data, 30)  # EROFS

@@ -105,7 +105,7 @@ def test_a_deposit_tells_number_verdict_code_libraries_machine_and_data(crate, m
         stage = action["name"].split()[1].rstrip(",")
         identifiers = code["identifier"] if isinstance(code["identifier"], list) else [code["identifier"]]
         values = {entities[one["@id"]]["name"]: entities[one["@id"]]["value"] for one in identifiers}
-        assert values["code"] == source_code.code(f"repro.stages.{stage}").digest
+        assert values["code"] == source_code.code(f"repro.retrieval.stages.{stage}").digest
         assert values.get("commit") == commit
         assert all("version" in entities[part["@id"]] for part in code.get("hasPart", ()) if "@id" in part)
         assert action["startTime"] <= action["endTime"]
@@ -181,7 +181,7 @@ def test_a_folder_that_holds_something_is_left_alone(repro, measured):
 
 
 def test_a_cell_is_logged_for_every_eval_ever_as_published_and_as_measured(repro, measured):
-    from tests.exchange import every_eval_ever_0_3_0 as schema
+    from tests.plugins.deposit import every_eval_ever_0_3_0 as schema
 
     folder = measured / "logs"
     said = repro("export", "records", *SELECTED, "--to", "every-eval-ever", "-o", folder)

@@ -12,18 +12,18 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from repro.datasets.reading import judgements
-from repro.datasets.sources import locate
-from repro.evaluation.ir_metadata import END, START
 from repro.manifest.cells import select
 from repro.manifest.papers import papers
+from repro.plugins.yours import judgements as own_judgements
+from repro.retrieval.datasets.reading import judgements
+from repro.retrieval.datasets.sources import locate
+from repro.retrieval.evaluation.ir_metadata import END, START
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
 from repro.store.record_lines import line_of
 from repro.store.results import Record, Results
-from repro.yours import judgements as own_judgements
 from tests.floats import close
 
 CELLS = """\
@@ -394,7 +394,7 @@ def test_a_packed_export_by_the_evaluations_fingerprint_is_the_same_run(repro, f
 def test_a_run_over_questions_judged_by_answers_is_scored_by_its_passages_texts(repro, toy, folders):
     toy.write_text(CELLS.replace("tiny/passage/dl19, measure: nDCG@10", "tiny/wiki/test, measure: Success@1"))
     papers.cache_clear()
-    from repro.datasets.reading import documents, queries
+    from repro.retrieval.datasets.reading import documents, queries
 
     def words(text):
         return f" {' '.join(re.findall('[a-z]+', text.lower()))} "

@@ -15,10 +15,10 @@ from tests.cli.conftest import CELL
 
 ROOT = Path(__file__).resolve().parents[2]
 MOVES = {  # five modules of which the stages behind CELL are made, in part into other folders
-    "repro/evaluation/measures.py": "repro/evaluation/effectiveness.py",
-    "repro/evaluation/run_writer.py": "repro/stages/ranked_lists.py",
-    "repro/datasets/arrow.py": "repro/machine/rows_on_disk.py",
-    "repro/datasets/tiny/words.py": "repro/datasets/tiny/deeds.py",
+    "repro/retrieval/evaluation/measures.py": "repro/retrieval/evaluation/effectiveness.py",
+    "repro/retrieval/evaluation/run_writer.py": "repro/retrieval/stages/ranked_lists.py",
+    "repro/retrieval/datasets/arrow.py": "repro/machine/rows_on_disk.py",
+    "repro/retrieval/datasets/tiny/words.py": "repro/retrieval/datasets/tiny/deeds.py",
     "repro/store/disk.py": "repro/machine/files.py",
 }
 
@@ -86,8 +86,10 @@ def test_what_moves_is_the_same_code_and_what_changes_in_it_is_told(checkout):
     [cell] = said(checkout, "compare", CELL, "--scale", "tiny")
     assert (cell["other_code"], cell["unknown_code"]) == (0, 0)
     assert said(checkout, "store", "verify")["other_code"] == {}
-    replace_once(checkout / "repro/evaluation/effectiveness.py", "QUERIES = 64 ", "QUERIES = 65 ")
-    replace_once(checkout / "repro/datasets/tiny/words.yaml", "[brave, bold, fearless]", "[brave, bold]")
+    replace_once(checkout / "repro/retrieval/evaluation/effectiveness.py", "QUERIES = 64 ", "QUERIES = 65 ")
+    replace_once(
+        checkout / "repro/retrieval/datasets/tiny/words.yaml", "[brave, bold, fearless]", "[brave, bold]"
+    )
     differing = said(checkout, "store", "verify")["other_code"]
     by_stage = {name.partition("/")[0]: names for name, names in differing.items()}
     assert by_stage.pop("evaluate") == ["QUERIES"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from repro.manifest.reports import Reports
+from repro.plugins.reports.reports import Reports
 from tests.filled_form import CELL, filled
 
 ROOT = Path(__file__).resolve().parents[2]

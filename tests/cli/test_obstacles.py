@@ -6,7 +6,7 @@ import pytest
 
 from repro.api.selection import select
 from repro.cli.obstacles import blocked_cell_lines
-from repro.judging.comparison import compare
+from repro.verdicts.comparison import compare
 from tests.cli.conftest import CELL
 
 LACKING_A_GPU = ("costa", "--table", "1")

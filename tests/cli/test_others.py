@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.judging.reproduction.quantities import systems
+from repro.plugins.reports.quantities import systems
 from tests.cli.conftest import cells_of_line
 
 CELL = "simlm/2/dense.ance/dev.rr10"

@@ -48,7 +48,7 @@ def test_every_objective_and_stage_of_the_recipes_is_run_on_every_push(repro):
     assert objectives == all_objectives | {"neighbours"}  # of tiny's backbone; of that of smoke it is mlm
     assert all_stages - stages == {"mine_answers", "union"}
     for stage in all_stages - stages:
-        assert f"{stage}.run(" in (ROOT / f"tests/stages/test_{stage}.py").read_text()
+        assert f"{stage}.run(" in (ROOT / f"tests/retrieval/stages/test_{stage}.py").read_text()
 
 
 def test_the_readme_has_at_most_four_hundred_words_beside_its_table():

@@ -30,7 +30,7 @@ from dataclasses import replace
 from repro import recipe
 
 TRAIN = "msmarco-passage/train/judged"
-CONTRASTIVE = recipe.Objective("contrastive", 1, "repro.nn.bi_encoder:BiEncoderContrastive")
+CONTRASTIVE = recipe.Objective("contrastive", 1, "repro.retrieval.nn.bi_encoder:BiEncoderContrastive")
 OPTIONS = {"temperature": 1.0, "similarity": "dot", "negatives": "in-batch"}
 OPTIONS |= {"projector": "none", "projector_start": "new"}
 COSTS = recipe.Optimisation(

@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from repro.running.engines.inline import run_node
-from tests.datasets.folders import word_list
+from tests.retrieval.datasets.folders import word_list
 from tests.standins import beir, checkpoints, passages, texts
 from tests.standins.fill import fetch
 from tests.standins.served import at_home

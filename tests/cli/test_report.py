@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.report.html.outline import outline
-from tests.report.html.test_page import card_of
+from tests.writers.html.outline import outline
+from tests.writers.html.test_page import card_of
 
 README = "# x\n\n<!-- verdicts:begin -->\nold\n<!-- verdicts:end -->\n\nlast\n"
 
@@ -82,7 +82,7 @@ def test_a_readme_gets_its_table_and_keeps_the_rest(repro, folders):
 def test_a_readme_without_one_pair_of_markers_is_left_alone_before_anything_is_judged(
     repro, folders, monkeypatch, text
 ):
-    monkeypatch.setattr("repro.report.markdown.judged_cells", None)
+    monkeypatch.setattr("repro.writers.markdown.judged_cells", None)
     path = folders / "README.md"
     path.write_text(text, encoding="utf-8")
     said = repro("report", "costa", "--readme", path)
@@ -106,8 +106,8 @@ def test_mistakes_are_told_in_one_sentence_before_anything_is_judged(
     repro, folders, monkeypatch, arguments, sentence
 ):
     monkeypatch.chdir(folders)
-    monkeypatch.setattr("repro.judging.comparison.judged_cells", None)
-    monkeypatch.setattr("repro.report.html.page", None)
+    monkeypatch.setattr("repro.verdicts.comparison.judged_cells", None)
+    monkeypatch.setattr("repro.writers.html.page", None)
     said = repro("report", *arguments)
     assert said.status == 2 and sentence in said.sentence
 

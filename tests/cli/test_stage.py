@@ -91,7 +91,7 @@ def test_a_stage_that_lacks_java_is_blocked(repro, measured, monkeypatch):
 
 
 def test_a_stage_that_fails_is_status_3_and_names_its_log(repro, measured, monkeypatch):
-    from repro.stages import evaluate
+    from repro.retrieval.stages import evaluate
 
     def fail(*arguments):
         raise RuntimeError("no luck\nat all")

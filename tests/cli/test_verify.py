@@ -64,7 +64,7 @@ def other_code(measured, monkeypatch):
 
     def code(*entries):
         here = source_code.code(*entries)
-        if entries == ("repro.stages.evaluate",):
+        if entries == ("repro.retrieval.stages.evaluate",):
             here = replace(here, digest="other", definitions=here.definitions | {"run": "other"})
         return here
 
@@ -161,7 +161,7 @@ def test_a_stage_that_cannot_compute_again_has_the_status_of_its_reason(
     repro, folders, monkeypatch, blocked, status
 ):
     from repro.errors import BlockedError
-    from repro.stages import evaluate
+    from repro.retrieval.stages import evaluate
 
     def fails(*_):
         raise BlockedError("there is no Java", "install one") if blocked else ValueError("no luck")

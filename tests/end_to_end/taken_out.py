@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from repro.datasets import digests
-from repro.judging import comparison, evidence
+from repro.retrieval.datasets import digests
 from repro.running.measurement import MeasurementBuilder
 from repro.store import record_lines, results
 from repro.store.results import AppendedRecord, Record
+from repro.verdicts import comparison, evidence
 
 
 def _only_new_keys(group, newest):

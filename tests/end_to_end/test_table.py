@@ -7,8 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from repro.evaluation.paired import pairwise_tests
 from repro.manifest.cells import select
+from repro.retrieval.evaluation.paired import pairwise_tests
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from repro.datasets import catalog, digests
 from repro.errors import StoreError
 from repro.machine import source_code
 from repro.manifest import measures_per_dataset
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import select
+from repro.retrieval.datasets import catalog, digests
 from repro.running import code_facts
 from repro.running.plan import plan
 from repro.running.runner import prepare
@@ -89,8 +89,8 @@ import json
 
 import numpy as np
 
-from repro.datasets.arrow import read_rows
-from repro.stages.vectors.vector_files import write_ids
+from repro.retrieval.datasets.arrow import read_rows
+from repro.retrieval.stages.vectors.vector_files import write_ids
 
 CODE = {code}
 
@@ -179,9 +179,11 @@ class ToyWorld:
         """Change what the toy's stage does; of its version nothing is said."""
         self.code = code
         self.codes.setdefault(self.version, set()).add(code)
-        path = self.root / "repro/stages/embed.py"
+        path = self.root / "repro/retrieval/stages/embed.py"
         self._write(path, STAGE.format(code=code).encode())
-        sys.modules["repro.stages.embed"] = module = types.ModuleType("repro.stages.embed")
+        sys.modules["repro.retrieval.stages.embed"] = module = types.ModuleType(
+            "repro.retrieval.stages.embed"
+        )
         module.__file__ = str(path)
         exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
 
@@ -325,7 +327,7 @@ def patched(root: Path) -> Iterator[Moments]:
         patch.setattr(importlib.metadata, "entry_points", lambda **_: importlib.metadata.EntryPoints())
         patch.setitem(STAGES, "embed", StageSpec({"texts": "corpus|queries"}, "embeddings"))
         patch.setitem(remote.WRITTEN_FILES, "embed", r"code\.txt|ids\.txt|vectors\.npy")
-        patch.setitem(sys.modules, "repro.stages.embed", None)
+        patch.setitem(sys.modules, "repro.retrieval.stages.embed", None)
         for name in ("fsync", "rename", "replace", "unlink"):
             patch.setattr(os, name, moments.patched(name))
         try:

@@ -10,16 +10,16 @@ from repro.errors import DataError, UsageError
 from repro.exchange.encoder_export import export
 from repro.exchange.measured_encoder import MeasuredEncoder
 from repro.graph import Node
-from repro.nn.projector import Projector
-from repro.nn.text import tokenised
-from repro.nn.view_encoder import ViewEncoder
+from repro.plugins.yours.encoders import UserEncoder
 from repro.progress import Progress
+from repro.retrieval.nn.projector import Projector
+from repro.retrieval.nn.text import tokenised
+from repro.retrieval.nn.view_encoder import ViewEncoder
+from repro.retrieval.stages import encode, encode_by_library, encode_views
 from repro.running.requirements import Machine
-from repro.stages import encode, encode_by_library, encode_views
 from repro.store import Store
-from repro.yours.encoders import UserEncoder
 from tests.floats import close
-from tests.nn.test_released_encoder import TEXTS
+from tests.retrieval.nn.test_released_encoder import TEXTS
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
 
 MODEL = Node("initialise", {"seed": 0}, {"tokenizer": Node("vocabulary", {}, {"corpus": Node("corpus", {})})})

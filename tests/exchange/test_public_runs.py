@@ -5,14 +5,14 @@ import re
 import pytest
 import pytrec_eval
 
-from repro.datasets.catalog import dataset
-from repro.evaluation.given_runs import read_given, read_given_file
-from repro.evaluation.measures import score
-from repro.evaluation.qrels import read_qrels
-from repro.evaluation.run_writer import write_run
-from repro.evaluation.runs import read_run
 from repro.exchange.public_runs import cells_of_run, public_runs, scorable_cells, split_by_presence
 from repro.exchange.run_origin import departures
+from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.evaluation.given_runs import read_given, read_given_file
+from repro.retrieval.evaluation.measures import score
+from repro.retrieval.evaluation.qrels import read_qrels
+from repro.retrieval.evaluation.run_writer import write_run
+from repro.retrieval.evaluation.runs import read_run
 from repro.running.cell_readings import CellReadings
 from tests.floats import close
 

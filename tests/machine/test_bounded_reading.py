@@ -7,17 +7,17 @@ import zipfile
 
 import pytest
 
-from repro.datasets.document_files import json_rows
-from repro.datasets.lines import lines
-from repro.datasets.triple_files import chunks
 from repro.errors import DataError, StoreError
-from repro.evaluation import run_columns
-from repro.evaluation.answers import read_answers
-from repro.evaluation.given_runs import read_given_file
-from repro.evaluation.qrels import read_qrels
-from repro.evaluation.run_columns import BLOCK
-from repro.evaluation.runs import read_run
 from repro.machine.bounded_reading import LONGEST_LINE, parsed_json, whole_file, whole_lines
+from repro.retrieval.datasets.document_files import json_rows
+from repro.retrieval.datasets.lines import lines
+from repro.retrieval.datasets.triple_files import chunks
+from repro.retrieval.evaluation import run_columns
+from repro.retrieval.evaluation.answers import read_answers
+from repro.retrieval.evaluation.given_runs import read_given_file
+from repro.retrieval.evaluation.qrels import read_qrels
+from repro.retrieval.evaluation.run_columns import BLOCK
+from repro.retrieval.evaluation.runs import read_run
 from repro.store import read_json
 from tests.bounded_memory import peak_growth
 

@@ -12,7 +12,7 @@ from torch import nn
 from repro.machine import heap
 from repro.machine.heap import freed_memory_kept
 from repro.progress import Progress
-from repro.training.loop import train
+from repro.retrieval.training.loop import train
 from tests.bounded_memory import in_fresh_process
 from tests.stage_inputs import Rows, optimisation
 

@@ -117,7 +117,7 @@ from repro.machine import kernels
 kernels.pin()
 import torch
 from torch import nn
-from repro.nn.precision import is_small, threads_for
+from repro.retrieval.nn.precision import is_small, threads_for
 torch.manual_seed(1)
 model = nn.Sequential(nn.Linear(700, 1500), nn.LayerNorm(1500), nn.Linear(1500, 700))
 assert not is_small(model)

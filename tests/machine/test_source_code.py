@@ -12,9 +12,9 @@ from repro.graph import Node
 from repro.machine import source_code
 from repro.machine.source_code import code
 from repro.progress import Progress
+from repro.retrieval.stages import corpus, qrels, queries
 from repro.running.engines.inline import run_node
 from repro.running.requirements import Machine
-from repro.stages import corpus, qrels, queries
 from repro.store import Store
 
 STAGE = '''\
@@ -295,14 +295,19 @@ def test_an_entry_that_has_moved_is_found_by_its_name_and_one_that_is_nowhere_is
     after = code_of(moved(FILES, "stage.py", "inner/steps.py"), "made_up.stage:words")
     assert after == before and "words" in before.definitions
     assert code_of({"stage.py": "def broken(:\n"}).definitions == {"made_up.stage": "missing"}
-    for name in ("nowhere.at_all", "", "repro./etc/passwd", "repro.stages.mine:nothing_of_the_kind"):
+    for name in (
+        "nowhere.at_all",
+        "",
+        "repro./etc/passwd",
+        "repro.retrieval.stages.mine:nothing_of_the_kind",
+    ):
         assert code_of(FILES, name).definitions == {name: "missing"}
 
 
 def test_what_a_stage_imports_late_or_starts_as_a_process_is_part_of_its_code():
-    bm25, scores = code("repro.stages.bm25"), code("repro.stages.evaluate")
+    bm25, scores = code("repro.retrieval.stages.bm25"), code("repro.retrieval.stages.evaluate")
     assert "search" in bm25.definitions and "pyserini" in bm25.libraries
-    assert "threads_for" in code("repro.stages.encode").definitions
+    assert "threads_for" in code("repro.retrieval.stages.encode").definitions
     assert "faiss" not in scores.libraries and bm25.digest != scores.digest
 
 
@@ -321,7 +326,7 @@ def test_every_definition_that_stages_really_call_is_part_of_their_code(tmp_path
         reached = {
             name
             for module, name in source_code.sources_of(frozenset(source_code.OURS)).reached(
-                source_code.sources_of(frozenset(source_code.OURS)).entry(f"repro.stages.{stage}")
+                source_code.sources_of(frozenset(source_code.OURS)).entry(f"repro.retrieval.stages.{stage}")
             )
             if module
         }
@@ -351,5 +356,5 @@ def _watched(stage, called: dict[str, set[str]]):
 
 
 def test_the_commonest_stages_rest_on_less_than_all_of_the_suite():
-    assert len(code("repro.stages.union").definitions) < 20
-    assert not {"corpus", "TerminalProgress"} & code("repro.stages.evaluate").definitions.keys()
+    assert len(code("repro.retrieval.stages.union").definitions) < 20
+    assert not {"corpus", "TerminalProgress"} & code("repro.retrieval.stages.evaluate").definitions.keys()

@@ -5,12 +5,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repro.errors import DataError, ManifestError
-from repro.evaluation.qrels import read_qrels
 from repro.manifest import yaml_file
 from repro.manifest.manifest_faults import faults
 from repro.manifest.papers import papers
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Manifest
+from repro.retrieval.evaluation.qrels import read_qrels
 
 MANIFEST = (papers()["cpdae"].folder / "cells.yaml").read_text(encoding="utf-8")
 READINGS = (papers()["cpdae"].folder / "readings.yaml").read_text(encoding="utf-8")

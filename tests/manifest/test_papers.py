@@ -9,11 +9,11 @@ from repro.errors import ManifestError, UsageError
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import figure_tables
 from repro.manifest.checkpoints import known_checkpoints
-from repro.manifest.findings import findings
-from repro.manifest.oracles import oracles, unreleased_objectives
 from repro.manifest.papers import load, paper, papers, readings
-from repro.manifest.reports import reports
-from repro.manifest.settings import FolderSteps
+from repro.plugins.reports.findings import findings
+from repro.plugins.reports.reports import reports
+from repro.plugins.settings.oracles import oracles, unreleased_objectives
+from repro.plugins.settings.schema import FolderSteps
 
 
 def test_every_paper_has_a_manifest_of_its_own_name():

@@ -93,7 +93,7 @@ def numbers() -> list[Change]:
         manifest = path.with_name("cells.yaml")
         changes += _in_yaml(manifest, lambda keys: "with" in keys) if manifest.exists() else ()
         for module in sorted(path.parent.glob("*.py")):
-            changes += _in_recipe(module) if "repro.recipe" in _text(module) else ()
+            changes += _in_recipe(module) if "repro.retrieval.recipe" in _text(module) else ()
     return changes
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from repro.judging.claims.measures import FAILS
-from repro.judging.claims.places import Places
-from repro.judging.claims.statements import statements
-from repro.judging.claims.values import PublishedValues
-from repro.manifest.claims_schema import Claim
 from repro.manifest.papers import papers
+from repro.plugins.statements.claims_schema import Claim
+from repro.plugins.statements.measures import FAILS
+from repro.plugins.statements.places import Places
+from repro.plugins.statements.statements import statements
+from repro.plugins.statements.values import PublishedValues
 
 RUN = 8  # words in sequence that would be the paper's own
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from repro.judging.claims.places import Places
 from repro.manifest.papers import papers
+from repro.plugins.statements.places import Places
 from tests.papers.statements import contradicted_in_print, runs, sentences
 
 ROOT = Path(__file__).resolve().parents[2]

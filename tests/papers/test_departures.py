@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from repro.judging.settings.values import published_value
 from repro.manifest.papers import papers, readings
 from repro.manifest.reading_schema import Reading
-from repro.manifest.settings import Step, completed_step, read_settings
+from repro.plugins.settings.schema import Step, completed_step, read_settings
+from repro.plugins.settings.values import published_value
 
 FOLDERS = {name: source.folder for name, source in papers().items()}
 FOLDERS["baselines"] = FOLDERS["costa"].with_name("baselines")

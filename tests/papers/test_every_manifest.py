@@ -54,8 +54,8 @@ def test_every_mark_in_a_cell_is_explained_and_names_rows_of_its_group(name):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_retrieval_cell_names_a_dataset_and_a_measure_that_exist(name):
-    from repro.datasets.catalog import dataset
-    from repro.evaluation.measures import parse_measure
+    from repro.retrieval.datasets.catalog import dataset
+    from repro.retrieval.evaluation.measures import parse_measure
 
     for c in numeric_cells(papers()[name]):
         if c.column.kind in ("retrieval", "answers", "rerank") and not c.column.mean_of:

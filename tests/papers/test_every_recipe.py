@@ -7,14 +7,14 @@ import re
 
 import pytest
 
-from repro.datasets.catalog import dataset
 from repro.graph import walk
 from repro.manifest.cells import cell as one
 from repro.manifest.cells import cells_of, exhibits, figure_tables, select
 from repro.manifest.papers import load, papers
-from repro.recipe.request import Choices, Request, Runs
+from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.recipe.request import Choices, Request, Runs
+from repro.retrieval.training.objective import import_declared
 from repro.running.recipe_calls import readings_for, recipe_path
-from repro.training.objective import import_declared
 
 EVERY = sorted(papers())
 

@@ -6,7 +6,7 @@ from repro.manifest.cells import cell
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
-from tests.datasets.folders import word_list, write
+from tests.retrieval.datasets.folders import word_list, write
 
 ROW = "costa/1/bm25neg.costa/dev.rr10"
 WITHOUT = {"passage-titles": "none", "word-stop-list": "function-words"}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from repro.judging.audit.collected import audit, each
-from repro.judging.audit.notes import notes, notes_of
-from repro.judging.audit.references import references_of
 from repro.manifest.papers import papers
+from repro.plugins.statements.collected import audit, each
+from repro.plugins.statements.notes import notes, notes_of
+from repro.plugins.statements.references import references_of
 from tests.papers.pointers import body, names, numbers, parts
 from tests.papers.statements import runs
 

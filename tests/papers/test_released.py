@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from repro.datasets.architectures import readable
 from repro.errors import ManifestError
 from repro.manifest.cells import cells_of, select
 from repro.manifest.checkpoints import known_checkpoints
 from repro.manifest.papers import ROOT, papers
 from repro.manifest.released import released_models
+from repro.retrieval.datasets.architectures import readable
 from repro.running.plan import plan
 from repro.running.recipe_calls import recipe_path
 from repro.running.requirements import Machine

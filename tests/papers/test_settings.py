@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from repro.judging.settings.checked import checked_parameters
 from repro.manifest.papers import ROOT, papers
-from repro.manifest.settings import FILE, completed_step, read_settings
+from repro.plugins.settings.checked import checked_parameters
+from repro.plugins.settings.schema import FILE, completed_step, read_settings
 
 PUBLISHED = [
     name for name, source in papers().items() if any(t.kind != "study" for t in source.manifest.tables)

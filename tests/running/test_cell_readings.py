@@ -8,7 +8,7 @@ from repro.manifest.cells import cell, exhibits
 from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
 from repro.running.requirements import Machine
-from tests.datasets.folders import word_list
+from tests.retrieval.datasets.folders import word_list
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from repro.graph import Node
 from repro.locations import CHECKOUT
 from repro.machine import versions
 from repro.progress import Progress
+from repro.retrieval.stages import qrels
 from repro.running import code_facts
 from repro.running.code_facts import Makers, differences, join_codes, made_by, planned_code
 from repro.running.engines import inline
@@ -14,7 +15,6 @@ from repro.running.engines.inline import run_node
 from repro.running.plan import Plan
 from repro.running.provenance import Origins, discard, made_otherwise, origins
 from repro.running.requirements import Machine, Obstacle
-from repro.stages import qrels
 from repro.store import Store
 from repro.store.underway import announce
 
@@ -47,9 +47,9 @@ def test_the_objective_is_part_of_what_made_a_model():
 def test_the_objective_that_counts_is_where_the_plan_has_it_now_or_else_where_it_has_gone():
     node = Node("pretrain", {"objective": OBJECTIVE, "options": {}})
     facts = made_by(node)
-    moved = facts | {"entries": ["repro.stages.pretrain", "papers.of_old.decoders:WeakDecoder"]}
+    moved = facts | {"entries": ["repro.retrieval.stages.pretrain", "papers.of_old.decoders:WeakDecoder"]}
     assert differences(moved, node) == differences(moved) == []
-    gone = facts | {"entries": ["repro.stages.pretrain", "papers.of_old.decoders:Decoder"]}
+    gone = facts | {"entries": ["repro.retrieval.stages.pretrain", "papers.of_old.decoders:Decoder"]}
     assert differences(gone, node) == [] and "papers.of_old.decoders:Decoder" in differences(gone)
 
 
@@ -72,7 +72,10 @@ def test_what_differs_is_named_and_what_is_not_recorded_is_unknown():
     assert differences(before) == ["gone", "run"]
     assert differences(facts | {"code": "0" * 64}) == ["which of the definitions of one name is meant"]
     assert differences(newer) == ["numpy"]
-    nothing, modules = dict.fromkeys(facts), {"modules": {"repro.stages.search": "0" * 16}, "libraries": {}}
+    nothing, modules = (
+        dict.fromkeys(facts),
+        {"modules": {"repro.retrieval.stages.search": "0" * 16}, "libraries": {}},
+    )
     for unknown in ({}, facts | {"definitions": [1]}, facts | {"entries": 1}, nothing, modules):
         assert differences(unknown) is None
     made = Origins()

@@ -8,9 +8,9 @@ import pytest
 from repro.errors import BlockedError
 from repro.graph import Node
 from repro.progress import Progress
+from repro.retrieval.stages import evaluate
 from repro.running import recomputation
 from repro.running.recomputation import draw, recompute
-from repro.stages import evaluate
 from tests.vector_store import forge, vector_store
 
 

@@ -5,8 +5,6 @@ import json
 import pytest
 
 from repro.errors import BlockedError, StageError, StoreError, UsageError
-from repro.judging.comparison import compare
-from repro.judging.plain_values import cell_as_json
 from repro.manifest.cells import select
 from repro.progress import Progress
 from repro.running.engines.inline import ensure
@@ -17,6 +15,8 @@ from repro.running.runner import Options
 from repro.running.scale import scale
 from repro.store import Store
 from repro.store.results import Results
+from repro.verdicts.comparison import compare
+from repro.verdicts.plain_values import cell_as_json
 
 SCORES = {"queries": ["1", "2"], "missing": ["2"]}
 

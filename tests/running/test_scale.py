@@ -128,7 +128,7 @@ def test_lengths_inside_a_text_shrink_in_proportion_to_it():
 
 def test_sizes_of_vectors_shrink_with_the_width_of_the_backbone():
     options = {"top_k": 384, "dense_reduction": {"to": 384, "by": "linear"}, "temperature": 1.0}
-    views = {"name": "o", "path": "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder"}
+    views = {"name": "o", "path": "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder"}
     node = Node("finetune", {"objective": views, "options": options}, TRAINED.inputs)
     half = scale("tiny").facts.backbone.initialise.hidden_size // 2
     small = scale("tiny").rewriter()(node).params["options"]
@@ -202,9 +202,9 @@ def test_such_a_cell_is_not_measured_at_that_scale_and_says_why():
 
 
 def test_every_dataset_of_the_papers_has_a_tiny_stand_in():
-    from repro.datasets.catalog import catalog
     from repro.manifest.cells import numeric_cells
     from repro.manifest.papers import papers
+    from repro.retrieval.datasets.catalog import catalog
 
     used = {c.column.dataset for p in papers().values() for c in numeric_cells(p) if c.column.dataset}
     for name in used:

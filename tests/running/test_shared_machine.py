@@ -79,8 +79,8 @@ def test_plans_one_after_the_other_do_not_grow():
 JUDGED = """
 import gc
 from repro.graph import Node
-from repro.judging.released_code import certificates
-from repro.judging.settings.checked import checked_parameters
+from repro.plugins.settings.released_code import certificates
+from repro.plugins.settings.checked import checked_parameters
 from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
 from repro.manifest.cells import cell

@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from repro.datasets.arrow import write_rows
-from repro.datasets.row_digests import ContentDigest, RowDigest
 from repro.errors import DataError
 from repro.graph import Node
 from repro.progress import Progress
+from repro.retrieval.datasets.arrow import write_rows
+from repro.retrieval.datasets.row_digests import ContentDigest, RowDigest
+from repro.retrieval.stages import corpus, qrels, queries
 from repro.running import source_rows
 from repro.running.requirements import Machine
 from repro.running.source_rows import fault, is_published, is_whole, source_at_hand
-from repro.stages import corpus, qrels, queries
-from tests.datasets.folders import beir_folder, without_counts
+from tests.retrieval.datasets.folders import beir_folder, without_counts
 
 RUN = {"corpus": corpus.run, "queries": queries.run, "qrels": qrels.run}
 DATASETS = {"corpus": "tiny/document", "queries": "tiny/passage/dev", "qrels": "tiny/passage/dev"}

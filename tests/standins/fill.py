@@ -8,7 +8,7 @@ from pathlib import Path
 
 from repro.cli import cli
 from repro.cli.verbs.data import command
-from repro.datasets import catalog
+from repro.retrieval.datasets import catalog
 
 
 def fetch(home: Path, data: Path, names: Sequence[str]) -> None:

@@ -32,7 +32,7 @@ def test_the_vocabulary_is_as_large_as_berts_with_its_specials_in_their_places()
 
 
 def test_nltk_reads_the_model_of_sentences(tmp_path):
-    from repro.datasets.sentence_splitting import sentence_splitter
+    from repro.retrieval.datasets.sentence_splitting import sentence_splitter
 
     texts.make(tmp_path, SIZES)
     split = sentence_splitter("nltk", tmp_path).split

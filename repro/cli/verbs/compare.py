@@ -8,7 +8,7 @@ from repro.cli import completion
 from repro.cli.options import format_option, selecting_names, selection_of_options, stated_options
 from repro.errors import UsageError, check_known, unknown
 from repro.manifest.papers import papers
-from repro.yours.sources import is_encoder
+from repro.plugins.yours.sources import is_encoder
 
 
 @click.command(
@@ -65,7 +65,7 @@ def command(names, strict, failing, measured, form, record, per_query, dataset, 
     compared = _compare_yours(yours, of_papers, choices, options)
     if record:
         _record(compared)
-    from repro.cli.yours import show_yours
+    from repro.plugins.yours.lines import show_yours
 
     return show_yours(compared, form, per_query=per_query)
 
@@ -112,9 +112,9 @@ def _record(compared) -> None:
     """Record each run for the cells that it covers, of the one row that is selected."""
     from repro.cli.printing import say
     from repro.exchange.run_import import Importer
+    from repro.plugins.yours.recording import record
     from repro.progress import TerminalProgress
     from repro.running.workspace import Workspace
-    from repro.yours.recording import record
 
     for label, new, count in record(compared.yours, Importer(Workspace.open(), TerminalProgress())):
         say(f"{label}: {new} new records, {count} in all")
@@ -136,14 +136,14 @@ def _show_verdicts(selection, form: str, *, strict: bool, failing: bool, measure
 
 def _print_settings(selection) -> None:
     from repro.cli.printing import say
-    from repro.cli.row_settings import of_whole_papers
+    from repro.plugins.settings.row_settings import of_whole_papers
 
     for sentence in of_whole_papers(selection.cells):
         say(sentence)
 
 
 def _is_chosen(c, *, failing: bool, measured: bool) -> bool:
-    from repro.judging.verdict import FAILS
+    from repro.verdicts.verdict import FAILS
 
     if failing and c.verdict.name not in FAILS:
         return False

@@ -35,8 +35,8 @@ def list_(as_json):
     from dataclasses import asdict
 
     from repro.cli.printing import emit_json, say, table
-    from repro.datasets.sources import describe_size
-    from repro.datasets.survey import survey
+    from repro.retrieval.datasets.sources import describe_size
+    from repro.retrieval.datasets.survey import survey
 
     places = Locations.resolve()
     rows = survey(places.data, places.home)
@@ -63,8 +63,8 @@ def check_(ids, as_json):
     with any white space, they are to say the same.
     """
     from repro.cli.printing import emit_json
-    from repro.datasets.published_rows import key, unknown
-    from repro.datasets.survey import check, problems_of
+    from repro.retrieval.datasets.published_rows import key, unknown
+    from repro.retrieval.datasets.survey import check, problems_of
 
     places = Locations.resolve()
     pieces = check(places.data, ids, home=places.home)
@@ -106,8 +106,8 @@ def fetch_(identifiers, places, yes, library):
     They go into the data folder: that of REPRO_DATA, else one in the user's own data, which is made and
     then looked in by every verb.
     """
-    from repro.datasets.offers import MODEL, offer
     from repro.manifest.checkpoints import check_on_hub
+    from repro.retrieval.datasets.offers import MODEL, offer
 
     if not (identifiers or places):
         raise UsageError("name what to fetch, or --for PAPER/TABLE; `repro data list` says what there is")
@@ -141,8 +141,8 @@ def make_(name, files):
     NAME is msmarco-passage/rocketqa, of the texts and titles in RocketQA's marco.tar.gz, or
     lists/stopwords.txt, of NLTK's and INQUERY's stop words. Other files are refused.
     """
-    from repro.datasets.making import make
     from repro.progress import TerminalProgress
+    from repro.retrieval.datasets.making import make
     from repro.store import translated_errors
 
     target = data_folder()
@@ -151,7 +151,7 @@ def make_(name, files):
 
 
 def _describe(offers, target) -> None:
-    from repro.datasets.offers import amount
+    from repro.retrieval.datasets.offers import amount
 
     ending = f"; into {target}"
     for offer in offers.values():

@@ -57,8 +57,8 @@ def _measure_tiny(cell, workspace) -> int:
     from repro.api.comparisons import compare_selection
     from repro.api.selection import select
     from repro.cli.printing import table
-    from repro.judging.doubts import doubts_in_brief
-    from repro.report.grid import shown_measurement
+    from repro.verdicts.doubts import doubts_in_brief
+    from repro.writers.grid import shown_measurement
 
     name = f"{cell.paper.name}/{cell.table.id}"
     bm25 = _measure(select(cell.id, scale="tiny", workspace=workspace))
@@ -85,11 +85,11 @@ def _group(cell) -> list[str]:
 
 def _is_at_hand(yes: bool) -> bool:
     """Whether SciFact lies in the data folder, after fetching it where the user agrees."""
-    from repro.datasets.fetching import offer
-    from repro.datasets.source import MissingPiece
-    from repro.datasets.sources import locate
     from repro.locations import Locations
     from repro.progress import TerminalProgress
+    from repro.retrieval.datasets.fetching import offer
+    from repro.retrieval.datasets.source import MissingPiece
+    from repro.retrieval.datasets.sources import locate
 
     pieces = ("documents", "queries", "qrels")
     if not any(isinstance(locate(REAL, piece, Locations.resolve().data), MissingPiece) for piece in pieces):
@@ -107,7 +107,7 @@ def _measure_scifact(cell, workspace) -> int:
     """Measure BM25 on SciFact and print it beside the published number."""
     from repro.api.selection import select
     from repro.cli.printing import table
-    from repro.report.grid import shown_measurement
+    from repro.writers.grid import shown_measurement
 
     cells = _measure(select(cell.id, workspace=workspace))
     [c] = cells

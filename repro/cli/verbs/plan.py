@@ -82,8 +82,8 @@ OVER = ("failed", "done")  # and their node is not stored
 
 def progress_lines(plan: Plan, workspace) -> Iterator[str]:
     """Yield lines on what is measured and stored of a plan that has looked at the workspace's store."""
-    from repro.judging.comparison import judged_cells
-    from repro.judging.summary import measured_in_words
+    from repro.verdicts.comparison import judged_cells
+    from repro.verdicts.summary import measured_in_words
 
     comparison = judged_cells(plan, workspace.results, workspace.store)
     stored_count = sum(state == "stored" for state in plan.states.values())

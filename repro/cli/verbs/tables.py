@@ -36,8 +36,8 @@ def command(selection, out, document, two_column, others, form):
     from repro.api.comparisons import compare_selection
     from repro.cli.printing import say
     from repro.cli.verdicts import show
-    from repro.report.table_files import table_texts, write_tables
     from repro.store import translated_errors
+    from repro.writers.table_files import table_texts, write_tables
 
     for option in stated_options("out", "document") if form else ():
         raise UsageError(f"--format prints the tables; leave {option} out")
@@ -63,7 +63,7 @@ def command(selection, out, document, two_column, others, form):
 
 def _write_scores(comparison, plan, store, results) -> None:
     """Keep the scores of the queries of every study among the tables."""
-    from repro.judging.study_scores import write_scores
+    from repro.plugins.studies.study_scores import write_scores
 
     for (paper, table), cells in comparison.by_table().items():
         is_study = cells[0].cell.table.kind == "study"
@@ -73,7 +73,7 @@ def _write_scores(comparison, plan, store, results) -> None:
 
 def _write_document(files, path: Path, **options) -> None:
     from repro.cli.printing import say
-    from repro.report.table_files import tables_document
+    from repro.writers.table_files import tables_document
 
     path.write_text(tables_document(files, **options), encoding="utf-8")
     print(path)

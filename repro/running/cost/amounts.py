@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from repro.datasets.catalog import catalog
 from repro.graph import Node, walk
+from repro.retrieval.datasets.catalog import catalog
 from repro.running.cost import shapes
 from repro.running.cost.work import trained_steps
 from repro.running.requirements import PIECES

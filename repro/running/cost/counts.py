@@ -4,10 +4,10 @@ import functools
 from collections.abc import Callable
 from pathlib import Path
 
-from repro.datasets.catalog import catalog
 from repro.graph import Node
 from repro.manifest import yaml_file
 from repro.manifest.yaml_file import StrictMapping
+from repro.retrieval.datasets.catalog import catalog
 from repro.running.cost import shapes
 
 LINE = 47  # bytes of a line of a run, 43 as measured, and of its raw score

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from repro.datasets.catalog import catalog
-from repro.datasets.offers import archives
 from repro.errors import UsageError
 from repro.graph import Node, walk
+from repro.retrieval.datasets.catalog import catalog
+from repro.retrieval.datasets.offers import archives
 from repro.running.cost.peak import MemoryLevel, fullest_level, levels
 from repro.running.cost.rehearsals import Rehearsals
 from repro.running.cost.throughput import Throughput

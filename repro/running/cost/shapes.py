@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from repro.datasets.catalog import catalog
 from repro.graph import Node, walk
 from repro.machine.bounded_reading import read_json_file
 from repro.machine.package_data import read_facts
+from repro.retrieval.datasets.catalog import catalog
 
 CHARACTERS = 6  # bytes of a word with its space
 TOKENS_PER_WORD = 1.35  # of BERT's vocabulary on English: a guess, not measured

@@ -3,7 +3,7 @@
 A token costs 2 operations a weight forward and twice that backward (Kaplan et al. 2020, section 2.1), and
 attention 4 x layers x hidden x length forward on top: 2 for its scores, 2 for the sum that they weight. A
 masked-language head is counted at BERT's 15 % of the tokens of a pre-training, whatever its rate, and what an
-objective passes through besides as it declares (``repro.training.objective.PretrainingPasses``). Padding is
+objective passes through besides as it declares (``training.objective.PretrainingPasses``). Padding is
 not counted. What no model does, and the space that a stage takes while it writes, follows from facts.yaml.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from repro.graph import Node
+from repro.retrieval.training.declaration import declaration
 from repro.running.cost import shapes
 from repro.running.cost.counts import LINE, PAIR, bytes_beside, core_seconds, light_bytes
 from repro.running.cost.shapes import Shape
 from repro.stage_table import ENCODINGS
-from repro.training.declaration import declaration
 
 _PASSES = {"encoders": 1.0, "heads": 0.15}  # BERT's rate
 NUMBER = 4  # bytes of a float32
@@ -121,7 +121,7 @@ def _text_length(node: Node) -> float:
 
 
 def _steps(node: Node, examples: float | None, batch: int) -> float | None:
-    """Steps of a training, counted as ``repro.training.optimisation.Optimisation.steps`` does."""
+    """Steps of a training, counted as ``repro.retrieval.training.optimisation.Optimisation.steps`` does."""
     limits = [node.params["max_steps"]] if node.params["max_steps"] is not None else []
     if node.params["epochs"] is not None and examples is not None:
         limits.append(math.ceil(node.params["epochs"] * math.ceil(examples / batch)))

@@ -95,7 +95,7 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
     # before the stage imports the rest of its modules, since files may be edited meanwhile
     code_facts = made_by(node)
     earlier_code_facts, input_contents = beginnings(directory, code_facts), store.contents(node.parents())
-    stage = importlib.import_module(f"repro.stages.{node.stage}")
+    stage = importlib.import_module(f"repro.retrieval.stages.{node.stage}")
     inputs = {name: _paths(value, store) for name, value in node.inputs.items()}
     start, peak, tasks = time.monotonic(), peak_memory.PeakMemory(), TimedTasks(progress)
     peak_memory.begin_gpu()

@@ -44,7 +44,7 @@ def connected_processes() -> Iterator[int]:
         return
     from torch import cuda, distributed
 
-    from repro.training.process_group import LONGEST_WAIT
+    from repro.retrieval.training.process_group import LONGEST_WAIT
 
     is_ours = not distributed.is_initialized()
     if is_ours and cuda.is_available():

@@ -9,11 +9,11 @@ import torch
 from papers.baselines.condenser import Condenser
 from papers.baselines.whole_words import WholeWords
 from repro.errors import UsageError
-from repro.nn.checkpoint import load_masked_lm
-from repro.nn.token_cross_entropy import IGNORED
 from repro.progress import Progress
-from repro.stages import pretrain
-from repro.training.objective import build
+from repro.retrieval.nn.checkpoint import load_masked_lm
+from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.stages import pretrain
+from repro.retrieval.training.objective import build
 from tests.floats import close
 from tests.stage_inputs import pretraining, texts_and_model
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer

@@ -10,10 +10,10 @@ from papers.baselines.contrastive_term_distribution import contrastive_term_scor
 from papers.baselines.contrastive_term_words import ContrastiveTermWords
 from papers.baselines.function_words import FUNCTION_WORDS
 from repro.errors import UsageError
-from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
-from repro.stages import pretrain, term_statistics
-from repro.training.objective import build
+from repro.retrieval.nn.checkpoint import load_masked_lm
+from repro.retrieval.stages import pretrain, term_statistics
+from repro.retrieval.training.objective import build
 from tests.killed import check_killed_and_continued
 from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
 from tests.stage_inputs import pretraining, texts_and_model

@@ -9,10 +9,10 @@ import torch
 
 from papers.baselines.dropout_contrast import DropoutContrast
 from repro.errors import UsageError
-from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
-from repro.training.loop import train
-from repro.training.objective import build
+from repro.retrieval.nn.checkpoint import load_masked_lm
+from repro.retrieval.training.loop import train
+from repro.retrieval.training.objective import build
 from tests.floats import apart, close
 from tests.stage_inputs import Rows, optimisation
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer

@@ -10,10 +10,10 @@ import torch
 from papers.baselines.inverse_cloze import InverseCloze
 from papers.baselines.sentences import sentences
 from repro.errors import UsageError
-from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
-from repro.training.loop import train
-from repro.training.objective import build
+from repro.retrieval.nn.checkpoint import load_masked_lm
+from repro.retrieval.training.loop import train
+from repro.retrieval.training.objective import build
 from tests.floats import close
 from tests.papers.baselines.tiny_texts import ids, rows, texts
 from tests.stage_inputs import optimisation

@@ -8,10 +8,10 @@ from papers.baselines.recipes import bm25, deepct
 from papers.baselines.released import retriever
 from papers.baselines.two_stage import TITLED, marco_passages
 from repro.manifest.papers import paper as read_paper
-from repro.nn.text import passage_inputs
-from repro.recipe.request import Choices, Request
+from repro.retrieval.nn.text import passage_inputs
+from repro.retrieval.recipe.request import Choices, Request
+from repro.retrieval.stages.sample import places
 from repro.running.recipe_calls import readings_for
-from repro.stages.sample import places
 from tests.tiny_models import tiny_tokenizer
 
 TREC = "msmarco-document/trec-dl-2019/judged"

@@ -8,7 +8,7 @@ from repro.graph import check_types, walk
 from repro.manifest.cells import cell
 from repro.manifest.papers import papers
 from repro.manifest.released import released_models
-from repro.recipe.request import Choices, Request
+from repro.retrieval.recipe.request import Choices, Request
 from repro.running.recipe_calls import not_at
 from repro.running.scale import scale, scales
 

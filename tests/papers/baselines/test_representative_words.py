@@ -10,10 +10,10 @@ import torch
 from papers.baselines.function_words import FUNCTION_WORDS
 from papers.baselines.representative_words import RepresentativeWords
 from repro.errors import UsageError
-from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
-from repro.stages import pretrain
-from repro.training.objective import build
+from repro.retrieval.nn.checkpoint import load_masked_lm
+from repro.retrieval.stages import pretrain
+from repro.retrieval.training.objective import build
 from tests.floats import close
 from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
 from tests.stage_inputs import pretraining, texts_and_model
@@ -171,7 +171,7 @@ def test_a_wrong_option_is_a_usage_error(statistics, changes, said):
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    from repro.stages import term_statistics
+    from repro.retrieval.stages import term_statistics
 
     folder = tmp_path_factory.mktemp("inputs")
     inputs = texts_and_model(folder, [{"input_ids": text} for text in texts(60, seed=3)], layers=2)

@@ -9,11 +9,11 @@ from safetensors.torch import load_file
 
 from papers.baselines.weak_decoder import WeakDecoder
 from repro.errors import UsageError
-from repro.nn.checkpoint import load_masked_lm
-from repro.nn.token_cross_entropy import IGNORED
 from repro.progress import Progress
-from repro.training.loop import train
-from repro.training.objective import build
+from repro.retrieval.nn.checkpoint import load_masked_lm
+from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.training.loop import train
+from repro.retrieval.training.objective import build
 from tests.floats import close
 from tests.stage_inputs import Rows, optimisation
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer

@@ -1,8 +1,8 @@
 """What the text of COSTA states, beside its own tables."""
 
-from repro.judging.claims.statements import statements
-from repro.judging.claims.values import PublishedValues
 from repro.manifest.papers import paper
+from repro.plugins.statements.statements import statements
+from repro.plugins.statements.values import PublishedValues
 
 FAILING = {
     "ablations-at-temperature-one",

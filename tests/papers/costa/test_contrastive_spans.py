@@ -8,9 +8,9 @@ from papers.baselines.function_words import FUNCTION_WORDS
 from papers.costa.contrastive_spans import ContrastiveSpans
 from papers.costa.group_contrastive import group_contrastive
 from repro.errors import UsageError
-from repro.nn.checkpoint import load_masked_lm
-from repro.nn.projector import saved_projector
-from repro.training.objective import build
+from repro.retrieval.nn.checkpoint import load_masked_lm
+from repro.retrieval.nn.projector import saved_projector
+from repro.retrieval.training.objective import build
 from tests.floats import close
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 

@@ -8,7 +8,7 @@ from papers.baselines.encoders import seed
 from papers.costa import recipes
 from repro.graph import Node
 from repro.manifest.papers import paper
-from repro.recipe.request import Choices, Request
+from repro.retrieval.recipe.request import Choices, Request
 from repro.running.recipe_calls import readings_for
 
 PASSAGES = "msmarco-passage/dev/small"

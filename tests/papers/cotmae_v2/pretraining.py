@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from papers.cotmae_v2.multi_view_autoencoder import MultiViewAutoEncoder
-from repro.nn.token_cross_entropy import IGNORED
-from repro.training.objective import build
+from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.training.objective import build
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {

@@ -2,10 +2,10 @@
 
 import pytest
 
-from repro.judging.claims.statements import statements
 from repro.manifest.papers import paper
-from tests.judging.claims.made_up_values import MadeUp
+from repro.plugins.statements.statements import statements
 from tests.papers.statements import contradicted_in_print, sentences
+from tests.plugins.statements.made_up_values import MadeUp
 
 
 def test_the_claims_of_the_text_are_there_and_five_are_contradicted_by_its_tables():

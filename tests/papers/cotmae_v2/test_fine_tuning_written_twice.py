@@ -6,11 +6,11 @@ import pytest
 
 from oracles.declaration import Mutation
 from papers.cotmae_v2.printed_denominator import PrintedDenominator
-from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
-from tests.nn.test_multi_view_bi_encoder import OPTIONS, TEACHER, objective, start
+from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
 from tests.papers.cotmae_v2 import fine_tuning_written_again as again
 from tests.papers.scalars import value
 from tests.papers.written_twice import Leaves, named, notices, random
+from tests.retrieval.nn.test_multi_view_bi_encoder import OPTIONS, TEACHER, objective, start
 
 __all__ = ["start"]
 QUERIES, PASSAGES, DENSE, SPARSE = 4, 2, 3, 8
@@ -38,11 +38,17 @@ READINGS = {
     "distillation-training": {"distillation": TEACHER | {"teacher_temperature": 2.0}},
     "distillation-views": {"distillation": TEACHER, "view_objective": "separate"},
 }
-OBJECTIVE, SPARSE_VIEW = "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder", "repro.nn.sparse_view:"
+OBJECTIVE, SPARSE_VIEW = (
+    "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder",
+    "repro.retrieval.nn.sparse_view:",
+)
 CHANGED = [  # a case that notices, and a change
-    ("defaults", Mutation("repro.nn.similarity:similarities", "left @ right.T", "-left @ right.T")),
-    ("defaults", Mutation("repro.nn.similarity:view_similarities", "sum(by_view", "-sum(by_view")),
-    ("hybrid-similarity", Mutation("repro.nn.similarity:view_similarities", "in terms)", "in set(terms))")),
+    ("defaults", Mutation("repro.retrieval.nn.similarity:similarities", "left @ right.T", "-left @ right.T")),
+    ("defaults", Mutation("repro.retrieval.nn.similarity:view_similarities", "sum(by_view", "-sum(by_view")),
+    (
+        "hybrid-similarity",
+        Mutation("repro.retrieval.nn.similarity:view_similarities", "in terms)", "in set(terms))"),
+    ),
     ("temperature", Mutation(OBJECTIVE + ".losses", "score / self", "score * self")),
     ("defaults", Mutation(OBJECTIVE + ".ranking_losses", "places * rows.shape[1]", "places")),
     (
@@ -51,7 +57,7 @@ CHANGED = [  # a case that notices, and a change
     ),
     ("distillation", Mutation(OBJECTIVE + ".ranking_losses", "= divergence(", "= -divergence(")),
     ("distillation-direction", Mutation(OBJECTIVE + ".ranking_losses", "== ", "!= ")),
-    ("distillation", Mutation("repro.nn.contrastive:divergence", "log_p - log_q", "log_p + log_q")),
+    ("distillation", Mutation("repro.retrieval.nn.contrastive:divergence", "log_p - log_q", "log_p + log_q")),
     ("distillation-training", Mutation(OBJECTIVE + ".ranking_losses", '["teacher"] /', '["teacher"] *')),
     ("defaults", Mutation(OBJECTIVE + ".flops_losses", "weight * ramp", "-weight * ramp")),
     ("flops-weight", Mutation(OBJECTIVE + ".flops_losses", ".square()", "")),

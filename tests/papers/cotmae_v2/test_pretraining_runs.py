@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer
 from repro.progress import Progress
-from repro.stages import pretrain
-from repro.training.loop import train
+from repro.retrieval.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer
+from repro.retrieval.stages import pretrain
+from repro.retrieval.training.loop import train
 from tests.floats import close
 from tests.killed import check_killed_and_continued
 from tests.papers.cotmae_v2.pretraining import FIRST_VERSION, OPTIONS, made, rows

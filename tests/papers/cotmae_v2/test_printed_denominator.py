@@ -6,9 +6,15 @@ import pytest
 import torch
 
 from papers.cotmae_v2.printed_denominator import PrintedDenominator, printed_denominator
-from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
+from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
 from tests.floats import close
-from tests.nn.test_multi_view_bi_encoder import EXAMPLES, P, encoded_with_gradients, objective, start
+from tests.retrieval.nn.test_multi_view_bi_encoder import (
+    EXAMPLES,
+    P,
+    encoded_with_gradients,
+    objective,
+    start,
+)
 
 __all__ = ["start"]
 

@@ -8,7 +8,7 @@ from papers.cotmae_v2 import recipes
 from repro.errors import UsageError
 from repro.graph import Node, walk
 from repro.manifest.papers import papers
-from repro.recipe.request import Choices, Request
+from repro.retrieval.recipe.request import Choices, Request
 from repro.running.scale import scale
 
 DEV = "msmarco-passage/dev/small"

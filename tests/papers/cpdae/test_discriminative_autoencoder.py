@@ -6,7 +6,7 @@ import torch
 
 from papers.cpdae.discriminative_autoencoder import DiscriminativeAutoencoder
 from papers.cpdae.distribution_contrast import distribution_contrast, representation_contrast
-from repro.training.objective import build
+from repro.retrieval.training.objective import build
 from tests.floats import close
 from tests.papers.baselines.tiny_texts import rows, save_statistics, texts
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer

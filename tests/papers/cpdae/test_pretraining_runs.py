@@ -10,9 +10,9 @@ import pytest
 
 from papers.cpdae.decoder import saved_decoder
 from repro.errors import UsageError
-from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
-from repro.stages import pretrain
+from repro.retrieval.nn.checkpoint import load_masked_lm
+from repro.retrieval.stages import pretrain
 from tests.killed import check_killed_and_continued
 from tests.papers.baselines.tiny_texts import rows, save_statistics, texts
 from tests.papers.cpdae.test_discriminative_autoencoder import OPTIONS, objective

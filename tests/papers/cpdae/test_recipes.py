@@ -7,7 +7,7 @@ import pytest
 from papers.cpdae import recipes
 from repro.graph import Node, walk
 from repro.manifest.papers import paper
-from repro.recipe.request import Choices, Request
+from repro.retrieval.recipe.request import Choices, Request
 from repro.running.recipe_calls import readings_for
 
 PASSAGES, DOCUMENTS = "msmarco-passage/dev/small", "msmarco-document/dev"

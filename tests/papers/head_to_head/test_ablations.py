@@ -9,7 +9,7 @@ from repro.errors import ReproError
 from repro.graph import Node
 from repro.manifest.cells import cells_of, table_of
 from repro.manifest.papers import papers
-from repro.recipe.request import Choices, Request
+from repro.retrieval.recipe.request import Choices, Request
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale

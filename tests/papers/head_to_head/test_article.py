@@ -10,14 +10,14 @@ import pytest
 
 from papers.head_to_head import article as module
 from papers.head_to_head.article import Article, main, page, render
-from repro.evaluation.crossed import Estimate, Variances
-from repro.judging.contrasts import Contrast
-from repro.judging.studies import Study
-from repro.judging.study_answers import pointers_of
-from repro.manifest.analysis_schema import Analysis
 from repro.manifest.cells import numeric_cells, table_of
 from repro.manifest.papers import paper, papers
 from repro.manifest.study_pointers import study_pointer
+from repro.plugins.studies.analysis_schema import Analysis
+from repro.plugins.studies.contrasts import Contrast
+from repro.plugins.studies.studies import Study
+from repro.plugins.studies.study_answers import pointers_of
+from repro.retrieval.evaluation.crossed import Estimate, Variances
 from repro.running.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[3]

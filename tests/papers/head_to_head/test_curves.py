@@ -3,12 +3,12 @@
 import pytest
 
 from papers.head_to_head.curves import from_scratch
-from repro.datasets.catalog import dataset
 from repro.graph import walk
 from repro.manifest.cells import cells_of, figure_tables
 from repro.manifest.papers import papers
 from repro.progress import Progress
-from repro.recipe.request import Choices, Request
+from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.recipe.request import Choices, Request
 from repro.running.engines.inline import run_node
 from repro.running.measurement import evaluation
 from repro.running.plan import plan

@@ -9,8 +9,8 @@ from statistics import fmean
 
 import pytest
 
-from repro.evaluation.holm import holm
 from repro.manifest.papers import paper
+from repro.retrieval.evaluation.holm import holm
 from repro.store.results import Results
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -8,8 +8,8 @@ import pytest
 from papers.head_to_head.pictures import PLACES, Pictures, _seeds, missing_points
 from repro.manifest.cells import figure_of
 from repro.manifest.papers import paper
-from repro.report.figures import slide
-from repro.report.figures.slide import Point
+from repro.plugins.studies import slide
+from repro.plugins.studies.slide import Point
 from repro.store import Store
 from tests.papers.head_to_head.test_article import article_of
 

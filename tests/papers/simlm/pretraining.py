@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from repro.training.objective import build
+from repro.retrieval.training.objective import build
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 MASKS = {

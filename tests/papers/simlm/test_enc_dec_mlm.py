@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 
 from papers.simlm.enc_dec_mlm import EncoderDecoderMaskedLanguageModel
-from repro.nn.checkpoint import load_masked_lm
+from repro.retrieval.nn.checkpoint import load_masked_lm
 from tests.floats import close
 from tests.papers.simlm.pretraining import DECODER, MASKS, loops, made, rows
 

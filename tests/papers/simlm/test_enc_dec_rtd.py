@@ -5,7 +5,7 @@ import math
 import torch
 
 from papers.simlm.enc_dec_rtd import EncoderDecoderReplacedTokenDetection
-from repro.nn.checkpoint import load_masked_lm
+from repro.retrieval.nn.checkpoint import load_masked_lm
 from tests.floats import close
 from tests.papers.simlm.pretraining import DECODER, MASKS, TOKEN_LOSS, made, rows
 from tests.tiny_models import tiny_tokenizer

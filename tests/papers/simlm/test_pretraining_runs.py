@@ -7,9 +7,9 @@ import pickle
 import numpy as np
 import pytest
 
-from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
-from repro.stages import pretrain
+from repro.retrieval.nn.checkpoint import load_masked_lm
+from repro.retrieval.stages import pretrain
 from tests.killed import check_killed_and_continued
 from tests.papers.simlm.pretraining import DECODER, MASKS, TOKEN_LOSS, made, rows
 from tests.papers.simlm.test_replaced_language_modelling import OPTIONS as SIMLM
@@ -106,7 +106,7 @@ def test_the_stage_hands_a_generator_on(inputs, tmp_path):
 
 @pytest.mark.parametrize("name", list(OBJECTIVES))
 def test_what_collates_can_be_sent_to_another_process(name):
-    from repro.training.objective import import_declared
+    from repro.retrieval.training.objective import import_declared
 
     path, options = OBJECTIVES[name]
     kind = import_declared("objective", {"name": name, "version": VERSIONS.get(name, 1), "path": path})

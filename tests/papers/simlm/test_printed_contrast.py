@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from papers.simlm.printed_contrast import PrintedContrast, PrintedDistillation, printed_contrastive
-from repro.nn.cosine_bi_encoder import CosineBiEncoder
-from repro.nn.distilled_bi_encoder import DistilledBiEncoder
+from repro.retrieval.nn.cosine_bi_encoder import CosineBiEncoder
+from repro.retrieval.nn.distilled_bi_encoder import DistilledBiEncoder
 from tests.floats import close
-from tests.nn.parted_objectives import COSINES
-from tests.nn.test_contrastive import drawn, phi
+from tests.retrieval.nn.parted_objectives import COSINES
+from tests.retrieval.nn.test_contrastive import drawn, phi
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 

@@ -7,7 +7,7 @@ import pytest
 from papers.simlm import recipes
 from repro.graph import Node, walk
 from repro.manifest.papers import papers
-from repro.recipe.request import Choices, Request
+from repro.retrieval.recipe.request import Choices, Request
 
 DEV, QUESTIONS = "msmarco-passage/dev/small", "dpr-w100/natural-questions/test"
 

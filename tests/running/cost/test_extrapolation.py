@@ -29,7 +29,7 @@ TOKENS = Node("tokenize", {"length": 144, "policy": "truncate"}, {"corpus": CORP
 TRAINED = Node(
     "pretrain",
     {
-        "objective": {"name": "o", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"},
+        "objective": {"name": "o", "version": 1, "path": "repro.retrieval.nn.mlm:MaskedLanguageModel"},
         "options": {},
         "texts_per_batch": 2048,
         "max_steps": 80000,

@@ -7,10 +7,10 @@ import pytest
 
 from repro.graph import Node
 from repro.manifest.papers import papers
+from repro.retrieval.training.declaration import declaration
 from repro.running.cost.shapes import BASE
 from repro.running.cost.throughput import LAYER, Throughput, assumed_throughput
 from repro.running.cost.work import Work, work
-from repro.training.declaration import declaration
 
 RECORD = Path(__file__).resolve().parents[3] / "benchmarks/records/pre-training.json"
 COUNTED = {

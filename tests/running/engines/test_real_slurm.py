@@ -28,7 +28,7 @@ from repro.running.runner import Options
 from repro.running.scale import scale
 from repro.store import RECORD, Store
 from repro.store.disk import sha256
-from tests.stages.conftest import save_training_set
+from tests.retrieval.stages.conftest import save_training_set
 from tests.tiny_models import WORDS, save_tiny_model
 
 pytestmark = pytest.mark.slurm

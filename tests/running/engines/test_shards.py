@@ -17,15 +17,15 @@ from repro.errors import StageError, UsageError
 from repro.graph import Node
 from repro.machine.shard import Shard
 from repro.manifest.cells import select
-from repro.nn import pair_scores
 from repro.progress import Progress
+from repro.retrieval.nn import pair_scores
+from repro.retrieval.stages import encode, encode_views, mine
 from repro.running.code_facts import differences, made_by
 from repro.running.engines import inline, shards
 from repro.running.engines.inline import run_node
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
-from repro.stages import encode, encode_views, mine
 from repro.store import RECORD, Store
 from repro.store.leftovers import leftovers
 from tests.tiny_models import save_tiny_model, tiny_text
@@ -278,7 +278,7 @@ def test_no_stage_has_more_shards_than_blocks():
 def test_blocks_are_as_large_as_their_stages_say(stage):
     import importlib
 
-    assert shards.DIVISIBLE[stage] == importlib.import_module(f"repro.stages.{stage}").BLOCK
+    assert shards.DIVISIBLE[stage] == importlib.import_module(f"repro.retrieval.stages.{stage}").BLOCK
 
 
 def test_blocks_of_pairs_and_of_runs_are_as_large_as_their_stages_say():

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from repro.graph import Node
+from repro.retrieval.training.process_group import everybody_waits, rank
 from repro.running.engines.torchrun import build
 from repro.store import Store
-from repro.training.process_group import everybody_waits, rank
 
 SHARED = Node("pretrain", {"objective": {"name": "none", "version": 1, "path": "none:None"}})
 LONE = Node("corpus", {"dataset": "x"})

@@ -28,7 +28,7 @@ while [[ $1 == --* ]]; do echo "$1" >> "$FAKE/srun"; shift; done
 "$@" & "$@" & wait -n && wait -n
 """
 OPTIONS = {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"}
-HOW = pretraining("mlm", "repro.nn.mlm:MaskedLanguageModel", OPTIONS, max_steps=4)
+HOW = pretraining("mlm", "repro.retrieval.nn.mlm:MaskedLanguageModel", OPTIONS, max_steps=4)
 MODEL, TOKENS = Node("initialise", {"seed": 1}), Node("tokenize", {"policy": "chunk"})
 PRETRAIN = Node("pretrain", HOW, {"model": MODEL, "tokens": TOKENS})
 

@@ -29,8 +29,8 @@ def command(names, scale_name, failing, as_json):
     """
     from repro.api.statements import claims
     from repro.cli.printing import emit_json
-    from repro.judging.study_answers import answers_in
-    from repro.judging.study_answers import as_json as answers_as_json
+    from repro.plugins.studies.study_answers import answers_in
+    from repro.plugins.studies.study_answers import as_json as answers_as_json
     from repro.running.workspace import Workspace
 
     workspace = Workspace.open()
@@ -46,7 +46,7 @@ def command(names, scale_name, failing, as_json):
 
 def _print_statements(statements, scale_name: str, answers, *, failing: bool) -> None:
     from repro.cli.printing import say
-    from repro.cli.study_answers import show_answers
+    from repro.plugins.studies.answer_lines import show_answers
 
     for name in dict.fromkeys(j.statement.paper.name for j in statements):
         group = [j for j in statements if j.statement.paper.name == name]

@@ -41,7 +41,7 @@ def command(names, strict, references, as_json):
 
 def _print_findings(findings) -> None:
     from repro.cli.printing import say, table
-    from repro.judging.audit.findings import HELD_AGAINST
+    from repro.plugins.statements.findings import HELD_AGAINST
 
     for name in dict.fromkeys(finding.paper for finding in findings):
         group = [f for f in findings if f.paper == name]
@@ -72,7 +72,7 @@ def _print_references(names, *, strict: bool, as_json: bool) -> None:
 
 
 def _verdict(reference) -> str:
-    from repro.judging.audit.findings import HELD_AGAINST
+    from repro.plugins.statements.findings import HELD_AGAINST
 
     source = "" if reference.against == "paper" else f" (by {HELD_AGAINST[reference.against]})"
     reading = f" (unspecified choice {reference.reading})" if reference.reading else ""

@@ -51,7 +51,7 @@ def command(names, tables, rows):
 def _parted(names, tables, rows) -> tuple[str, list[str]]:
     """Return the encoder among names, or nothing, and the others. Raises UsageError where both do not go."""
     from repro.manifest.papers import papers
-    from repro.yours.sources import is_encoder
+    from repro.plugins.yours.sources import is_encoder
 
     encoders = [name for name in names if name.partition("/")[0] not in papers() and is_encoder(name)]
     others = [name for name in names if name not in encoders]
@@ -107,7 +107,7 @@ def _score_encoder(model, names, tables, workspace) -> list[str]:
     """Score an encoder in the columns of a table, the first one without a name."""
     from repro.api.comparisons import compare
     from repro.progress import TerminalProgress
-    from repro.report.grid import rounded
+    from repro.writers.grid import rounded
 
     table = f"{names[0]}/{tables[0]}" if names and tables else _bm25_cell().id.rsplit("/", 2)[0]
     compared = compare(table, yours=model, scale=SCALE, workspace=workspace, progress=TerminalProgress())

@@ -30,7 +30,7 @@ def command(what, output, scale_name, seed):
     """
     from repro.exchange.encoder_export import export
     from repro.exchange.measured_encoder import encoder_of
-    from repro.report.model_card import card_of
+    from repro.exchange.model_card import card_of
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
 

@@ -31,7 +31,7 @@ def command(selection, form, output, licence, by):
     from pathlib import Path
 
     from repro.exchange.history import History, accounts_of
-    from repro.judging.comparison import judged_cells
+    from repro.verdicts.comparison import judged_cells
 
     _check_options(form, licence, by)
     plan, workspace = selection.plan(), selection.workspace
@@ -46,11 +46,11 @@ def command(selection, form, output, licence, by):
         raise UsageError(f"{reason}; `repro run` or `repro import run` them first")
     place, now = Path(output), datetime.now(UTC)
     if form == "ro-crate":
-        from repro.exchange.ro_crate import write_crate
+        from repro.plugins.deposit.ro_crate import write_crate
 
         write_crate(accounts, history, place, licence=licence, author=by, now=now)
     else:
-        from repro.exchange.every_eval_ever import write_logs
+        from repro.plugins.deposit.every_eval_ever import write_logs
 
         _print_summary(write_logs(accounts, history, place, by=by, now=now))
     cells = {account.compared.cell.id for account in accounts}

@@ -38,9 +38,9 @@ def command(what, schema, output, scale_name):
     from pathlib import Path
 
     from repro.exchange.run_export import stored_run
-    from repro.judging.standings import doubts_of
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
+    from repro.verdicts.standings import doubts_of
 
     if output == "":
         raise UsageError("-o was given an empty name; name a file, or leave -o out for standard output")

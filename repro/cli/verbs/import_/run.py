@@ -80,7 +80,7 @@ HEAD = ["cell", "run", "published", "scored here", "difference", "verdict"]
 
 def _rows(imports: list) -> list[tuple[str, ...]]:
     """The values below ``HEAD``, in the order of the cells."""
-    from repro.report.grid import rounded
+    from repro.writers.grid import rounded
 
     rows = []
     for item in sorted(imports, key=lambda i: i.cell.id):
@@ -109,7 +109,7 @@ def _print_imports(imports: list, form: str) -> None:
 
 def _page(imports: list) -> str:
     """Return the table, and a line on each file, as Markdown."""
-    from repro.report.markdown import escaped
+    from repro.writers.markdown import escaped
 
     rows = [[cell, *map(escaped, others)] for cell, *others in _rows(imports)]
     lines = [f"| {' | '.join(row)} |" for row in (HEAD, ("---",) * len(HEAD), *rows)]

@@ -29,9 +29,9 @@ def command(file, issue, day):
     all of that file are, and printed with its place; nothing is written. Whatever is wrong is told in one
     sentence, with exit status 2.
     """
-    from repro.judging.among_others import among_others
-    from repro.manifest.report_entry import entry_of
-    from repro.manifest.reports import CellReport
+    from repro.plugins.reports.among_others import among_others
+    from repro.plugins.reports.report_entry import entry_of
+    from repro.plugins.reports.reports import CellReport
 
     entry = entry_of(_text(file), issue=issue or "", day=day or "", where="the form" if file == "-" else file)
     print(entry.yaml)

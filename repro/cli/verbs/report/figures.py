@@ -19,9 +19,9 @@ def command(selection):
     """
     from repro.api.comparisons import compare_selection
     from repro.cli.printing import say
-    from repro.judging.training_costs import training_hours
-    from repro.report.drawing import draw_curves, draw_exhibits
+    from repro.plugins.studies.training_costs import training_hours
     from repro.store import translated_errors
+    from repro.writers.drawing import draw_curves, draw_exhibits
 
     cells, store = compare_selection(selection, new_tests=False), selection.workspace.store
     folder = selection.workspace.results.root / "figures" / selection.scale

@@ -99,16 +99,16 @@ def _plan(workspace, cells, name: str):
 
 
 def _renew(readme: Path, workspace, cells) -> None:
-    from repro.report.markdown import update_verdicts
+    from repro.writers.markdown import update_verdicts
 
     is_changed = update_verdicts(readme, _plan(workspace, cells, "full"), workspace)
     print(f"{readme} {'was brought up to date' if is_changed else 'is up to date'}")
 
 
 def _summary(workspace, cells, name: str) -> str:
-    from repro.judging.comparison import judged_cells
-    from repro.judging.coverage import coverage
-    from repro.report.markdown import summary
+    from repro.verdicts.comparison import judged_cells
+    from repro.verdicts.coverage import coverage
+    from repro.writers.markdown import summary
 
     plan, papers = _plan(workspace, cells, name), dict.fromkeys(cell.paper for cell in cells)
     covered = [item for source in papers for item in coverage(source, workspace.results)]
@@ -117,8 +117,8 @@ def _summary(workspace, cells, name: str) -> str:
 
 def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str, str]:
     """Name of a file -> its page: that of the first scale is ``path``, beside which the others lie."""
-    from repro.report.html import page
-    from repro.report.html.sections import gather
+    from repro.writers.html import page
+    from repro.writers.html.sections import gather
 
     results = workspace.results
     shown = {name: _shown(results, cells, name) for name in scale_names or _scales(results, cells)}

@@ -25,13 +25,13 @@ def command(names, out, scale_name):
     """
     from pathlib import Path
 
-    from repro.judging.comparison import judged_cells
     from repro.manifest.cells import select
-    from repro.report.table_pages import table_pages
     from repro.running.plan import plan
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
     from repro.store import translated_errors
+    from repro.verdicts.comparison import judged_cells
+    from repro.writers.table_pages import table_pages
 
     if scale_name == "full":
         raise UsageError("--scale names what stands beside full scale; leave it out, or name a smaller one")

@@ -25,9 +25,9 @@ def command(names, as_json):
     plan at full has as published (`repro show settings` tells the rest), and so are words.
     """
     from repro.cli.printing import emit_json, say
-    from repro.judging.coverage import tallies, total
     from repro.manifest.papers import paper, papers
     from repro.running.workspace import Workspace
+    from repro.verdicts.coverage import tallies, total
 
     records = Workspace.open().results
     by_paper = {name: tallies(paper(name), records) for name in names or papers()}
@@ -39,8 +39,8 @@ def command(names, as_json):
 
 
 def _print_tables(by_paper, grand_total, *, with_reasons: bool) -> None:
-    from repro.judging.coverage import total, usual_first
     from repro.manifest.papers import paper
+    from repro.verdicts.coverage import total, usual_first
 
     scales = usual_first({"full", "small", "tiny", *grand_total.measured})
     for name, rows in by_paper.items():
@@ -64,7 +64,7 @@ def _count_in_words(names, grand_total) -> str:
 
 def _print_table(title, rows, scales) -> None:
     from repro.cli.printing import table
-    from repro.judging.coverage import WAYS
+    from repro.verdicts.coverage import WAYS
 
     head = ["", "published cells", *WAYS, "│", *scales, "│", "settings", "nothing to measure"]
     lines = []

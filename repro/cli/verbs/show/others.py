@@ -30,7 +30,7 @@ def command(names, searches, out, as_json):
     The page is of all papers: in how many cells the number comes back, where toolkits disagree and why, which
     systems nobody reproduced, and what was looked for. DIR holds it as others.html and as index.md.
     """
-    from repro.manifest.reports import reports
+    from repro.plugins.reports.reports import reports
 
     _check_options(names, searches, out, as_json)
     if out is not None:
@@ -43,9 +43,9 @@ def command(names, searches, out, as_json):
 
 def _print_reports(by_cell, as_json: bool) -> int:
     from repro.cli.printing import emit_json, say, table
-    from repro.judging.others import HOW, report_as_json
-    from repro.judging.reproduction.nearness import COUNTS, nearnesses
-    from repro.judging.reproduction.quantities import join_quantities
+    from repro.plugins.reports.nearness import COUNTS, nearnesses
+    from repro.plugins.reports.others import HOW, report_as_json
+    from repro.plugins.reports.quantities import join_quantities
 
     if as_json:
         emit_json([{"cell": id, **report_as_json(r)} for id, group in by_cell.items() for r in group])
@@ -95,7 +95,7 @@ def _check_names(names) -> None:
 def _write(out: str) -> int:
     from pathlib import Path
 
-    from repro.report.reproduction.content import document
+    from repro.plugins.reports.content import document
     from repro.store import translated_errors
 
     with translated_errors(Path(out), "folder", "--out"):
@@ -106,7 +106,7 @@ def _write(out: str) -> int:
 
 def _print_cells(by_cell) -> None:
     from repro.cli.printing import table
-    from repro.judging.others import HOW, others_values, rounded_report
+    from repro.plugins.reports.others import HOW, others_values, rounded_report
 
     rows = []
     for group in by_cell.values():
@@ -126,8 +126,8 @@ def _is_chosen(id: str, names) -> bool:
 
 def _show_searches(as_json: bool) -> int:
     from repro.cli.printing import emit_json, table
-    from repro.judging.reproduction.quantities import systems
-    from repro.manifest.reports import searches
+    from repro.plugins.reports.quantities import systems
+    from repro.plugins.reports.reports import searches
 
     entries = [search for group in searches().values() for search in group]
     if as_json:

@@ -70,8 +70,8 @@ def _show_figure(name: str, figure) -> None:
 def _show_table(source, table) -> None:
     from repro.cli.printing import show
     from repro.manifest.cells import cells_of
-    from repro.report.grid import meaning
-    from repro.report.terminal import printed_table
+    from repro.writers.grid import meaning
+    from repro.writers.terminal import printed_table
 
     if table.entries:
         return _show_examples(source.name, table)

@@ -101,7 +101,7 @@ class _Readings:
 
     def as_json(self) -> Iterator[dict]:
         """Yield an object per reading."""
-        from repro.judging.study_answers import as_json
+        from repro.plugins.studies.study_answers import as_json
 
         answers = self._answers()
         for reading in self.readings:
@@ -112,7 +112,7 @@ class _Readings:
     def show(self) -> None:
         """Print a line for each, and what studies say of them."""
         from repro.cli.printing import table
-        from repro.cli.study_answers import show_answers
+        from repro.plugins.studies.answer_lines import show_answers
 
         head = ["id", "kind", "where", "what is open", "choices", "rests on it"]
         title = f"{self.source.name}: {len(self.readings)} unspecified choices (default in brackets)"
@@ -127,7 +127,7 @@ class _Readings:
         return [r.id, r.kind, r.where, r.paper, " | ".join(choices), first + more]
 
     def _answers(self):
-        from repro.judging.study_answers import answers_in
+        from repro.plugins.studies.study_answers import answers_in
         from repro.running.workspace import Workspace
 
         pointers = [text for reading in self.readings for text in reading.study]

@@ -31,7 +31,7 @@ def command(names, tables, rows, failing, strict, as_json):
     the papers' own tables of settings have a verdict each.
     """
     from repro.cli.printing import emit_json, say
-    from repro.judging.settings.parameter import counts
+    from repro.plugins.settings.parameter import counts
 
     is_selected = partial(_lies_in, tables=tables, rows=rows)
     parameters = _selected_parameters(names, tables, rows)
@@ -69,7 +69,7 @@ def _check_places(parameters, tables, rows) -> None:
 
 
 def _print_tables(parameters, is_selected) -> None:
-    from repro.cli import row_settings
+    from repro.plugins.settings import row_settings
 
     row_settings.print_steps(item for item in parameters if item.row != item.cell and is_selected(item.row))
     row_settings.print_cells(item for item in parameters if is_selected(item.cell))

@@ -1,0 +1,211 @@
+"""A paper's plan held against its settings.yaml, parameter by parameter."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from repro.errors import ReproError
+from repro.graph import Node, canonical
+from repro.manifest.cells import Cell, cell, cells_of
+from repro.manifest.papers import Paper
+from repro.plugins.settings.nodes import (
+    PlannedRow,
+    at_path,
+    begins_path,
+    lies_within,
+    parameters,
+    planned_alike,
+    planned_rows,
+)
+from repro.plugins.settings.parameter import FAILURE, NO_PARAMETER, CheckedParameter, is_setting, of_cells
+from repro.plugins.settings.schema import Setting, StatedValue, Step
+from repro.plugins.settings.values import ExpectedValue, ExpectedValues, published_value
+from repro.running.requirements import Machine
+
+
+def checked_parameters(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
+    """Every planned parameter of a paper's rows and everything stated: row by row, then by itself.
+
+    Args:
+        machine: one that plans were made on already; its data changes nothing.
+
+    Raises ManifestError for a broken settings.yaml, with file and line.
+    """
+    rows = planned_rows(source, machine=machine)
+    expected_values = ExpectedValues()
+    row_parameters = [item for row in rows for item in _row_parameters(row, source.steps, expected_values)]
+    return [
+        *row_parameters,
+        *_alike_failures(source, rows),
+        *_idle_failures(source.steps, rows),
+        *_unplanned_statements(source, row_parameters),
+    ]
+
+
+def of_tables(source: Paper) -> dict[str, CheckedParameter]:
+    """The verdict on each cell of a paper's tables of settings: ``checked_parameters`` of what has a cell."""
+    published_steps, expected_values = _published_steps(source), ExpectedValues()
+    parameters_of_rows = [
+        _checked_parameter(row, step, path, setting, nodes, expected_values.of(setting, row.id, row.readings))
+        for row in planned_rows(source)
+        for step, settings in published_steps
+        if (nodes := row.of_step(step))
+        for path, setting in settings.items()
+    ]
+    return of_cells([*parameters_of_rows, *_unplanned_statements(source, parameters_of_rows)])
+
+
+def _published_steps(source: Paper) -> list[tuple[Step, dict[str, Setting]]]:
+    """The steps with settings that cells publish, and those settings."""
+    steps = [(step, {path: s for path, s in step.settings.items() if s.cell}) for step in source.steps]
+    return [(step, settings) for step, settings in steps if settings]
+
+
+def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
+    """A failure for each cell that is planned as another of its column, published with another number."""
+    for one, other in planned_alike(source, rows):
+        says = f"{one} is planned as {other}, which is published with another number; correct their options"
+        yield CheckedParameter(one.rpartition("/")[0], "", "evaluate", "", says=says)
+
+
+def of_cell(cell: Cell) -> list[CheckedParameter]:
+    """The planned parameters of the row of a cell, or of the setting that it publishes.
+
+    Nothing for a paper that has no settings.yaml. Raises ManifestError for a broken one.
+    """
+    if not cell.paper.steps:
+        return []
+    if is_setting(cell):
+        return [item for item in checked_parameters(cell.paper) if item.cell == cell.id]
+    rows = planned_rows(cell.paper, cell.id.rpartition("/")[0])
+    return [item for row in rows for item in _row_parameters(row, cell.paper.steps, ExpectedValues())]
+
+
+def _unplanned_statements(
+    source: Paper, row_parameters: Iterable[CheckedParameter]
+) -> Iterator[CheckedParameter]:
+    """Stated values that no stage has, and a failure for each cell of settings that nothing takes up."""
+    claimed_cells = {item.cell for item in row_parameters}
+    for item in source.settings.elsewhere:
+        claimed_cells.add(item.cell)
+        value = published_value(item, source.name)
+        yield CheckedParameter(
+            row=item.cell or source.name,
+            step="",
+            stage="",
+            parameter=item.what,
+            published=cell(item.cell).text if item.cell else value,
+            released=item.released,
+            where=_places(item),
+            cell=item.cell,
+            state=NO_PARAMETER,
+            says=item.because,
+        )
+    for c in cells_of(source):
+        if is_setting(c) and c.id not in claimed_cells:
+            says = "no entry of settings.yaml names this cell; add it to a setting, or under elsewhere"
+            yield CheckedParameter(c.id, "", "", c.row.label, published=c.text, cell=c.id, says=says)
+
+
+def _row_parameters(
+    row: PlannedRow, steps: Iterable[Step], expected_values: ExpectedValues
+) -> Iterator[CheckedParameter]:
+    claims_by_node: dict[str, set[str]] = {}
+    for step in steps:
+        nodes = row.of_step(step)
+        for path, setting in step.settings.items() if nodes else ():
+            yield _checked_parameter(
+                row, step, path, setting, nodes, expected_values.of(setting, row.id, row.readings)
+            )
+        for node in nodes:
+            claims = claims_by_node.setdefault(node.fingerprint, set())
+            claims |= {*step.settings, *(step.nodes.with_ if step.nodes else ())}
+            claims |= {"objective.name"} if step.nodes and step.nodes.objective else set()
+    yield from _unclaimed_parameters(row, claims_by_node)
+
+
+def _checked_parameter(
+    row: PlannedRow, step: Step, path: str, setting: Setting, nodes: list[Node], expected: ExpectedValue
+) -> CheckedParameter:
+    """Hold one parameter that a step states against its values in the planned nodes that the step is about.
+
+    It fails where what is expected cannot be told, or where the planned values are others.
+    """
+    planned = [at_path(node, path) for node in nodes]
+    values = list({canonical(value): value for value in planned}.values())
+    says, state = expected.fault, _state(setting)
+    if not says and not expected.is_met_by(planned):
+        says = f"the plan has {_in_words(values)} where {_in_words([expected.value])} is expected"
+        if all(value is None for value in planned):
+            says = (
+                f"{step.nodes.stage} has no parameter {path!r} in the plan; correct the path or take it out"
+            )
+    return CheckedParameter(
+        row=row.id,
+        step=step.id,
+        stage=step.nodes.stage if step.nodes else "",
+        parameter=path,
+        published=_published_or_none(setting, row.id),
+        released=setting.released,
+        planned=values[0] if len(values) == 1 else values,
+        reading=setting.reading,
+        where=_places(setting),
+        cell=setting.cell,
+        state=FAILURE if says else state,
+        says=says,
+    )
+
+
+def _places(value: StatedValue) -> str:
+    return "; ".join(filter(None, (value.where, value.cell, value.script)))
+
+
+def _published_or_none(setting: Setting, row: str) -> Any:
+    try:
+        return published_value(setting, row)
+    except ReproError:  # the failure says so
+        return None
+
+
+def _state(setting: Setting) -> str:
+    if setting.departs:
+        return "departs"
+    if setting.is_published:
+        return "as published"
+    return "unspecified" if setting.released is None else "as released"
+
+
+def _unclaimed_parameters(row: PlannedRow, claims_by_node: dict[str, set[str]]) -> Iterator[CheckedParameter]:
+    """A failure for each parameter of a row, or whole node, that settings.yaml says nothing of."""
+    seen = set()
+    for node in row.all:
+        details = (node.params.get("objective", {}).get("name"), node.params.get("kind"))
+        name = " ".join(filter(None, (node.stage, *details)))
+        if node.fingerprint not in claims_by_node:
+            faults = {"": "no step is about this node of the row; add one, or the row to one"}
+        else:
+            says = "nothing states it; add where it is from, or an unspecified choice"
+            faults = dict.fromkeys(parameters(node), says)
+        for path, says in faults.items():
+            if begins_path(path, claims_by_node.get(node.fingerprint, ())) or (name, path) in seen:
+                continue
+            seen.add((name, path))
+            yield CheckedParameter(
+                row.id, "", name, path, planned=at_path(node, path) if path else None, says=says
+            )
+
+
+def _idle_failures(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
+    """A failure for each place of a step where nothing planned is what the step is about."""
+    for step in steps:
+        for place in step.rows:
+            single = step.model_copy(update={"rows": (place,)})
+            candidates = [
+                row for row in rows if lies_within(row.id, (place,)) or lies_within(place, (row.id,))
+            ]
+            if not any(row.of_step(single) for row in candidates):
+                says = "no planned node is what the step describes; correct its rows or its nodes"
+                yield CheckedParameter(place, step.id, step.nodes.stage if step.nodes else "", "", says=says)
+
+
+def _in_words(values: list[Any]) -> str:
+    return " and ".join(canonical(value) for value in values)

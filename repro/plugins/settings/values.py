@@ -1,0 +1,196 @@
+"""The value that settings.yaml expects of a planned parameter, and the comparison with those planned."""
+
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from repro.errors import ReproError, UsageError, check_known
+from repro.graph import canonical
+from repro.manifest.cells import cell
+from repro.manifest.reading_schema import Reading
+from repro.plugins.settings.schema import Setting, StatedValue
+
+_NUMBER = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?: × 10(?P<power>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?(?P<unit>[kM%]?)[*†‡]*")
+_UNITS = {"": 1, "k": 1e3, "M": 1e6, "%": 1e-2}
+_SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+_SCALARS = (str, int, float, type(None))
+NOT_APPLICABLE = ("n.a.", "-", "–")
+
+
+@dataclass(frozen=True)
+class ExpectedValue:
+    """The value that the plan should have, or why none can be told.
+
+    Attributes:
+        value: None where the plan should not have the parameter.
+        set_of: whether ``value`` lists the values over all nodes of a row.
+    """
+
+    value: Any = None
+    set_of: bool = False
+    fault: str = ""
+
+    def is_met_by(self, planned: list[Any]) -> bool:
+        """Whether the values of the nodes of a row, one or several, are those expected."""
+        values = self.value if self.set_of else [self.value]
+        return {_comparison_key(value) for value in values} == {_comparison_key(value) for value in planned}
+
+
+def published_value(stated: StatedValue, row: str) -> Any:
+    """The published value for a row; None where nothing, or "not applicable", is published."""
+    value = stated.published
+    if value is None and stated.cell:
+        value = cell_value(cell(stated.cell).text)
+        value = value + stated.plus if isinstance(value, int | float) else value
+    if _is_by_row(value):
+        place = next((place for place in value["by"] if f"{row}/".startswith(f"{place}/")), row)
+        check_known("row with a value under by", place, valid=value["by"])
+        return value["by"][place]
+    return value
+
+
+def _is_by_row(value: Any) -> bool:
+    return isinstance(value, Mapping) and set(value) == {"by"}
+
+
+def cell_value(text: str) -> Any:
+    """The number that a cell of a table of settings holds, or its words; None where it is not applicable."""
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
+        return None if text.strip() in NOT_APPLICABLE else text.strip()
+    number = float(f"{match['number']}e{(match['power'] or '0').translate(_SUPERSCRIPTS)}")
+    number = round(number * _UNITS[match["unit"]], 12)
+    return int(number) if number.is_integer() else number
+
+
+def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
+    """The value that a row's nodes should have.
+
+    Args:
+        readings: those that the row rests on, by id.
+    """
+    try:
+        published = published_value(setting, row)
+        default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])
+    except ReproError as error:
+        return ExpectedValue(fault=str(error))
+    if _disagrees(setting, published) and not setting.reading:
+        says = "text and script state different values; name the unspecified choice that tells which is taken"
+        return ExpectedValue(fault=says)
+    if setting.departs:
+        value = setting.planned
+        if _is_number(value) and not _is_among(value, [published, setting.released, *choices]):
+            says = f"neither text, script nor {setting.reading!r} has {value}; correct planned"
+            return ExpectedValue(fault=says)
+    elif setting.is_published:
+        value = published
+    else:
+        value = setting.released if setting.released is not None else default
+    if missing := _numbers_without_choice([published, setting.released], value, choices):
+        says = f"no value of {setting.reading!r} is {missing[0]}, which is stated; correct either"
+        return ExpectedValue(fault=says)
+    return ExpectedValue(_as_list(value) if _is_set(value) else value, _is_set(value))
+
+
+class ExpectedValues:
+    """The values expected of settings, one for all rows of which the same is published and read."""
+
+    def __init__(self):
+        self._known: dict[tuple, tuple] = {}
+
+    def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
+        """The value that a row's nodes should have, as ``expected`` gives it."""
+        row_key = row if _is_by_row(setting.published) else ""
+        reading = readings.get(_identifier(setting.reading, readings))
+        key = id(setting), row_key, id(reading)
+        if key not in self._known:  # with its objects: the id of one that is gone may be another's
+            self._known[key] = expected(setting, row, readings), setting, reading
+        return self._known[key][0]
+
+
+def _numbers_without_choice(values: list[Any], planned_value: Any, choices: list[Any]) -> list[str]:
+    """The stated numbers that no choice of the reading has, where a choice has the value wanted in the plan.
+
+    A stated number that the plan does not have is so held against the reading that tells why.
+    """
+    if not all(_is_among(value, choices) for value in _as_list(planned_value)):
+        return []
+    items = [item for value in values for item in _as_list(value)]
+    return [_comparison_key(item) for item in items if _is_number(item) and not _is_among(item, choices)]
+
+
+def _is_among(value: Any, values: list[Any]) -> bool:
+    """Whether a value is one of others, or of the sets among them."""
+    return _comparison_key(value) in {_comparison_key(item) for entry in values for item in _as_list(entry)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _disagrees(setting: Setting, published: Any) -> bool:
+    """Whether a released script sets another value than the one published."""
+    if not setting.is_published or setting.released is None:
+        return False
+    return not ExpectedValue(_as_list(published), set_of=True).is_met_by(_as_list(setting.released))
+
+
+def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
+    """The value, or the value under a key, of the default choice, and those of all choices that have one.
+
+    Raises UsageError where the default choice has none.
+    """
+    identifier = _identifier(name, readings)
+    if not identifier:
+        raise UsageError(
+            f"the row rests on no unspecified choice {name!r}; name one of `repro show readings`"
+        )
+    reading, keys = readings[identifier], [*filter(None, name[len(identifier) + 1 :].split("."))]
+    value = reading.choices[reading.default]
+    for key in keys:
+        valid = value if isinstance(value, Mapping) else ()
+        check_known(f"value of {identifier!r}", key, valid=valid)
+        value = value[key]
+    return value, [_value_below(choice, keys) for choice in reading.choices.values()]
+
+
+def _identifier(name: str, readings: Mapping[str, Reading]) -> str:
+    """The id of the reading that a name with keys begins with; empty where it is none of these."""
+    parts = name.split(".")
+    places = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
+    return next((place for place in places if place in readings), "")
+
+
+def _value_below(value: Any, keys: list[str]) -> Any:
+    """The part of a value that lies under keys, one below the other; None where there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _is_set(value: Any) -> bool:
+    return isinstance(value, Mapping) and set(value) == {"any"}
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value["any"]) if _is_set(value) else [value]
+
+
+def _comparison_key(value: Any) -> str:
+    return _scalar_key(value) if isinstance(value, _SCALARS) else canonical(_normalise(value))
+
+
+@functools.lru_cache(maxsize=None, typed=True)
+def _scalar_key(value: str | int | float | None) -> str:
+    return canonical(_normalise(value))
+
+
+def _normalise(value: Any) -> Any:
+    """The value with whole floats as integers, so that 1.0 is 1 and neither is true."""
+    if isinstance(value, Mapping):
+        return {key: _normalise(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_normalise(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

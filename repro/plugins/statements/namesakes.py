@@ -1,0 +1,125 @@
+"""Names that papers share for things that differ: systems in other settings, bold and marks."""
+
+from collections.abc import Iterator
+from itertools import combinations, product
+
+from repro.manifest.cells import Cell, numeric_cells
+from repro.manifest.papers import Paper
+from repro.plugins.statements.agreement import Scored, dataset_and_measure, numbers_differ
+from repro.plugins.statements.findings import Finding
+from repro.plugins.statements.notes import Notes
+
+Values = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then by paper
+
+
+def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
+    """A note for every system that two papers name alike and of which they have no value in common.
+
+    Authors train and tune a system again, or take another of its numbers; neither need be wrong. Where a
+    configuration of audit.yaml holds cells of both papers they are compared there.
+    """
+    by_system: dict[str, Values] = {}
+    for cell in _cells_of_others(sources):
+        cells_by_paper = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})
+        cells_by_paper.setdefault(cell.paper.name, []).append(cell)
+    for system, values in by_system.items():
+        differences = {
+            key: cells for key, by_paper in values.items() if (cells := _unequal_cells(by_paper, notes))
+        }
+        if differences:
+            yield _namesake_finding(system, differences)
+
+
+def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
+    for source in sources:
+        for cell in numeric_cells(source):
+            kinds = cell.table.kind, cell.column.kind
+            if kinds == ("results", "retrieval") and cell.column.dataset and cell.column.measure:
+                yield cell
+
+
+def _cells_of_others(sources: list[Paper]) -> Iterator[Cell]:
+    """The cells of systems that a paper did not propose, in columns without settings of their own."""
+    return (cell for cell in _retrieval_cells(sources) if cell.role != "ours" and not cell.column.with_)
+
+
+def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
+    """The cells of papers of which another has no equal value, and none of one configuration."""
+    cells: dict[str, Cell] = {}
+    for one, other in combinations(by_paper.values(), 2):
+        common_names = {notes.configuration(c) for c in one} & {notes.configuration(c) for c in other}
+        if not common_names and all(numbers_differ(a, b) for a, b in product(one, other)):
+            cells |= {c.id: c for c in (*one, *other)}
+    return list(cells.values())
+
+
+def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Finding:
+    cells = [c for measure_cells in differences.values() for c in measure_cells]
+    papers = sorted({c.paper.name for c in cells})
+    measures = ", and of ".join(f"{measure} on {dataset}" for dataset, measure in differences)
+    says = f"{system} is in {', '.join(papers)} without a value that all have: of {measures}"
+    places, printed_values = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
+    return Finding(
+        "note", "values", "another paper", papers[0], f"names/{system}", places, printed_values, says
+    )
+
+
+def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
+    """Equal numbers of papers by the same authors: bold in one only, or with marks that mean other things."""
+    for one, other in combinations(sources, 2):
+        if _mostly_the_same(one.manifest.authors, other.manifest.authors):
+            pairs = list(_equal_cells(one, other, notes))
+            bold = [pair for pair in pairs if _bold_differs(*pair)]
+            marks = [pair for pair in pairs if _marks_differ(*pair)]
+            yield from _findings("note", "bold", bold, "the same number is bold in one paper only")
+            yield from _findings("doubt", "mark", marks, "the same number has marks that mean other things")
+
+
+def _mostly_the_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return 2 * len(set(one) & set(other)) > max(len(one), len(other))
+
+
+def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell, Cell]]:
+    """Cells of one configuration, data set and measure with the same number in both papers."""
+    candidates: dict[tuple, list[Cell]] = {}
+    for cell in _retrieval_cells([one]):
+        candidates.setdefault((notes.configuration(cell), dataset_and_measure(cell)), []).append(cell)
+    for cell in _retrieval_cells([other]):
+        for candidate in candidates.get((notes.configuration(cell), dataset_and_measure(cell)), ()):
+            if not numbers_differ(candidate, cell):
+                yield candidate, cell
+
+
+def _bold_differs(one: Cell, other: Cell) -> bool:
+    is_known = {one.table.bold, other.table.bold}.isdisjoint({"unknown", "none"})
+    return is_known and one.printed.bold != other.printed.bold
+
+
+def _marks_differ(one: Cell, other: Cell) -> bool:
+    """Whether they are marked otherwise, in tables that mark significance at all."""
+    return bool(one.table.marks and other.table.marks) and _meaning(one) != _meaning(other)
+
+
+def _meaning(cell: Cell) -> dict[str, tuple[str, ...]]:
+    return {mark: tuple(sorted(cell.table.marks[mark].over)) for mark in cell.printed.marks}
+
+
+def _differing_meanings(one: Cell, other: Cell) -> str:
+    """The meanings of the marks that differ, in either paper."""
+    first, second = _meaning(one), _meaning(other)
+    marks = [mark for mark in {**first, **second} if first.get(mark) != second.get(mark)]
+    phrases = [
+        f"{m} over {', '.join(meanings.get(m, ())) or 'nothing'}"
+        for meanings in (first, second)
+        for m in marks
+    ]
+    return f": {' beside '.join(phrases)}"
+
+
+def _findings(severity: str, kind: str, pairs: list[tuple[Cell, Cell]], says: str) -> Iterator[Finding]:
+    if pairs:
+        cells = [cell for pair in pairs for cell in pair]
+        one, other = (cell.paper.name for cell in pairs[0])
+        meanings = "" if kind == "bold" else _differing_meanings(*pairs[0])
+        fields = f"conventions/{one}/{other}/{kind}", tuple(c.id for c in cells), tuple(c.text for c in cells)
+        yield Finding(severity, kind, "another paper", other, *fields, says + meanings)

@@ -1,0 +1,200 @@
+"""The references.yaml of each paper: what its text points at, and whether that is what it is taken for."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from repro.manifest import yaml_file
+from repro.manifest.papers import Paper
+from repro.manifest.reading_schema import Against
+from repro.manifest.yaml_file import StrictMapping
+from repro.plugins.statements.findings import Finding
+
+Outcome = Literal["right", "absent", "wrong", "partly"]
+
+
+class Faulty(StrictMapping):
+    """The verdicts on a pointer or on an entry of the reference list.
+
+    Attributes:
+        verdict: right; absent (there is no such thing), wrong (it is or says another thing), partly.
+        why: the reason of any verdict but right.
+        against: what the verdict rests on.
+    """
+
+    verdict: Outcome = "right"
+    why: str = ""
+    against: Against = "paper"
+
+
+class Work(Faulty):
+    """An entry of the reference list; ``work`` is one name for the same work in all papers."""
+
+    work: str
+    arxiv: str = ""
+    note: str = ""
+
+
+class Pointer(Faulty):
+    """One sentence that points at something, or at several things that are equally right or wrong.
+
+    Attributes:
+        at: where the sentence stands.
+        as_: what it takes the thing for, restated; the name of a work where it names a system.
+        to: keys of the reference list, tables, figures, equations, sections.
+        reading: the reading that tells the same fact; the finding is then its.
+    """
+
+    at: str
+    as_: str = Field(alias="as")
+    to: tuple[str | int, ...]
+    reading: str = ""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The target of the pointer, as text."""
+        return tuple(map(str, self.to))
+
+
+class References(StrictMapping):
+    """The content of references.yaml; works by their keys in the paper's list."""
+
+    works: dict[str, Work] = Field(default_factory=dict)
+    pointers: tuple[Pointer, ...] = ()
+
+
+def references_of(source: Paper) -> References:
+    """The references of a paper, none without the file. Raises ManifestError with file and line."""
+    path = source.folder / "references.yaml"
+    if not path.exists():
+        return References()
+
+    def faults(content: References) -> Iterator[yaml_file.Fault]:
+        for part, items in (("pointers", enumerate(content.pointers)), ("works", content.works.items())):
+            for place, item in items:
+                if (item.verdict == "right") == bool(item.why):
+                    yield (part, place), "needs `why` where the verdict is not right, and only there"
+        for number, pointer in enumerate(content.pointers):
+            for target in pointer.targets:
+                if not _is_part(target) and target not in content.works:
+                    yield ("pointers", number, "to"), f"{target!r} is no key of `works`"
+            if pointer.reading and pointer.reading not in source.readings:
+                says = f"{source.name} has no unspecified choice {pointer.reading!r}"
+                yield ("pointers", number, "reading"), says
+
+    return yaml_file.read(path, References, faults=faults)
+
+
+def _is_part(target: str) -> bool:
+    """Whether a target is a part of the paper and not a work."""
+    return target.startswith(("Table ", "Figure ", "Eq. ", "Algorithm ", "§", "App. "))
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One pointer at one thing, or one entry of the reference list, with its verdict.
+
+    Attributes:
+        at: where it stands, ``references`` for an entry of the list.
+        means: what it is taken for.
+        to: what it points at; of an entry, its key.
+        reading: the reading that tells the same fault; empty where none does.
+    """
+
+    paper: str
+    at: str
+    means: str
+    to: str
+    verdict: str
+    why: str
+    against: str
+    reading: str = ""
+
+
+def paper_references(source: Paper) -> Iterator[Reference]:
+    """Every pointer of a paper, a line for each thing that it points at, then its reference list."""
+    references = references_of(source)
+    for pointer in references.pointers:
+        verdict = pointer.verdict, pointer.why, pointer.against, pointer.reading
+        for target in pointer.targets:
+            yield Reference(source.name, pointer.at, pointer.as_, target, *verdict)
+    for key, work in references.works.items():
+        yield Reference(source.name, "references", work.work, key, work.verdict, work.why, work.against)
+
+
+_SEVERITIES = {"absent": "error", "wrong": "error", "partly": "doubt"}
+
+
+def of_references(source: Paper) -> Iterator[Finding]:
+    """Faulty pointers that no reading tells, and faulty entries of the reference list."""
+    references = references_of(source)
+    for pointer in references.pointers:
+        if pointer.verdict != "right" and not pointer.reading:
+            yield _pointer_finding(source, pointer)
+    for key, work in references.works.items():
+        if work.verdict != "right":
+            yield _entry_finding(source, key, work.verdict, work.why, work.against)
+    yield from _shared_numbers(source, references)
+    cited = {target for pointer in references.pointers for target in pointer.targets}
+    for key in references.works.keys() - cited:
+        yield _entry_finding(
+            source,
+            key,
+            "partly",
+            f"{key} ({references.works[key].work}) is cited nowhere in the text",
+            "paper",
+        )
+
+
+def _pointer_finding(source: Paper, pointer: Pointer) -> Finding:
+    targets = ", ".join(pointer.targets)
+    identifier = f"{source.name}/reference/{pointer.at}/{targets}/{pointer.as_}"
+    places = (f"{source.name}/{pointer.at}",)
+    says = f"{pointer.at}, {pointer.as_}: points at {targets}; {pointer.why}"
+    severity = _SEVERITIES[pointer.verdict]
+    return Finding(severity, "reference", pointer.against, source.name, identifier, places, (targets,), says)
+
+
+def _entry_finding(source: Paper, key: str, verdict: Outcome, why: str, against: str) -> Finding:
+    identifier, place = f"{source.name}/work/{key}", f"{source.name}/references"
+    severity = "note" if verdict == "partly" else "error"
+    says = f"reference {key}: {why}"
+    return Finding(severity, "reference", against, source.name, identifier, (place,), (key,), says)
+
+
+def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
+    """Two works of one list under one arXiv number, of which neither is said to be wrong."""
+    by_number: dict[str, list[str]] = {}
+    for key, work in references.works.items():
+        if work.arxiv:
+            by_number.setdefault(work.arxiv, []).append(key)
+    for number, keys in by_number.items():
+        works = [references.works[key] for key in keys]
+        if len({w.work for w in works}) > 1 and all(w.verdict == "right" for w in works):
+            names = " and ".join(f"{key} ({references.works[key].work})" for key in keys)
+            places = (f"{source.name}/references",) * len(keys)
+            identifier, says = (
+                f"{source.name}/work/arXiv:{number}",
+                f"{names} have one number, arXiv:{number}",
+            )
+            fields = source.name, identifier, places[:1], (", ".join(keys),)
+            yield Finding("error", "reference", "paper", *fields, says)
+
+
+def other_numbers(sources: list[Paper]) -> Iterator[Finding]:
+    """A work that two papers list under two arXiv numbers."""
+    numbers: dict[str, dict[str, list[tuple[str, str]]]] = {}
+    for source in sources:
+        for key, work in references_of(source).works.items():
+            if work.arxiv:
+                numbers.setdefault(work.work, {}).setdefault(work.arxiv, []).append((source.name, key))
+    for work, by_number in numbers.items():
+        if len(by_number) > 1:
+            entries = [(paper, key, number) for number, keys in by_number.items() for paper, key in keys]
+            places = tuple(f"{paper}/references/{key}" for paper, key, _ in entries)
+            values = tuple(f"arXiv:{number}" for _, _, number in entries)
+            says = f"{work} has several arXiv numbers"
+            fields = entries[-1][0], f"works/{work}", places, values
+            yield Finding("doubt", "reference", "another paper", *fields, says)

@@ -1,0 +1,201 @@
+"""Statements of a paper that its cells can confirm: sentences, marks of significance, bold numbers."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+
+from repro.errors import UsageError
+from repro.manifest import yaml_file
+from repro.manifest.arithmetic import bold_scope
+from repro.manifest.cells import Cell, cells_of
+from repro.manifest.papers import Paper
+from repro.plugins.statements.claim_expressions import Evaluation, MissingNumber
+from repro.plugins.statements.claims_schema import Claim
+from repro.plugins.statements.language import Language
+from repro.plugins.statements.measures import FAILS, HOLDS, UNTESTED, all_hold, by_measure
+from repro.plugins.statements.orders import LEVEL, has_number
+from repro.plugins.statements.places import Places
+from repro.plugins.statements.values import MeasuredValues, Values
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Whether the numbers bear a statement out, and why.
+
+    Attributes:
+        state: holds, fails or untested.
+        why: the cells or numbers that decide it; empty where every comparison holds.
+        test: which tests between rows there are behind it; empty for published and reported numbers.
+        measures: (table/column, state) of a statement over several, each judged by itself; else none.
+        cells: those whose numbers were asked for, each once.
+    """
+
+    state: str
+    why: str = ""
+    test: str = ""
+    measures: tuple[tuple[str, str], ...] = ()
+    cells: tuple[Cell, ...] = ()
+
+    @property
+    def differs_by_measure(self) -> str:
+        """A text that names the measures in which it fails and holds, where they differ; else empty."""
+        by_state = {state: [name for name, s in self.measures if s == state] for _, state in self.measures}
+        if self.state != FAILS or len(by_state) < 2:
+            return ""
+        return "; ".join(f"{state} in {', '.join(by_state[state])}" for state in sorted(by_state))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence of the text, a mark or a bold number, as something that cells can confirm.
+
+    Attributes:
+        id: ``paper/claim/id``, ``paper/table/mark/row/column/mark`` or ``paper/table/bold/row/column``.
+        kind: claim, mark or bold.
+        decide: asks the language; True where it holds, raises MissingNumber.
+        assumed: what of the expression is ours, as the sentence does not say it.
+        cells: the cells a mark or bold number is about, its own first; none for a sentence.
+        study: comparisons of a study that bear on a sentence, as ``study_pointers`` has them.
+    """
+
+    id: str
+    paper: Paper
+    kind: str
+    where: str
+    says: str
+    decide: Callable[[Language], bool]
+    expect: str = ""
+    note: str = ""
+    assumed: str = ""
+    tables: tuple[str, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    study: tuple[str, ...] = ()
+
+    def judge(self, values: Values, places: Places | None = None) -> Judgement:
+        """Judge it on these values. Raises ManifestError where an expression names what is not there."""
+        language = Language(places or Places(self.paper), values)
+        try:
+            state = HOLDS if self.decide(language) else FAILS
+            why = _why(language, state)
+        except MissingNumber as reason:
+            state, why = UNTESTED, str(reason)
+        test = "" if values.is_stated else _test(language, values)
+        cells = tuple({cell.id: cell for cell in language.outcomes.used}.values())
+        return Judgement(state, why, test, by_measure(language.outcomes.pairs), cells)
+
+
+def _why(language: Language, state: str) -> str:
+    """The cells that contradict a statement that fails, then the other numbers that it is about."""
+    against = "; ".join(dict.fromkeys(language.against)) if state == FAILS else ""
+    return "; ".join(dict.fromkeys(filter(None, [against, *(s for s in language.seen if s not in against)])))
+
+
+def statements(source: Paper) -> list[Statement]:
+    """The sentences of claims.yaml, then marks, then bold numbers, in printed order."""
+    return [*_sentences(source), *_marks(source), *_bolds(source)]
+
+
+def _sentences(source: Paper) -> Iterator[Statement]:
+    for number, claim in enumerate(source.claims.values()):
+        place, decide = f"{source.name}/claim/{claim.id}", _decider(source, number, claim)
+        details = claim.expect, claim.note, claim.assumed, claim.about
+        yield Statement(place, source, "claim", claim.where, claim.says, decide, *details, study=claim.study)
+
+
+def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], bool]:
+    def decide(language: Language) -> bool:
+        evaluation = Evaluation(language.functions(), language.number, language.against.append)
+        if claim.beyond:
+            raise MissingNumber(claim.beyond)
+        try:
+            return all_hold(claim.expect, evaluation, language.outcomes)
+        except ArithmeticError as error:
+            reason = f"cannot be computed ({type(error).__name__})"
+        except (UsageError, TypeError, ValueError) as error:
+            reason = str(error)
+        raise yaml_file.fault_at(source.folder / "claims.yaml", ("claims", number, "expect"), reason)
+
+    return decide
+
+
+def _marks(source: Paper) -> Iterator[Statement]:
+    for mark, cell, meaning, rivals in marks(source):
+        decide = partial(mark_holds, cell=cell, over=rivals)
+        yield _cell_statement("mark", cell, rivals, meaning, decide, end=f"/{mark}")
+
+
+def _bolds(source: Paper) -> Iterator[Statement]:
+    for cell, rivals in bolds(source):
+        pairs = [(cell, other) for other in rivals]
+        decide = partial(Language.holds, pairs=pairs, relation="not_below")
+        yield _cell_statement("bold", cell, rivals, f"best of its {cell.table.bold}", decide)
+
+
+def _cell_statement(
+    kind: str, cell: Cell, rivals: list[Cell], meaning: str, decide, end: str = ""
+) -> Statement:
+    """The statement that a cell's type makes without words, about the cell and its rivals."""
+    table, head = cell.table.id, cell.column.label
+    place = f"{cell.paper.name}/{table}/{kind}/{cell.row.id}/{cell.column.id}{end}"
+    says, cells = f"{cell.row.label}, {head}: {meaning}", (cell, *rivals)
+    return Statement(place, cell.paper, kind, f"Table {table}", says, decide, tables=(table,), cells=cells)
+
+
+def _test(language: Language, values: Values) -> str:
+    p_values = [p for p in language.tests if p is not None]
+    text = "means only"
+    if p_values:
+        low, high = min(p_values), max(p_values)
+        text = (f"p {low:.3g}" if low == high else f"p {low:.3g} to {high:.3g}") + ", not corrected"
+        if len(p_values) < len(language.tests):
+            text += f" ({len(p_values)} of {len(language.tests)} pairs)"
+    if isinstance(values, MeasuredValues) and any(values.is_incomparable(c) for c in language.outcomes.used):
+        text += "; with substituted data"
+    return text
+
+
+def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
+    """Every mark of significance: its mark, cell, meaning, and the cells it says it is better than."""
+    for c, column in _marked_cells(source):
+        for mark in dict.fromkeys(c.printed.marks):
+            meaning = c.table.marks[mark]
+            if meaning.means == "significant":
+                rivals = [o for o in column if o.row.group == c.row.group and o.row.system in meaning.over]
+                yield mark, c, f"significantly better than {', '.join(meaning.over)}", rivals
+
+
+def _marked_cells(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
+    cells = [c for c in cells_of(source) if c.table.kind == "results"]
+    for c in cells:
+        if c.printed.marks:
+            yield c, [o for o in cells if o.table.id == c.table.id and o.column.id == c.column.id]
+
+
+def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
+    """Every bold number, and the others of its scope; none where the text lost its bold."""
+    for table in source.manifest.tables:
+        if table.kind == "results" and table.bold not in ("unknown", "none"):
+            cells = [c for c in cells_of(source, (table,)) if has_number(c)]
+            for c in cells:
+                if c.printed.bold:
+                    yield c, [o for o in cells if o is not c and bold_scope(o) == bold_scope(c)]
+
+
+def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
+    """True where the number is above all it is marked over and, but for published ones, every test says so.
+
+    Raises MissingNumber where a number, or a test of what is measured, is not there.
+    """
+    if not over:
+        raise MissingNumber("the paper has no such row beside it")
+    if not language.holds([*product([cell], over)], "above"):
+        return False
+    if language.values.is_published:
+        return True
+    level = (cell.table.test and cell.table.test.level) or LEVEL
+    if None in language.tests:
+        raise MissingNumber(language.values.why_untested(cell))
+    weak = [p for p in language.tests if p > level]
+    language.against.extend(f"p {p:.3g}, not corrected, is above {level}" for p in weak)
+    return not weak

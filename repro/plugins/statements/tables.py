@@ -1,0 +1,173 @@
+"""Contradictions between a paper's own tables, and between them and the sentences about them."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from repro.manifest import arithmetic
+from repro.manifest.cells import Cell, cells_of
+from repro.manifest.cells import cell as cell_named
+from repro.manifest.papers import Paper
+from repro.manifest.printed import parse
+from repro.manifest.reading_schema import Reading
+from repro.plugins.statements.findings import Finding
+from repro.plugins.statements.judged import named_papers
+from repro.plugins.statements.measures import FAILS
+from repro.plugins.statements.places import Places
+from repro.plugins.statements.statements import Statement, bolds, marks, statements
+from repro.plugins.statements.values import PublishedValues
+
+
+def findings(source: Paper) -> Iterator[Finding]:
+    """Everything that a paper shows by itself, without the numbers of others."""
+    yield from _sum_findings(source)
+    yield from _statement_findings(source)
+    yield from of_marks(source)
+    for reading in source.readings.values():
+        if reading.kind in ("misprint", "conflict"):
+            yield _reading_finding(source, reading)
+
+
+def _sum_findings(source: Paper) -> Iterator[Finding]:
+    """Averages and deltas; a wrong bold number is a statement that fails."""
+    for identifier, reason in arithmetic.disagreements(source):
+        subject = cell_named(identifier)
+        if subject.column.mean_of or subject.printed.delta is not None:
+            kind = "average" if subject.column.mean_of else "delta"
+            place = (identifier,), (subject.text,)
+            yield Finding("error", kind, "paper", source.name, identifier, *place, reason)
+
+
+def _statement_findings(source: Paper) -> Iterator[Finding]:
+    finder = Places(source)
+    for statement in statements(source):
+        judgement = statement.judge(PublishedValues(), finder)
+        if judgement.state == FAILS:
+            places = (statement.id, *_places(statement))
+            values = (statement.says, *_values(statement))
+            says = "; ".join(
+                filter(None, [f"{statement.where}: {judgement.why}", judgement.differs_by_measure])
+            )
+            severity = "doubt" if statement.assumed else "error"
+            against, why = _held_against(statement), _explanation(statement)
+            yield Finding(
+                severity, statement.kind, against, source.name, statement.id, places, values, says, why
+            )
+
+
+def _explanation(statement: Statement) -> str:
+    """The note of a statement, and what of its expression the sentence does not say."""
+    assumed = f"ours in it: {statement.assumed}" if statement.assumed else ""
+    return "; ".join(filter(None, [statement.note, assumed]))
+
+
+def _held_against(statement: Statement) -> str:
+    """Another paper where its cells are named in the expression, else the paper alone."""
+    return "another paper" if named_papers(statement.expect) else "paper"
+
+
+def _places(statement: Statement) -> tuple[str, ...]:
+    if statement.cells:
+        return tuple(c.id for c in statement.cells)
+    return tuple(f"{statement.paper.name}/{table}" for table in statement.tables)
+
+
+def _values(statement: Statement) -> tuple[str, ...]:
+    return tuple(c.printed.plain for c in statement.cells) or ("",) * len(statement.tables)
+
+
+def _reading_finding(source: Paper, reading: Reading) -> Finding:
+    """A wrong reference or number that the readings hold already, with what is printed in single cells."""
+    places, values = [f"{source.name}/{reading.where}"], [reading.paper]
+    for identifier in reading.cells:
+        if identifier.count("/") == 3 and identifier.startswith(f"{source.name}/"):
+            places.append(identifier)
+            values.append(cell_named(identifier).printed.plain)
+    severity = "error" if reading.kind == "misprint" else "doubt"
+    fields = source.name, f"{source.name}/reading/{reading.id}", tuple(places), tuple(values)
+    says = f"{reading.id}: {reading.paper}"
+    return Finding(severity, reading.kind, reading.against, *fields, says, reading.evidence)
+
+
+def of_marks(source: Paper) -> Iterator[Finding]:
+    """Ties of bold numbers, marks without a test behind them, leads without the mark of a smaller one."""
+    yield from _ties(source)
+    yield from _unsupported_marks(source)
+    yield from _unmarked_leads(source)
+
+
+def _ties(source: Paper) -> Iterator[Finding]:
+    """A bold number that an equal one shares its scope with, which is not bold."""
+    for cell, rivals in bolds(source):
+        equals = [o for o in rivals if o.printed.value == cell.printed.value and not o.printed.bold]
+        if equals:
+            places, values = zip(*((c.id, c.text) for c in (cell, *equals)), strict=True)
+            says = "the same number is bold once and plain elsewhere"
+            place = f"{source.name}/{cell.table.id}/tie/{cell.row.id}/{cell.column.id}"
+            yield Finding("note", "tie", "paper", source.name, place, places, values, says)
+
+
+def _unsupported_marks(source: Paper) -> Iterator[Finding]:
+    """Marks of significance that no described test can stand behind."""
+    for mark, cell, _, rivals in marks(source):
+        reasons = []
+        if cell.table.test is None:
+            reasons.append("its table names no test")
+        if not rivals:
+            reasons.append("none of the rows it is over stands in its group")
+        reasons += [f"{o.row.label} has no number there" for o in rivals if not o.is_numeric]
+        cited = "is cited, so that there are no scores by query"
+        if cell.role == "cited":
+            reasons.append(f"the row {cited}")
+        reasons += [f"{o.row.label} {cited}" for o in rivals if o.role == "cited"]
+        if reasons:
+            says = f"{mark}: {'; '.join(reasons)}"
+            place = f"{source.name}/{cell.table.id}/test/{cell.row.id}/{cell.column.id}/{mark}"
+            yield Finding("doubt", "mark", "paper", source.name, place, (cell.id,), (cell.text,), says)
+
+
+def _unmarked_leads(source: Paper) -> Iterator[Finding]:
+    """Leads without a mark that are as large as a marked one of the same column and group.
+
+    Tests by query may give that, since the differences of other systems vary more; it is worth a look.
+    """
+    smallest: dict[tuple, tuple[Decimal, str, Cell]] = {}
+    for mark, cell, _, rivals in marks(source):
+        lead = _lead(cell, rivals)
+        key = cell.table.id, cell.row.group, cell.column.id
+        if lead is not None and (key not in smallest or lead < smallest[key][0]):
+            smallest[key] = lead, mark, cell
+    for (_, group, column), (least, smallest_mark, cell) in smallest.items():
+        for other in cells_of(source, (cell.table,)):
+            if (other.row.group, other.column.id) == (group, column) and _is_tested(other):
+                for mark, lead in _missing_marks(other):
+                    if lead >= least:
+                        places, values = (cell.id, other.id), (cell.text, other.text)
+                        says = f"a lead of {least} has {smallest_mark}, one of {lead} has no {mark}"
+                        place = f"{source.name}/{cell.table.id}/lead/{other.row.id}/{column}/{mark}"
+                        yield Finding("note", "mark", "paper", source.name, place, places, values, says)
+
+
+def _missing_marks(cell: Cell) -> Iterator[tuple[str, Decimal]]:
+    """The marks a cell could have and has not, with its lead over the rows they name."""
+    place, cells = (cell.column.id, cell.row.group), list(cells_of(cell.paper, (cell.table,)))
+    for mark, meaning in cell.table.marks.items():
+        if meaning.means == "significant" and mark not in cell.printed.marks and cell.is_numeric:
+            rivals = [
+                c for c in cells if (c.column.id, c.row.group) == place and c.row.system in meaning.over
+            ]
+            lead = _lead(cell, rivals)
+            if cell.row.system not in meaning.over and lead is not None:
+                yield mark, lead
+
+
+def _lead(cell: Cell, rivals: list[Cell]) -> Decimal | None:
+    """How far a cell is above the best of others; None where a number is missing."""
+    values = [o.printed.value for o in rivals]
+    if not values or None in values or cell.printed.value is None:
+        return None
+    return cell.printed.value - max(values)
+
+
+def _is_tested(cell: Cell) -> bool:
+    """Whether anything in this cell's row has a mark, so that it was put to the test."""
+    return any(parse(text).marks for text in cell.row.cells)

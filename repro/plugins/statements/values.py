@@ -1,0 +1,164 @@
+"""The numbers a claim is judged by: those that the paper published, others' values, or ours of one scale."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import ClassVar, Protocol
+
+from repro.manifest.cells import Cell
+from repro.plugins.statements.claim_expressions import MissingNumber, format_value
+from repro.running.plan import Plan
+from repro.store import Store
+from repro.verdicts.compared import Comparison
+
+
+class Values(Protocol):
+    """Numbers to judge by.
+
+    Attributes:
+        is_published: whether they are the paper's, whose marks of significance stand for tests.
+        is_stated: whether they are decimals as somebody states them, which decides what equality with a
+            rounded number means; what is measured here is known in full.
+        doubted: kinds of doubts about the numbers that were asked for, since somebody emptied it.
+    """
+
+    is_published: bool
+    is_stated: bool
+    doubted: set[str]
+
+    def number(self, cell: Cell) -> Decimal | float:
+        """The value of a cell in the paper's unit. Raises MissingNumber."""
+
+    def told(self, cell: Cell) -> str:
+        """The number in a cell as it is shown beside another. Raises MissingNumber."""
+
+    def check_order(self, one: Cell, other: Cell) -> None:
+        """Raise MissingNumber where nothing tells which of two numbers is the greater."""
+
+    def p(self, one: Cell, other: Cell) -> float | None:
+        """p of the test between two rows in one column, None without one."""
+
+    def why_untested(self, cell: Cell) -> str:
+        """The reason why there is no test of a cell's row, and what makes one."""
+
+    def over_seeds(self, cell: Cell) -> list[float]:
+        """The values of a cell, one a seed. Raises MissingNumber where there are fewer than two."""
+
+    def drawn(self, shown: str, fact: str) -> float:
+        """A number beside a drawing, by the exhibit's id. Raises MissingNumber."""
+
+
+class PublishedValues:
+    """The numbers that the paper published."""
+
+    is_published = is_stated = True
+    doubted: ClassVar[set[str]] = set()
+
+    def number(self, cell: Cell) -> Decimal:
+        """The printed number, of a bound the bound. Raises MissingNumber at a dash or words."""
+        if cell.printed.value is None:
+            verb = "plots" if cell.table.kind == "figure" else "prints"
+            raise MissingNumber(f"{cell.id} {verb} no number")
+        return cell.printed.value
+
+    def told(self, cell: Cell) -> str:
+        """The number as the paper prints it, a bound with its sign."""
+        return cell.printed.plain
+
+    def check_order(self, one: Cell, other: Cell) -> None:
+        """Nothing: the order of printed numbers is what the paper shows."""
+
+    def p(self, one: Cell, other: Cell) -> None:
+        """None: papers publish no scores by query."""
+        return None
+
+    def why_untested(self, cell: Cell) -> str:
+        """The reason why only marks of significance stand for tests."""
+        return f"{cell.paper.name} publishes no scores by query"
+
+    def over_seeds(self, cell: Cell) -> list[float]:
+        """Raise MissingNumber: a cell holds one number."""
+        raise MissingNumber(f"{cell.id} is one number, of which nothing says how it varies")
+
+    def drawn(self, shown: str, fact: str) -> float:
+        """Raise MissingNumber: a drawing has no numbers."""
+        raise MissingNumber(f"{shown} is drawn without numbers")
+
+
+@dataclass(frozen=True)
+class MeasuredValues:
+    """Our numbers of one scale, as ``repro compare`` judges them.
+
+    Records of an older graph, of another choice of a reading, and runs of others, are not used.
+
+    Attributes:
+        exhibits: exhibit -> the facts of what is stored of it.
+    """
+
+    comparison: Comparison
+    exhibits: Mapping[str, Mapping] = field(default_factory=dict)
+    doubted: set[str] = field(default_factory=set, init=False)
+    is_published: bool = field(default=False, init=False)
+    is_stated: bool = field(default=False, init=False)
+
+    def __post_init__(self):
+        by_cell = {c.cell.id: c for c in self.comparison.cells if c.records and not c.outdated}
+        object.__setattr__(self, "_known", by_cell)
+
+    def number(self, cell: Cell) -> float:
+        """The mean over seeds. Raises MissingNumber where nothing was measured."""
+        if cell.id not in self._known:
+            raise MissingNumber(f"{cell.id} is not measured")
+        self.doubted.update(doubt.kind for doubt in self._known[cell.id].doubts)
+        return self._known[cell.id].measured
+
+    def told(self, cell: Cell) -> str:
+        """The mean with four digits after the point at most, in brackets where it is in doubt."""
+        value = format_value(self.number(cell))
+        return f"({value})" if self._known[cell.id].doubts else value
+
+    def check_order(self, one: Cell, other: Cell) -> None:
+        """Nothing: means are known in full."""
+
+    def p(self, one: Cell, other: Cell) -> float | None:
+        """Two-sided paired t-test over the queries, as stored beside the runs of one table."""
+        if (one.table.id, one.column.id, one.paper) != (other.table.id, other.column.id, other.paper):
+            return None
+        key = one.paper.name, one.table.id, one.column.dataset or ""
+        test = self.comparison.tests.get(key, {}).get("measures", {}).get(one.column.measure)
+        if not test or not {one.row.id, other.row.id} <= set(test["names"]):
+            return None
+        return test["p"][test["names"].index(one.row.id)][test["names"].index(other.row.id)]
+
+    def why_untested(self, cell: Cell) -> str:
+        """The command that computes the tests between rows."""
+        return f"no test between its rows is stored; `repro compare {cell.paper.name}` computes it"
+
+    def over_seeds(self, cell: Cell) -> list[float]:
+        """The measured values, one a seed. Raises MissingNumber where fewer than two are recorded."""
+        records = self._known[cell.id].records if cell.id in self._known else ()
+        if len(records) < 2:
+            raise MissingNumber(
+                f"{cell.id} is not measured with two seeds; `repro run {cell.id} --seeds 1,2,3`"
+            )
+        return [record.measured for record in records]
+
+    def drawn(self, shown: str, fact: str) -> float:
+        """A number that was computed beside a drawing. Raises MissingNumber where it is not stored."""
+        value = self.exhibits.get(shown, {}).get(fact)
+        if value is None:
+            raise MissingNumber(f"{shown} is not drawn yet, or has no {fact}")
+        return float(value)
+
+    def is_incomparable(self, cell: Cell) -> bool:
+        """True where a substitute for the original data went into the number."""
+        return cell.id in self._known and self._known[cell.id].verdict.name == "not comparable"
+
+
+def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
+    """Exhibit -> the facts in the record of its artefact, for those that are stored."""
+    return {
+        exhibit.id: store.record(node)["facts"]
+        for exhibit, node in plan.exhibits.items()
+        if plan.states[node.fingerprint] == "stored"
+    }

@@ -1,0 +1,161 @@
+"""The comparisons of a study: pairs of rows, column by column, over queries and seeds, and their verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from repro.plugins.studies.analysis_schema import Family, TableAnalysis
+from repro.retrieval.evaluation.crossed import Estimate, estimate
+from repro.retrieval.evaluation.holm import holm
+from repro.retrieval.evaluation.power import seeds_needed, smallest_seen
+
+POINT = 0.01  # in which an analysis says what matters
+VERDICTS = (
+    "above",
+    "slightly above",
+    "slightly below",
+    "below",
+    "equivalent",
+    "not told apart",
+    "at the floor",
+    "not tested",
+)
+OfSeeds = Mapping[int | None, Mapping[str, float]]  # seed -> query -> score, of a row in a column
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A row less another one in a column.
+
+    Attributes:
+        family: its id; the p-values of a family and column are corrected together.
+        difference: of the means over queries and common seeds, a fraction; None below two of either or where
+            nothing varies.
+        matters: the smallest difference that matters, a fraction; None where the analysis says none.
+        level: of the test divided by the comparisons of the family, which the smallest p has to meet.
+        holm: the p-value of the difference, corrected; planned pairs that are not tested count as p = 1.
+        verdict: one of ``VERDICTS``, of ``row`` towards ``against``.
+    """
+
+    family: str
+    column: str
+    row: str
+    against: str
+    difference: Estimate | None
+    matters: float | None = None
+    level: float = 0.05
+    holm: float | None = None
+    verdict: str = "not tested"
+
+    @cached_property
+    def smallest_seen(self) -> float | None:
+        """The true difference, a fraction, that this design sees with a power of 80 % at ``level``."""
+        if self.difference is None:
+            return None
+        d = self.difference
+        return smallest_seen(d.variances, queries=d.queries, seeds=d.seeds, level=self.level)
+
+    @cached_property
+    def seeds_needed(self) -> int | None:
+        """The fewest seeds that see the smallest difference that matters so; None where none are enough."""
+        if self.difference is None or self.matters is None:
+            return None
+        d = self.difference
+        return seeds_needed(self.matters, d.variances, queries=d.queries, level=self.level)
+
+
+def contrasts(
+    analysis: TableAnalysis, columns: Mapping[str, Mapping[str, OfSeeds]], *, level: float
+) -> Iterator[Contrast]:
+    """Every pair of every family in every column in which both of its rows are measured.
+
+    Args:
+        columns: column -> row -> its scores.
+    """
+    for family in analysis.families:
+        for column, rows in columns.items():
+            pairs = list(_pairs(family, column, rows, analysis.matters.get(column), level))
+            standings = floor_standings(analysis, rows, level=level)
+            for c, p in zip(pairs, _corrected_p_values(pairs, len(family.pairs)), strict=True):
+                verdict = _verdict(c, p, level, standings, analysis.floor)
+                yield replace(c, holm=p, verdict=verdict)
+
+
+def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
+    """The mean of one row less that of another on the same queries, seed by seed, over the seeds of both.
+
+    None where there are too few of either, and where nothing varies: a constant has no error to test it by.
+    """
+    seeds = [seed for seed in ours if seed in theirs]
+    if not seeds:
+        return None
+    queries = sorted(ours[seeds[0]])
+    result = estimate([[ours[seed][q] - theirs[seed][q] for seed in seeds] for q in queries])
+    return result if result and result.error else None
+
+
+def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
+    """Row -> ``above`` or ``not above`` the row ``floor`` by the test at ``level``, or ``not tested``.
+
+    Of the compared rows of a column; of none where the analysis names no floor. The tests are not corrected.
+    """
+    if analysis.floor is None:
+        return {}
+    compared_rows = [row for row in rows if row in analysis.rows - {analysis.floor}]
+    floor = rows.get(analysis.floor, {})
+    return {row: _standing(difference(rows[row], floor), level) for row in compared_rows}
+
+
+def _standing(lead: Estimate | None, level: float) -> str:
+    if lead is None:
+        return "not tested"
+    return "above" if lead.mean > 0 and lead.p <= level else "not above"
+
+
+def _corrected_p_values(pairs: Sequence[Contrast], planned_count: int) -> list[float | None]:
+    """The p-values of a family and column, corrected for all planned pairs."""
+    p_values = [c.difference and c.difference.p for c in pairs]
+    tested_count = sum(p is not None for p in p_values)
+    return holm([*p_values, *[1.0] * (planned_count - tested_count)])[: len(pairs)]
+
+
+def _pairs(
+    family: Family, column: str, rows: Mapping[str, OfSeeds], points: float | None, level: float
+) -> Iterator[Contrast]:
+    matters = None if points is None else points * POINT
+    for row, against in family.pairs:
+        if row in rows and against in rows:
+            effect = difference(rows[row], rows[against])
+            yield Contrast(family.id, column, row, against, effect, matters, level / len(family.pairs))
+
+
+def _verdict(
+    c: Contrast, p: float | None, level: float, standings: Mapping[str, str], floor: str | None
+) -> str:
+    """One of ``VERDICTS``, of the row towards the other.
+
+    Where the analysis names a floor, the better of the two has to stand above it, unless one is the floor. A
+    corrected p of at most ``level`` tells them apart, only slightly where the interval lies within what
+    matters; else they are equivalent where it does so.
+
+    Args:
+        standings: of ``floor_standings``; empty without a floor.
+    """
+    if c.difference is None or p is None:
+        return "not tested"
+    if standings and floor not in (c.row, c.against):
+        better = standings[c.row if c.difference.mean > 0 else c.against]
+        if better != "above":
+            return "at the floor" if better == "not above" else "not tested"
+    return _tested_verdict(c, c.difference, p, level)
+
+
+def _tested_verdict(c: Contrast, difference: Estimate, p: float, level: float) -> str:
+    """The verdict on a difference that is tested, whatever stands at the floor."""
+    low, high = difference.interval(1 - 2 * level)  # two one-sided tests
+    is_negligible = c.matters is not None and -c.matters < low and high < c.matters
+    if p <= level:
+        return ("slightly " if is_negligible else "") + ("above" if difference.mean > 0 else "below")
+    return "equivalent" if is_negligible else "not told apart"

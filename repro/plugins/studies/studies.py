@@ -1,0 +1,229 @@
+"""A table of a study as it was measured: several seeds of every row, compared as its analysis says."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Table
+from repro.plugins.studies.analysis_schema import Analysis, Confirmatory, TableAnalysis
+from repro.plugins.studies.contrasts import Contrast, OfSeeds, contrasts, floor_standings
+from repro.plugins.studies.study_scores import StudyEvidence, scores_paths
+from repro.plugins.studies.training_costs import Cost, costs, row_hours, total_hours, untrained_rows
+from repro.retrieval.evaluation.crossed import Estimate, estimate
+from repro.running.plan import Plan
+from repro.store import Store
+from repro.store.results import Record, Results
+from repro.verdicts.compared import ComparedCell
+from repro.verdicts.doubts import doubts_in_brief
+
+Scores = Mapping[str, Mapping[str, OfSeeds]]  # column -> row -> seed -> query -> score
+_SIDES = {"above": "below", "below": "above"}
+_REVERSED_VERDICTS = _SIDES | {f"slightly {side}": f"slightly {other}" for side, other in _SIDES.items()}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The measurements of a row and column.
+
+    Attributes:
+        seeds: seed -> mean over the queries.
+        estimate: of the mean, over queries and seeds; None below two of either.
+    """
+
+    seeds: Mapping[int | None, float]
+    estimate: Estimate | None = None
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.seeds.values())
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the 95 % interval of the mean, over queries and seeds; None below two of either."""
+        return None if self.estimate is None else self.estimate.half_width()
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation of the seeds' means; None below two."""
+        return statistics.stdev(self.seeds.values()) if len(self.seeds) > 1 else None
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table with what was measured of it.
+
+    Attributes:
+        entries: (row, column) -> its mean; what is not measured is left out.
+        contrasts: by family, then by column; pairs with a row that is not measured are left out.
+        standing: column -> how each compared row stands to the row ``floor`` of the analysis.
+        costs: row -> the cost of its own pre-training.
+        hours: row -> hours of all trainings behind it, mean over seeds; of what is trained.
+        total_hours: of all its trainings, each once; None where one of unknown time is among them.
+        untrained: rows that no training enters.
+        commits: of the suite, with which it was recorded, the oldest first.
+        doubts: about its numbers, in words; empty without any.
+        plan: the whole analysis, of which this table's is a part.
+    """
+
+    table: Table
+    analysis: TableAnalysis
+    entries: Mapping[tuple[str, str], Entry]
+    contrasts: Sequence[Contrast] = ()
+    standing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    costs: Mapping[str, Cost] = field(default_factory=dict)
+    hours: Mapping[str, float] = field(default_factory=dict)
+    total_hours: float | None = None
+    untrained: Sequence[str] = ()
+    commits: Sequence[str] = ()
+    doubts: str = ""
+    plan: Analysis = field(default_factory=Analysis)
+
+    @property
+    def level(self) -> float:
+        """The level of its tests."""
+        return self.plan.level
+
+    def is_confirmatory(self, family: str, column: str) -> bool:
+        """Whether the one claim that is not exploratory is about these comparisons."""
+        return self.plan.confirmatory == Confirmatory(table=self.table.id, family=family, column=column)
+
+    @cached_property
+    def preliminary(self) -> str:
+        """How many of the planned seeds all measured rows have, and whether some have more; empty for all."""
+        planned_seeds, seeds = self.plan.seeds, [set(e.seeds) - {None} for e in self.entries.values()]
+        common_seeds = set(planned_seeds).intersection(*filter(None, seeds)) if any(seeds) else set()
+        if len(common_seeds) == len(planned_seeds) or not self.entries:
+            return ""
+        more = any(len(row_seeds & set(planned_seeds)) > len(common_seeds) for row_seeds in seeds)
+        some = ", more of some rows" if more else ""
+        return f"preliminary: {len(common_seeds)} of {len(planned_seeds)} planned seeds{some}"
+
+    @cached_property
+    def seeds_of_rows(self) -> dict[str, int]:
+        """Row -> how many seeds it has in every column where it is measured; of rows that have seeds."""
+        counts: dict[str, int] = {}
+        for (row, _), entry in self.entries.items():
+            if None not in entry.seeds:
+                counts[row] = min(len(entry.seeds), counts.get(row, len(entry.seeds)))
+        return counts
+
+    def of(self, family: str, column: str) -> list[Contrast]:
+        """The comparisons that are corrected together."""
+        return [c for c in self.contrasts if (c.family, c.column) == (family, column)]
+
+    def contrast(self, row: str, against: str, column: str) -> Contrast | None:
+        """The first comparison of two rows, whichever of them is less the other; None where there is none."""
+        pair = {row, against}
+        return next((c for c in self.contrasts if c.column == column and {c.row, c.against} == pair), None)
+
+    def verdict(self, row: str, against: str, column: str) -> str:
+        """The verdict of a row towards another one; empty where no family compares the two."""
+        c = self.contrast(row, against, column)
+        if c is None:
+            return ""
+        return c.verdict if c.row == row else _REVERSED_VERDICTS.get(c.verdict, c.verdict)
+
+    def to_floor(self, column: str, standing: str) -> list[str]:
+        """The compared rows of a column that stand so to the row ``floor``."""
+        return [row for row, place in self.standing.get(column, {}).items() if place == standing]
+
+    def base(self, row: str) -> str | None:
+        """The row that the table compares a row with; None where it is compared with none."""
+        return next(self.table.base_of(r) for r in self.table.rows if r.id == row)
+
+    @cached_property
+    def seeds(self) -> list[int | None]:
+        """The seeds with which something is measured; of trained rows, if there are any."""
+        trained_entries = [entry for (row, _), entry in self.entries.items() if row not in self.untrained]
+        return sorted({seed for e in trained_entries or self.entries.values() for seed in e.seeds}, key=str)
+
+
+def study_of(
+    plan: Plan,
+    store: Store,
+    *,
+    source: Paper,
+    table: Table,
+    cells: Iterable[ComparedCell] = (),
+    results: Results | None = None,
+) -> Study:
+    """The study of a table, from the scores of queries that the store or a file of the results has.
+
+    Args:
+        cells: the plan's, compared, for the commits and the doubts.
+        results: whose file of scores counts for what the store lacks.
+
+    Raises ManifestError where the plan of analysis is broken, DataError where that file is.
+    """
+    table_plan = plan.of_table(source.name, table.id)
+    cells = [c for c in cells if c.cell.table.id == table.id]
+    files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()
+    evidence = StudyEvidence(store, files)
+    return judged(
+        table,
+        source.analysis,
+        known_scores(table_plan, evidence),
+        costs=costs(table_plan, evidence),
+        hours=row_hours(table_plan, evidence),
+        total_hours=total_hours(table_plan, evidence),
+        untrained=untrained_rows(table_plan),
+        commits=_commits(table_plan, [record for c in cells for record in c.records]),
+        doubts=doubts_in_brief(cells, lead="doubtful of these numbers"),
+    )
+
+
+def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
+    """The study of a table, from scores of queries; ``facts`` are what else it holds."""
+    table_analysis, level = analysis.of(table), analysis.level
+    columns = {
+        c.id: {row: _planned_seeds(seeds, analysis) for row, seeds in scores[c.id].items()}
+        for c in table.columns
+        if c.id in scores
+    }
+    comparisons = tuple(contrasts(table_analysis, columns, level=level))
+    standings = {
+        column: floor_standings(table_analysis, rows, level=level) for column, rows in columns.items()
+    }
+    return Study(table, table_analysis, entries(columns), comparisons, standings, plan=analysis, **facts)
+
+
+def _planned_seeds(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
+    """The scores of the planned seeds; of those that there are where none of them was planned."""
+    return {seed: scores for seed, scores in seeds.items() if seed in analysis.seeds} or seeds
+
+
+def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
+    """The scores of queries that are known; the rest is left out.
+
+    Args:
+        plan: of one table.
+    """
+    scores: dict[str, dict[str, dict[int | None, dict[str, float]]]] = {}
+    for m in plan.measurements:
+        content = evidence.scores(m.parts[0]) if len(m.parts) == 1 else None
+        if content is not None:
+            by_query = dict(zip(content["queries"], content["measures"][m.measure], strict=True))
+            scores.setdefault(m.cell.column.id, {}).setdefault(m.cell.row.id, {})[m.seed] = by_query
+    return scores
+
+
+def entries(scores: Scores) -> dict[tuple[str, str], Entry]:
+    """(row, column) -> its mean over queries and seeds."""
+    return {(row, column): _entry(seeds) for column, rows in scores.items() for row, seeds in rows.items()}
+
+
+def _entry(seeds: OfSeeds) -> Entry:
+    queries = sorted(next(iter(seeds.values())))
+    means = {seed: statistics.fmean(scores.values()) for seed, scores in seeds.items()}
+    return Entry(means, estimate([[scores[q] for scores in seeds.values()] for q in queries]))
+
+
+def _commits(plan: Plan, records: Iterable[Record]) -> list[str]:
+    """The commits with which the plan's measurements as they are now were recorded."""
+    identities = {(m.cell.id, *m.identity) for m in plan.measurements}
+    matches = sorted((r for r in records if (r.cell, *r.identity) in identities), key=lambda r: r.recorded)
+    return list(dict.fromkeys(c for r in matches if (c := r.environment.get("commit"))))

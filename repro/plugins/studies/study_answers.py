@@ -1,0 +1,214 @@
+"""The answers of a study to readings and claims: two of its rows compared, at its size, on equal terms."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from statistics import fmean
+
+from repro.errors import check_known
+from repro.manifest.cells import Cell, cells_of, table_of
+from repro.manifest.papers import Paper, paper
+from repro.manifest.schema import Column, Table
+from repro.manifest.study_pointers import StudyPointer, study_pointer
+from repro.plugins.studies.studies import Study, judged, known_scores
+from repro.plugins.studies.study_scores import StudyEvidence, scores_paths
+from repro.retrieval.datasets.catalog import dataset
+from repro.running.plan import plan
+from repro.running.requirements import Machine
+from repro.running.scale import Scale, known_scales
+from repro.running.workspace import Workspace
+from repro.store import Store
+from repro.store.results import Results
+from repro.verdicts.compared import ComparedCell
+from repro.verdicts.comparison import compare
+
+UNMEASURED = "no measurement here that is known to be current"
+_ORDERS = ("above", "below")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The difference of a pointer's two rows at one scale, in the column that decides.
+
+    Attributes:
+        difference: of the means over queries and common seeds, in points of 100.
+        low, high: the 95 % interval of it; None over one seed, and where neither the store nor a file
+            of scores has those of queries.
+        verdict: as the study's analysis has it; empty where there is no interval.
+        as_stated: whether the order is that of the text; None where nothing is told apart or stated.
+        preliminary: that planned seeds are missing, if they are.
+        doubts: kinds of doubts about the numbers of the two rows.
+    """
+
+    scale: str
+    column: str
+    seeds: int
+    difference: float
+    low: float | None = None
+    high: float | None = None
+    verdict: str = ""
+    as_stated: bool | None = None
+    preliminary: str = ""
+    doubts: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        interval = "" if self.low is None else f" ({self.low:+.2f} to {self.high:+.2f})"
+        verdict = self.verdict or self.untested
+        verdict = f"{self.preliminary}: {verdict}" if self.preliminary else verdict
+        order = {True: ", as the text has it", False: ", the other way round in the text", None: ""}
+        words = f"{self.difference:+.2f}{interval} points of {self.column}, {self.counted}: {verdict}"
+        doubts = f"; in doubt: {', '.join(self.doubts)}" if self.doubts else ""
+        return f"{self.scale}: {words}{order[self.as_stated]}{doubts}"
+
+    @property
+    def counted(self) -> str:
+        """The number of seeds in words."""
+        return f"{self.seeds} seed{'' if self.seeds == 1 else 's'}"
+
+    @property
+    def untested(self) -> str:
+        """Why there is no verdict, where there is none."""
+        return "not tested" if self.seeds == 1 else "not tested without the scores of queries"
+
+
+@dataclass(frozen=True)
+class StudyRecords:
+    """The records, artefacts and machine that answers come from."""
+
+    results: Results
+    store: Store
+    machine: Machine
+
+
+def answers_in(workspace: Workspace, pointers: Iterable[str]) -> dict[str, list[Answer]]:
+    """The ``answers`` of a workspace."""
+    return answers(pointers, StudyRecords(workspace.results, workspace.store, workspace.machine))
+
+
+def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[Answer]]:
+    """Pointer -> an answer for every scale at which both of its rows were measured; none of what is outdated.
+
+    Scales on the embedded collection, which shows that all runs and nothing else, are left out. Nothing is
+    run. Raises UsageError for a row that there is not.
+    """
+    by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
+    parsed_pointers = {text: study_pointer(text) for text in by_pointer}
+    for pointer in parsed_pointers.values():
+        check_pointer(pointer)
+    sorted_items = sorted(parsed_pointers.items(), key=lambda item: (item[1].study, item[1].table))
+    for (study, table), group in groupby(sorted_items, key=lambda item: (item[1].study, item[1].table)):
+        source = paper(study)
+        for text, answer in _table_answers(source, table_of(source, table), dict(group), evidence):
+            by_pointer[text].append(answer)
+    return by_pointer
+
+
+def pointers_of(source: Paper) -> list[str]:
+    """Every pointer of a paper's readings and claims."""
+    return [text for item in (*source.readings.values(), *source.claims.values()) for text in item.study]
+
+
+def check_pointer(pointer: StudyPointer) -> None:
+    """Raise UsageError unless both of its rows are in a study's table."""
+    table = table_of(paper(pointer.study), pointer.table)
+    rows = [row.id for row in table.rows if table.kind == "study"]
+    check_known(f"row of the study {pointer.study}/{table.id}", pointer.row, pointer.other, valid=rows)
+
+
+def tested_answer(study: Study, pointer: StudyPointer, column: Column, *, scale: str) -> Answer | None:
+    """The answer to a pointer with its interval and verdict; None where the study does not test it."""
+    contrast = study.contrast(pointer.row, pointer.other, column.id)
+    if contrast is None or contrast.difference is None:
+        return None
+    turn = 1 if contrast.row == pointer.row else -1
+    difference, verdict = contrast.difference, study.verdict(pointer.row, pointer.other, column.id)
+    low, high = sorted(100 * turn * end for end in difference.interval())
+    side = verdict.removeprefix("slightly ")
+    is_told_apart = side in _ORDERS and pointer.stated in _ORDERS
+    facts = {"low": low, "high": high, "verdict": verdict, "preliminary": study.preliminary}
+    facts["as_stated"] = side == pointer.stated if is_told_apart else None
+    return Answer(scale, column.label, difference.seeds, 100 * turn * difference.mean, **facts)
+
+
+def of_means(
+    ours: Mapping[int | None, float],
+    theirs: Mapping[int | None, float],
+    column: Column,
+    *,
+    unit: str,
+    scale: str,
+) -> Answer | None:
+    """The answer by what records hold, seed by seed, without an interval; None if they share no seed."""
+    if not (common_seeds := ours.keys() & theirs.keys()):
+        return None
+    points = 1 if unit == "percent" else 100
+    difference = points * fmean(ours[seed] - theirs[seed] for seed in common_seeds)
+    return Answer(scale, column.label, len(common_seeds), difference)
+
+
+def primary_column(source: Paper, table: Table) -> Column:
+    """The primary column of the analysis, else the first."""
+    primary = source.analysis.of(table).primary
+    return next((c for c in table.columns if c.id == primary), table.columns[0])
+
+
+def answers_in_words(answered: Sequence[Answer]) -> str:
+    """The answers to a pointer in words, a line a scale."""
+    return "\n".join(map(str, answered)) or UNMEASURED
+
+
+def as_json(answered: Mapping[str, Sequence[Answer]], pointers: Iterable[str]) -> list[dict]:
+    """An object for every pointer, with the answers to it."""
+    return [{"comparison": text, "measured": [asdict(a) for a in answered[text]]} for text in pointers]
+
+
+def _table_answers(
+    source: Paper, table: Table, pointers: Mapping[str, StudyPointer], evidence: StudyRecords
+) -> Iterator[tuple[str, Answer]]:
+    column = primary_column(source, table)
+    for name in sorted(evidence.results.scales("records") & known_scales().keys()):
+        scale = known_scales()[name]
+        if dataset(scale.dataset(column.dataset)).source == "embedded":
+            continue
+        prefix, suffix = f"{source.name}/{table.id}/", f"/{column.id}"
+        records = [r for r in evidence.results.read(name, source.name) if r.cell.startswith(prefix)]
+        rows = {r.cell.removeprefix(prefix).removesuffix(suffix) for r in records if r.cell.endswith(suffix)}
+        measured_pointers = {text: p for text, p in pointers.items() if p.row in rows}
+        if measured_pointers:
+            seeds = tuple(sorted({r.seed for r in records if r.seed is not None}))
+            yield from _scale_answers(scale, seeds, cells_of(source, [table]), measured_pointers, evidence)
+
+
+def _scale_answers(
+    scale: Scale,
+    seeds: tuple[int, ...],
+    cells: list[Cell],
+    pointers: Mapping[str, StudyPointer],
+    evidence: StudyRecords,
+) -> Iterator[tuple[str, Answer]]:
+    """Each pointer with its answer at one scale: tested where scores of queries are at hand, else by means.
+
+    The means are over the seeds that both rows have; without one there is no answer.
+    """
+    source, table = cells[0].paper, cells[0].table
+    column = primary_column(source, table)
+    cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested each by itself
+    study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
+    study_plan.look(evidence.store)
+    compared_cells = compare(study_plan, evidence.results, store=evidence.store).cells
+    files = scores_paths(evidence.results, scale.name, source.name, table.id)
+    study = judged(table, source.analysis, known_scores(study_plan, StudyEvidence(evidence.store, files)))
+    in_column = [c for c in compared_cells if not c.outdated]
+    by_row = {c.cell.row.id: _values_by_seed(c) for c in in_column}
+    doubts_by_row = {c.cell.row.id: [doubt.kind for doubt in c.doubts] for c in in_column}
+    for text, pointer in pointers.items():
+        ours, theirs = by_row.get(pointer.row, {}), by_row.get(pointer.other, {})
+        means = of_means(ours, theirs, column, unit=table.unit, scale=scale.name)
+        if means is not None:
+            answer = tested_answer(study, pointer, column, scale=scale.name) or means
+            doubts = dict.fromkeys(k for row in (pointer.row, pointer.other) for k in doubts_by_row[row])
+            yield text, replace(answer, doubts=tuple(doubts))
+
+
+def _values_by_seed(c: ComparedCell) -> dict[int | None, float]:
+    return {record.seed: record.measured for record in c.records}

@@ -1,0 +1,245 @@
+"""Words of a study's table: its notes, and which rows can be told apart in a column."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from repro.manifest.schema import Column
+from repro.plugins.studies.contrasts import Contrast
+from repro.plugins.studies.studies import Study
+from repro.writers.grid import label_in_full
+
+MARKS = {
+    "above": "▲",
+    "slightly above": "△",
+    "slightly below": "▽",
+    "below": "▼",
+    "equivalent": "=",
+    "at the floor": "f",
+    "not tested": "–",
+}
+MANY = 6  # pairs of one verdict: of more only their number is told, as the comparisons have them by name
+METHOD = (
+    "Mean ± half of its 95 % interval over queries and seeds, both as random effects (two-way, crossed; "
+    "Satterthwaite's degrees of freedom)."
+)
+COST = (
+    "FLOPs and seconds are those of the row's own pre-training: seconds as measured, FLOPs of matrix "
+    "products and attention, forward and backward, counted in its first steps and taken times all; hours are "
+    "those of every training behind the row, one that rows share counted in each: means over seeds. Seconds "
+    "and hours depend on what else the machine did; those of an interrupted training are in proportion to "
+    "the steps of its last attempt."
+)
+
+
+def label(study: Study, row: str) -> str:
+    """The label of a row, with its group's where another row has the same."""
+    return next(label_in_full(study.table, r) for r in study.table.rows if r.id == row)
+
+
+def mark(verdict: str) -> str:
+    """The sign of a verdict; none for rows that are not told apart."""
+    return MARKS.get(verdict, "")
+
+
+def caption(study: Study) -> str:
+    """How to read the table: intervals, marks, rows without training and rows at the floor, cost."""
+    sentences = [METHOD, *_signs(study), *_few_seeds(study), *_untrained_rows(study), *_floor(study), COST]
+    return " ".join([*preliminary_note(study), *doubts_note(study), *sentences])
+
+
+def doubts_note(study: Study) -> list[str]:
+    """Say what is doubtful of the numbers, if anything is."""
+    return [f"{capitalised(study.doubts)}."] if study.doubts else []
+
+
+def shortened_note(text: str, study: Study, *, explained: str) -> str:
+    """The text of a table without what another table, ``explained``, says in the same words."""
+    explanation = " ".join([METHOD, *_signs(study)])
+    text = text.replace(explanation, f"Intervals, signs and costs as under Table {explained}.").replace(
+        f" {COST}", ""
+    )
+    return text.replace(_verdict_explanation(study), f" Verdicts as under Table {explained}.")
+
+
+def _signs(study: Study) -> list[str]:
+    """Explain the marks of a table that has comparisons."""
+    base = study.table.delta_from
+    reference = f"the row {label(study, base)}" if base else "the row that it is compared with"
+    signs = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {reference}: see the comparisons."
+    overlap = "They are of differences on the same queries: rows whose intervals overlap may well differ."
+    return [signs, overlap] if study.contrasts else []
+
+
+def preliminary_note(study: Study) -> list[str]:
+    """Say that planned seeds are missing, if they are: every text on verdicts begins so."""
+    return [f"{study.preliminary.capitalize()}."] if study.preliminary else []
+
+
+def verdicts_note(study: Study) -> str:
+    """How the comparisons are made and what their verdicts mean."""
+    return " ".join([*preliminary_note(study), _claim(study)]) + _verdict_explanation(study)
+
+
+def _verdict_explanation(study: Study) -> str:
+    percentage = f"{100 * (1 - 2 * study.level):g} %"
+    floor = study.analysis.floor
+    text = (
+        " Differences of means on the same queries, seed by seed, with 95 % intervals over queries "
+        "and seeds. p is two-sided, corrected (Holm) within each group of comparisons and column; "
+        f"above or below: it is at most {study.level:g}, which leaves open whether the difference matters; "
+        f"slightly: and the {percentage} interval lies within plus and minus the difference that matters. "
+        "Equivalent: it lies there, and p is larger; this is two one-sided tests, not corrected for their "
+        "number. Not tested: a single seed, or scores that do not vary."
+    )
+    if floor is None:
+        return text
+    condition = f"the better row of the pair is not above {label(study, floor)} by the same test, uncorrected"
+    exception = "pairs with that row itself are judged like any other"
+    return f"{text} At the floor: {condition}, so that nothing is concluded; {exception}."
+
+
+def _claim(study: Study) -> str:
+    """Say which comparisons of the table are confirmatory."""
+    claim = study.plan.confirmatory
+    if claim is None or claim.table != study.table.id:
+        return "All of this is exploratory."
+    family = next(family.label for family in study.analysis.families if family.id == claim.family)
+    column = next(column for column in study.table.columns if column.id == claim.column)
+    return f"One claim is confirmatory: {family}, {column.label}; the rest is exploratory."
+
+
+def order(study: Study, column: Column) -> str:
+    """Sentences on the rows that can be told apart in a column, and those that cannot, after its name."""
+    primary = ", which decides" if column.id == study.analysis.primary else ""
+    return " ".join(f"{capitalised(part)}." for part in [column.label + primary, *_findings(study, column)])
+
+
+def order_of_primary(study: Study) -> str:
+    """The sentences of ``order`` on the column that decides, without its name, and shorter."""
+    column = next(column for column in study.table.columns if column.id == study.analysis.primary)
+    return " ".join(
+        [*preliminary_note(study), *(f"{capitalised(part)}." for part in _findings(study, column, limit=1))]
+    )
+
+
+def capitalised(text: str) -> str:
+    """The text with its first letter as a capital."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _findings(study: Study, column: Column, limit: int = MANY) -> list[str]:
+    """The findings of a column's comparisons, without capitals and full stops; never empty.
+
+    Of the most frequent verdict that tells no rows apart only the number of pairs is told where there are
+    more than ``limit``.
+    """
+    contrasts = _distinct_contrasts(c for c in study.contrasts if c.column == column.id)
+    points = study.analysis.matters.get(column.id)
+    margin = "" if points is None else f" (within {points:g} points)"
+    phrases = {
+        "equivalent": f"equivalent{margin}",
+        "not told apart": "not told apart",
+        "at the floor": "at the floor, so that nothing is concluded",
+        "not tested": "not tested",
+    }
+    mode = _frequent_verdict(contrasts, limit)
+    parts = [
+        *_rows_above(study, column.id, contrasts, "above"),
+        *_rows_above(study, column.id, contrasts, "slightly above"),
+        *(_pairs(study, contrasts, verdict, words) for verdict, words in phrases.items() if verdict != mode),
+        *([_pair_count(contrasts, mode, phrases[mode])] if mode else []),
+        *_standing(study, column),
+    ]
+    return list(filter(None, parts)) or ["nothing is compared"]
+
+
+def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], verdict: str) -> list[str]:
+    """For each row with others above it, or slightly so, which these are, the best one first.
+
+    Without a verb: labels are singular and plural, and "no further pre-training is above" reads as "none is".
+    """
+    rows: dict[str, list[str]] = {}
+    for c in contrasts:
+        if c.verdict in (verdict, verdict.replace("above", "below")):
+            high, low = (c.row, c.against) if c.verdict == verdict else (c.against, c.row)
+            rows.setdefault(low, []).append(high)
+    means = {row: entry.mean for (row, place), entry in study.entries.items() if place == column}
+    names = {low: _join([label(study, high) for high in _rank(rows[low], means)]) for low in rows}
+    return [f"{verdict} {label(study, low)}: {names[low]}" for low in _rank(rows, means)]
+
+
+def _rank(rows: Iterable[str], means: dict[str, float]) -> list[str]:
+    return sorted(rows, key=lambda row: -means[row])
+
+
+def _pairs(study: Study, contrasts: Sequence[Contrast], verdict: str, phrase: str) -> str:
+    """The pairs of a verdict by their names, nothing where there is none."""
+    pairs = [
+        f"{label(study, c.row)} and {label(study, c.against)}" for c in contrasts if c.verdict == verdict
+    ]
+    return f"{phrase}: {'; '.join(pairs)}" if pairs else ""  # labels may have commas
+
+
+def _frequent_verdict(contrasts: Sequence[Contrast], limit: int) -> str:
+    """The most frequent verdict that tells no rows apart, if its pairs are too many to name."""
+    undecided = ("not told apart", "at the floor", "not tested")
+    counts = Counter(c.verdict for c in contrasts if c.verdict in undecided)
+    verdict, count = counts.most_common(1)[0] if counts else ("", 0)
+    return verdict if count > limit else ""
+
+
+def _pair_count(contrasts: Sequence[Contrast], verdict: str, phrase: str) -> str:
+    """Pairs of a verdict by their number: all that are compared, or all but those named before."""
+    count = sum(c.verdict == verdict for c in contrasts)
+    return f"{phrase}: {'all' if count == len(contrasts) else 'the other'} {count} pairs that are compared"
+
+
+def _distinct_contrasts(contrasts: Iterable[Contrast]) -> list[Contrast]:
+    """The comparisons, of those that stand in several families the first."""
+    by_pair: dict[frozenset[str], Contrast] = {}
+    for c in contrasts:
+        by_pair.setdefault(frozenset((c.row, c.against)), c)
+    return list(by_pair.values())
+
+
+def _join(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _few_seeds(study: Study) -> list[str]:
+    """A sentence on the trained rows that have fewer seeds than another one."""
+    counts = {row: count for row, count in study.seeds_of_rows.items() if row not in study.untrained}
+    maximum = max(counts.values(), default=0)
+    numbers = [f"{label(study, row)}: {count}" for row, count in counts.items() if count < maximum]
+    if not numbers:
+        return []
+    own = "Means are over a row's own seeds, differences over those of both rows: their signs may differ."
+    return [f"Seeds of rows with fewer than {maximum} – {'; '.join(numbers)}. {own}"]
+
+
+def _untrained_rows(study: Study) -> list[str]:
+    names = [label(study, row) for row in study.untrained]
+    return [f"Not trained: {_join(names)}."] if names else []
+
+
+def _floor(study: Study) -> list[str]:
+    """A sentence for every column on how its rows stand to the row of the floor."""
+    floor = study.analysis.floor
+    if floor is None or not any(study.standing.values()):
+        return []
+    findings = [
+        f"{column.label}: {'; '.join(parts)}"
+        for column in study.table.columns
+        if (parts := list(_standing(study, column)))
+    ]
+    if not findings:
+        return [f"All compared rows are above {label(study, floor)}."]
+    return [f"{'. '.join(findings)}."]
+
+
+def _standing(study: Study, column: Column) -> Iterator[str]:
+    """The rows of a column that are not above the row of the floor, and those not tested against it."""
+    for standing, phrase in (("not above", "not above"), ("not tested", "not tested against")):
+        names = [label(study, row) for row in study.to_floor(column.id, standing)]
+        if names:
+            yield f"{phrase} {label(study, study.analysis.floor)}: {_join(names)}"

@@ -1,0 +1,358 @@
+"""An encoder of a user, a folder or a name of the hub, which sentence-transformers loads and runs."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from repro.errors import BlockedError, DataError, UsageError, check_known
+from repro.exchange.encoder_export import FILE as EXPORTED
+from repro.graph import Node
+from repro.machine.bounded_reading import read_json_file
+from repro.retrieval.datasets.hub_models import SETTINGS, base_identity, cached_folder
+from repro.retrieval.recipe.ranking import search, search_views
+from repro.running.requirements import checkpoint
+from repro.stage_table import MODULES, PRECISIONS
+from repro.store import check_where_stored
+
+NO_TITLES = "none"  # as a separator
+SIMILARITIES = ("dot", "cosine", "euclidean")
+FACTS: dict[str, tuple | type] = {  # keys of a file that describes an encoder, and what each may be
+    "query_model": str,
+    "kind": ("dense", "splade", "splade-sum"),
+    "pooling": ("cls", "mean", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken", "pooler"),
+    "similarity": SIMILARITIES,
+    "precision": PRECISIONS,
+    "query_length": int,
+    "passage_length": int,
+    "query_prefix": str,
+    "passage_prefix": str,
+    "separator": str,
+    "truncate_dim": int,
+}
+SIDES = {"passages": "passage", "queries": "query"}  # kinds of texts -> how these keys begin
+LEAST = {"truncate_dim": 1}  # of numbers; a text has 3 tokens at least, with [CLS] and [SEP]
+OURS = ("projector.safetensors", "views.json")  # of models that the suite trained
+LIBRARY = "config_sentence_transformers.json"
+KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}  # as the library calls them there
+UNLIMITED = 1_000_000  # tokens; a tokenizer without a limit says a number beyond
+REMEDY = "put all of its files there, weights and tokenizer too, or correct what is said of it"
+TRIAL = "The river below the stone bridge rises after every storm. " * 60
+
+
+@dataclass(frozen=True)
+class UserEncoder:
+    """An encoder of a user, or two, as the library reads them and the user says above that.
+
+    Attributes:
+        label: a short name.
+        described: a sentence on how it reads texts, and by whose word.
+        passages, queries: parameters of the stage that encodes them.
+    """
+
+    label: str
+    described: str
+    passages: Mapping[str, Any]
+    queries: Mapping[str, Any]
+
+    @classmethod
+    def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
+        """Find an encoder, a folder or a name in the data folder or the hub's cache, and load it to look.
+
+        Args:
+            facts: what its user says of it, above what its files say; see ``FACTS``.
+
+        Raises:
+            UsageError: a folder that is no model, or a fact that cannot be.
+            DataError: one of its files is broken.
+            StoreError: it is of a store's artefact, which is damaged.
+            BlockedError: it is nowhere, or cannot be read as an encoder.
+        """
+        _check(facts)
+        passages = _Side.look("passages", _located(name, data), facts)
+        queries = _Side.look("queries", _located(facts.get("query_model") or name, data), facts, passages)
+        if passages.form != queries.form:
+            problem = f"{name}: passages have {passages.form} numbers and queries {queries.form}"
+            raise BlockedError(problem, "name two encoders that were trained together")
+        similarity = {"similarity": _similarity(name, passages)}
+        label = passages.folder.name if passages.params["name"] == "local" else name
+        described = _description(passages, queries, facts)
+        return cls(label, described, passages.params | similarity, queries.params | similarity)
+
+    def ranking(self, passages: Node, topics: Node, *, depth: int, cap: int | None) -> Node:
+        """Return the run of passages for queries by this encoder; texts are cut to ``cap`` tokens at most."""
+        sides = ((self.passages, passages), (self.queries, topics))
+        nodes = [Node("encode_by_library", {**p, "cap": cap}, {"texts": texts}) for p, texts in sides]
+        if self.passages["kind_of_encoder"] == "dense":
+            return search(*nodes, depth=depth)
+        return search_views(*nodes, depth=depth, terms=["sparse"], mode="exact", list_depth=None)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The encoder of passages or of queries, as it was found on looking.
+
+    Attributes:
+        model: the library's.
+        said: what its export and its user say of it.
+        params: of the stage, but for the similarity, which both sides share.
+        numbers: of a vector.
+    """
+
+    folder: Path
+    model: Any
+    said: Mapping[str, Any]
+    params: Mapping[str, Any]
+    numbers: int
+
+    @property
+    def form(self) -> str:
+        """The number of numbers of a vector, and whether most are zero."""
+        return f"{self.numbers:,} {'dense' if self.params['kind_of_encoder'] == 'dense' else 'sparse'}"
+
+    @classmethod
+    def look(
+        cls,
+        kind: str,
+        place: tuple[Path, str, Mapping[str, str]],
+        facts: Mapping[str, Any],
+        other: _Side | None = None,
+    ) -> _Side:
+        """Load an encoder and have it read a text; ``other`` is the side that may have the same one."""
+        folder, name, source = place
+        said = _exported(folder) | {key: value for key, value in facts.items() if value is not None}
+        loading = _loading(folder, said, kind)
+        params = {"name": name, "revision": "main", "kind": kind, **loading, **_source(folder, source)}
+        separator = said.get("separator", " ")
+        params["separator"] = None if separator == NO_TITLES else separator
+        params["prompt"] = said.get(f"{SIDES[kind]}_prefix")
+        if other and other.folder == folder and loading.items() <= other.params.items():
+            model = other.model
+        else:
+            model = _loaded(folder, params)
+        return cls(folder, model, said, params, _width(model, folder, params))
+
+
+def _loading(folder: Path, said: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """The parameters by which an encoder is loaded."""
+    loading = {key: said.get(key) for key in ("pooling", "truncate_dim", "precision")}
+    loading["kind_of_encoder"] = _kind(folder, said.get("kind"))
+    if loading["kind_of_encoder"] != "dense" and (loading["pooling"] or loading["truncate_dim"]):
+        raise UsageError(f"{folder} is a sparse encoder, which has no pooling or truncate_dim to be said")
+    return loading | {"length": said.get(f"{SIDES[kind]}_length")}
+
+
+def _located(name: str, data: Path | None) -> tuple[Path, str, Mapping[str, str]]:
+    """The folder of an encoder, its name on the hub or ``local``, and where the stage reads it."""
+    folder = Path(name).expanduser()
+    if any((folder / file).exists() for file in SETTINGS):
+        check_where_stored(folder)
+        if any((folder / file).exists() for file in OURS):
+            remedy = "`repro export encoder` makes one that it does"
+            raise UsageError(f"{name}: has layers that sentence-transformers does not read; {remedy}")
+        return folder.resolve(), "local", {"kind": "folder", "path": str(folder.resolve())}
+    if name and folder.exists():
+        raise UsageError(f"{name}: holds neither of {', '.join(SETTINGS)}, so it is no model directory")
+    found = _on_hub(name, data)
+    if found is None:
+        remedy = f"name a model directory, or run `repro data fetch model:{name}`"
+        raise BlockedError(f"the encoder {name!r} is neither a directory nor on this machine", remedy)
+    folder = Path(found["path"]) if found["kind"] == "folder" else cached_folder(name, found["commit"])
+    return folder, name, found
+
+
+def _on_hub(name: str, data: Path | None) -> dict | None:
+    try:
+        return None if Path(name).is_absolute() else checkpoint(name, "main", data)
+    except ValueError:  # the hub's, for what cannot be a name there
+        return None
+
+
+def _source(folder: Path, source: Mapping[str, str]) -> dict[str, Any]:
+    """Parameters for where an encoder is, and of an adapter for the model that it changes.
+
+    Raises BlockedError where that model, or peft, is not on this machine.
+    """
+    files = sorted(folder.rglob("adapter_config.json"))
+    if not files:
+        return {"source": dict(source)}
+    if importlib.util.find_spec("peft") is None:
+        problem = f"{folder} is an adapter, which sentence-transformers reads with peft"
+        raise BlockedError(problem, "install it with `pip install 'repro-bench[adapters]'`")
+    base = str(_read(files[0]).get("base_model_name_or_path"))
+    identity = base_identity(base)
+    if identity is None:
+        problem = f"{folder} is an adapter of {base}, which is not on this machine"
+        raise BlockedError(problem, f"put it there, or into the hub's cache with `hf download {base}`")
+    return {"source": {**source, "base": base}, "base": identity}
+
+
+def _loaded(folder: Path, params: Mapping[str, Any]):
+    from repro.retrieval.nn import library_encoder
+    from repro.retrieval.nn.precision import check_precision
+
+    check_precision(params["precision"] or "fp32")
+    try:
+        model = library_encoder.load(folder, {**params, "kind": params["kind_of_encoder"]})
+    except DataError as error:
+        raise BlockedError(str(error), REMEDY) from error
+    named = _settings(folder).get("similarity_fn_name")
+    if named not in (None, model.similarity_fn_name):
+        problem = f"{folder / LIBRARY}: the library does not follow the similarity {named!r}"
+        raise BlockedError(problem, f"say one of {', '.join(SIMILARITIES)} there")
+    return model
+
+
+def _width(model, folder: Path, params: Mapping[str, Any]) -> int:
+    """The numbers of a vector of a long text, which has to be encoded for that."""
+    from repro.retrieval.nn import library_encoder
+    from repro.retrieval.nn.checkpoint import reason
+    from repro.retrieval.stages.encode_by_library import joined
+
+    texts, prompt = joined([("A title", TRIAL)], params)
+    try:
+        vectors = library_encoder.encode(model, texts, kind=params["kind"], prompt=prompt)
+    except Exception as error:  # whatever the library raises for files that do not fit each other
+        raise BlockedError(f"{folder}: cannot encode a text ({reason(error)})", REMEDY) from error
+    if not vectors.to_dense().isfinite().all():
+        raise BlockedError(f"{folder}: the vector of a text is not finite", REMEDY)
+    return vectors.shape[1]
+
+
+def _similarity(name: str, passages: _Side) -> str:
+    similarity = passages.said.get("similarity") or passages.model.similarity_fn_name
+    known = SIMILARITIES if passages.params["kind_of_encoder"] == "dense" else SIMILARITIES[:2]
+    if similarity not in known:
+        problem = f"{name}: passages are not searched by the similarity {similarity!r}"
+        raise BlockedError(problem, f"say one of {', '.join(known)}")
+    return similarity
+
+
+def _check(facts: Mapping[str, Any]) -> None:
+    """Raise UsageError for a fact of an encoder that cannot be."""
+    check_known("key of an encoder", *facts, valid=FACTS)
+    for name, value in facts.items():
+        valid = FACTS[name]
+        if value is None:
+            continue
+        if isinstance(valid, tuple):
+            check_known(name, value, valid=valid)
+        elif not isinstance(value, valid) or isinstance(value, bool):
+            raise UsageError(f"{name} of an encoder cannot be {value!r}")
+        elif valid is int and value < (least := LEAST.get(name, 3)):
+            raise UsageError(f"{name} of an encoder is {value}, and {least} at least")
+
+
+def _exported(folder: Path) -> dict[str, Any]:
+    """What `repro export encoder` wrote of an encoder, which its other files do not say."""
+    said = _read(folder / EXPORTED).get("conventions", {})
+    try:
+        if said.get("pooling") == MODULES:  # as its modules are
+            said = {key: value for key, value in said.items() if key not in ("pooling", "kind")}
+        if said.get("separator", "") is None:
+            said |= {"separator": NO_TITLES}
+        _check(said)
+    except (UsageError, AttributeError) as error:
+        raise DataError(f"{folder / EXPORTED}: not what such a file holds ({error})") from None
+    return said
+
+
+def _kind(folder: Path, said: str | None) -> str:
+    """The kind of encoder that a folder is, or of one without modules.json that its user says it is.
+
+    Raises UsageError where the two are not one, and BlockedError for what gives no vector of a text.
+    """
+    if not (folder / "modules.json").exists():
+        return said or "dense"
+    family = _settings(folder).get("model_type") or "SentenceTransformer"
+    if family not in KINDS:
+        raise BlockedError(f"{folder} is a {family}, which gives no vector of a text", "name an encoder")
+    if said and said.startswith("splade") != (KINDS[family] == "sparse"):
+        raise UsageError(f"{folder} is a {family}, and kind says {said}; leave kind out")
+    return KINDS[family]
+
+
+def _settings(folder: Path) -> dict:
+    return _read(folder / LIBRARY)
+
+
+def _read(path: Path) -> dict:
+    """A JSON file of a folder; without it nothing is said."""
+    try:
+        content = read_json_file(path) if path.exists() else {}
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read ({error})") from None
+    if not isinstance(content, dict):
+        raise DataError(f"{path}: not what such a file holds")
+    return content
+
+
+def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> str:
+    """A sentence on how an encoder reads texts, and by whose word."""
+    from repro.retrieval.nn import library_encoder
+
+    parts = [_modules(passages), _reading(passages)]
+    if queries.folder != passages.folder:
+        parts.append(f"queries by another one, {_modules(queries)}")
+    parts += [_reading(queries), _titles(passages.params)]
+    own, other = (side.model.similarity_fn_name for side in (passages, queries))
+    differs = "" if own == other else f" as the one of passages says (the one of queries says {other})"
+    parts.append(f"similarity {passages.said.get('similarity') or own + differs}")
+    parts += [f"{passages.form} numbers a vector", _by_word(f"its {EXPORTED}", _exported(passages.folder))]
+    parts.append(_by_word("its user", facts))
+    if queries.folder == passages.folder:
+        unused = library_encoder.unused_prompts(passages.model)
+        parts += [f"its prompt {name!r} is put before neither" for name in unused]
+    parts += dict.fromkeys(own_code(side.folder) for side in (passages, queries))
+    return (
+        f"read by sentence-transformers {version('sentence-transformers')}: {'; '.join(filter(None, parts))}"
+    )
+
+
+def _by_word(whose: str, facts: Mapping[str, Any]) -> str:
+    said = ", ".join(f"{name} {value!r}" for name, value in facts.items() if value is not None)
+    return said and f"{said}, as {whose} says"
+
+
+def _modules(side: _Side) -> str:
+    """The modules of an encoder, and which file named them."""
+    from repro.retrieval.nn import library_encoder
+
+    names = ", ".join(map(library_encoder.named, side.model.children()))
+    if (side.folder / "modules.json").exists():
+        return f"{names}, as its modules.json says"
+    return f"{names}, as the library reads a folder without modules.json"
+
+
+def _reading(side: _Side) -> str:
+    """What stands before the texts of a side, where they are cut, and in which numbers it is computed."""
+    from repro.retrieval.nn import library_encoder
+
+    kind, said = side.params["kind"], side.params["prompt"]
+    prompt, limit = library_encoder.reading(side.model, kind)
+    prompt = prompt if said is None else said
+    length = f"at most {limit:,} tokens" if limit and limit < UNLIMITED else "no limit of tokens"
+    dtype = side.params["precision"] or str(side.model.dtype).removeprefix("torch.")
+    return f"{kind} with {f'the prompt {prompt!r}' if prompt else 'no prompt'}, {length}, in {dtype}"
+
+
+def _titles(params: Mapping[str, Any]) -> str:
+    separator = params["separator"]
+    if "{title}" in (params["prompt"] or ""):
+        return "titles in the prompt"
+    if separator is None:
+        return "titles left out"
+    return f"title and text {'as two segments' if separator == 'pair' else f'joined by {separator!r}'}"
+
+
+def own_code(folder: Path) -> str:
+    """What is to be said of code that comes with a model's folder and is never run; else nothing."""
+    files = [path for path in sorted(folder.rglob("*config.json")) if _read(path).get("auto_map")]
+    names = ", ".join(path.relative_to(folder).as_posix() for path in files)
+    return (
+        names and f"its own code, which {names} asks for, is left out: the library's classes read its weights"
+    )

@@ -1,0 +1,66 @@
+"""What a user names as a run or an encoder of one's own."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from repro.errors import UsageError
+
+if TYPE_CHECKING:
+    from repro.plugins.yours.encoders import UserEncoder
+    from repro.plugins.yours.runs import OwnRun
+
+DESCRIPTIONS = (".yaml", ".yml")  # of a file that describes an encoder
+SUFFIXES = (".gz", ".trec", ".run", ".res", ".txt", ".tsv", ".json", ".parquet")  # of a run
+
+
+def is_encoder(source: str | Path | Mapping[str, Any]) -> bool:
+    """Return whether something means an encoder: a folder, a description of one, or a model of the hub."""
+    if isinstance(source, Mapping):
+        return True
+    path = Path(source).expanduser()
+    is_of_hub = not path.exists() and str(source).count("/") == 1 and path.suffix not in SUFFIXES
+    return path.suffix in DESCRIPTIONS or path.is_dir() or is_of_hub
+
+
+def own_runs(given: Sequence[str | Path | Mapping[str, Any]]) -> "list[OwnRun]":
+    """Return the run files. Raises UsageError for an encoder, which judgements alone cannot score."""
+    from repro.plugins.yours.runs import OwnRun
+
+    for source in given:
+        if is_encoder(source):
+            raise UsageError(f"{source} is an encoder, which needs texts: name a table, as PAPER --table 1")
+    return [OwnRun(source) for source in given]
+
+
+def sources(
+    given: Sequence[str | Path | Mapping[str, Any]], data: Path | None
+) -> "list[OwnRun | UserEncoder]":
+    """Return the runs and encoders that are meant.
+
+    Raises:
+        UsageError: there is no such file, or an encoder cannot be as it is described.
+        BlockedError: an encoder is nowhere, or cannot be read.
+    """
+    from repro.plugins.yours.runs import OwnRun
+
+    return [_encoder(source, data) if is_encoder(source) else OwnRun(source) for source in given]
+
+
+def _encoder(source: str | Path | Mapping[str, Any], data: Path | None) -> "UserEncoder":
+    from repro.manifest.yaml_file import read
+    from repro.plugins.yours.encoders import UserEncoder
+
+    described = isinstance(source, Mapping) or Path(source).suffix in DESCRIPTIONS
+    facts = (
+        dict(source if isinstance(source, Mapping) else read(Path(source), dict[str, str | int]))
+        if described
+        else {}
+    )
+    name = facts.pop("model", None) if described else source
+    if not name:
+        raise UsageError(f"{source} names no model; write `model: DIR` and how it reads texts")
+    try:
+        return UserEncoder.find(str(name), data, facts)
+    except UsageError as error:
+        raise UsageError(f"{source}: {error}" if described else str(error)) from None

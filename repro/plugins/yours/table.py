@@ -1,0 +1,360 @@
+"""Rows of one's own in a paper's table: scored in every column that they cover, tested against every row."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from statistics import stdev
+
+from repro.errors import BlockedError, DataError, UsageError
+from repro.manifest.cells import Cell
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Row, Table
+from repro.plugins.reports.among_others import ValueAmongOthers, among_others
+from repro.plugins.yours.encoders import UserEncoder
+from repro.plugins.yours.places import Place, Target, scorable_places, scores_of_encoder, scores_of_run
+from repro.plugins.yours.rivals import LIKENESS, Rival, likeness, rivals
+from repro.plugins.yours.runs import OwnRun, Scored
+from repro.progress import SILENT, Progress
+from repro.retrieval.evaluation.significance import compare_scores
+from repro.retrieval.stages.compare import MAX_P, joint_queries, weighted_scores
+from repro.running.plan import Plan
+from repro.running.workspace import Workspace
+from repro.store.results import Record
+from repro.verdicts.compared import PAIRS, ComparedCell, Comparison
+from repro.verdicts.tolerance import UNITS
+from repro.verdicts.verdict import Verdict
+
+NAME = "yours"
+SEARCHES = ("search", "search_views")
+PRIORITY = ("ours", "rerun", "cited", "reference")
+
+
+@dataclass(frozen=True)
+class OwnRow:
+    """A row of one's own in one table.
+
+    Attributes:
+        row: with the letter and label under which it stands.
+        source: the file or the encoder.
+        cells: its numbers, as compared cells of the table.
+        scored: column -> its scores by query, and how deep the run goes.
+        tests: column -> the tests of it against every row that has a run.
+        notes: sentences on how it was read, and what it says against itself.
+        left_out: sentences on columns that it has no number in.
+        differing: sentences on judgements that are not those published; then nothing published compares.
+        placed: column -> its value among what others state of the one row that it is compared with.
+    """
+
+    row: Row
+    source: str
+    cells: tuple[ComparedCell, ...]
+    scored: Mapping[str, Scored]
+    notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    differing: tuple[str, ...] = ()
+    placed: Mapping[str, ValueAmongOthers] = field(default_factory=dict)
+    tests: dict[str, list[dict]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """A table with rows of one's own below the paper's.
+
+    Attributes:
+        comparison: of all its cells, with the tests between all rows, one's own among them.
+        rivals: column -> row -> the run of it that one's own are tested against.
+        left_out: sentences on columns that no run can be scored in, and on runs that answer none of it.
+    """
+
+    comparison: Comparison
+    rows: tuple[OwnRow, ...]
+    rivals: Mapping[str, Mapping[str, Rival]]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def of_paper(self) -> list[ComparedCell]:
+        """The cells of the paper's own rows."""
+        return [c for c in self.comparison.cells if c.cell.row.id not in self.comparison.own_rows]
+
+    def scores_by_query(self) -> Iterator[dict]:
+        """Yield a line per column, row with a run, and query."""
+        for row in self.rows:
+            for column, scored in row.scored.items():
+                yield from _lines(row.row.id, column, scored.parts, scored.measure)
+        for column, by_row in self.rivals.items():
+            measures = {row.scored[column].measure for row in self.rows if column in row.scored}
+            for row, rival in by_row.items():
+                for measure in sorted(measures):
+                    yield from _lines(row, column, rival.parts, measure)
+
+
+def _lines(row: str, column: str, parts: Sequence[Mapping], measure: str) -> Iterator[dict]:
+    for part in parts:
+        for query, score in zip(part["queries"], part["measures"][measure], strict=True):
+            yield {"column": column, "measure": measure, "row": row, "query": query, "score": score}
+
+
+def own_table(
+    compared: Sequence[ComparedCell],
+    sources: Sequence[OwnRun | UserEncoder],
+    plan: Plan,
+    workspace: Workspace,
+    *,
+    dataset: str | None = None,
+    progress: Progress = SILENT,
+) -> OwnTable:
+    """Put runs and encoders of one's own as rows below those of a table.
+
+    A run is scored in memory and nothing of it is stored; an encoder goes through the suite's own encoding
+    and search, whose outcome is stored, so that asking again costs nothing.
+
+    Args:
+        compared: cells of one table; the tests are against their rows.
+        plan: of these cells, looked up in the store.
+        dataset: the only one that a run is to be scored on.
+
+    Raises:
+        UsageError: no column can be scored, or a run is not of any of their datasets.
+        DataError: a run is malformed, or answers none of the judged queries; says file and line.
+        BlockedError: no judgements are at hand, or an encoder or what it encodes is not.
+        StageError: a stage failed.
+    """
+    cells = list(compared)
+    places, not_scored = scorable_places(cells, plan)
+    rows = [
+        Row(id=f"{NAME}-{number}" if number > 1 else NAME, label=label, role="reference")
+        for number, label in enumerate(labels(sources), 1)
+    ]
+    table = cells[0].cell.table
+    extended = table.model_copy(update={"rows": (*table.rows, *rows)})
+    target = Target(cells, places, plan, workspace, progress, dataset)
+    own_rows, reasons = _own_rows(sources, rows, extended, target)
+    shown = [replace(c, cell=replace(c.cell, table=extended)) for c in cells]
+    shown += [c for row in own_rows for c in row.cells]
+    comparison = Comparison(shown, own_rows=tuple(row.row.id for row in own_rows))
+    columns = set().union(*(row.scored for row in own_rows))
+    covered = {name: place for name, place in places.items() if name in columns}
+    scored = tested(comparison, tuple(own_rows), covered, _rivals_by_column(target, covered))
+    return replace(scored, left_out=(*not_scored, *reasons))
+
+
+def _own_rows(
+    sources: Sequence[OwnRun | UserEncoder], rows: Sequence[Row], table: Table, target: Target
+) -> tuple[list[OwnRow], list[str]]:
+    """The rows that have a number, and why others have none; raises the first reason where none has."""
+    own_rows, errors, reasons = [], [], []
+    for row, source in zip(rows, sources, strict=True):
+        try:
+            own_rows.append(_own_row(source, row, table, target))
+        except (UsageError, DataError, BlockedError) as error:
+            errors.append(error)
+            reasons.append(f"left out: {error}" if isinstance(source, OwnRun) else f"{row.label}: {error}")
+    if not own_rows:
+        raise errors[0]
+    return own_rows, reasons
+
+
+def _rivals_by_column(target: Target, covered: Mapping[str, Place]) -> dict[str, dict[str, Rival]]:
+    """The runs that one's own are tested against in each column that one of them covers."""
+    cells: dict[str, list[ComparedCell]] = {}
+    for c in target.cells:
+        cells.setdefault(c.cell.column.id, []).append(c)
+    return {
+        name: rivals(cells[name], place.measure, target.plan, target.workspace)
+        for name, place in covered.items()
+    }
+
+
+def _own_row(source: OwnRun | UserEncoder, row: Row, table: Table, target: Target) -> OwnRow:
+    """Score one run or encoder."""
+    is_run = isinstance(source, OwnRun)
+    scored, notices = (scores_of_run if is_run else scores_of_encoder)(source, target)
+    paper, scale = target.cells[0].cell.paper, target.plan.scale
+    numbers = own_cells(paper, table, row, target.places, scored, scale.name)
+    differing = tuple(dict.fromkeys(text for each in scored.values() for text in each.differing))
+    placed = {} if differing or not scale.compares_with_paper else _placed(numbers, target.cells)
+    name, notes = (source.source, source.notes) if is_run else (source.label, (source.described,))
+    return OwnRow(row, name, numbers, scored, notes, tuple(notices), differing, placed)
+
+
+def labels(sources: Sequence[OwnRun | UserEncoder]) -> list[str]:
+    """Return a label for each; what two would share is told apart by the folder, else by a number."""
+    names = [source.label for source in sources]
+    if len(set(names)) < len(names):
+        places = [s.path.resolve().parent.name if isinstance(s, OwnRun) else "" for s in sources]
+        names = [f"{place}/{name}".strip("/") for place, name in zip(places, names, strict=True)]
+    return [
+        name if names.count(name) == 1 else f"{name} ({names[:place].count(name) + 1})"
+        for place, name in enumerate(names)
+    ]
+
+
+def _placed(numbers: Sequence[ComparedCell], cells: Sequence[ComparedCell]) -> dict[str, ValueAmongOthers]:
+    """A run's values among what others state of the row that it is compared with; empty for several rows."""
+    by_column = {c.cell.column.id: c.cell for c in cells}
+    if len({c.cell.row.id for c in cells}) > 1:
+        return {}
+    places = {
+        c.cell.column.id: among_others(by_column[c.cell.column.id], Decimal(repr(c.measured)))
+        for c in numbers
+        if c.cut_at is None and c.records[0].measure == by_column[c.cell.column.id].column.measure
+    }
+    return {column: place for column, place in places.items() if place}
+
+
+def own_cells(
+    paper: Paper,
+    table: Table,
+    row: Row,
+    places: Mapping[str, Place],
+    scored: Mapping[str, Scored],
+    scale: str,
+) -> tuple[ComparedCell, ...]:
+    """Return the row's numbers, in the columns' units, and the averages of columns that all have one."""
+    verdict = Verdict(
+        "scaled" if scale != "full" else "inconclusive", "nothing is published of a row of one's own"
+    )
+    made: dict[str, ComparedCell] = {}
+    for column in table.columns:
+        cell = Cell(paper, table, row, column, "-")
+        if column.id in scored:
+            record = _record(cell, places[column.id], scored[column.id], scale)
+            facts = {"collections": tuple(record.collections), "cut_at": scored[column.id].cut_at}
+            made[column.id] = ComparedCell(cell, scale, (record,), verdict, **facts)
+        elif column.mean_of and all(member in made for member in column.mean_of):
+            members = [made[member] for member in column.mean_of]
+            made[column.id] = replace(members[0], cell=cell, records=(_average(cell, members),))
+    return tuple(made.values())
+
+
+def _record(cell: Cell, place: Place, scored: Scored, scale: str) -> Record:
+    """The score as a record, which is shown and never kept."""
+    unit, values = float(UNITS[place.unit]), scored.values
+    return Record(
+        cell=cell.id,
+        scale=scale,
+        measured=scored.mean * unit,
+        seed=None,
+        fingerprint=f"{cell.row.id}: {cell.row.label}",
+        queries=len(values),
+        missing=scored.missing,
+        measure=place.measure,
+        unit=place.unit,
+        collections=list(scored.collections or (place.dataset,)),
+        deviation=stdev(values) * unit if len(values) > 1 and len(scored.parts) == 1 else None,
+    )
+
+
+def _average(cell: Cell, members: Sequence[ComparedCell]) -> Record:
+    records = [member.records[0] for member in members]
+    return replace(
+        records[0],
+        cell=cell.id,
+        measured=sum(record.measured for record in records) / len(records),
+        queries=sum(record.queries for record in records),
+        missing=sum(record.missing for record in records),
+        measure="mean",
+        deviation=None,
+    )
+
+
+def tested(
+    comparison: Comparison,
+    rows: tuple[OwnRow, ...],
+    places: Mapping[str, Place],
+    of_rivals: Mapping[str, Mapping[str, Rival]],
+) -> OwnTable:
+    """Return the table with the tests between all rows that have a run, one's own among them."""
+    cell = comparison.cells[0].cell
+    for name, place in places.items():
+        by_row = {row.row.id: row.scored[name].parts for row in rows if name in row.scored}
+        by_row |= {row: rival.parts for row, rival in of_rivals.get(name, {}).items()}
+        if len(by_row) > 1:
+            key = (cell.paper.name, cell.table.id, place.column.dataset or "")
+            tests = comparison.tests.setdefault(key, {"max_p": MAX_P, "measures": {}})
+            tests["measures"][place.measure] = _tests(by_row, place.measure)
+    table = OwnTable(comparison, rows, of_rivals)
+    for row in rows:
+        row.tests.update(_own_tests(row, table))
+    return table
+
+
+def _tests(by_row: Mapping[str, Sequence[Mapping]], measure: str) -> dict:
+    """The tests between all rows. Raises DataError where they were scored on different queries."""
+    queries = joint_queries(list(by_row.values()))
+    scores = [{measure: weighted_scores(parts, measure)} for parts in by_row.values()]
+    return compare_scores(scores, list(by_row), queries, [measure], max_p=MAX_P)["measures"][measure]
+
+
+def _own_tests(row: OwnRow, table: OwnTable) -> dict[str, list[dict]]:
+    """The tests of a row of one's own by column, each with whose run it is tested against."""
+    numbers = [c for c in row.cells if c.cell.column.id in row.scored]
+    return {
+        c.cell.column.id: [_own_test(pair, row, c, table) for pair in table.comparison.pairs(c)]
+        for c in numbers
+    }
+
+
+def _own_test(pair: Mapping, row: OwnRow, c: ComparedCell, table: OwnTable) -> dict:
+    column, name = c.cell.column.id, pair["over"]
+    others = {other.row.id: other for other in table.rows}
+    if name in others:
+        by, mean, doubts = NAME, others[name].scored[column].mean, ()
+    else:
+        rival = table.rivals[column][name]
+        by, mean, doubts = rival.by, rival.mean(row.scored[column].measure), rival.doubts
+    unit = float(UNITS[c.cell.unit])
+    test = {"over": name, "by": by, "value": mean * unit, "doubts": list(doubts)}
+    test |= {key: pair[key] for key in PAIRS} | {"difference": pair["difference"] * unit}
+    test["interval"] = pair["interval"] and [end * unit for end in pair["interval"]]
+    if len({other.cell.row.id for other in table.of_paper}) == 1 and name not in others:
+        test |= likeness(row.scored[column].run, row.scored[column].values, rival, row.scored[column].measure)
+        test["rmse"] *= unit
+    return test
+
+
+def lines(table: OwnTable) -> Iterator[dict]:
+    """Yield a line for each number of one's own and row that it was tested against, one where none was."""
+    for row in table.rows:
+        for c in row.cells:
+            for test in row.tests.get(c.cell.column.id) or [{}]:
+                low, high = test.get("interval") or (None, None)
+                numbers = {key: test.get(key) for key in (*PAIRS, *LIKENESS) if key != "interval"}
+                other = {"over": test.get("over"), "by": test.get("by"), "over_value": test.get("value")}
+                other["doubts"] = "; ".join(test.get("doubts", ())) or None
+                yield _facts(row, c) | other | numbers | {"low": low, "high": high}
+
+
+def as_json(table: OwnTable) -> list[dict]:
+    """Return an object for each number of one's own, as ``repro compare RUN … --format json`` prints it."""
+    return [
+        _facts(row, c)
+        | {"interval": [c.interval.low, c.interval.high] if c.interval else None}
+        | {"beats": table.comparison.betters(c), "tests": row.tests.get(c.cell.column.id, [])}
+        | {"among_others": _as_json(row.placed.get(c.cell.column.id)), "differing": list(row.differing)}
+        | {"notes": list(row.notes), "left_out": list(row.left_out)}
+        for row in table.rows
+        for c in row.cells
+    ]
+
+
+def _facts(row: OwnRow, c: ComparedCell) -> dict:
+    record = c.records[0]
+    return {
+        "id": c.cell.id,
+        "row": row.row.id,
+        "source": row.source,
+        "column": c.cell.column.id,
+        "dataset": " ".join(record.collections),
+        "measure": record.measure,
+        "value": c.measured,
+        "unit": c.cell.unit,
+        "scale": c.scale,
+        "queries": record.queries,
+        "missing": record.missing,
+        "cut_at": c.cut_at,
+    }
+
+
+def _as_json(place: ValueAmongOthers | None) -> dict | None:
+    return place.as_json() if place else None

@@ -1,0 +1,175 @@
+"""The catalogue of collections: pieces, counts, licence and stand-ins of each, by id."""
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+from repro.errors import UsageError, check_known, unknown
+from repro.machine.package_data import read_facts
+from repro.retrieval.datasets.folds import FOLDS
+
+PIECES = ("documents", "queries", "qrels", "triples", "negatives")
+WORDS = {piece: piece for piece in PIECES} | {"qrels": "judgements"}
+DERIVED_FIELDS = ("id", "corpus_id", "pieces", "counts")  # from an entry's place in the file and its numbers
+# What splits take over from their corpus.
+INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers", "how")
+FILE = Path(__file__).with_name("catalog.yaml")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One id of the catalogue: a corpus, topics over a corpus, or both (as in ir_datasets).
+
+    Attributes:
+        id: as in ir_datasets where it has the collection.
+        corpus_id: the id that has the documents; its own for a corpus.
+        pieces: which of ``PIECES`` it has itself.
+        counts: how many records a piece has in the collection the papers used (qrels: rows), where known.
+        split: what its qrels file is called in a BEIR folder; None without queries.
+        fold: the part of that split's queries that it has, "fitting" or "validation"; None for all.
+        judgements: "qrels", or "answers" when strings found in passages decide; None without queries.
+        answers: whether its queries come with answer strings.
+        source: "ir_datasets", "datasets", "web" (one file, at ``address``, with this ``md5``), "embedded" or
+            "none" (then ``how`` says what to do).
+        size: bytes to download; None when unknown.
+        file: where documents, triples or negatives lie under the data folder, without suffix.
+        topics, qrels: stems of TREC-style files (``topics/topics.<stem>.txt``), the preferred one first.
+        addresses: whether its documents have a URL.
+        at: id of the substitute by scale.
+        queries_of: id of the queries that triples or negatives are about; None for anything else.
+        members: ids it is the mean of; parts: ids whose documents it strings together.
+    """
+
+    id: str
+    title: str
+    licence: str
+    source: str
+    corpus_id: str
+    pieces: tuple[str, ...]
+    version: str = "1"
+    counts: Mapping[str, int] = field(default_factory=dict)
+    split: str | None = None
+    fold: str | None = None
+    judgements: str | None = None
+    answers: bool = False
+    ignore_identical_ids: bool = False
+    how: str = ""
+    hub: str | None = None
+    address: str | None = None
+    md5: str | None = None
+    size: int | None = None
+    file: str | None = None
+    topics: tuple[str, ...] = ()
+    qrels: tuple[str, ...] = ()
+    addresses: bool = False
+    at: Mapping[str, str] = field(default_factory=dict)
+    queries_of: str | None = None
+    members: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+
+    @property
+    def only_negatives(self) -> bool:
+        """Whether it is one file of negatives, in whichever form."""
+        return not {"triples", "negatives"}.isdisjoint(self.pieces)
+
+    @property
+    def what(self) -> str:
+        """The kind of the collection in a few words, for a table."""
+        if self.members:
+            return f"mean of {len(self.members)}"
+        if self.only_negatives:
+            return "negatives"
+        topics = f"topics with {self.judgements}" if "queries" in self.pieces else ""
+        return " and ".join(filter(None, ["corpus" if "documents" in self.pieces else "", topics]))
+
+
+ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.name not in DERIVED_FIELDS))
+
+
+@functools.cache
+def catalog() -> dict[str, Dataset]:
+    """All collections in the order of catalog.yaml: a corpus, then its splits or members.
+
+    Raises:
+        UsageError: an entry has an id that an earlier one has, a key that is not known, or names a fold or a
+            stand-in that there is not.
+    """
+    datasets: dict[str, Dataset] = {}
+    for entry in read_facts(FILE)["collections"]:
+        for dataset in _collections(entry):
+            if dataset.id in datasets:
+                raise UsageError(f"{FILE}: {dataset.id!r} occurs twice; give one of the two another id")
+            datasets[dataset.id] = dataset
+    for collection in list(datasets.values()):
+        datasets.update(_with_substitutes(collection, datasets))
+    return datasets
+
+
+def dataset(id: str) -> Dataset:
+    """The collection of this id. Raises UsageError, naming the nearest id, for an unknown one."""
+    if id not in catalog():
+        raise unknown("dataset", id, catalog(), hint="`repro data list` lists them")
+    return catalog()[id]
+
+
+def _collections(entry: Mapping) -> Iterator[Dataset]:
+    """A collection of the file, then its members and splits, which inherit what they do not state."""
+    corpus, title = entry["id"], entry["title"]
+    shared_facts = {key: value for key, value in entry.items() if key not in ("id", "splits", "members")}
+    members = entry.get("members", {})
+    yield _dataset(corpus, corpus, {**shared_facts, "members": tuple(f"{corpus}/{name}" for name in members)})
+    for name, facts in members.items():
+        member = {**shared_facts, "title": f"{title}: {name}", **facts}
+        yield _dataset(f"{corpus}/{name}", f"{corpus}/{name}", member)
+    inherited_facts = {key: value for key, value in shared_facts.items() if key in INHERITED}
+    for name, facts in entry.get("splits", {}).items():
+        split = {**inherited_facts, "title": f"{title}: {name}", "split": name, **facts}
+        yield _dataset(f"{corpus}/{name}", corpus, split)
+
+
+def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
+    """A Dataset from what the file states."""
+    facts = dict(entry)
+    check_known(f"key of {id} in {FILE}", *facts, valid=ENTRY_KEYS)
+    if "fold" in facts:
+        check_known("fold", facts["fold"], valid=FOLDS)
+    counts = {piece: facts.pop(piece) for piece in PIECES if piece in facts}
+    short_name, judgements = facts.pop("short", None), facts.pop("judgements", "qrels")
+    pieces = _pieces(facts, judgements, is_corpus=id == corpus_id)
+    if facts.get("members"):
+        facts["split"] = None
+    if "documents" in pieces:
+        facts.setdefault("file", f"{id}/corpus")
+    facts["qrels"] = (short_name,) if short_name else ()
+    facts["topics"] = tuple(facts.get("topics", facts["qrels"]))
+    facts["parts"] = tuple(facts.get("parts", ()))
+    facts["counts"] = {piece: count for piece, count in counts.items() if count is not None}
+    facts["judgements"] = judgements if "queries" in pieces else None
+    return Dataset(id=id, corpus_id=corpus_id, pieces=pieces, **facts)
+
+
+def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]:
+    """The pieces that an entry has itself; takes the key ``piece`` out of its facts."""
+    piece = facts.pop("piece", None)
+    if facts.get("members"):
+        return ()
+    if piece:
+        return (piece,)
+    has_queries = "split" in facts
+    presence = {
+        "documents": is_corpus,
+        "queries": has_queries,
+        "qrels": has_queries and judgements == "qrels",
+    }
+    return tuple(piece for piece, is_present in presence.items() if is_present)
+
+
+def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
+    """The members of ``collection``, each with a member of the collection's substitute as its own."""
+    check_known(f"stand-in of {collection.id} in {FILE}", *collection.at.values(), valid=datasets)
+    substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
+    return {
+        id: replace(datasets[id], at={scale: ids[i % len(ids)] for scale, ids in substitutes.items()})
+        for i, id in enumerate(collection.members)
+    }

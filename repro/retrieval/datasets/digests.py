@@ -1,0 +1,178 @@
+"""Identifies files by sha256: for a plan, remembered as long as they seem untouched; for a stage, anew."""
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from repro.errors import BlockedError, DataError
+from repro.retrieval.datasets import reading
+from repro.retrieval.datasets.lines import container
+from repro.retrieval.datasets.row_digests import RowDigest
+from repro.retrieval.datasets.source import Source
+
+SETTLED = 2_000_000_000  # ns after a change until which a second one may carry the same time
+
+
+def identity(source: Source, *, cache: Path | None = None) -> str:
+    """Return the identity of a source's data: equal for equal files wherever they lie.
+
+    An embedded collection is known by the rows that are generated, one that is to be downloaded, on which
+    nothing runs, by its version. ``cache`` is that of ``digest``.
+    """
+    if source.kind == "parts":
+        return f"sha256:{_join_digests(identity(part, cache=cache) for part in source.parts)}"
+    if source.kind in ("folder", "home"):
+        return f"sha256:{digest(source.files, cache=cache)}"
+    if source.kind == "embedded":
+        return f"rows:{_generated(source)}"
+    return f"{source.kind}:{source.dataset}:{source.piece}:{source.version}"
+
+
+def _generated(source: Source) -> str:
+    """Return the digest of an embedded piece's rows, made anew each time, as looking writes nothing."""
+    rows = RowDigest()
+    for row in reading.rows(source):
+        rows.add(row)
+    return rows.hexdigest()
+
+
+def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
+    """sha256 over names and contents of ``files``, in their order.
+
+    ``cache`` is a JSON file of known digests by path. An entry counts while the file has its size, inode and
+    both of its times: that of the content, which ``cp -p``, ``rsync -t`` and ``tar`` put back, and that of
+    the inode, which nobody can set. A file that changed within the last two seconds is not remembered. The
+    cache is written anew when something was added, if it can be, and what is unreadable in it is ignored.
+    Raises DataError for a file that cannot be read.
+    """
+    entries = _read_cache(cache)
+    old_entries = dict(entries)
+    parts = []
+    for path in files:
+        parts += [path.name, _file_digest(container(path), entries)]
+    if cache is not None and entries != old_entries:
+        _write_cache(cache, entries)
+    return _join_digests(parts)
+
+
+@contextlib.contextmanager
+def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
+    """Give a stage the source of its parameters, and refuse it afterwards unless it is the planned one.
+
+    ``params``: source (as JSON) and identity, as a plan completes them. Files are known by their bytes, as
+    ``unchanged`` says, and an embedded collection by its rows. A library's collection has neither before it
+    is downloaded, so no stage reads one: what ran on it would be known by the catalogue's version alone,
+    whatever bytes the library gave. (Of every collection that a stage read, the digest of the rows is among
+    the facts of the artefact.)
+
+    Raises:
+        BlockedError: the source is a library's.
+        DataError: as ``unchanged``.
+    """
+    source = Source.from_json(params["source"])
+    if source.kind == "library":
+        problem = f"the {source.piece} of {source.dataset} were not on this machine when this was planned"
+        raise BlockedError(problem, f"run `repro data fetch {source.dataset}`, then the same command again")
+    with unchanged(files(source), params["identity"], lambda: identity(source)):
+        yield source
+
+
+@contextlib.contextmanager
+def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
+    """Let a stage read ``files`` and refuse them afterwards unless ``identity()`` of them is ``planned``.
+
+    The bytes are looked at after they were read, never in a memory of digests: whatever was changed since
+    the plan, or while they were read, shows in them, and what was changed and put back shows in the times.
+    Looking twice costs about a second per GB (sha256 in hardware), where parsing a GB takes tens of seconds
+    and a full-scale corpus has 3 to 14 GB; the stage runs once, and its artefact is believed for ever.
+
+    Raises:
+        DataError: a file cannot be read, or is not the one that was planned with.
+    """
+    containers = list(dict.fromkeys(map(container, files)))
+    old_stamps = [_stamp(path) for path in containers]
+    yield
+    if identity() != planned or [_stamp(path) for path in containers] != old_stamps:
+        names = ", ".join(map(str, files)) or "the embedded collection"
+        raise DataError(f"{names}: changed since it was planned with; run the same command again")
+
+
+def stamps(*paths: Path) -> list[list]:
+    """Name, size, inode and times of files, and of all below folders: what a stage that goes on began with.
+
+    Raises DataError for a file that cannot be read.
+    """
+    file_lists = (sorted(path.rglob("*")) if path.is_dir() else [path] for path in paths)
+    return [[file.name, *_stamp(file)] for files in file_lists for file in files if not file.is_dir()]
+
+
+def file_sha256(path: Path) -> str:
+    """sha256 of one file's bytes, as ``sha256sum`` prints it. Raises DataError when it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _file_digest(path: Path, entries: dict[str, list]) -> str:
+    """The file's digest, which is added to ``entries`` once the file has settled."""
+    key, stamp = str(path.resolve()), _stamp(path)
+    entry = entries.get(key)
+    if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
+        return str(entry[-1])
+    sha256 = file_sha256(path)
+    if time.time_ns() - stamp[-1] > SETTLED and _stamp(path) == stamp:
+        entries[key] = [*stamp, sha256]
+    return sha256
+
+
+def _stamp(path: Path) -> list[int]:
+    """Size, inode and times of change in nanoseconds, of the content and of the inode.
+
+    The device is left out: machines that share a file system number it differently.
+    """
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    return [stat.st_size, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns]
+
+
+def files(source: Source) -> list[Path]:
+    """The files of a source and of its parts."""
+    return [*source.files, *(path for part in source.parts for path in files(part))]
+
+
+def _join_digests(parts: Iterable[str]) -> str:
+    """sha256 of the parts, each closed by a zero byte, so that no two lists of parts look alike."""
+    return hashlib.sha256(b"".join(part.encode() + b"\0" for part in parts)).hexdigest()
+
+
+def _read_cache(cache: Path | None) -> dict[str, list]:
+    if cache is None or not cache.is_file():
+        return {}
+    try:
+        entries = json.loads(cache.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return entries if isinstance(entries, dict) else {}
+
+
+def _write_cache(cache: Path, entries: dict[str, list]) -> None:
+    """Replace the cache in one step, so that another process never reads half of it; do without at need."""
+    partial = cache.with_name(f"{cache.name}.{os.getpid()}.partial")
+    try:
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        partial.unlink(missing_ok=True)  # a link may lead to a file of its planter's choice
+        with partial.open("x", encoding="utf-8") as file:
+            json.dump(entries, file, indent=0, sort_keys=True)
+        partial.replace(cache)
+    except OSError:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)

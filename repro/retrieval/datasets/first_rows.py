@@ -1,0 +1,86 @@
+"""The first queries and documents of a collection, some of which stand for all that others name.
+
+In a rehearsal a stage reads the first rows of a source. Judgements and negatives then name queries and
+documents that were not read. One that was read takes the place of each, always the same: the row at the
+CRC-32 of the name, counted round. So every training, mining and evaluation has something to work on, of about
+the size and shape of the real thing; what comes of it measures nothing.
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from repro.retrieval.datasets.arrow import IdColumn, read_rows
+from repro.retrieval.datasets.negative_files import Item, ListedQuery
+from repro.retrieval.datasets.records import Judgement
+from repro.retrieval.datasets.triple_files import Triple
+
+
+class FirstRows:
+    """The names that occur in a rehearsal.
+
+    Args:
+        queries, documents: ids of the rows that were read; None where all were, and every name stays.
+    """
+
+    def __init__(self, queries: Sequence[str] | None, documents: Sequence[str] | None):
+        self._queries = None if queries is None else _Names(queries)
+        self._documents = None if documents is None else _Names(documents)
+
+    @classmethod
+    def of(cls, inputs: Mapping[str, Path]) -> "FirstRows | None":
+        """The rows of a stage's inputs ``queries`` and ``corpus``; None where it has neither."""
+        if inputs.keys().isdisjoint(("queries", "corpus")):
+            return None
+        queries = _query_ids(inputs["queries"]) if "queries" in inputs else None
+        documents = list(IdColumn(read_rows(inputs["corpus"]))) if "corpus" in inputs else None
+        return cls(queries, documents)
+
+    def judgements(self, judgements: Iterable[Judgement]) -> list[Judgement]:
+        """The judgements of these queries; of those that name a pair by now the one of the highest grade."""
+        highest_grades: dict[tuple[str, str], int] = {}
+        for query, document, grade in judgements:
+            if self._queries is None or query in self._queries:
+                pair = query, _replace_name(document, self._documents)
+                highest_grades[pair] = max(grade, highest_grades.get(pair, grade))
+        return [Judgement(*pair, grade) for pair, grade in highest_grades.items()]
+
+    def triples(self, triples: Iterable[Triple]) -> Iterator[Triple]:
+        """The triples, by these names."""
+        for query, positive, negative in triples:
+            documents = _replace_name(positive, self._documents), _replace_name(negative, self._documents)
+            yield _replace_name(query, self._queries), *documents
+
+    def listed(self, rows: Iterable[ListedQuery]) -> Iterator[ListedQuery]:
+        """The rows by these names; of those that name one query by now the first."""
+        seen: set[str] = set()
+        for row in rows:
+            query = _replace_name(row.query, self._queries)
+            if query not in seen:
+                seen.add(query)
+                systems = {name: self._items(items) for name, items in row.systems.items()}
+                yield ListedQuery(query, self._items(row.positives), systems)
+
+    def _items(self, items: list[Item]) -> list[Item]:
+        return [(_replace_name(document, self._documents), score) for document, score in items]
+
+
+class _Names:
+    def __init__(self, ids: Sequence[str]):
+        self._ids, self._known = ids, frozenset(ids)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    def substitute(self, name: str) -> str:
+        return self._ids[zlib.crc32(name.encode()) % len(self._ids)]
+
+
+def _replace_name(name: str, names: _Names | None) -> str:
+    return name if names is None or name in names else names.substitute(name)
+
+
+def _query_ids(queries: Path) -> list[str]:
+    with (queries / "queries.jsonl").open(encoding="utf-8") as file:
+        return [json.loads(line)["id"] for line in file]

@@ -1,0 +1,170 @@
+"""Fetches released checkpoints into the data folder, and gives stages the one that was planned with."""
+
+import contextlib
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha1, sha256
+from pathlib import Path
+from typing import Any
+
+from repro.errors import BlockedError, DataError, UsageError
+from repro.machine.bounded_reading import read_json_file
+from repro.progress import Progress
+from repro.retrieval.datasets.digests import digest, file_sha256, unchanged
+from repro.retrieval.datasets.fetching import Offer
+
+_NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
+PICKLE = "pytorch_model.bin"  # where nothing else is; read as tensors alone
+SETTINGS = ("config.json", "modules.json", "adapter_config.json")  # one of which a model's folder has
+SUFFIXES = (".json", ".txt", ".safetensors", ".model")
+
+
+def offer(name: str, *, revision: str = "main") -> Offer:
+    """The model ``name`` of the hub, to be put into ``models/<name>`` of the data folder.
+
+    Raises UsageError for what cannot be a model's name. Loading raises BlockedError when the hub cannot be
+    reached or does not have it.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
+
+    def load(data_root: Path, progress: Progress) -> list[Path]:
+        from huggingface_hub import HfApi, snapshot_download
+
+        folder = data_root / "models" / name
+        try:
+            files = wanted(HfApi().list_repo_files(name, revision=revision))
+            snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=files)
+        except Exception as error:  # the hub's errors share no class with its network library's
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            remedy = f"try again with a network, or put the model's files into {folder}"
+            raise BlockedError(f"the model {name} could not be fetched ({reason})", remedy) from error
+        return [folder]
+
+    content = "weights and tokenizer from the model hub; the licence is on its page"
+    return Offer(f"{name} at {revision}: {content}", load)
+
+
+def wanted(files: Iterable[str]) -> list[str]:
+    """The files of a model that are needed: settings, vocabulary and weights.
+
+    Pickled weights are needed only in a folder (the model's own or a module's) that has no others.
+    """
+    names = sorted(files)
+    safe_folders = {_folder(name) for name in names if name.endswith(".safetensors")}
+    return [
+        name
+        for name in names
+        if name.endswith(SUFFIXES)
+        or (name.rpartition("/")[2] == PICKLE and _folder(name) not in safe_folders)
+    ]
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether a model's folder, or one of its modules', holds weights."""
+    return any(any(folder.rglob(kind)) for kind in ("*.safetensors", "pytorch_model*.bin"))
+
+
+def model_type(folder: Path) -> str | None:
+    """The architecture that a checkpoint's config.json names; None where it names none, or is not there."""
+    try:
+        return read_json_file(folder / "config.json").get("model_type")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def tokenizer_fault(folder: Path) -> str | None:
+    """What its files say against a checkpoint's tokenizer, as far as they do without a library."""
+    try:
+        rows = read_json_file(folder / "config.json").get("vocab_size")
+        settings = read_json_file(folder / "tokenizer.json")
+        names = settings["model"]["vocab"]
+        places = names.values() if isinstance(names, dict) else range(len(names))
+        added = [token["id"] for token in settings.get("added_tokens", ()) if "image" not in token["content"]]
+        tokens = max((*places, *added)) + 1
+        is_larger = rows is not None and tokens > rows
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # of another form, or broken, which is told when it is read
+    return f"its tokenizer has {tokens:,} tokens and its embeddings {rows:,} rows" if is_larger else None
+
+
+def checkpoint_files(folder: Path) -> list[Path]:
+    """A checkpoint's files, those of modules in folders too; hidden ones, as a download leaves, are not."""
+    files = (file for file in sorted(folder.rglob("*")) if file.is_file())
+    return [f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1])]
+
+
+def cached_folder(name: str, revision: str) -> Path | None:
+    """The snapshot of a revision (a branch or a commit) in the hub's cache; None if it is not there.
+
+    Its own name is the commit. The network is never asked.
+    """
+    from huggingface_hub import constants
+
+    if not Path(constants.HF_HUB_CACHE, f"models--{name.replace('/', '--')}").is_dir():
+        return None  # the function that looks closer comes with the hub's whole client
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its bars: in a notebook without widgets they would be plain
+        from huggingface_hub import try_to_load_from_cache
+
+    found = (try_to_load_from_cache(name, file, revision=revision) for file in SETTINGS)
+    return next((Path(file).parent for file in found if isinstance(file, str)), None)
+
+
+def base_identity(name: str) -> str | None:
+    """The commit, or the digest of the files, of the model that an adapter names; None if it is not here."""
+    folder = Path(name)
+    if folder.is_dir():
+        return digest(checkpoint_files(folder))
+    cached = None if folder.is_absolute() else cached_folder(name, "main")
+    return cached.name if cached else None
+
+
+@contextlib.contextmanager
+def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
+    """Give a stage the folder of its checkpoint, and refuse it afterwards unless it is the planned one.
+
+    ``params``: name, source and identity, as a plan completes them. A folder of the user is held against the
+    digest of its files. Of the hub's cache the snapshot of the planned commit is taken, wherever a branch
+    points by now; which files make a commit is the cache's word, and each is held against the digest of its
+    content by which the cache names it.
+
+    Raises:
+        BlockedError: the commit is not in the cache.
+        DataError: a file is not the one that was planned with.
+    """
+    name, identity = params["name"], params["identity"]
+    if params["source"]["kind"] == "folder":
+        folder = Path(params["source"]["path"])
+        files = checkpoint_files(folder)
+        with unchanged(files, identity, lambda: digest(checkpoint_files(folder))):
+            yield folder
+        return
+    snapshot = cached_folder(name, identity)
+    if snapshot is None:
+        problem = (
+            f"the checkpoint {name} of commit {identity}, which was planned with, is not in the hub's cache"
+        )
+        remedy = f"run the same command again, or `repro data fetch model:{name}` before it"
+        raise BlockedError(problem, remedy)
+    files = checkpoint_files(snapshot)
+    with unchanged(files, identity, lambda: identity):
+        yield snapshot
+    for file in filter(_is_edited, files):
+        raise DataError(f"{file}: is not what the hub gave; remove {file.resolve()} and fetch it again")
+
+
+def _is_edited(file: Path) -> bool:
+    """Whether a file's content is not what its name in the hub's cache says: a sha256, or git's sha1."""
+    blob = file.resolve()
+    if len(blob.name) == len(sha256().hexdigest()):
+        return file_sha256(blob) != blob.name
+    if len(blob.name) == len(sha1().hexdigest()):
+        content = blob.read_bytes()
+        return sha1(b"blob %d\0%b" % (len(content), content)).hexdigest() != blob.name
+    return False  # a cache without links names files as the checkpoint does
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]

@@ -1,0 +1,137 @@
+"""Reads records through libraries that download them: ir_datasets, and beir at wish.
+
+Nothing here runs unless a download was asked for. What the network refuses is a BlockedError.
+"""
+
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from repro.errors import BlockedError
+from repro.retrieval.datasets.catalog import Dataset, dataset
+from repro.retrieval.datasets.records import Document, Judgement, Query
+
+BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datasets/{}.zip"
+
+
+def documents(id: str) -> Iterator[Document]:
+    """Documents of a corpus through ir_datasets."""
+    with downloading(dataset(id)):
+        for row in _ir_dataset(id).docs_iter():
+            # MS MARCO's documents call their text body; a collection without titles has no such field.
+            text = row.body if hasattr(row, "body") else row.text
+            yield Document(row.doc_id, getattr(row, "title", "") or "", text, getattr(row, "url", "") or "")
+
+
+def queries(id: str) -> Iterator[Query]:
+    """Queries through ir_datasets, with answer strings where it has them."""
+    with downloading(dataset(id)):
+        for row in _ir_dataset(id).queries_iter():
+            yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
+
+
+def judgements(id: str) -> Iterator[Judgement]:
+    """Judgements through ir_datasets, row by row."""
+    with downloading(dataset(id)):
+        for row in _ir_dataset(id).qrels_iter():
+            yield Judgement(row.query_id, row.doc_id, int(row.relevance))
+
+
+def triples(id: str) -> Iterator[tuple[str, str, str]]:
+    """Query, relevant and irrelevant document through ir_datasets' document pairs."""
+    with downloading(dataset(id)):
+        for row in _ir_dataset(id).docpairs_iter():
+            yield row.query_id, row.doc_id_a, row.doc_id_b
+
+
+def triples_file(id: str) -> Path:
+    """The packed file that ir_datasets keeps the document pairs in, downloaded if need be."""
+    with downloading(dataset(id)):
+        return Path(_ir_dataset(id).docpairs_path())
+
+
+def linked_file(id: str) -> Path:
+    """The packed file at the address of a collection, in ir_datasets' home, downloaded if need be.
+
+    ir_datasets brings it and compares its md5; it registers no such collection.
+    """
+    entry = dataset(id)
+    with downloading(entry):
+        quiet_ir_datasets()
+        from ir_datasets.util import Download, RequestsDownload, home_path
+
+        place = home_path() / entry.corpus_id / Path(entry.address).name
+        return Path(Download([RequestsDownload(entry.address)], place, entry.md5).path())
+
+
+def beir_folder(id: str, parent: Path) -> Path:
+    """Download a BEIR collection with beir itself and return its unpacked folder below ``parent``.
+
+    An alternative to ir_datasets for when that cannot reach its sources; beir checks no digest.
+    """
+    name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
+    with downloading(dataset(id)):
+        from beir import util
+
+        return Path(util.download_and_unzip(BEIR_ADDRESS.format(name), str(parent))) / member
+
+
+def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query], list[Judgement]]:
+    """Everything of one split of a BEIR folder through beir's GenericDataLoader, in memory."""
+    from beir.datasets.data_loader import GenericDataLoader
+
+    corpus, texts, qrels = GenericDataLoader(str(folder)).load(split=split)
+    return (
+        [Document(id, row["title"] or "", row["text"]) for id, row in corpus.items()],
+        [Query(id, text.strip()) for id, text in texts.items()],
+        [Judgement(query, id, grade) for query, row in qrels.items() for id, grade in row.items()],
+    )
+
+
+@contextlib.contextmanager
+def downloading(entry: Dataset) -> Iterator[None]:
+    """Turn the errors of a download into a BlockedError of one sentence."""
+    try:
+        yield
+    except ImportError as error:
+        library = error.name or getattr(error.__cause__, "name", None) or "a library"
+        cause = f"{entry.id} is read with {library}, which is not installed"
+        raise BlockedError(cause, f"run `python -m pip install {library}`") from error
+    except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; ir_datasets adds RuntimeErrors
+        if mismatch := _hash_mismatch(error):
+            cause = f"what was downloaded for {entry.id} is not the file that was meant ({mismatch})"
+            remedy = f"fetch it again, and if it stays so, lay {entry.id} into REPRO_DATA"
+            raise BlockedError(cause, remedy) from error
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        remedy = f"check the network and the free disk space, or lay {entry.id} into REPRO_DATA"
+        raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error
+
+
+def _hash_mismatch(error: Exception) -> str:
+    """ir_datasets' sentence on a digest that differs, from any of its sources; empty for other errors."""
+    from ir_datasets.util import HashVerificationError
+
+    mirrors = error.args[1] if len(error.args) > 1 and isinstance(error.args[1], list) else []
+    errors = [error, *(cause for _, cause in mirrors)]
+    message = next(
+        (str(candidate) for candidate in errors if isinstance(candidate, HashVerificationError)), ""
+    )
+    return f"{message[:1].lower()}{message[1:]}"
+
+
+def _ir_dataset(id: str):
+    """The collection in ir_datasets."""
+    return quiet_ir_datasets().load(id)
+
+
+def quiet_ir_datasets():
+    """ir_datasets with its log silenced: what matters of it comes as an exception."""
+    if not sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DISABLE", "1")  # read when tqdm is imported
+    import ir_datasets
+
+    ir_datasets.log.easy().logger().setLevel(logging.CRITICAL)
+    return ir_datasets

@@ -1,0 +1,210 @@
+"""Reads the records of a located piece, wherever it is, and counts them against the catalogue.
+
+With ``first``, only so many records are read, and a collection may have another number of them than the
+catalogue states; so it may where ``whole`` is false.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from repro.errors import DataError
+from repro.retrieval.datasets import (
+    document_files,
+    home_files,
+    judgement_files,
+    libraries,
+    topic_files,
+    triple_files,
+)
+from repro.retrieval.datasets.catalog import WORDS, Dataset, dataset
+from repro.retrieval.datasets.folds import in_fold
+from repro.retrieval.datasets.homes import check_home
+from repro.retrieval.datasets.negative_files import ListedQuery, read_listed_queries
+from repro.retrieval.datasets.records import Document, Judgement, Query
+from repro.retrieval.datasets.source import Source
+from repro.retrieval.datasets.triple_files import Chunk
+
+T = TypeVar("T")
+
+
+def documents(source: Source, *, first: int | None = None, known: Sequence[str] = ()) -> Iterator[Document]:
+    """Documents in the order of the source, one at a time; parts one after the other, of each the first.
+
+    Those whose ids are ``known``, with which the source begins, are passed over, and count.
+
+    Ids of a collection of parts begin with the part's number, "1:…", as two parts may use the same ids.
+    Raises DataError for a malformed file, and at the end when the catalogue states another number of them.
+    """
+    if source.kind == "parts":
+        for number, part in enumerate(source.parts, 1):
+            prefix = f"{number}:"
+            part_ids = [id.removeprefix(prefix) for id in known if id.startswith(prefix)]
+            records = documents(part, first=first, known=part_ids)
+            yield from (document._replace(id=f"{number}:{document.id}") for document in records)
+        return
+    skips_known = source.kind == "folder" and source.format not in home_files.DOCUMENTS
+    read = partial(document_files.documents, known=known)
+    records = _records(source, "documents", home_files.DOCUMENTS.get(source.format, read))
+    records = records if skips_known else islice(records, len(known), None)
+    if first is None and not known:
+        records = _some(records, lambda document: document.text.strip(), source, "has a text")
+    yield from counted(records, source, first=first, count=len(known))
+
+
+def queries(source: Source, *, first: int | None = None) -> list[Query]:
+    """Queries of one split in the order of the source. Raises DataError as ``documents`` does."""
+    records, fold = (
+        _records(source, "queries", partial(_queries_of_file, source)),
+        dataset(source.dataset).fold,
+    )
+    return list(counted((query for query in records if in_fold(query.id, fold)), source, first=first))
+
+
+def judgements(source: Source) -> list[Judgement]:
+    """Judgements of one split, each pair once, in the order of the source; none where answers decide.
+
+    Raises DataError as ``documents`` does.
+    """
+    return list(dict.fromkeys(judgement_rows(source)))
+
+
+def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]:
+    """Judgements row by row, repeated ones included: so the collections' makers count them, and so do we."""
+    if source.kind == "absent":
+        return counted((), source)
+    read_judgements = partial(judgement_files.judgements, format=source.format)
+    records = _records(
+        source, "judgements", home_files.contexts if source.format == "biencoder" else read_judgements
+    )
+    fold = dataset(source.dataset).fold
+    records = (judgement for judgement in records if in_fold(judgement.query, fold))
+    if not whole:
+        return records
+    records = _some(records, lambda row: row.grade > 0, source, "has a grade above 0: nothing is relevant")
+    return counted(records, source)
+
+
+def rows(source: Source) -> Iterator[dict[str, Any] | Judgement]:
+    """Yield the documents, queries or judgements of a source in the form in which stages write them.
+
+    Raises DataError as ``documents`` does.
+    """
+    if source.piece == "documents":
+        yield from (document_row(document, dataset(source.dataset)) for document in documents(source))
+    elif source.piece == "queries":
+        yield from (query_row(query, dataset(source.dataset)) for query in queries(source))
+    else:
+        yield from judgements(source)
+
+
+def document_row(document: Document, entry: Dataset) -> dict[str, str]:
+    """Return the columns of a document: an address only where the collection has them."""
+    row = document._asdict()
+    return row if entry.addresses else {name: row[name] for name in ("id", "title", "text")}
+
+
+def query_row(query: Query, entry: Dataset) -> dict[str, Any]:
+    """Return the fields of a query: answers only where the collection has them."""
+    row = {"id": query.id, "text": query.text}
+    return row | {"answers": list(query.answers)} if entry.answers else row
+
+
+def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, str, str]]:
+    """Query, relevant and irrelevant document ids, row by row. Raises DataError as ``documents`` does."""
+    return counted(_records(source, "triples", triple_files.triples), source, first=first)
+
+
+def negatives(source: Source, *, scored: bool = False, first: int | None = None) -> Iterator[ListedQuery]:
+    """Negatives as retrievers found them, query by query. Raises DataError as ``documents`` does.
+
+    ``scored`` refuses passages without a cross-encoder's score.
+    """
+    file = libraries.linked_file(source.dataset) if source.kind == "library" else source.files[0]
+    return counted(read_listed_queries(file, scored=scored), source, first=first)
+
+
+def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
+    """Give the triples to ``use``, many lines at a time; it returns the number of rows, which are counted.
+
+    Raises DataError as ``documents`` does.
+    """
+    count = 0
+    for chunk in triple_files.chunks(source.files[0]):
+        rows = use(chunk)
+        count += rows
+        yield rows
+    check_count(count, source)
+
+
+def counted(records: Iterable[T], source: Source, *, first: int | None = None, count: int = 0) -> Iterator[T]:
+    """Yield ``records``. Raises DataError at their end unless they are as many as the catalogue states.
+
+    ``count`` others came before them.
+    """
+    if first is not None:
+        yield from islice(records, first - count)
+        return
+    for record in records:
+        count += 1
+        yield record
+    check_count(count, source)
+
+
+def _some(records: Iterable[T], test: Callable[[T], object], source: Source, claim: str) -> Iterator[T]:
+    """Yield ``records``. Raises DataError at their end where there are some and none passes the ``test``."""
+    count, passed = 0, False
+    for record in records:
+        count, passed = count + 1, passed or bool(test(record))
+        yield record
+    if count and not passed:
+        place = f"{source.files[0]}: " if source.files else ""
+        raise DataError(f"{place}none of the {count:,} {WORDS[source.piece]} of {source.dataset} {claim}")
+
+
+def check_count(count: int, source: Source) -> None:
+    """Raise DataError unless the catalogue states that many records, or does not say."""
+    expected_count = dataset(source.dataset).counts.get(source.piece)
+    if expected_count is not None and count != expected_count:
+        place = f"{source.files[0]}: " if source.files else ""
+        counts = f"{count:,} {source.piece} where {source.dataset} has {expected_count:,}"
+        raise DataError(f"{place}{counts}: not the collection the papers used")
+
+
+def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> Iterable[T]:
+    """Records of an embedded collection, of a library, or of the source's first file, as ``read`` reads it.
+
+    ``kind`` is the name of the function that gives them in ``tiny`` and in ``libraries``.
+    """
+    if source.kind == "embedded":
+        from repro.retrieval.datasets import tiny
+
+        entry = dataset(source.dataset)
+        split = () if kind == "documents" else (entry.split or "",)
+        return getattr(tiny, kind)(entry.corpus_id, *split)
+    if source.kind == "library":
+        return getattr(libraries, kind)(source.dataset)
+    if source.kind == "home":
+        check_home(source)
+    return read(source.files[0])
+
+
+def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
+    """Queries of a file; of a split's only those that its judgements, in a second file, are about."""
+    if source.format == "biencoder":
+        return map(_with_single_blanks, home_files.questions(file))
+    queries, qrels_files = topic_files.queries(file, source.format), source.files[1:]
+    if (source.kind, source.format) == ("home", "trec"):
+        queries = map(_with_single_blanks, queries)
+    if not qrels_files:
+        return queries
+    format = "beir" if source.format == "beir" else "trec"
+    judged_ids = {judgement.query for judgement in judgement_files.judgements(qrels_files[0], format)}
+    return topic_files.split_of(queries, judged_ids, file, qrels_files[0])
+
+
+def _with_single_blanks(query: Query) -> Query:
+    """The query with single blanks, as fetching writes one into a file of topics."""
+    return query._replace(text=" ".join(query.text.split()))

@@ -1,0 +1,145 @@
+"""Splits plain English text into sentences, by a splitter chosen by name."""
+
+import functools
+import importlib.util
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.errors import BlockedError, DataError, check_known
+from repro.locations import data_folder
+from repro.retrieval.datasets.digests import digest
+
+SPLITTERS = ("nltk", "rules")
+PUNKT = Path("nltk_data", "tokenizers", "punkt_tab", "english")  # below the folder of REPRO_DATA
+
+# A run of marks with closing quotes and brackets, a blank, and what a sentence may begin with. The lookbehind
+# makes a long run of marks be tried once, not once from each of its marks.
+_END = r"""(?<![.!?])([.!?]++)["'”’)\]]*+(\s++)(?=[\p{Lu}\p{Nd}"'“‘])"""
+_OPENING = "\"'“‘(["
+# what a full stop follows without ending a sentence; lower case, without the last full stop
+ABBREVIATIONS = frozenset(
+    """
+    mr mrs ms dr prof rev hon st sr jr gen col lt sgt capt gov sen rep pres
+    inc ltd co corp dept univ assn bros ave blvd mt ft
+    jan feb mar apr jun jul aug sep sept oct nov dec
+    nos vol pp fig figs eq sec cf vs al approx est e.g i.e a.m p.m u.s u.k d.c ph.d
+    """.split()  # noqa: SIM905 (a list of quoted words reads worse)
+)
+_LONGEST = max(map(len, ABBREVIATIONS)) + len(_OPENING)
+
+
+@dataclass(frozen=True)
+class SentenceSplitter:
+    """A way to find sentences.
+
+    Attributes:
+        split: a text to its sentences in order, without the blanks around them; none of a blank text.
+        identity: what decides where it splits, for the record: name, version, digest of its model.
+        model: the digest of its model's files; None for one that has no model.
+    """
+
+    split: Callable[[str], list[str]]
+    identity: str
+    model: str | None = None
+
+
+def check_splitter(name: str, data: Path | None) -> None:
+    """Check, without importing nltk, that ``sentence_splitter`` has what it needs.
+
+    Args:
+        name: ``nltk`` or ``rules``.
+        data: the folder of REPRO_DATA, or None.
+
+    Raises:
+        UsageError: there is no such splitter.
+        BlockedError: nltk or its model is missing.
+    """
+    check_known("sentence splitter", name, valid=SPLITTERS)
+    if name != "nltk":
+        return
+    alternative = "or choose the splitter 'rules'"
+    if importlib.util.find_spec("nltk") is None:
+        cause = "nltk, which splits text into sentences, is not installed"
+        raise BlockedError(cause, f"install repro-bench[sentences], {alternative}")
+    if data is None or not (data / PUNKT).is_dir():
+        place = data or data_folder()
+        cause = f"nltk's English sentence model is not at {place / PUNKT}"
+        download = f"`python -m nltk.downloader -d {place / 'nltk_data'} punkt_tab`"
+        raise BlockedError(cause, f"run {download}, {alternative}")
+
+
+def splitter_model(name: str, data: Path | None) -> Path | None:
+    """The folder of the splitter's model; None for one that has none."""
+    return data / PUNKT if name == "nltk" and data else None
+
+
+def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
+    """The splitter of a name, ready to use.
+
+    ``nltk`` is nltk's ``sent_tokenize`` for English: Punkt (Kiss and Strunk 2006) with the model in the data
+    folder and none elsewhere. ``rules`` needs nothing: see ``sentences_by_rules``.
+
+    Args, Raises: as ``check_splitter``; and DataError for a folder that is no Punkt model.
+    """
+    check_splitter(name, data)
+    if name == "rules":
+        return SentenceSplitter(sentences_by_rules, "rules 1")
+    return _punkt_splitter(data / PUNKT)
+
+
+def sentences_by_rules(text: str) -> list[str]:
+    """Sentences by a rule of our own, for where nltk's model cannot be had.
+
+    A sentence ends after ``.``, ``!`` or ``?``, any number of them and any closing quotes or brackets, where
+    a blank and then an upper-case letter, a digit or a quote follow. A single full stop ends none after one
+    of ``ABBREVIATIONS``, nor after an initial: one upper-case letter by itself, other than I.
+    """
+    parts, start = [], 0
+    for match in _end_pattern().finditer(text):
+        if match[1] == "." and _ends_in_abbreviation(
+            text[max(start, match.start() - _LONGEST) : match.start()]
+        ):
+            continue
+        parts.append(text[start : match.start(2)])
+        start = match.end()
+    return [sentence for part in (*parts, text[start:]) if (sentence := part.strip())]
+
+
+@functools.cache
+def _end_pattern():
+    """The pattern of the end of a sentence; `re` knows no properties of characters."""
+    import regex
+
+    return regex.compile(_END)
+
+
+def _ends_in_abbreviation(text: str) -> bool:
+    """Whether the text ends in an abbreviation or initial, after which a full stop ends no sentence."""
+    words = text.split()
+    word = words[-1].lstrip(_OPENING) if words and not text[-1].isspace() else ""
+    return word.lower() in ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I")
+
+
+def _punkt_splitter(folder: Path) -> SentenceSplitter:
+    import nltk
+
+    root = str(folder.parents[2])  # nltk reads models from its own list of folders only
+    nltk.data.path.insert(0, root)
+    try:
+        from nltk.tokenize.punkt import PunktTokenizer
+
+        split = PunktTokenizer(folder.name).tokenize
+    except ImportError:
+        cause = f"nltk {nltk.__version__} reads no punkt_tab model"
+        raise BlockedError(cause, "install nltk 3.9 or newer") from None
+    except (LookupError, OSError, ValueError, TypeError) as error:
+        line = re.search(r"\w.*", str(error))  # nltk frames some of its messages with lines of asterisks
+        reason = line[0].strip() if line else type(error).__name__
+        raise DataError(f"{folder}: nltk cannot read this as a Punkt model: {reason}") from None
+    finally:
+        nltk.data.path.remove(root)
+    model = digest(sorted(path for path in folder.iterdir() if path.is_file()))
+    identity = f"nltk {nltk.__version__}, punkt {model[:16]}"
+    return SentenceSplitter(lambda text: split(text.strip()), identity, model)

@@ -1,0 +1,140 @@
+"""Lists which collections of the catalogue are at hand, and checks that they are the right ones."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from repro.errors import DataError, ReproError
+from repro.retrieval.datasets import published_rows, reading
+from repro.retrieval.datasets.catalog import Dataset, catalog, dataset
+from repro.retrieval.datasets.digests import file_sha256
+from repro.retrieval.datasets.source import MissingPiece, Source
+from repro.retrieval.datasets.sources import locate
+
+READERS = {"triples": reading.triples, "negatives": reading.negatives}
+SUMS = "SHA256SUMS"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One id for a table: ``state`` is "embedded", "found", "partly" or "missing"; ``where`` its files."""
+
+    id: str
+    title: str
+    what: str
+    state: str
+    where: tuple[str, ...]
+    counts: Mapping[str, int]
+    size: int | None
+    licence: str
+
+
+def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
+    """A row for every id of the catalogue, in its order; nothing is read but file names."""
+    return [_row(entry, data_root, home) for entry in catalog().values()]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One piece of a collection that was read in full.
+
+    Attributes:
+        facts: as ``published_rows.summary`` has them; empty of triples, negatives and what cannot be read.
+        problems: an error for each fault.
+    """
+
+    dataset: str
+    piece: str
+    facts: Mapping[str, Any]
+    problems: tuple[ReproError, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object that `repro data check --format json` prints."""
+        place = {"dataset": self.dataset, "piece": self.piece}
+        return {**place, **self.facts, "problems": list(map(str, self.problems))}
+
+
+def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None = None) -> list[Piece]:
+    """Read collections in full, without ids all that are at hand.
+
+    Counts are compared with the catalogue's, rows with those that are published, files with the SHA256SUMS of
+    the data folder where it names them. A named collection that is missing is a BlockedError among the
+    problems. Raises UsageError for an unknown id.
+    """
+    entries = [dataset(id) for id in ids]
+    sources = dict.fromkeys(_sources(entries or list(catalog().values()), data_root, home))
+    return [
+        _missing(source) if isinstance(source, MissingPiece) else _check_source(source, data_root)
+        for source in sources
+        if entries or isinstance(source, Source)
+    ]
+
+
+def problems_of(pieces: Iterable[Piece]) -> list[ReproError]:
+    """Return the problems of all pieces, each once: files are often several pieces'."""
+    return list({str(problem): problem for piece in pieces for problem in piece.problems}.values())
+
+
+def _missing(source: MissingPiece) -> Piece:
+    return Piece(source.dataset, source.piece, {}, (source.error(),))
+
+
+def _check_source(source: Source, data_root: Path | None) -> Piece:
+    facts: Mapping[str, Any] = {}
+    sentences: list[str] = []
+    try:
+        if read := READERS.get(source.piece):
+            for _ in read(source):
+                pass
+        else:
+            facts = published_rows.summary(source)
+            sentences = [published_rows.problem(source, facts)]
+    except DataError as error:
+        sentences = [str(error)]
+    if data_root is not None:
+        sentences += _sum_problems(source, data_root)
+    return Piece(source.dataset, source.piece, facts, tuple(map(DataError, filter(None, sentences))))
+
+
+def _sources(
+    entries: Iterable[Dataset], data_root: Path | None, home: Path | None
+) -> Iterator[Source | MissingPiece]:
+    for entry in entries:
+        if entry.members:
+            yield from _sources([dataset(member) for member in entry.members], data_root, home)
+        else:
+            yield from (locate(entry.id, piece, data_root, home=home) for piece in entry.pieces)
+
+
+def _row(entry: Dataset, data_root: Path | None, home: Path | None) -> Row:
+    sources = list(_sources([entry], data_root, home))
+    located_sources = [source for source in sources if isinstance(source, Source)]
+    if entry.source == "embedded":
+        state = "embedded"
+    elif len(located_sources) == len(sources):
+        state = "found"
+    else:
+        state = "partly" if located_sources else "missing"
+    paths = tuple(dict.fromkeys(str(path) for source in located_sources for path in _files(source)))
+    return Row(entry.id, entry.title, entry.what, state, paths, entry.counts, entry.size, entry.licence)
+
+
+def _files(source: Source) -> Iterator[Path]:
+    yield from source.files
+    for part in source.parts:
+        yield from _files(part)
+
+
+def _sum_problems(source: Source, root: Path) -> Iterator[str]:
+    sums = root / SUMS
+    if not sums.is_file():
+        return
+    stated_digests = {}
+    for line in sums.read_text(encoding="utf-8", errors="replace").splitlines():
+        digest, _, name = line.partition(" ")
+        stated_digests[(root / name.strip().removeprefix("*")).resolve()] = digest
+    for path in _files(source):
+        expected_digest = stated_digests.get(path.resolve())
+        if expected_digest is not None and file_sha256(path) != expected_digest:
+            yield f"{path}: is not the file whose sha256 {sums} states"

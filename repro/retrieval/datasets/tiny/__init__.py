@@ -1,0 +1,47 @@
+"""The embedded collections: an invented world small enough to train and test on a processor within minutes.
+
+Everything is generated, deterministically, when asked for; the ids are those of the catalogue that begin
+with ``tiny/``. Deeds of invented people are told in one choice of words and asked for in another, so that
+counting words (BM25) is clearly imperfect while the synonymy can be learnt from the training questions and
+the texts.
+"""
+
+import functools
+from collections.abc import Callable
+
+from repro.retrieval.datasets.records import Document, Judgement, Query
+from repro.retrieval.datasets.tiny import answers, passages, texts, zeroshot
+from repro.retrieval.datasets.tiny.collection import Collection
+
+COLLECTIONS: dict[str, Callable[[], Collection]] = {
+    "tiny/passage": passages.passages,
+    "tiny/passage-many": passages.many_passages,
+    "tiny/document": passages.documents,
+    "tiny/wiki": answers.wiki,
+    "tiny/beir": zeroshot.beir,
+    "tiny/cqadupstack/mending": functools.partial(zeroshot.forum, "mending"),
+    "tiny/cqadupstack/travel": functools.partial(zeroshot.forum, "travel"),
+    "tiny/text": texts.articles,
+    "tiny/text/books": texts.books,
+}
+
+
+@functools.cache
+def collection(id: str) -> Collection:
+    """The collection of this corpus id. Raises KeyError for an id that is not embedded."""
+    return COLLECTIONS[id]()
+
+
+def documents(corpus: str) -> tuple[Document, ...]:
+    """The documents of an embedded corpus, in the order of their numbers."""
+    return collection(corpus).documents
+
+
+def queries(corpus: str, split: str) -> tuple[Query, ...]:
+    """The questions of one split of an embedded corpus."""
+    return collection(corpus).topics[split].queries
+
+
+def judgements(corpus: str, split: str) -> tuple[Judgement, ...]:
+    """The judgements of one split; empty where answers decide."""
+    return collection(corpus).topics[split].judgements

@@ -1,0 +1,152 @@
+"""tiny/passage and tiny/document: web passages and documents in miniature.
+
+Train and evaluation questions share vocabulary and people but no deed: were the people others too, a model
+could learn whom it is never asked for in training, and would rank all that is relevant in evaluation last.
+"""
+
+from collections.abc import Sequence
+
+from repro.retrieval.datasets.records import Document, Judgement, Query
+from repro.retrieval.datasets.tiny.collection import (
+    Collection,
+    Topics,
+    graded_judgements,
+    in_id_order,
+    shuffled_ids,
+)
+from repro.retrieval.datasets.tiny.draw import Draw
+from repro.retrieval.datasets.tiny.telling import TALES, ask, tell
+from repro.retrieval.datasets.tiny.world import SHORT_DEED, Deed, deeds, people, question
+
+SIZES = (4, 5, 6)  # concepts in a question with one right answer
+GRADED_SIZES = (3, 4)  # fewer, so that several documents answer a part
+KEYWORDS = 0.2
+ASIDES = 0.2
+MANY = 16_000  # training questions, of 2,175 deeds
+SECTIONS = ("Early years", "On the road", "At home again", "Later days")
+
+
+def passages() -> Collection:
+    """900 passages on 300 people: two deeds of each for train, one for evaluation (150 dev, 75 a graded)."""
+    draw = Draw("tiny/passage")
+    world = deeds(draw, people(draw, 300), each=3, of=SHORT_DEED)
+    documents, ids = _tales(world, draw)
+    lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
+    targets = tuple(zip(ids, world, strict=True))
+    training_targets = [target for place, target in enumerate(targets) if place % 3 != 2]
+    evaluation_targets = targets[2::3]
+    return Collection(
+        documents,
+        {
+            "train": _binary_topics(
+                [training_targets[i % 600] for i in range(2000)], world, draw, first=10_000
+            ),
+            "dev": _binary_topics(evaluation_targets[:150], world, draw, first=20_000),
+            "dl19": _graded_topics(
+                draw.sample(evaluation_targets[150:225], 40), world, lives, draw, first=30_000
+            ),
+            "dl20": _graded_topics(
+                draw.sample(evaluation_targets[225:], 40), world, lives, draw, first=40_000
+            ),
+        },
+    )
+
+
+def many_passages() -> Collection:
+    """2,400 passages on some 800 people, with eight training questions about most of them.
+
+    A model that reads question and passage together learns to compare them here only: of 900 passages, a
+    third of which no training question asks for, it rather learns which ones those are.
+    """
+    draw = Draw("tiny/passage-many")
+    deeds_by_keys = {deed.keys: deed for deed in deeds(draw, people(draw, 805), each=3, of=SHORT_DEED)}
+    world = list(deeds_by_keys.values())[:2400]  # no two alike: there would be no question for one of them
+    documents, ids = _tales(world, draw)
+    lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
+    targets = draw.sample(list(zip(ids, world, strict=True)), len(world))
+    evaluation_targets, training_targets = targets[:225], targets[225:]
+    return Collection(
+        documents,
+        {
+            "train": _binary_topics(
+                [training_targets[i % len(training_targets)] for i in range(MANY)], world, draw, first=100_000
+            ),
+            "dev": _binary_topics(evaluation_targets[:150], world, draw, first=20_000),
+            "dl19": _graded_topics(
+                evaluation_targets[150:185], world, lives, draw, first=30_000, sizes=SIZES
+            ),
+            "dl20": _graded_topics(evaluation_targets[185:], world, lives, draw, first=40_000, sizes=SIZES),
+        },
+    )
+
+
+def documents() -> Collection:
+    """150 documents, each a life in four sections: the first two for train, the others for evaluation."""
+    draw = Draw("tiny/document")
+    persons = people(draw, 150)
+    world = deeds(draw, persons, each=4)
+    ids = [f"{number}" for number in shuffled_ids(draw, len(persons), first=1000)]
+    lives = {id: world[4 * i : 4 * i + 4] for i, id in enumerate(ids)}
+    training_targets, evaluation_targets = (
+        [(id, deed) for id, life in lives.items() for deed in life[half]] for half in (slice(2), slice(2, 4))
+    )
+    return Collection(
+        in_id_order([_life(id, life, draw) for id, life in lives.items()]),
+        {
+            "train": _binary_topics(draw.sample(training_targets, 200), world, draw, first=50_000),
+            "dev": _binary_topics(draw.sample(evaluation_targets[:160], 80), world, draw, first=60_000),
+            "dl19": _graded_topics(
+                draw.sample(evaluation_targets[160:232], 20), world, lives, draw, first=70_000
+            ),
+            "dl20": _graded_topics(
+                draw.sample(evaluation_targets[232:], 20), world, lives, draw, first=80_000
+            ),
+        },
+    )
+
+
+def _tales(world: Sequence[Deed], draw: Draw) -> tuple[tuple[Document, ...], list[str]]:
+    """Documents of a sentence each, by number, and their ids in the order of the deeds."""
+    ids = shuffled_ids(draw, len(world), first=100)
+    documents = [
+        Document(id, "", tell(deed, draw, asides=0, stories=TALES))
+        for id, deed in zip(ids, world, strict=True)
+    ]
+    return in_id_order(documents), ids
+
+
+def _life(id: str, life: Sequence[Deed], draw: Draw) -> Document:
+    person = life[0].person
+    sections = [
+        f"{heading}\n{tell(deed, draw, asides=ASIDES)}" for heading, deed in zip(SECTIONS, life, strict=True)
+    ]
+    address = f"https://{person.town.lower()}.example/{person.name.lower().replace(' ', '-')}"
+    return Document(id, f"{person.name} of {person.town}", "\n".join(sections), address)
+
+
+def _binary_topics(
+    targets: Sequence[tuple[str, Deed]], world: Sequence[Deed], draw: Draw, *, first: int
+) -> Topics:
+    queries, judgements = [], []
+    for number, (document, deed) in enumerate(targets, first):
+        text = ask(question(draw, deed, world, sizes=SIZES), draw, keywords=KEYWORDS)
+        queries.append(Query(str(number), text))
+        judgements.append(Judgement(str(number), document, 1))
+    return Topics(tuple(queries), tuple(judgements))
+
+
+def _graded_topics(
+    targets: Sequence[tuple[str, Deed]],
+    world: Sequence[Deed],
+    lives: dict[str, Sequence[Deed]],
+    draw: Draw,
+    *,
+    first: int,
+    sizes: Sequence[int] = GRADED_SIZES,
+) -> Topics:
+    queries, judgements = [], []
+    for number, (_, deed) in enumerate(targets, first):
+        concepts = question(draw, deed, world, sizes=sizes)
+        queries.append(Query(str(number), ask(concepts, draw, keywords=KEYWORDS)))
+        judgements += graded_judgements(str(number), concepts, lives, draw, top=3, others=8)
+    return Topics(tuple(queries), tuple(judgements))

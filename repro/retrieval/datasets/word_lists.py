@@ -1,0 +1,98 @@
+"""Lists of words below REPRO_DATA that must be those which a paper's authors used, known by digest."""
+
+import functools
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from repro.errors import DataError, check_known
+from repro.machine.package_data import read_facts
+from repro.retrieval.datasets.lines import lines
+from repro.retrieval.datasets.sources import existing
+
+FILE = Path(__file__).with_name("word_lists.yaml")
+
+
+@functools.cache
+def known_lists() -> dict[str, Mapping[str, Any]]:
+    """Read what word_lists.yaml states of each list, by its place below REPRO_DATA."""
+    return read_facts(FILE)
+
+
+def words(path: Path) -> list[str]:
+    """The words of a file with one a line, packed or not, each once, in lower case and in order.
+
+    Raises DataError for a file that cannot be read.
+    """
+    return sorted({word for _, line in lines(path) if (word := line.strip().lower())})
+
+
+def at_hand(data: Path | None, name: str) -> list[str] | None:
+    """The words of the list ``name`` in the data folder; None where it is not there, or not that list."""
+    file = existing(data / name) if data is not None else None
+    return words(file) if file is not None and not fault(data, name) else None
+
+
+def fault(data: Path | None, name: str) -> str:
+    """The reason why the data folder's file ``name`` is not the list of that name, without a full stop.
+
+    Empty where it is that list, where no such file lies there, and where ``name`` is none of ``known_lists``.
+    """
+    file = existing(data / name) if data is not None and name in known_lists() else None
+    if file is None:
+        return ""
+    facts = known_lists()[name]
+    try:
+        file_words = words(file)
+    except DataError as error:
+        return str(error)
+    if digest(file_words) == facts["sha256"]:
+        return ""
+    titles = " and ".join(part["title"] for part in facts["parts"])
+    return (
+        f"{file} is not the union of {titles} ({len(file_words):,} words, where that has {facts['words']:,})"
+    )
+
+
+def remedy(name: str) -> str:
+    """The way to get the file ``name``: an imperative."""
+    if name not in known_lists():
+        return "lay it there"
+    parts = " and ".join(f"{part['title']} ({part['from']})" for part in known_lists()[name]["parts"])
+    return f"run `repro data make {name} FILE FILE` with {parts}"
+
+
+def make(name: str, files: Iterable[Path]) -> list[str]:
+    """The words of the list ``name``, from its parts as their makers publish them, in whichever order.
+
+    Raises:
+        UsageError: there is no such list.
+        DataError: a file is none of its parts, a part is missing, or a file cannot be read.
+    """
+    check_known("list of words", name, valid=known_lists())
+    facts, union = known_lists()[name], set()
+    missing_parts = {part["sha256"]: part for part in facts["parts"]}
+    for file in files:
+        file_words = words(file)
+        if missing_parts.pop(digest(file_words), None) is None:
+            descriptions = (
+                "; ".join(map(_describe, missing_parts.values())) or "all of which are named before it"
+            )
+            raise DataError(
+                f"{file}: its {len(file_words):,} words are no part of {name}, "
+                f"which is made of: {descriptions}"
+            )
+        union.update(file_words)
+    if missing_parts:
+        raise DataError(f"{name} is made of more: {'; '.join(map(_describe, missing_parts.values()))}")
+    return sorted(union)
+
+
+def _describe(part: Mapping[str, Any]) -> str:
+    return f"{part['title']} ({part['words']}), {part['from']}"
+
+
+def digest(words: Iterable[str]) -> str:
+    """sha256 of words as they are ordered, a line each."""
+    return sha256("".join(f"{word}\n" for word in words).encode()).hexdigest()

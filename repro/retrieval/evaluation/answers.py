@@ -1,0 +1,114 @@
+"""Scores success by answer strings: a passage is relevant when its text contains an answer to the question.
+
+The rule is the one of DPR's released evaluation: both sides are decomposed (NFD), cut into tokens (runs of
+letters, digits and marks; any other visible character is a token of its own) and lower-cased; the answer's
+tokens must follow each other in the passage's text. The passage's title is not searched. Released code keys
+its results by question text, which drops repeated questions; here questions are keyed by id and all are kept.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+
+from repro.errors import DataError, UsageError
+from repro.machine.bounded_reading import parsed_json
+from repro.retrieval.evaluation.measures import Measure, Scores, coverage, parse_measure
+from repro.retrieval.evaluation.text_lines import numbered_lines
+
+
+@cache
+def _token():
+    import regex
+
+    return regex.compile(r"[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]")
+
+
+def tokens(text: str) -> list[str]:
+    """Tokens of a text, each lower-cased alone: a final sigma would depend on its neighbours."""
+    return [match.group().lower() for match in _token().finditer(unicodedata.normalize("NFD", text))]
+
+
+def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
+    """Whether the tokens of one of the answers follow each other in the text.
+
+    An answer without any token is in every text if ``tokenless`` says so, as in released code, or in none.
+    """
+    # no token holds a space, so a spaced-out string contains another exactly where tokens do
+    passage = f" {' '.join(tokens(text))} "
+    answer_tokens = (tokens(answer) for answer in answers)
+    return any(f" {' '.join(answer)} " in passage if answer else tokenless for answer in answer_tokens)
+
+
+def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
+    """Read the names of measures that answers can judge, which is Success@k alone.
+
+    Answers judge the passages that a run shows and no others, so that nothing is known of what it misses.
+    Raises UsageError for any other measure.
+    """
+    by_name = {text: parse_measure(text) for text in measures}
+    for text, measure in by_name.items():
+        if measure.name != "Success" or measure.rel != 1:
+            raise UsageError(f"{text} is not defined for answers; known there: Success@k, as in Success@20")
+    return by_name
+
+
+def score_by_answers(
+    run: Mapping[str, Sequence[tuple[str, float]]],
+    answers: Mapping[str, Sequence[str]],
+    texts: Mapping[str, str],
+    measures: Sequence[str],
+    *,
+    tokenless: bool = False,
+) -> Scores:
+    """Success@k of a run, best document first, for questions ``{qid: [answer, …]}``.
+
+    ``texts`` holds the text (without title) of every document in the first k ranks of those questions;
+    ``tokenless`` is that of ``contains_answer``.
+    Raises UsageError as :func:`answer_measures` does, DataError if no query of the run has answers.
+    """
+    by_name = answer_measures(measures)
+    depth = max((measure.cutoff for measure in by_name.values()), default=0)
+    missing, ignored = coverage(run, answers)
+    queries = sorted(answers)
+    tops = [[document for document, _ in run.get(qid, ())[:depth]] for qid in queries]
+    has_answer = partial(contains_answer, tokenless=tokenless)
+    first_ranks = [
+        _first_hit(top, answers[qid], texts, has_answer) for qid, top in zip(queries, tops, strict=True)
+    ]
+    scores = {
+        text: [float(rank is not None and rank <= measure.cutoff) for rank in first_ranks]
+        for text, measure in by_name.items()
+    }
+    return Scores(queries, scores, missing, ignored)
+
+
+def read_answers(path: Path) -> dict[str, list[str]]:
+    """Answers by query id, of a ``queries.jsonl`` whose lines hold ``id``, ``text`` and ``answers``.
+
+    Raises DataError ``file:line: reason`` for a line that is no such object or an id that comes twice.
+    """
+    answers: dict[str, list[str]] = {}
+    for number, line in numbered_lines(path):
+        try:
+            query = parsed_json(line)
+            qid, strings = query["id"], query["answers"]
+        except (ValueError, TypeError, KeyError):
+            raise DataError(f"{path}:{number}: no JSON object with id and answers") from None
+        if not isinstance(strings, list) or not all(isinstance(answer, str) for answer in strings):
+            raise DataError(f"{path}:{number}: answers are not a list of strings")
+        if qid in answers:
+            raise DataError(f"{path}:{number}: query {qid!r} comes twice")
+        answers[qid] = strings
+    return answers
+
+
+def _first_hit(
+    documents: Sequence[str],
+    answers: Sequence[str],
+    texts: Mapping[str, str],
+    has_answer: Callable[..., bool],
+) -> int | None:
+    """Rank, from 1, of the first document with an answer; None without one."""
+    ranks = (rank for rank, document in enumerate(documents, 1) if has_answer(texts[document], answers))
+    return next(ranks, None)

@@ -1,0 +1,196 @@
+"""Reads a person's run file, in any form that is common, and says what it says against itself.
+
+What cannot be a run of the judged queries is refused; what only looks odd is scored, with a note.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from repro.errors import DataError
+from repro.retrieval.evaluation.id_forms import common_form, difference, first_without, misspelt
+from repro.retrieval.evaluation.peer_files import is_text_run, read_peers_run
+from repro.retrieval.evaluation.run_columns import MS_MARCO, Run, RunFile, document_ids
+from repro.retrieval.evaluation.runs import read_run_file
+from repro.retrieval.evaluation.text_lines import many_objects, numbered_lines
+
+_TOP = 20  # documents of a query whose ids are held against its judgements
+_PADDING = -np.finfo(np.float32).max
+_SHORT = 10  # a ranking is short where it has fewer than a tenth of the usual number of documents
+
+
+class OtherQueriesError(DataError):
+    """None of a run's queries is judged."""
+
+
+@dataclass(frozen=True)
+class GivenRun:
+    """A run as it is scored.
+
+    Attributes:
+        rankings: judged query -> (document, score), best document first, without the query's own id where the
+            rule says so; a rank is a score below zero.
+        form: of the file.
+        tag: of its first line; None in a form without tags.
+        lines: how many documents the file lists.
+        depth: documents of the judged query that has most, in ``rankings``.
+        missing: judged queries that the file says nothing of, which score 0.
+        foreign: how many of its queries are not judged, which are left out.
+        notes: whole sentences on what the file says against itself.
+    """
+
+    rankings: Run
+    form: str
+    tag: str | None
+    lines: int
+    depth: int
+    missing: list[str]
+    foreign: int
+    notes: tuple[str, ...]
+
+
+def read_given(
+    path: Path, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
+) -> GivenRun:
+    """Read a run for judgements ``{qid: {docid: grade}}``; without documents only the queries are held.
+
+    ``ignore_identical_ids`` drops a document whose id is the query's, as BEIR does, before anything is
+    counted.
+    Raises DataError, one sentence that begins with the file and, where there is one, the line: a form that is
+    not read, a damaged or cut-off file, a document twice, or ids of other documents; an OtherQueriesError for
+    ids of other queries alone.
+    """
+    return given_run(path, read_given_file(path), judged, ignore_identical_ids=ignore_identical_ids)
+
+
+def given_run(
+    path: Path, run: RunFile, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
+) -> GivenRun:
+    """Hold what ``read_given_file`` read against judgements, as ``read_given`` does."""
+    with many_objects():
+        _check_queries(path, run.rankings, judged)
+        rankings = {query: ranking for query, ranking in run.rankings.items() if query in judged}
+        own_ids = _check_documents(path, rankings, judged)
+        if ignore_identical_ids:
+            rankings |= {q: [*rankings[q][:place], *rankings[q][place + 1 :]] for q, place in own_ids.items()}
+    missing, foreign = sorted(judged.keys() - rankings), len(run.rankings) - len(rankings)
+    *lengths, last_length = map(len, run.rankings.values())
+    usual = lengths[0] if len({*lengths}) == 1 < len(lengths) else 0
+    notes = {
+        f"{foreign} of its {len(run.rankings)} queries are not judged and left out": foreign,
+        f"{len(missing)} of {len(judged)} judged queries are missing and count as 0": len(missing),
+        f"its last query has {last_length} documents and all others {usual}: it may be cut off": (
+            last_length < usual
+        ),
+        **_note_on_own_ids(len(own_ids), len(judged), ignored=ignore_identical_ids),
+    }
+    for what, count in (_notes_on_ranks(run, rankings) | _notes_on_scores(rankings)).items():
+        notes[f"for {count} of {len(rankings)} queries {what}"] = count
+    sentences = tuple(sentence for sentence, count in notes.items() if count)
+    depth, lines = max(map(len, rankings.values())), sum(lengths) + last_length
+    return GivenRun(rankings, run.form, run.tag, lines, depth, missing, foreign, sentences)
+
+
+def read_given_file(path: Path) -> RunFile:
+    """Read a run in TREC's or MS MARCO's form, or as ranx or BEIR write it; raises as ``read_given`` does."""
+    run = read_run_file(path) if is_text_run(path) else read_peers_run(path)
+    if not run.rankings:
+        raise DataError(f"{path}: there is no document in it; get the file again")
+    return run
+
+
+def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
+    if not judged:
+        raise DataError(f"{path}: there are no judgements to score the run with")
+    unjudged_ids = [query for query in run if query not in judged]
+    wrong_ids = misspelt(unjudged_ids, judged)
+    if len(unjudged_ids) == len(run) or 5 * len(wrong_ids) > len(run) - len(unjudged_ids):
+        query = (wrong_ids or unjudged_ids)[0]
+        place = _place(path, query, next(iter(run[query]))[0])
+        part = difference(query, judged) if wrong_ids else None
+        if len(unjudged_ids) < len(run):
+            raise DataError(f"{place}: query id {query!r} is not written as the judged ones: {part}")
+        problem = f"none of the run's {len(run)} queries is among the {len(judged)} judged ones"
+        remedy = part or "name the dataset whose queries it answers"
+        raise OtherQueriesError(f"{place}: {problem}, the first is {query!r}; {remedy}")
+
+
+def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """Return the places of the queries' own ids in the rankings that have them.
+
+    Raises DataError for ids of documents that are written otherwise than the judged ones, all or a part.
+    """
+    judged_ids = set(chain.from_iterable(judged.values()))
+    form = common_form(judged_ids)
+    hits, wrong_ids, own_places = 0, [], {}
+    for query, ranking in run.items():
+        ids = document_ids(ranking)
+        if document := first_without(form, ids):
+            raise _document_error(path, query, document, judged_ids)
+        if query in ids:
+            own_places[query] = ids.index(query)
+        hits += not judged[query].keys().isdisjoint(ids)
+        wrong_ids += [(query, document) for document in misspelt(ids[:_TOP], judged[query])]
+    if len(wrong_ids) > (max(hits, 20) / 5 if hits else 0):  # some titles differ by a word
+        raise _document_error(path, *wrong_ids[0], judged[wrong_ids[0][0]])
+    if judged_ids and not hits:
+        problem = f"none of its documents is judged for its query; their ids look like {ids[0]!r}"
+        remedy = f"those judged like {min(judged_ids)!r}: check that they are ids of the dataset"
+        raise DataError(f"{path}: {problem}, {remedy}")
+    return own_places
+
+
+def _document_error(path: Path, query: str, document: str, judged_ids: Collection[str]) -> DataError:
+    part = difference(document, judged_ids)
+    remedy = f"{part}, or the run is of another collection" if part else "the run is of another collection"
+    if document == "-1":
+        remedy = "faiss gives it where it found too little; leave such lines out"
+    problem = f"document id {document!r} is not written as the judged ones, like {min(judged_ids)!r}"
+    return DataError(f"{_place(path, query, document)}: {problem}: {remedy}")
+
+
+def _note_on_own_ids(count: int, judged: int, *, ignored: bool) -> dict[str, int]:
+    treatment = "is left out as BEIR does" if ignored else "counts as any other document"
+    is_chance = not ignored and count <= judged / 10  # numbers may be ids of queries and of documents
+    return {f"{count} of {judged} queries list their own id, which {treatment}": 0 if is_chance else count}
+
+
+def _notes_on_ranks(run: RunFile, rankings: Run) -> dict[str, int]:
+    """Return sentences on doubtful ranks, each with the number of queries that it is true of."""
+    opposite = [run.contradicted[query] for query in rankings if query in run.contradicted]
+    late = [run.form == MS_MARCO and ranking[0][1] < -1 for ranking in rankings.values() if ranking]
+    decided = "of the scores, which decide as in trec_eval"
+    return {
+        f"the ranks say the opposite {decided}; if they are distances, write them with a minus": sum(
+            opposite
+        ),
+        f"the ranks say another order than that {decided}": len(opposite) - sum(opposite),
+        "no document has rank 0 or 1: were scores written as ranks?": sum(late),
+    }
+
+
+def _notes_on_scores(rankings: Run) -> dict[str, int]:
+    """Return sentences on doubtful or few scores, each with the number of queries that it is true of."""
+    lengths = [len(ranking) for ranking in rankings.values() if ranking]
+    usual = median(lengths) if lengths else 0
+    ends = [(np.float32(r[0][1]), np.float32(r[-1][1])) for r in rankings.values() if len(r) > 1]
+    padding = "the last scores are the smallest float32, as of the padding of a search that found too little"
+    few = f"few documents are listed, the fewest {min(lengths, default=0)}, where half have {usual:g} or more"
+    return {
+        "all scores are equal, so that the ids decide the order": sum(best == last for best, last in ends),
+        f"{padding}; leave such lines out": sum(last == _PADDING for _, last in ends),
+        few: sum(length * _SHORT < usual for length in lengths),
+    }
+
+
+def _place(path: Path, query: str, document: str) -> str:
+    """File and, in a form of lines, number of the line that lists a document for a query."""
+    if not is_text_run(path):
+        return str(path)
+    lines = ((number, line.split()) for number, line in numbered_lines(path))
+    number = next(number for number, fields in lines if fields[:1] == [query] and document in fields[1:3])
+    return f"{path}:{number}"

@@ -1,0 +1,137 @@
+"""Writes TREC run files in which no reader finds a tie to break.
+
+Written scores are float32 numbers printed in full: parsing a line as double (Python, ranx) or narrowing it
+to float32 (trec_eval, pytrec_eval) gives the same number, and within a query every number is below the one
+before it. Ties of the raw scores are broken once, here, the way trec_eval breaks them: by document id,
+descending. A score that is already below its predecessor is written as it is; one that is not becomes the
+next float32 below its predecessor.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from repro.errors import DataError
+from repro.retrieval.evaluation.ir_metadata import write_metadata
+
+_SMALLEST = np.finfo(np.float32).tiny  # the smallest normal number
+
+
+def write_run(
+    out: Path,
+    run: Mapping[str, Iterable[tuple[str, float]]] | Iterable[tuple[str, Sequence[str], Sequence[float]]],
+    tag: str,
+    *,
+    method: Mapping[str, object] | None = None,
+) -> dict[str, int]:
+    """Write ``run.trec``, ``raw.npy`` and ``run.ir_metadata.yml`` into the directory ``out``.
+
+    Args:
+        run: ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)`` with a sequence and a
+            (K,) array per query, which lets a search write block by block. Any order of documents;
+            queries are written in the order given, those without documents leave no line.
+        tag: last column of every line.
+        method: what is known of how the run was made, for that key of ir_metadata 0.1.
+
+    Returns counts: ``queries``, ``lines``, and ``nudged``, the scores that differ from the raw ones.
+    ``raw.npy`` holds the raw scores, float32, in the order of the lines.
+    Raises DataError for ids with white space, a document or query given twice, a score that is no finite
+    float32.
+    """
+    _check_one_word("tag", tag)
+    counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()
+    with (
+        open(out / "run.trec", "w", encoding="utf-8", newline="\n") as file,
+        open(out / "raw.npy", "wb") as raw_file,
+    ):
+        _start_raw(raw_file, 0)
+        for qid, documents, scores in _query_rankings(run):
+            _check_one_word("query id", qid)
+            if qid in seen:
+                raise DataError(f"run {tag}: query {qid!r} is given twice")
+            seen.add(qid)
+            documents, raw_scores, untied_scores = break_ties(documents, scores, query=qid)
+            lines = zip(documents, untied_scores.tolist(), strict=True)
+            file.writelines(
+                f"{qid} Q0 {document} {rank} {score!r} {tag}\n"
+                for rank, (document, score) in enumerate(lines, start=1)
+            )
+            raw_file.write(raw_scores.tobytes())
+            counts["queries"] += len(raw_scores) > 0
+            counts["lines"] += len(raw_scores)
+            counts["nudged"] += int((raw_scores != untied_scores).sum())
+        _start_raw(raw_file, counts["lines"])
+    # a file of its own: as a header inside the run it would stop pytrec_eval, ir_measures and ranx
+    method = {"automatic": True, "score ties": "reverse alphabetical order", **(method or {})}
+    write_metadata(out / "run.ir_metadata.yml", {"tag": tag, "method": method})
+    return counts
+
+
+def _start_raw(file: BinaryIO, scores: int) -> None:
+    """Write numpy's header for so many float32 scores; there is room to write it again for any number."""
+    header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
+    file.seek(0)
+    np.lib.format.write_array_header_1_0(file, header)
+
+
+def break_ties(
+    documents: Sequence[str], scores: Sequence[float], *, query: str
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Rank K documents of one query: ids, raw scores and scores without a tie, the latter two (K,) float32.
+
+    Raw scores are narrowed to float32 before they are compared, since that is what trec_eval compares.
+    Raises DataError as :func:`write_run` does.
+    """
+    documents = list(documents)
+    if " ".join(documents).split() != documents:
+        bad_id = next(d for d in documents if d.split() != [d])
+        raise DataError(f"query {query!r}: document id {bad_id!r} is empty or holds white space")
+    if len(set(documents)) != len(documents):
+        raise DataError(f"query {query!r}: a document is given twice")
+    with np.errstate(over="ignore"):
+        raw_scores = np.asarray(scores, dtype=np.float32)
+    if raw_scores.shape != (len(documents),):
+        raise DataError(
+            f"query {query!r}: {len(documents)} documents, but scores of shape {raw_scores.shape}"
+        )
+    if not np.isfinite(raw_scores).all():
+        bad_id = documents[int(np.flatnonzero(~np.isfinite(raw_scores))[0])]
+        raise DataError(f"query {query!r}: the score of document {bad_id!r} is no finite float32 number")
+    ranking = sorted(zip(raw_scores.tolist(), documents, strict=True), reverse=True)
+    raw_scores = np.array([score for score, _ in ranking], dtype=np.float32)
+    return [document for _, document in ranking], raw_scores, _lower_ties(raw_scores)
+
+
+def _query_rankings(run) -> Iterator[tuple[str, Sequence[str], Sequence[float]]]:
+    if not isinstance(run, Mapping):
+        yield from run
+        return
+    for qid, pairs in run.items():
+        pairs = list(pairs)
+        yield qid, [document for document, _ in pairs], [score for _, score in pairs]
+
+
+def _lower_ties(scores: np.ndarray) -> np.ndarray:
+    """Scores (K,) in descending order, each moved below its predecessor where it is not."""
+    if (scores[1:] < scores[:-1]).all():
+        return scores
+    untied_scores = scores.copy()
+    for i in range(1, len(untied_scores)):
+        if not untied_scores[i] < untied_scores[i - 1]:
+            untied_scores[i] = _next_below(untied_scores[i - 1])
+    return untied_scores
+
+
+def _next_below(score: np.float32) -> np.float32:
+    """The next smaller float32 which is not subnormal: processes that flush those to zero would see a tie."""
+    next_score = np.nextafter(score, np.float32(-np.inf))
+    if abs(next_score) < _SMALLEST and next_score != 0:
+        return np.float32(0) if score > 0 else -_SMALLEST
+    return next_score
+
+
+def _check_one_word(kind: str, value: str) -> None:
+    if value.split() != [value]:
+        raise DataError(f"the {kind} {value!r} is empty or holds white space, which separates columns")

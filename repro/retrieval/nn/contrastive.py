@@ -1,0 +1,118 @@
+"""Losses over softmax distributions of similarities: contrastive ones, and a distillation's divergence."""
+
+import torch
+from torch.nn import functional
+
+from repro.errors import check_known
+from repro.retrieval.nn.similarity import similarities
+
+NEGATIVES = ("in-batch", "own", "pairwise")
+
+
+def check_negatives(negatives: str) -> str:
+    """Return ``negatives`` unchanged. Raises UsageError unless it is one of NEGATIVES."""
+    check_known("treatment of negatives", negatives, valid=NEGATIVES)
+    return negatives
+
+
+def contrastive(
+    queries: torch.Tensor, passages: torch.Tensor, *, negatives: str, temperature: float, similarity: str
+) -> torch.Tensor:
+    """Loss of each query's positive against the ``negatives`` that are chosen, mean over the queries.
+
+    ``in-batch``: cross-entropy among every passage of the batch; ``own``: among the query's own passages;
+    ``pairwise``: -log sigmoid of the positive's lead over one own negative, mean over these too. The other
+    arguments are those of ``in_batch_contrastive``.
+    """
+    if negatives == "in-batch":
+        return in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
+    scores = own_scores(queries, passages, similarity=similarity) / temperature  # (Q, P)
+    if negatives == "own":
+        return listwise(scores)
+    return functional.softplus(scores[:, 1:] - scores[:, :1]).mean()
+
+
+def listwise(scores: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy of the first of each row's K scores, mean over the rows, of (N, K)."""
+    return functional.cross_entropy(scores, torch.zeros(len(scores), dtype=torch.long, device=scores.device))
+
+
+def own_scores(queries: torch.Tensor, passages: torch.Tensor, *, similarity: str) -> torch.Tensor:
+    """Similarities of each query to its own passages: (Q, H), (Q*P, H) to (Q, P)."""
+    return own_columns(similarities(queries, passages, similarity=similarity))
+
+
+def own_columns(scores: torch.Tensor) -> torch.Tensor:
+    """The scores of each query with its own passages: (Q, Q*P) to (Q, P)."""
+    count = len(scores)
+    return scores.view(count, count, -1).diagonal(dim1=0, dim2=1).T
+
+
+def in_batch_contrastive(
+    queries: torch.Tensor, passages: torch.Tensor, *, temperature: float, similarity: str
+) -> torch.Tensor:
+    """Cross-entropy of each query's positive against every passage of the batch, mean over the queries.
+
+        L = 1/Q sum_i -log( exp(s(q_i, p_iP) / tau) / sum_j exp(s(q_i, p_j) / tau) )
+
+    with j over all Q*P passages: a query's own P-1 negatives and all passages of the other queries
+    (Karpukhin et al. 2020, Eq. 2; the training step of Tevatron).
+
+    Args:
+        queries: (Q, H).
+        passages: (Q*P, H), P of each query in turn, its positive first.
+        temperature: tau.
+        similarity: ``dot`` or ``cosine``.
+    """
+    count, total = len(queries), len(passages)
+    assert total % count == 0, f"{total} passages are not P for each of {count} queries"
+    scores = similarities(queries, passages, similarity=similarity) / temperature  # (Q, Q*P)
+    targets = torch.arange(count, device=scores.device) * (total // count)
+    return functional.cross_entropy(scores, targets)
+
+
+def four_block_contrastive(
+    queries: torch.Tensor, passages: torch.Tensor, *, temperature: float | torch.Tensor
+) -> torch.Tensor:
+    """Cross-entropy of each query's positive among four blocks of cosines, mean over the queries.
+
+        L = 1/Q sum_i -log( phi(q_i, d_i+) / Z_i ),   phi(a, b) = exp( cos(a, b) / tau )
+        Z_i = sum over all passages d of phi(q_i, d)
+            + sum_{j != i} phi(d_i+, q_j) + sum_{j != i} phi(q_i, q_j) + sum_{j != i} phi(d_i+, d_j+)
+
+    A positive thus meets other queries and other positives, never a hard negative (the code released with
+    Wang et al. 2023).
+
+    Args:
+        queries: (Q, H).
+        passages: (Q*P, H), P of each query in turn, its positive first.
+        temperature: tau, a number or a tensor of one.
+    """
+    count, per_query = len(queries), len(passages) // len(queries)
+    positives, targets = passages[::per_query], torch.arange(count, device=queries.device) * per_query
+
+    def block(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+        return similarities(left, right, similarity="cosine") / temperature
+
+    diagonal = torch.eye(count, dtype=torch.bool, device=queries.device)
+    pairs = ((positives, queries), (queries, queries), (positives, positives))
+    blocks = [block(*pair).masked_fill(diagonal, -torch.inf) for pair in pairs]  # 3 of (Q, Q)
+    return functional.cross_entropy(torch.cat([block(queries, passages), *blocks], dim=1), targets)
+
+
+def divergence(target: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """KL(softmax(target) || softmax(scores)), the sum over a row's K entries, the mean over the rows.
+
+        1/N sum_i sum_k p_ik (log p_ik - log q_ik),   p = softmax(target), q = softmax(scores)
+
+    In float32 at least. A target that is not to learn has to be detached by the caller.
+
+    Args:
+        target: (N, K).
+        scores: (N, K).
+    """
+    log_p, log_q = (
+        functional.log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)), dim=-1)
+        for logits in (target, scores)
+    )
+    return (log_p.exp() * (log_p - log_q)).sum(dim=-1).mean()

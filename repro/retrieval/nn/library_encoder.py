@@ -1,0 +1,264 @@
+"""Encoders of others, loaded and run by sentence-transformers, so that settings mean what they mean there."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from repro.errors import DataError
+from repro.retrieval.nn.checkpoint import (
+    check_heads,
+    check_missing,
+    check_self_contained,
+    check_vocabulary,
+    positions,
+    quiet,
+    reason,
+)
+from repro.retrieval.nn.memory import free_memory, is_out_of_memory
+from repro.retrieval.nn.precision import autocast, device
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer, SparseEncoder
+
+SPARSE = {"splade": "max", "splade-sum": "sum"}  # kinds -> what they take over the positions
+TASKS = {"queries": "query", "passages": "document"}  # kinds of texts in the library's words
+
+
+def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | SparseEncoder:
+    """Load the encoder in a folder, dense or sparse, on this process' device.
+
+    Code that comes with it is never run, nothing is downloaded.
+
+    Args:
+        settings: ``kind`` (dense, splade, splade-sum, or sparse: as its modules are), and above what the
+            folder says ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision``; None leaves it
+            as it is there. Of ``cap`` tokens is the longest text in any case.
+
+    Raises:
+        DataError: it cannot be read as such an encoder, a weight is missing, or its tokenizer is not the
+            model's.
+    """
+    reports: list[tuple] = []
+    try:
+        for config in sorted(folder.rglob("*config.json")):
+            check_self_contained(config.parent)
+        with quiet(), _silent(), _reports_kept(reports):
+            model = _loaded(folder, settings)
+        _check_weights(model, reports)
+        _set_lengths(model, settings)
+        _check_lengths(model)
+    except DataError:
+        raise
+    except Exception as error:  # a library's for each of the many ways in which files can be wrong
+        why = reason(error).removeprefix("Error ")
+        raise DataError(f"{folder}: cannot be read as an encoder ({why})") from error
+    return model.eval()
+
+
+def _loaded(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | SparseEncoder:
+    import sentence_transformers
+    from sentence_transformers.sparse_encoder.modules import SpladePooling, Transformer
+
+    options = {"device": str(device()), "local_files_only": True, "trust_remote_code": False}
+    options["model_kwargs"] = {"dtype": torch.float32} if settings.get("precision") else {}
+    if settings["kind"] == "dense":
+        model = sentence_transformers.SentenceTransformer(
+            str(folder), truncate_dim=settings.get("truncate_dim"), **options
+        )
+        if settings.get("pooling"):
+            _pool(model, folder, settings["pooling"])
+    elif (folder / "modules.json").exists():
+        model = sentence_transformers.SparseEncoder(str(folder), **options)
+    else:
+        local = {"local_files_only": True, "trust_remote_code": False}
+        keywords = {"processor_kwargs": dict(local), "config_kwargs": dict(local)}
+        keywords["model_kwargs"] = local | options["model_kwargs"]
+        transformer = Transformer(str(folder), transformer_task="fill-mask", **keywords)
+        pooling = SpladePooling(pooling_strategy=SPARSE[settings["kind"]])
+        model = sentence_transformers.SparseEncoder(modules=[transformer, pooling], device=options["device"])
+    return model
+
+
+def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
+    """Put a pooling of that mode in the place of the encoder's own; ``pooler`` is BERT's, tanh and all."""
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    places = [name for name, module in model.named_children() if isinstance(module, Pooling)]
+    if not places:
+        raise DataError(f"{folder}: has no pooling that could be another one; leave pooling out")
+    [place] = places
+    if mode == "pooler":
+        if getattr(model[0].auto_model, "pooler", None) is None:
+            raise DataError(f"{folder}: the model has no pooler; choose another pooling")
+        model[0].modality_config["text"]["method_output_name"] = "pooler_output"
+        model[0].module_output_name = "sentence_embedding"
+        delattr(model, place)
+        return
+    old = getattr(model, place)
+    pooling = Pooling(old.embedding_dimension, pooling_mode=mode, include_prompt=old.include_prompt)
+    setattr(model, place, pooling)
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Silence what sentence-transformers says on reading: a description of the encoder says it."""
+    logger = logging.getLogger("sentence_transformers")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextlib.contextmanager
+def _reports_kept(reports: list[tuple]) -> Iterator[None]:
+    """Keep what transformers tells of every model that is read meanwhile, which its callers pass over."""
+    from transformers import PreTrainedModel
+
+    original = vars(PreTrainedModel)["from_pretrained"]
+
+    def telling(cls, *arguments, **keywords):
+        keywords["output_loading_info"] = True
+        model, report = original.__get__(None, cls)(*arguments, **keywords)
+        reports.append((model, report))
+        return model
+
+    PreTrainedModel.from_pretrained = classmethod(telling)
+    try:
+        yield
+    finally:
+        PreTrainedModel.from_pretrained = original
+
+
+def _check_weights(model: SentenceTransformer | SparseEncoder, reports: list[tuple]) -> None:
+    """Raise ValueError for a weight that is missing, for it would be drawn at random, or is another's."""
+    parts = transformers(model)
+    has_pooler = any(part.module_output_name == "sentence_embedding" for part in parts)
+    for each, report in reports:
+        check_missing(each, report, has_pooler=has_pooler)
+        check_heads(report)
+    for part in parts:
+        check_vocabulary(part.auto_model, part.tokenizer)
+
+
+def transformers(model: SentenceTransformer | SparseEncoder) -> list:
+    """The transformers in an encoder, one or several."""
+    from sentence_transformers.base.modules import Transformer
+
+    return [module for module in model.modules() if isinstance(module, Transformer)]
+
+
+def _set_lengths(model: SentenceTransformer | SparseEncoder, settings: Mapping[str, Any]) -> None:
+    """Cut texts at the ``length`` that is said, else where the encoder does, and at the ``cap`` at most."""
+    for part in model.modules():
+        if part is model or hasattr(part, "sub_modules"):
+            continue  # it has the limits of its parts
+        text = _text_settings(part)
+        for name in ("max_seq_length", "query_length", "document_length"):
+            if (limit := _limit(getattr(part, name, None), settings)) is not None:
+                setattr(part, name, limit)
+        if (limit := _limit(text.get("max_length"), settings)) is not None:
+            text["max_length"] = limit
+
+
+def _check_lengths(model: SentenceTransformer | SparseEncoder) -> None:
+    """Raise ValueError for longer texts than a transformer has positions."""
+    for transformer in transformers(model):
+        count = positions(transformer.auto_model)
+        limit = max((_length(transformer, kind) or 0 for kind in TASKS), default=0)
+        if count is not None and limit > count:
+            raise ValueError(f"a length of {limit} tokens is more than the model's {count} positions")
+
+
+def _limit(own: float | None, settings: Mapping[str, Any]) -> float | None:
+    """The limit in place of a part's own; None where there is none to be set."""
+    limit = settings.get("length") or own
+    return None if own in (None, math.inf) else min(limit, settings.get("cap") or limit)
+
+
+def _text_settings(part: torch.nn.Module) -> dict[str, Any]:
+    return (getattr(part, "processing_kwargs", None) or {}).get("text", {})
+
+
+def _length(part: torch.nn.Module, kind: str) -> int | None:
+    """The most tokens that a part of an encoder reads of such a text; None of one that cuts none."""
+    whole = getattr(part, f"{TASKS[kind]}_length", None) or getattr(part, "max_seq_length", None)
+    return _text_settings(part).get("max_length") or whole
+
+
+def encode(
+    model: SentenceTransformer | SparseEncoder,
+    texts: list[str | tuple[str, str]],
+    *,
+    kind: str,
+    prompt: str | None,
+    precision: str | None = None,
+    batch_size: int = 32,
+) -> torch.Tensor:
+    """Encode texts, or pairs of segments, to (N, H) float32 or, of a sparse encoder, (N, V) in sparse form.
+
+    Args:
+        kind: ``queries`` or ``passages``, the library's documents.
+        prompt: in place of the encoder's own for such texts; None keeps that.
+
+    Batches become smaller where memory does not suffice for 32 texts.
+    """
+    method = model.encode_query if kind == "queries" else model.encode_document
+    options = {"convert_to_tensor": True, "show_progress_bar": False}
+    with autocast(precision or "fp32"):
+        while True:
+            try:
+                return method(texts, prompt=prompt, batch_size=batch_size, **options).cpu().float()
+            except RuntimeError as error:
+                if batch_size == 1 or not is_out_of_memory(error):
+                    raise
+                batch_size //= 2
+                free_memory()
+
+
+def reading(model: SentenceTransformer | SparseEncoder, kind: str) -> tuple[str, int | None]:
+    """The prompt that the library puts before such texts, and the most tokens that it reads of one."""
+    parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
+    limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
+    return model.prompts.get(_prompt_name(model, kind), ""), max(limits, default=None)
+
+
+def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
+    """The modules through which a text goes; of a module with routes those of the task, else all."""
+    routes = dict(getattr(module, "sub_modules", {}))
+    for part in routes.get(task, [part for parts in routes.values() for part in parts]):
+        yield from _on_route(part, task)
+    if not routes:
+        yield module
+
+
+def unused_prompts(model: SentenceTransformer | SparseEncoder) -> list[str]:
+    """The names of prompts that the library puts before neither queries nor documents."""
+    used = {_prompt_name(model, kind) for kind in ("queries", "passages")}
+    return [name for name, text in model.prompts.items() if text and name not in used]
+
+
+def _prompt_name(model: SentenceTransformer | SparseEncoder, kind: str) -> str | None:
+    names = ("query",) if kind == "queries" else ("document", "passage", "corpus")
+    return next((name for name in names if name in model.prompts), model.default_prompt_name)
+
+
+def named(module: torch.nn.Module) -> str:
+    """A module of an encoder by its name, a transformer's class or a pooling's mode behind it."""
+    name = type(module).__name__
+    if hasattr(module, "auto_model"):
+        return f"{name} ({type(module.auto_model).__name__})"
+    if hasattr(module, "pooling_mode"):
+        return f"{name} ({module.pooling_mode})"
+    if hasattr(module, "sub_modules"):
+        routes = (f"{key}: {', '.join(map(named, parts))}" for key, parts in module.sub_modules.items())
+        return f"{name} ({'; '.join(routes)})"
+    return name

@@ -1,0 +1,116 @@
+"""BERT's token masking (Devlin et al. 2019, Appendix A.1), drawn from a numpy Generator."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from repro.errors import check_known
+from repro.retrieval.nn.text import frame_texts, side_by_side
+from repro.retrieval.nn.token_cross_entropy import IGNORED
+
+DRAWS = ("each", "count")
+
+
+def masked_tokens(
+    input_ids: np.ndarray,
+    lengths: Sequence[int],
+    *,
+    special_ids: Sequence[int],
+    mask_id: int,
+    vocabulary_size: int,
+    rate: float,
+    mask: float,
+    random: float,
+    draw: str,
+    generators: Sequence[np.random.Generator],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Texts with some tokens replaced, and what stood there.
+
+    By ``draw`` ``each``, a token that is not special is selected with probability ``rate``, independently of
+    the others, as transformers' DataCollatorForLanguageModeling does; a short text may thus have none. By
+    ``count``, max(1, round(rate * length)) tokens of a text that are not special are, or all where there are
+    fewer, as in BERT's create_pretraining_data; [CLS] and [SEP] count in the length. A selected token becomes
+    [MASK] with probability ``mask``, any token of the vocabulary with probability ``random``, and stays
+    otherwise.
+
+    Args:
+        input_ids: (T,), N texts end to end, with their special tokens.
+        lengths: (N,), tokens of each.
+        special_ids: ids that are never selected.
+        mask_id: the id of [MASK].
+        vocabulary_size: V; replacements are drawn from 0..V-1.
+        rate, mask, random: BERT has 0.15, 0.8, 0.1; ``mask`` + ``random`` <= 1.
+        draw: ``each`` or ``count``; reading ``mlm-draw``.
+        generators: one for each text, so that its mask does not depend on the texts beside it.
+
+    Returns:
+        the ids to feed, (T,), and the labels, (T,): the token at selected positions, IGNORED elsewhere.
+    """
+    assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
+    check_known("draw of masked tokens", draw, valid=DRAWS)
+    chances, random_ids = np.empty((2, len(input_ids))), np.empty(len(input_ids), dtype=np.int64)
+    end = 0
+    for generator, length in zip(generators, lengths, strict=True):
+        begin, end = end, end + length
+        chances[:, begin:end] = generator.random((2, length))
+        random_ids[begin:end] = generator.integers(0, vocabulary_size, length)
+    ordinary = ~np.isin(input_ids, special_ids)
+    if draw == "each":
+        selection = (chances[0] < rate) & ordinary
+    else:
+        selection = _smallest_chances(chances[0], lengths, ordinary, rate=rate)
+    fate = chances[1]
+    replacements = np.where(fate < mask, mask_id, np.where(fate < mask + random, random_ids, input_ids))
+    return np.where(selection, replacements, input_ids), np.where(selection, input_ids, IGNORED)
+
+
+def _smallest_chances(
+    chances: np.ndarray, lengths: Sequence[int], ordinary: np.ndarray, *, rate: float
+) -> np.ndarray:
+    """The ordinary tokens with the smallest chances, a rounded share of each text's length: (T,) bool."""
+    selection, end = np.zeros(len(chances), dtype=bool), 0
+    for length in lengths:
+        begin, end = end, end + length
+        places = begin + np.flatnonzero(ordinary[begin:end])
+        selection[places[np.argsort(chances[places])[: max(1, round(rate * int(length)))]]] = True
+    return selection
+
+
+def masked_texts(
+    texts: Sequence[np.ndarray],
+    *,
+    tokenizer,
+    generators: Sequence[np.random.Generator],
+    rate: float,
+    mask: float,
+    random: float,
+    draw: str,
+) -> dict[str, torch.Tensor]:
+    """A batch of token lists, framed by [CLS] and [SEP], as it is and as masked.
+
+    Args:
+        texts: N of (n,), without special tokens around.
+        tokenizer: BERT's, or one with the same special tokens.
+        generators: one for each text, so that its mask does not depend on the batch it is in.
+        rate, mask, random, draw: see ``masked_tokens``.
+
+    Returns:
+        ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, all (N, L) int64.
+    """
+    clean, lengths = frame_texts(texts, tokenizer)
+    masked, labels = masked_tokens(
+        clean,
+        lengths,
+        special_ids=tokenizer.all_special_ids,
+        mask_id=tokenizer.mask_token_id,
+        vocabulary_size=len(tokenizer),
+        rate=rate,
+        mask=mask,
+        random=random,
+        draw=draw,
+        generators=generators,
+    )
+    pad = tokenizer.pad_token_id
+    columns = {"clean_ids": (clean, pad), "masked_ids": (masked, pad), "labels": (labels, IGNORED)}
+    return side_by_side(columns, lengths)

@@ -1,0 +1,191 @@
+"""Fine-tuning of one encoder whose similarity is a sum over dense and sparse views of a text."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from repro.errors import check_known
+from repro.retrieval.nn.checkpoint import load_masked_lm
+from repro.retrieval.nn.contrastive import divergence, own_columns
+from repro.retrieval.nn.length_buckets import in_buckets, side_inputs
+from repro.retrieval.nn.ranked_texts import RankedTextsLoss, teacher_scores
+from repro.retrieval.nn.similarity import OBJECTIVES, check_similarity, view_similarities
+from repro.retrieval.nn.sparse_view import flops, top_k
+from repro.retrieval.nn.view_encoder import ViewEncoder, check_names
+
+SIDES = {"queries": "query_", "passages": "passage_"}
+DIRECTIONS = ("teacher-student", "student-teacher")
+
+
+class MultiViewBiEncoder(RankedTextsLoss):
+    """Queries near their positive by d, the sum of their views' similarities (as Wu et al. 2023 train).
+
+        L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
+        L_ft-distill = 1/Q sum_i KL( softmax(theta_i / T) || softmax(d(q_i, .)/tau) ), over q_i's passages
+
+    and the FLOPS regulariser of SPLADE on each side's sparse vectors. Several processes train as one would
+    with the whole batch.
+
+    Args (named after their readings, where there is one):
+        views, sparse_positions, vocabulary_head, dense_reduction: of ``ViewEncoder``.
+        top_k: values kept of a sparse vector; None for all.
+        sparse_truncation: {after, queries, passages}: the sides whose vectors are cut to them; ``after`` is
+            ``saturation``.
+        hybrid_similarity, similarity, view_objective: of ``view_similarities``: terms, similarity, objective.
+            A distilled divergence is of the same similarities.
+        contrastive_denominator: of ``contrasts``: ``softmax``, L_ft as above.
+        in_batch_negatives: a positive among all passages of the ``batch``, or among its query's ``own``.
+        temperature: tau.
+        flops_weight: {queries, passages, ramp_steps}; grows with the square of the step up to that one. With
+            ``shares``, the penalty is the mean over so many equal shares of the batch.
+        flops_vectors: regularised ``before`` or ``after`` they are truncated.
+        distillation: None, or {direction, contrastive_weight, teacher_temperature}: KL from teacher to
+            student, or, ``student-teacher``, from student to teacher; weight of L_ft beside it; T.
+        query_length, passage_length: in tokens, with [CLS] and [SEP].
+        separator: between title and text, or ``pair``.
+        start: directory of the starting model; its projection of the same shape, if any, is trained on.
+
+    Raises UsageError for values it does not know.
+    """
+
+    name = "multi-view-contrastive"
+    version = 1
+    load = staticmethod(load_masked_lm)
+    vector_widths = ("top_k", "dense_reduction")
+    contrasts: ClassVar[Mapping[str, Callable[..., torch.Tensor]]] = {"softmax": functional.cross_entropy}
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        views: list[str],
+        top_k: int | None,
+        sparse_truncation: dict,
+        sparse_positions: dict[str, bool],
+        vocabulary_head: str,
+        dense_reduction: dict | None,
+        hybrid_similarity: list[str],
+        similarity: str,
+        view_objective: str,
+        contrastive_denominator: str,
+        in_batch_negatives: str,
+        temperature: float,
+        flops_weight: dict[str, float],
+        flops_vectors: str,
+        distillation: dict | None,
+        query_length: int,
+        passage_length: int,
+        separator: str,
+        start: Path,
+    ):
+        super().__init__()
+        check_names("term of the similarity", hybrid_similarity, valid=views)
+        check_known("objective of the views", view_objective, valid=OBJECTIVES)
+        check_known("denominator", contrastive_denominator, valid=self.contrasts)
+        check_known("choice of negatives", in_batch_negatives, valid=("batch", "own"))
+        check_known("choice of regularised vectors", flops_vectors, valid=("before", "after"))
+        check_known("step before truncation", sparse_truncation["after"], valid=("saturation",))
+        if distillation is not None:
+            check_known("direction of distillation", distillation["direction"], valid=DIRECTIONS)
+        self.encoder = ViewEncoder(
+            model,
+            tokenizer,
+            views=views,
+            sparse_positions=sparse_positions,
+            vocabulary_head=vocabulary_head,
+            dense_reduction=dense_reduction,
+        )
+        self.encoder.start_from(start)
+        self.tokenizer, self.top_k, self.truncation = tokenizer, top_k, dict(sparse_truncation)
+        self.terms, self.objective = list(hybrid_similarity), view_objective
+        self.similarity, self.temperature = check_similarity(similarity), temperature
+        self.contrast, self.own = self.contrasts[contrastive_denominator], in_batch_negatives == "own"
+        self.flops_weight, self.flops_after = dict(flops_weight), flops_vectors == "after"
+        self.distillation = distillation
+        self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
+        # saved with a checkpoint, so that a resumed training goes on from it
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """The arrays of ``ranked_texts`` and, to be distilled, ``teacher``, of ``teacher_scores``."""
+        batch = super().collate(examples)
+        return batch if self.distillation is None else batch | {"teacher": teacher_scores(examples)}
+
+    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``contrastive``, ``divergence`` (each with ``.<view>`` for one view's) and ``flops.<side>``; absent
+        where their weight is 0 or there is no distillation. One more step is done."""
+        if self.training:
+            self.steps += 1
+        views = self.encoder.views
+        whole = {side: {view: represented[f"{side}.{view}"] for view in views} for side in SIDES}
+        top_vectors = {side: self.truncated(vectors, side) for side, vectors in whole.items()}
+        scores = view_similarities(
+            top_vectors["queries"],
+            top_vectors["passages"],
+            terms=self.terms,
+            objective=self.objective,
+            similarity=self.similarity,
+        )
+        losses = {}
+        for suffix, score in scores.items():
+            losses |= self.ranking_losses(suffix, score / self.temperature, represented)
+        return losses | self.flops_losses(top_vectors if self.flops_after else whole)
+
+    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Vectors as ``<side>.<view>``, sparse ones whole, and ``teacher`` where the batch has it."""
+        rows = {name: batch[name] for name in ("teacher",) if name in batch}
+        for side in SIDES:
+            rows |= {f"{side}.{view}": vectors for view, vectors in self.encoded(batch, side).items()}
+        return rows
+
+    def encoded(self, batch: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
+        """Vectors by view of the queries or passages, sparse ones whole."""
+        return in_buckets(self.encoder, side_inputs(batch, SIDES[side]))
+
+    def truncated(self, vectors: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
+        """The vectors with sparse ones cut to their highest values, on a side where they are to be."""
+        if "sparse" not in vectors or self.top_k is None or not self.truncation[side]:
+            return vectors
+        return vectors | {"sparse": top_k(vectors["sparse"], self.top_k)}
+
+    def ranking_losses(
+        self, suffix: str, scores: torch.Tensor, represented: dict[str, torch.Tensor]
+    ) -> dict[str, torch.Tensor]:
+        """The losses of (Q, Q*P) similarities over tau."""
+        rows, losses, weight = own_columns(scores), {}, 1.0  # rows: (Q, P)
+        if self.distillation is not None:
+            teacher = represented["teacher"] / self.distillation["teacher_temperature"]
+            pair = (teacher, rows) if self.distillation["direction"] == "teacher-student" else (rows, teacher)
+            losses[f"divergence{suffix}"] = divergence(*pair)  # readings: distillation-…
+            weight = self.distillation["contrastive_weight"]
+        if weight:
+            places = torch.arange(len(scores), device=scores.device)
+            pool, targets = (rows, torch.zeros_like(places)) if self.own else (scores, places * rows.shape[1])
+            losses[f"contrastive{suffix}"] = weight * self.contrast(pool, targets)
+        return losses
+
+    def flops_losses(self, vectors: dict[str, dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+        """The regulariser of each side, times its weight and, with a ramp, min(1, step / ramp_steps)^2."""
+        if "sparse" not in self.encoder.views:
+            return {}
+        ramp_steps = self.flops_weight["ramp_steps"]
+        ramp = (self.steps / ramp_steps).clamp(max=1.0).square() if ramp_steps else 1.0
+        weights = {side: self.flops_weight[side] for side in SIDES}
+        return {
+            f"flops.{side}": weight * ramp * self._penalty(vectors[side]["sparse"])
+            for side, weight in weights.items()
+            if weight
+        }
+
+    def _penalty(self, sparse: torch.Tensor) -> torch.Tensor:
+        shares = sparse.chunk(self.flops_weight.get("shares", 1))
+        return sum(flops(share) for share in shares) / len(shares)
+
+    def save(self, folder: Path) -> None:
+        """The encoder, as ``load_view_encoder`` reads it."""
+        self.encoder.save(folder)

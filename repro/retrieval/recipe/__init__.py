@@ -1,0 +1,47 @@
+"""The verbs of recipes: each builds a node, none runs anything, none knows the scale.
+
+A recipe is a function ``recipe(request, *, option=…) -> Node`` in a paper's ``recipes.py``. It returns the
+node whose artefact is measured: a run over ``request.dataset`` (or several, as ``Runs``). Every value a paper
+leaves open comes from ``request.reading(id)``; no verb has a default for a hyper-parameter.
+"""
+
+from repro.retrieval.recipe.data import (
+    Texts,
+    corpus,
+    listed_negatives,
+    official_negatives,
+    qrels,
+    queries,
+    sample,
+    term_statistics,
+    tokenize,
+    tokenize_spans,
+)
+from repro.retrieval.recipe.ranking import (
+    bm25,
+    encode,
+    encode_views,
+    index_size,
+    judged_examples,
+    mine,
+    mine_answers,
+    rerank,
+    score_pairs,
+    search,
+    search_views,
+    union,
+    weigh_terms,
+)
+from repro.retrieval.recipe.released import released_encoder, released_reranker_or
+from repro.retrieval.recipe.showing import inspect_text, project, top_passages
+from repro.retrieval.recipe.training import (
+    Objective,
+    backbone,
+    finetune,
+    initialise,
+    pretrain,
+    pretrained_like,
+    random_weights,
+    released_or,
+)
+from repro.retrieval.training.optimisation import Optimisation

@@ -1,0 +1,178 @@
+"""Verbs for vectors, rankings, and what is mined from them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from repro.graph import Node
+from repro.retrieval.recipe.data import Texts
+from repro.stage_table import KINDS_OF_TEXTS
+
+
+def encode(
+    model: Node,
+    texts: Texts,
+    *,
+    normalize: bool,
+    precision: str | Mapping[str, str],
+    numbers: str = "float32",
+) -> tuple[Node, Node]:
+    """One vector a passage and one a query; ``precision`` is that of both, or says it of each kind.
+
+    Vectors of passages are kept as ``numbers``, float32 or float16; those of queries are few, and float32.
+    """
+    precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS_OF_TEXTS, precision)
+    pooling = {"pooling": texts.pooling, "normalize": normalize}
+    params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS_OF_TEXTS}
+    if numbers != "float32":
+        params["passages"]["numbers"] = numbers
+    return _encode_sides("encode", model, texts, params)
+
+
+def search(passages: Node, topics: Node, *, depth: int) -> Node:
+    """Exact inner-product search of encoded queries over encoded passages."""
+    return Node("search", {"depth": depth}, {"passages": passages, "queries": topics})
+
+
+def encode_views(
+    model: Node,
+    texts: Texts,
+    *,
+    views: Sequence[str],
+    normalize: bool,
+    top_k: Mapping[str, int | None],
+    positions: Mapping[str, bool],
+    head: str,
+    precision: str,
+) -> tuple[Node, Node]:
+    """Dense vectors, sparse vectors or both, of each passage and of each query, by a masked language model.
+
+    ``top_k`` says how many values of a sparse vector are kept for either kind of text, None for all.
+    """
+    options = {"positions": dict(positions), "head": head, "precision": precision}
+    params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS_OF_TEXTS}
+    return _encode_sides("encode_views", model, texts, params, views=list(views))
+
+
+def _encode_sides(
+    stage: str, model: Node, texts: Texts, params: Mapping[str, Mapping[str, Any]], **first: Any
+) -> tuple[Node, Node]:
+    """The nodes of passages and of queries; queries have no title and so no separator."""
+    sides = (
+        ("passages", texts.documents, texts.passage_length, texts.separator),
+        ("queries", texts.topics, texts.query_length, ""),
+    )
+    nodes = []
+    for kind, source, length, separator in sides:
+        settings = {"kind": kind, **first, "length": length, "separator": separator}
+        nodes.append(Node(stage, settings | params[kind], {"model": model, "texts": source}))
+    return tuple(nodes)
+
+
+def search_views(
+    passages: Node, topics: Node, *, depth: int, terms: Sequence[str], mode: str, list_depth: int | None
+) -> Node:
+    """Search by the sum of the inner products of the views that ``terms`` lists.
+
+    ``mode`` is exact, or union: of those passages only that are in the first ``list_depth`` of either view.
+    """
+    params = {"depth": depth, "terms": list(terms), "mode": mode, "list_depth": list_depth}
+    return Node("search_views", params, {"passages": passages, "queries": topics})
+
+
+def bm25(documents: Node, topics: Node, *, k1: float, b: float, multifield: bool, depth: int) -> Node:
+    """A BM25 run by Lucene over titles and texts, in one field or two."""
+    index = Node("lucene_index", {"multifield": multifield}, {"corpus": documents})
+    params = {"k1": k1, "b": b, "multifield": multifield, "depth": depth}
+    return Node("bm25", params, {"index": index, "queries": topics})
+
+
+def weigh_terms(model: Node, documents: Node, *, length: int, scale: float, precision: str) -> Node:
+    """The documents with every word repeated as often as the model's weight of it says, times ``scale``."""
+    params = {"length": length, "scale": scale, "precision": precision}
+    return Node("weigh_terms", params, {"model": model, "corpus": documents})
+
+
+def mine(
+    run: Node,
+    judgements: Node,
+    *,
+    depth: int,
+    per_query: int,
+    seed: int,
+    random_added: int = 0,
+    documents: Node | None = None,
+) -> Node:
+    """Hard negatives: the top of a run without its positives, ``per_query`` of them kept.
+
+    ``random_added`` passages of ``documents`` are added to them.
+    """
+    params, inputs = {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
+    if random_added:
+        params["random_added"], inputs["corpus"] = random_added, documents
+    return Node("mine", params, inputs)
+
+
+def union(*training_sets: Node) -> Node:
+    """Several training sets as one: each query's negatives side by side."""
+    return Node("union", {}, {"training_sets": training_sets})
+
+
+def score_pairs(
+    model: Node, training_set: Node, *, texts: Texts, per_query: int, decimals: int | None, precision: str
+) -> Node:
+    """A cross-encoder's scores of a training set's positives and first ``per_query`` negatives."""
+    params = {"per_query": per_query, **_scoring_params(texts, decimals, precision)}
+    inputs = {"model": model, "training_set": training_set, **texts.as_inputs()}
+    return Node("score_pairs", params, inputs)
+
+
+def rerank(
+    model: Node, run: Node, *, texts: Texts, depth: int, keep: int, decimals: int | None, precision: str
+) -> Node:
+    """A run whose first ``depth`` passages a cross-encoder orders anew; the others up to ``keep`` below."""
+    params = {"depth": depth, "keep": keep, **_scoring_params(texts, decimals, precision)}
+    inputs = {"run": run, "model": model, **texts.as_inputs()}
+    return Node("rerank", params, inputs)
+
+
+def _scoring_params(texts: Texts, decimals: int | None, precision: str) -> dict[str, Any]:
+    """Parameters of scoring a query with a passage by a cross-encoder."""
+    params = {"length": texts.passage_length, "separator": texts.separator}
+    return params | {"decimals": decimals, "precision": precision}
+
+
+def judged_examples(judgements: Node, *, dataset: str, negative_grade: int) -> Node:
+    """Positives and hard negatives (of ``negative_grade``) that the judgements of ``dataset`` name."""
+    params = {"dataset": dataset, "negative_grade": negative_grade}
+    return Node("judged_examples", params, {"qrels": judgements})
+
+
+def mine_answers(
+    run: Node,
+    judgements: Node,
+    *,
+    documents: Node,
+    topics: Node,
+    depth: int,
+    per_query: int,
+    seed: int,
+    extra_positives: bool,
+    score_decimals: Sequence[int] = (),
+    tokenless_answers: bool = False,
+) -> Node:
+    """Hard negatives of answer-judged questions: the top of a run without an answer.
+
+    The scores by which further positives are judged are rounded to each of ``score_decimals`` in turn;
+    ``tokenless_answers`` says whether an answer without any token is in every text.
+    """
+    params = {"depth": depth, "per_query": per_query, "seed": seed, "extra_positives": extra_positives}
+    params |= {"score_decimals": list(score_decimals)} if score_decimals else {}
+    params |= {"tokenless_answers": True} if tokenless_answers else {}
+    inputs = {"run": run, "qrels": judgements, "queries": topics, "corpus": documents}
+    return Node("mine_answers", params, inputs)
+
+
+def index_size(passages: Node, *, bytes_per_number: int, bytes_per_gb: int) -> Node:
+    """The size of a collection's vectors, in units of ``bytes_per_gb``."""
+    params = {"bytes_per_number": bytes_per_number, "bytes_per_gb": bytes_per_gb}
+    return Node("index_size", params, {"passages": passages})

@@ -1,0 +1,97 @@
+"""Stage ``backbone``: a released checkpoint of the user's folder or the hub's cache, or its architecture."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repro.errors import BlockedError
+from repro.progress import Progress
+from repro.retrieval.datasets.hub_models import model_type, planned_checkpoint
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
+    """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
+
+    ``params["source"]`` says where it is: ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``, and
+    ``identity`` which it is: the digest of the folder's files, or the commit. A checkpoint without a
+    masked-language head (a released retriever, say) is written without one, so that no invented weights
+    become part of the artefact. SEED's weights become the architecture they are, for which transformers has
+    another name. With ``params["weights"]`` ``"random"``, only its configuration and tokenizer are read, and
+    weights are drawn under ``params["seed"]`` as its configuration says, of ``params["layers"]`` layers where
+    that is given. Code that comes with a checkpoint is never run, nothing is downloaded.
+
+    Raises:
+        BlockedError: it cannot be read, or its commit is not in the hub's cache.
+        DataError: it is no longer the one that was planned with.
+    """
+    from repro.retrieval.nn.checkpoint import reason, save_model
+
+    shutil.rmtree(out / "model", ignore_errors=True)  # of an attempt on files that were refused
+    with planned_checkpoint(params) as folder:
+        try:
+            model, tokenizer, facts = _read(params, folder)
+        except (OSError, ValueError, KeyError) as error:
+            problem = f"{folder} is not a checkpoint of {params['name']} that transformers can read"
+            raise BlockedError(f"{problem} ({reason(error)})", _remedy(params)) from error
+        save_model(model, tokenizer, out / "model")  # weights may lie in their file until they are written
+    return {
+        "parameters": model.num_parameters(),
+        "vocabulary": len(tokenizer),
+        "commit": params["identity"] if params["source"]["kind"] == "hub" else None,
+        **facts,
+    }
+
+
+def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
+    """Model, tokenizer, and what is to be known of them. Raises what the library does where it cannot."""
+    from transformers import AutoTokenizer
+
+    from repro.retrieval.nn import seed_encoder
+    from repro.retrieval.nn.checkpoint import check_vocabulary, pretrained
+
+    if model_type(folder) == seed_encoder.MODEL_TYPE:
+        model, tokenizer, facts = seed_encoder.load(folder)
+        return model, tokenizer, {"masked_language_head": hasattr(model, "lm_head"), **facts}
+    is_random = params.get("weights") == "random"
+    model, has_head = _random_model(params, folder) if is_random else _load_weights(folder)
+    tokenizer = pretrained(AutoTokenizer, folder)
+    check_vocabulary(model, tokenizer)
+    return model, tokenizer, {"masked_language_head": has_head}
+
+
+def _load_weights(folder: Path) -> tuple["PreTrainedModel", bool]:
+    """The released weights, and whether a masked-language head is among them."""
+    from transformers import AutoModel, AutoModelForMaskedLM
+
+    from repro.retrieval.nn.checkpoint import check_missing, pretrained
+
+    options = {"dtype": "float32", "output_loading_info": True}
+    model, report = pretrained(AutoModelForMaskedLM, folder, **options)
+    if not report["missing_keys"]:
+        return model, True
+    model, report = pretrained(AutoModel, folder, **options)
+    check_missing(model, report)
+    return model, False
+
+
+def _random_model(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
+    """A model of the checkpoint's configuration with weights drawn anew, and a masked-language head."""
+    from transformers import AutoConfig, AutoModelForMaskedLM, set_seed
+
+    from repro.retrieval.nn.checkpoint import pretrained
+
+    config = pretrained(AutoConfig, folder)
+    config.num_hidden_layers = params.get("layers", config.num_hidden_layers)
+    set_seed(params["seed"])
+    return AutoModelForMaskedLM.from_config(config), True
+
+
+def _remedy(params: dict) -> str:
+    if params["source"]["kind"] == "folder":
+        return "put config.json, weights and tokenizer of a kind that transformers knows there"
+    return (
+        f"put it, converted if need be, into $REPRO_DATA/models/{params['name']}, or choose another reading"
+    )

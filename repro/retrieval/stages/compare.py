@@ -1,0 +1,83 @@
+"""Stage ``compare``: runs over the same queries, or their scores, in; pairwise tests out."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+from repro.errors import DataError
+from repro.progress import Progress
+from repro.retrieval.evaluation import significance
+from repro.retrieval.evaluation.measures import coverage
+from repro.retrieval.evaluation.qrels import Qrels, read_qrels
+from repro.retrieval.evaluation.runs import Run, read_run
+
+MAX_P = 0.05  # the level the papers print
+
+
+def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+    """Write ``significance.json`` as :func:`repro.retrieval.evaluation.significance.compare` returns it.
+
+    Params: ``measures`` (ir_measures names), ``names`` (one for each of the inputs ``runs``, in their order),
+    ``ignore_identical_ids`` (BEIR's rule; False when left out). Returns, for each run in order, how many
+    judged queries it misses. Raises DataError for a run without any judged query.
+
+    With inputs ``scores`` in place of ``runs`` and ``qrels``, ``names`` are systems, each of which has as
+    many ``scores`` as a cell averages (one after the other).
+    """
+    if "scores" in inputs:
+        return _by_scores(params, inputs["scores"], out)
+    qrels = read_qrels(inputs["qrels"] / "qrels.trec")
+    missing: list[int] = []
+    with progress.task("runs read", total=len(inputs["runs"])) as advance:
+        result = significance.compare(
+            [partial(_read, directory, qrels, missing, advance) for directory in inputs["runs"]],
+            params["names"],
+            qrels,
+            params["measures"],
+            max_p=MAX_P,
+            ignore_identical_ids=params.get("ignore_identical_ids", False),
+        )
+    _write(out, result)
+    return {"queries": len(qrels), "runs": len(missing), "missing": missing}
+
+
+def _read(directory: Path, qrels: Qrels, missing: list[int], advance) -> Run:
+    ranking = read_run(directory / "run.trec")
+    missing.append(len(coverage(ranking, qrels)[0]))
+    advance()
+    return ranking
+
+
+def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
+    names, measures = params["names"], params["measures"]
+    members = len(directories) // len(names)
+    records = [json.loads((d / "scores.json").read_text(encoding="utf-8")) for d in directories]
+    systems = [records[i : i + members] for i in range(0, len(records), members)]
+    queries = joint_queries(systems)
+    scores = [{m: weighted_scores(parts, m) for m in measures} for parts in systems]
+    _write(out, significance.compare_scores(scores, names, queries, measures, max_p=MAX_P))
+    return {
+        "queries": len(queries),
+        "runs": len(names),
+        "missing": [sum(len(part["missing"]) for part in parts) for parts in systems],
+    }
+
+
+def joint_queries(systems: list[list[dict]]) -> list[str]:
+    """The query ids of all members, each with its member's number. Raises DataError where systems differ."""
+    ids = [[f"{n}:{q}" for n, part in enumerate(parts) for q in part["queries"]] for parts in systems]
+    if any(queries != ids[0] for queries in ids):
+        raise DataError("the systems were scored on different queries; they cannot be compared by query")
+    return ids[0]
+
+
+def weighted_scores(parts: list[dict], measure: str) -> list[float]:
+    """Scores of all members' queries, so weighted that their mean is the mean of the members' means."""
+    total = sum(len(part["queries"]) for part in parts)
+    weights = [total / (len(parts) * len(part["queries"])) for part in parts]
+    return [w * x for w, part in zip(weights, parts, strict=True) for x in part["measures"][measure]]
+
+
+def _write(out: Path, result: dict) -> None:
+    text = json.dumps(result, ensure_ascii=False, allow_nan=False)
+    (out / "significance.json").write_text(text, encoding="utf-8")

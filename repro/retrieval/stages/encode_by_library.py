@@ -1,0 +1,127 @@
+"""Stage ``encode_by_library``: a vector of every passage or query, as sentence-transformers makes it."""
+
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import BlockedError, DataError, StageError
+from repro.progress import Progress
+from repro.retrieval.datasets.hub_models import base_identity, planned_checkpoint
+from repro.retrieval.stages.encode import Titled, read_texts
+from repro.retrieval.stages.vectors.vector_files import write_ids
+from repro.retrieval.stages.vectors.view_blocks import (
+    block_is_kept,
+    block_path,
+    check_joined,
+    join_blocks,
+    save_block,
+)
+from repro.stage_table import check_choices
+from repro.store.disk import BLOCKS
+
+LIBRARY = "sentence-transformers"
+BLOCK = 10_000  # texts handed to the library together, and lost at most when interrupted
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write the vectors of each text in the form of ``encode_views``, dense ones in that of ``encode`` too.
+
+    The encoder is in the folder that ``source`` names, and is the one of ``identity``. ``kind_of_encoder``,
+    ``pooling``, ``length``, ``truncate_dim`` and ``precision`` are the settings of ``library_encoder.load``;
+    ``prompt`` stands in place of the encoder's own, null leaves that. ``separator`` joins title and text;
+    ``pair`` makes two segments of them, null leaves titles out; a prompt with ``{title}`` names their place.
+    By the ``similarity`` cosine vectors are brought to length 1; by euclidean they have a number more, so
+    that the greatest inner product is the least distance.
+
+    Raises:
+        BlockedError: the encoder cannot be read, or is not in the hub's cache at the commit planned with.
+        DataError: it is no longer the one planned with, or there is no text.
+        StageError: a vector is not finite.
+    """
+    from repro.retrieval.nn import library_encoder
+    from repro.retrieval.nn.precision import threads_for
+
+    check_choices("encode_by_library", params)
+    ids, titled = read_texts(inputs["texts"], {"kind": params["kind"], "separator": ""})
+    firsts = range(0, len(ids), BLOCK)
+    with planned_checkpoint(params) as folder:
+        base = params["source"].get("base")
+        if base and base_identity(base) != params["base"]:
+            raise DataError(f"{base}, which the adapter is for, is no longer the one that was planned with")
+        try:
+            model = library_encoder.load(folder, params | {"kind": params["kind_of_encoder"]})
+        except DataError as error:
+            raise BlockedError(str(error), "put all of its files there, weights and tokenizer too") from error
+        with threads_for(model), progress.task(f"encoding {params['kind']}", total=len(ids)) as advance:
+            (out / BLOCKS).mkdir(exist_ok=True)
+            write_ids(ids, out, inputs["texts"])
+            check_joined(out / BLOCKS, out, firsts)
+            for first in firsts:
+                end = min(first + BLOCK, len(ids))
+                if not block_is_kept(out / BLOCKS, first, end - first):
+                    texts, prompt = joined(titled(first, end), params)
+                    vectors = library_encoder.encode(
+                        model, texts, kind=params["kind"], prompt=prompt, precision=params["precision"]
+                    )
+                    save_block(block_path(out / BLOCKS, first), _rows(vectors, params))
+                advance(end - first)
+    [vector] = library_encoder.encode(model, ["width"], kind=params["kind"], prompt="")
+    facts = join_blocks(out / BLOCKS, out, firsts, vocabulary=len(vector))
+    return {"texts": len(ids), **facts, "library": f"{LIBRARY} {version(LIBRARY)}"}
+
+
+def joined(titled: list[Titled], params: dict) -> tuple[list, str | None]:
+    """Join titles and texts; return what the library is to encode, and the prompt that it puts before."""
+    separator, prompt = params["separator"], params["prompt"]
+    if "{title}" in (prompt or ""):
+        return [prompt.replace("{title}", title or "none") + text for title, text in titled], ""
+    return [_joined(*pair, separator) for pair in titled], prompt
+
+
+def _joined(title: str, text: str, separator: str | None) -> str | Titled:
+    from repro.retrieval.nn.text import PAIR, passage_text
+
+    if separator is None:
+        return text
+    if separator == PAIR and title and text:
+        return title, text
+    return passage_text(title, text, separator=separator)
+
+
+def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:
+    """Turn vectors, (N, H) or (N, V) sparse, into a record a text as ``view_blocks`` keeps them."""
+    from torch.nn.functional import normalize
+
+    if vectors.is_sparse:
+        return _sparse_rows(vectors.coalesce(), normalizes=params["similarity"] == "cosine")
+    if params["similarity"] == "cosine":
+        vectors = normalize(vectors, dim=-1)
+    rows = vectors.numpy()
+    if params["similarity"] == "euclidean":  # -|q - p|^2 / 2 is q·p - |p|^2 / 2 and what is the query's own
+        squares = -np.square(rows.astype(np.float64)).sum(axis=1, keepdims=True) / 2
+        last = np.ones_like(squares) if params["kind"] == "queries" else squares
+        rows = np.hstack([rows, last.astype(np.float32)])
+    _check_finite(rows)
+    return [{"vectors": row} for row in rows]
+
+
+def _sparse_rows(vectors, *, normalizes: bool) -> list[dict[str, np.ndarray]]:
+    from scipy.sparse import csr_array
+
+    rows = csr_array((vectors.values().numpy(), vectors.indices().numpy()), shape=tuple(vectors.shape))
+    rows.eliminate_zeros()
+    _check_finite(rows.data)
+    records = []
+    for first, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
+        values = rows.data[first:end]
+        length = np.linalg.norm(values.astype(np.float64)) if normalizes else 1.0
+        records.append(
+            {"indices": rows.indices[first:end].astype(np.int32), "values": values / (length or 1.0)}
+        )
+    return records
+
+
+def _check_finite(values: np.ndarray) -> None:
+    if not np.isfinite(values).all():
+        raise StageError("the vector of a text is not finite")

@@ -1,0 +1,157 @@
+"""Stage ``encode_views``: a dense and a sparse vector, or one of them, for every passage or query."""
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import StageError
+from repro.machine.shard import blocks, shard, share
+from repro.progress import Progress
+from repro.retrieval.stages.encode import outputs, read_texts
+from repro.retrieval.stages.vectors.vector_files import write_ids
+from repro.retrieval.stages.vectors.view_blocks import (
+    Arrays,
+    block_is_kept,
+    block_path,
+    check_joined,
+    join_blocks,
+    save_block,
+)
+from repro.retrieval.training.process_group import launched_together
+from repro.stage_table import check_choices
+from repro.store.disk import BLOCKS
+
+SPLADE = {"splade": "max", "splade-sum": "sum"}  # heads -> what they take over the positions
+BLOCK = 10_000  # texts sorted by length together, and lost at most when interrupted
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write the ``views`` of each text, dense or sparse, in the order of ``ids.txt``, which is the source's.
+
+    ``dense``: ``vectors.npy``, (N, H) float32, reduced as the model was trained to. ``sparse``: rows in CSR
+    format, ``indptr.npy`` int64, ``indices.npy`` int32 and ``values.npy`` float32, without zeros; the
+    ``top_k`` highest values of a text if that is not null. ``views.json`` has their widths. All arrays can be
+    memory-mapped.
+
+    Title and text are joined as in ``encode``, with its ``prefix``, and cut to ``length`` tokens.
+    ``positions`` and ``head`` are ``ViewEncoder``'s sparse_positions and vocabulary_head; the head ``splade``
+    is that of a released masked language model of any architecture, at every position, ``splade-sum`` the
+    same with the sum of positions in place of the highest. With
+    ``normalize`` each vector is brought to length 1, a sparse one after it is truncated. Texts are encoded in
+    blocks, within a block by length, each a file in ``blocks/``. The first process appends them to the arrays
+    and removes each that lies there, so that the disk never holds more than the artefact and one block. An
+    interrupted attempt takes over all blocks that are whole, joined or not. Started by torchrun, each process
+    encodes every so many-th block. A GPU reads texts end to end where ``encode`` would.
+
+    Raises:
+        UsageError: an unknown kind, view, head or precision, a length beyond the model's positions, or views
+            that the model was not trained for.
+        BlockedError: half precision without a GPU.
+        DataError: a model cannot be read, there is no text, or an id that a run cannot hold.
+        StageError: a vector is not finite.
+    """
+    from repro.retrieval.nn.checkpoint import check_fits
+    from repro.retrieval.nn.memory import HalvingEncoder
+    from repro.retrieval.nn.padding_free import is_asked_for, packs, padding_free
+    from repro.retrieval.nn.precision import check_precision, device, on_device, threads_for
+    from repro.retrieval.stages.vectors.token_groups import prepared_batches
+    from repro.retrieval.training.process_group import everybody_waits
+
+    check_choices("encode_views", params)
+    check_precision(params["precision"])
+    ids, texts = read_texts(inputs["texts"], params)
+    encoder = _encoder(inputs["model"] / "model", params)
+    check_fits(encoder.model, encoder.tokenizer, params["length"])
+    encoder.eval().to(device())
+    is_wanted = is_asked_for(os.environ)
+    packed = packs(encoder, wanted=is_wanted, precision=params["precision"], say=progress.note)
+    halving_encoder = HalvingEncoder(lambda inputs: encoder(on_device(inputs)))
+    prepare = partial(prepared_batches, encoder.tokenizer, params=params)
+    encode = _batch_encoder(halving_encoder, params)
+    firsts = range(0, len(ids), BLOCK)
+    with launched_together() as (rank, ranks), threads_for(encoder), padding_free(encoder, packed) as packing:
+        (out / BLOCKS).mkdir(exist_ok=True)
+        if rank == 0 and shard().whole:
+            write_ids(ids, out, inputs["texts"])
+            check_joined(out / BLOCKS, out, firsts)
+        everybody_waits()
+        bar = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
+        with bar.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
+            resumed_at = _write_blocks(out / BLOCKS, len(ids), texts, prepare, encode, advance, rank, ranks)
+        everybody_waits()
+        facts = {"texts": len(ids), **halving_encoder.facts()} | ({"padding_free": 1} if packing.used else {})
+        if rank == 0 and shard().whole:
+            facts |= join_blocks(out / BLOCKS, out, firsts, vocabulary=encoder.model.config.vocab_size)
+        everybody_waits()
+    return facts | ({"resumed_at": resumed_at} if resumed_at else {})
+
+
+def _encoder(folder: Path, params: dict):
+    """Load the encoder of a model made here, or a released one whose head is its own."""
+    if params["head"] in SPLADE:
+        from repro.retrieval.nn.released_encoder import load_splade_encoder
+
+        return load_splade_encoder(folder, pooling=SPLADE[params["head"]])
+    from repro.retrieval.nn.view_encoder import load_view_encoder
+
+    return load_view_encoder(
+        folder, views=params["views"], sparse_positions=params["positions"], vocabulary_head=params["head"]
+    )
+
+
+def _batch_encoder(encoder, params: dict) -> Callable[[list[tuple]], list[Arrays]]:
+    from torch.nn.functional import normalize
+
+    from repro.retrieval.nn.sparse_view import top_k
+
+    def encode(batches: list[tuple]) -> list[Arrays]:
+        rows: list[Arrays] = [{}] * sum(len(places) for places, _ in batches)
+        for places, views in outputs(encoder, batches, params):
+            views = {name: vectors.float() for name, vectors in views.items()}
+            if "sparse" in views and params["top_k"] is not None:
+                views["sparse"] = top_k(views["sparse"], params["top_k"])
+            if params["normalize"]:
+                views = {name: normalize(vectors, dim=-1) for name, vectors in views.items()}
+            records = _rows({name: vectors.cpu().numpy() for name, vectors in views.items()}, len(places))
+            for place, row in zip(places, records, strict=True):
+                rows[place] = row
+        return rows
+
+    return encode
+
+
+def _rows(views: Arrays, count: int) -> list[Arrays]:
+    """Turn vectors by view into a record a text: ``vectors``; ``indices`` and ``values`` that are not 0."""
+    for vectors in views.values():
+        if not np.isfinite(vectors).all():
+            raise StageError("the vector of a text is not finite")
+    rows: list[Arrays] = [{} for _ in range(count)]
+    for row, vector in zip(rows, views.get("dense", ()), strict=False):
+        row["vectors"] = vector
+    for row, vector in zip(rows, views.get("sparse", ()), strict=False):
+        indices = vector.nonzero()[0]
+        row |= {"indices": indices.astype(np.int32), "values": vector[indices]}
+    return rows
+
+
+def _write_blocks(folder: Path, count: int, texts, prepare, encode, advance, rank: int, ranks: int) -> int:
+    """Write a file for each of this process' blocks that is not kept. Returns the first row encoded."""
+    from repro.retrieval.stages.vectors.token_groups import token_groups
+
+    firsts = blocks(count, BLOCK, rank=rank, ranks=ranks)
+    ranges, earliest = [(first, min(first + BLOCK, count)) for first in firsts], count
+    rows: list[Arrays] = []
+    with token_groups(ranges, texts, prepare, there=lambda a, b: block_is_kept(folder, a, b - a)) as groups:
+        for group in groups:
+            if group.batches is not None:
+                earliest = min(earliest, group.first)
+                rows = [{}] * group.size if group.begins else rows
+                for place, row in zip(group.places, encode(group.batches), strict=True):
+                    rows[place] = row
+                if group.ends:
+                    save_block(block_path(folder, group.first), rows)
+            advance(len(group.places))
+    return earliest

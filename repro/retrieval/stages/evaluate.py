@@ -1,0 +1,70 @@
+"""Stage ``evaluate``: a run and judgements in, per-query scores out."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from repro.errors import DataError, UsageError
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import read_rows
+from repro.retrieval.evaluation.answers import answer_measures, read_answers, score_by_answers
+from repro.retrieval.evaluation.measures import Scores, check_grades, score
+from repro.retrieval.evaluation.qrels import read_qrels
+from repro.retrieval.evaluation.runs import Run, read_run
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``scores.json``: queries, measures, missing, ignored.
+
+    Params: ``measures`` (ir_measures names), ``ignore_identical_ids`` (BEIR's rule), ``judgements``, which is
+    ``qrels`` (graded documents) or ``answers`` (answer strings; needs inputs ``queries`` and ``corpus``);
+    ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False where it is not given.
+    Returns counts of judged, missing and ignored queries, and the means (fractions). Raises DataError for
+    judgements by which every run scores 0 under one of the measures.
+    """
+    ranking = read_run(inputs["run"] / "run.trec")
+    if params["judgements"] == "qrels":
+        qrels, ignore = read_qrels(inputs["qrels"] / "qrels.trec"), params["ignore_identical_ids"]
+        check_grades(qrels, params["measures"])
+        scores = score(ranking, qrels, params["measures"], ignore_identical_ids=ignore)
+    elif params["judgements"] == "answers":
+        scores = _by_answers(params, ranking, inputs, progress)
+    else:
+        raise UsageError(f"judgements are {params['judgements']!r}; known: qrels, answers")
+    text = json.dumps(asdict(scores), ensure_ascii=False, allow_nan=False)
+    (out / "scores.json").write_text(text, encoding="utf-8")
+    return {
+        "queries": len(scores.queries),
+        "missing": len(scores.missing),
+        "ignored": scores.ignored,
+        "means": scores.means,
+    }
+
+
+def _by_answers(params: dict, ranking: Run, inputs: Mapping[str, Path], progress: Progress) -> Scores:
+    answers, measures = read_answers(inputs["queries"] / "queries.jsonl"), params["measures"]
+    depth = max((measure.cutoff for measure in answer_measures(measures).values()), default=0)
+    documents = {document for qid in answers for document, _ in ranking.get(qid, ())[:depth]}
+    texts = _texts(inputs["corpus"], documents, progress)
+    tokenless = params.get("tokenless_answers", False)
+    return score_by_answers(ranking, answers, texts, measures, tokenless=tokenless)
+
+
+def _texts(corpus: Path, documents: set[str], progress: Progress) -> dict[str, str]:
+    """Read the texts, without titles, of the wanted documents. Raises DataError if the corpus lacks one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = read_rows(corpus).select_columns(["id", "text"]).with_format("arrow")
+    texts: dict[str, str] = {}
+    with progress.task("passages with answers", total=len(rows)) as advance:
+        for batch in rows.iter(batch_size=100_000):
+            ids = batch["id"]
+            selection = batch.filter(pc.is_in(ids, value_set=pa.array(sorted(documents), type=ids.type)))
+            texts.update(zip(selection["id"].to_pylist(), selection["text"].to_pylist(), strict=True))
+            advance(len(batch))
+    if missing := documents - texts.keys():
+        first = f"the first is {min(missing)!r}"
+        raise DataError(f"{len(missing)} documents of the run are not in the corpus, {first}")
+    return texts

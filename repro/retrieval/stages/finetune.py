@@ -1,0 +1,161 @@
+"""Stage ``finetune``: a model trained on judged queries with negatives."""
+
+import os
+from itertools import repeat
+from pathlib import Path
+
+from repro.errors import DataError, UsageError
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import read_rows
+from repro.retrieval.datasets.lookup import ColumnTexts, Lists, document_rows, list_offsets, query_texts
+from repro.stage_table import check_choices
+
+SCORES = ("positive_scores", "negative_scores")
+
+
+class Groups:
+    """Queries of a training set, each with one positive and some negatives, chosen anew every epoch.
+
+    Args:
+        negative_choice: ``window`` or ``slice``, the rules ``group`` and ``next_slice`` of
+            ``repro.retrieval.nn.negatives``.
+        positive_choice: ``all`` positives take turns, or the ``confident`` ones, by the set's scores.
+
+    Attributes:
+        left_out: rows without a positive or, where negatives are asked for, without a negative.
+    """
+
+    def __init__(
+        self,
+        training_set: Path,
+        corpus: Path,
+        queries: Path,
+        *,
+        passages: int,
+        seed: int,
+        negative_choice: str = "window",
+        positive_choice: str = "all",
+    ):
+        rows = read_rows(training_set).data
+        texts = read_rows(corpus).data
+        self.titles, self.texts = (ColumnTexts(texts.column(name)) for name in ("title", "text"))
+        self.positives = _as_rows(rows.column("positives"), corpus, training_set)
+        self.negatives = _as_rows(rows.column("negatives"), corpus, training_set)
+        self.scores = _scores(rows, training_set)
+        if positive_choice == "confident" and self.scores is None:
+            raise UsageError(f"{training_set}: its passages have no scores to choose confident positives by")
+        self.queries = query_texts(queries, rows.column("query").to_pylist(), source=training_set)
+        self.passages, self.seed = passages, seed
+        self.negative_choice, self.positive_choice = negative_choice, positive_choice
+        mask = self.positives.lengths() > 0
+        if passages > 1:
+            mask &= self.negatives.lengths() > 0
+        self.kept = mask.nonzero()[0]
+        self.left_out = len(self.queries) - len(self.kept)
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
+        """``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive first; with
+        ``"scores": [float, …]``, one a passage, where the training set has them."""
+        from repro.retrieval.nn.negatives import window_generators
+
+        indices = [int(self.kept[place]) for _, place in places]
+        generators = repeat(None)
+        if self.negative_choice == "window":
+            generators = window_generators(indices, seed=self.seed)
+        examples = []
+        for index, (epoch, _), generator in zip(indices, places, generators, strict=False):
+            positive, *negatives = self._choose(index, epoch, generator)
+            rows = [int(self.positives[index][positive]), *self.negatives[index][negatives].tolist()]
+            passages = [{"title": self.titles[row], "text": self.texts[row]} for row in rows]
+            example = {"query": self.queries[index], "passages": passages, "epoch": epoch, "index": index}
+            if self.scores is not None:
+                positive_scores, negative_scores = (scores[index] for scores in self.scores)
+                example["scores"] = [float(positive_scores[positive]), *negative_scores[negatives].tolist()]
+            examples.append(example)
+        return examples
+
+    def _choose(self, index: int, epoch: int, generator) -> list[int]:
+        """Choose a place among the row's positives, then places among its negatives."""
+        from repro.retrieval.nn.negatives import confident, next_slice, next_window
+
+        positives = range(len(self.positives[index]))
+        if self.positive_choice == "confident":
+            positives = confident(*(scores[index] for scores in self.scores))
+        negatives = range(len(self.negatives[index]))
+        turn = {"passages": self.passages, "seed": self.seed, "epoch": epoch}
+        if self.negative_choice == "slice":
+            return next_slice(positives, negatives, **turn)
+        return next_window(positives, negatives, index=index, generator=generator, **turn)
+
+
+def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:
+    """Turn a column of lists of document ids into lists of rows of the corpus."""
+    import pyarrow.compute as pc
+
+    documents = pc.list_flatten(lists)
+    return Lists(document_rows(documents, corpus, source=training_set), list_offsets(lists))
+
+
+def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
+    """The scores of positives and negatives; None without any. Raises DataError if only some have one."""
+    import pyarrow.compute as pc
+
+    if not set(SCORES) <= set(rows.column_names):
+        return None
+    columns = [rows.column(name) for name in SCORES]
+    if any(column.null_count for column in columns):
+        raise DataError(f"{training_set}: some of its rows have scores and some have none")
+    positives, negatives = (Lists(pc.list_flatten(c).to_numpy(), list_offsets(c)) for c in columns)
+    return positives, negatives
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Train ``params["objective"]`` on groups of passages and keep what its ``save`` keeps, in ``model/``.
+
+    A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices. The
+    objective may ask for any of these parameters, and for ``start``, the directory of the starting model; the
+    ``warmup_steps`` it gets are those of this training. An interrupted attempt in ``out`` is resumed.
+
+    Raises:
+        BlockedError: half precision without a GPU.
+        UsageError: the objective is not the declared one, or does not take these options, or the model
+            has too few positions, or there is no such choice of positives or negatives.
+        DataError: a model cannot be read, a document or query is missing, or no query has what it needs.
+        StageError: a loss is not finite.
+    """
+    from transformers import set_seed
+
+    from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
+    from repro.retrieval.training.loop import save_model, train
+    from repro.retrieval.training.memory import step_memory
+    from repro.retrieval.training.objective import build, import_declared
+    from repro.retrieval.training.optimisation import Execution, Optimisation
+
+    check_choices("finetune", params)
+    optimisation = Optimisation.of(params, batch_size=params["queries_per_batch"])
+    groups = Groups(
+        inputs["training_set"],
+        inputs["corpus"],
+        inputs["queries"],
+        passages=params["passages_per_query"],
+        seed=params["seed"],
+        negative_choice=params.get("negative_choice", "window"),
+        positive_choice=params.get("positive_choice", "all"),
+    )
+    if len(groups) == 0:
+        raise DataError(f"{inputs['training_set']}: no query has both a positive and a negative")
+    set_seed(params["seed"])
+    start, kind = inputs["model"] / "model", import_declared("objective", params["objective"])
+    model = kind.load(start)
+    tokenizer = load_tokenizer(start)
+    check_fits(model, tokenizer, max(params.get("query_length", 0), params["passage_length"]))
+    settings = params | {"start": start, "warmup_steps": optimisation.warmup(optimisation.steps(len(groups)))}
+    objective = build(kind, model, tokenizer, params["options"], settings=settings)
+    execution = Execution.of(os.environ)
+    resources = {"execution": execution, "memory": step_memory(objective, params)}
+    facts = train(objective, groups, optimisation, out=out, progress=progress, **resources)
+    save_model(objective, out)
+    return facts | {"queries_left_out": groups.left_out}

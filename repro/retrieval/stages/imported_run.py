@@ -1,0 +1,36 @@
+"""Stage ``imported_run``: somebody else's run file in, a run of the suite out."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from repro.progress import Progress
+from repro.retrieval.datasets.digests import file_sha256, unchanged
+from repro.retrieval.evaluation.given_runs import read_given_file
+from repro.retrieval.evaluation.ir_metadata import write_metadata
+from repro.retrieval.evaluation.run_writer import write_run
+
+_LOW = -3.4e38  # a padding score is the smallest float32, -3.4028235e38
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``run.trec`` with ties broken by the suite's rule, ``raw.npy`` and what is known of the run.
+
+    Params: ``dataset`` whose topics it answers, ``sha256`` of the file's bytes; ``source`` (its path) and
+    ``name`` say where it is foreign. Returns ``queries``, ``lines``, ``nudged``, ``depth`` and ``form``.
+    Raises DataError when the file is malformed, or is no longer the one that was asked for.
+    """
+    path = Path(params["source"])
+    with unchanged([path], params["sha256"], lambda: file_sha256(path)):
+        given = read_given_file(path)
+    tag = given.tag or "imported"
+    counts = write_run(out, {query: _lifted(ranking) for query, ranking in given.rankings.items()}, tag)
+    metadata = {"tag": tag, "data": {"test collection": {"name": params["dataset"]}}}
+    write_metadata(out / "run.ir_metadata.yml", metadata)
+    return {**counts, "depth": max(map(len, given.rankings.values())), "form": given.form}
+
+
+def _lifted(ranking: Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
+    """Return the ranking with room below its last scores, which broken ties take, where these are padding."""
+    if not ranking or ranking[-1][1] > _LOW:
+        return ranking
+    return [(document, max(score, _LOW)) for document, score in ranking]

@@ -1,0 +1,45 @@
+"""Stage ``initialise``: a BERT with random weights."""
+
+from pathlib import Path
+
+from repro.errors import UsageError
+from repro.progress import Progress
+
+DEVIATION = 0.02  # BERT's
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``model/``: a BertForMaskedLM of the given size over a tokenizer's vocabulary, and that
+    tokenizer.
+
+    Weights are drawn from N(0, ``params["deviation"]``) by torch's generator under ``params["seed"]``; BERT's
+    deviation is 0.02, for 768 dimensions. What a layer adds to its input grows with the deviation times the
+    root of the width: a narrow model with BERT's deviation begins with a [CLS] that is blind to the text.
+
+    Raises:
+        UsageError: the hidden size is not a multiple of the number of heads.
+        DataError: the tokenizer cannot be read.
+    """
+    from transformers import BertConfig, BertForMaskedLM, set_seed
+
+    from repro.retrieval.nn.checkpoint import load_tokenizer, save_model
+
+    if params["hidden_size"] % params["heads"]:
+        raise UsageError(f"hidden_size {params['hidden_size']} is not a multiple of heads {params['heads']}")
+    tokenizer = load_tokenizer(inputs["tokenizer"] / "model")
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=params["hidden_size"],
+        num_hidden_layers=params["layers"],
+        num_attention_heads=params["heads"],
+        intermediate_size=params["intermediate_size"],
+        max_position_embeddings=params["max_positions"],
+        hidden_dropout_prob=params["dropout"],
+        attention_probs_dropout_prob=params["dropout"],
+        initializer_range=params.get("deviation", DEVIATION),
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    set_seed(params["seed"])
+    model = BertForMaskedLM(config)
+    save_model(model, tokenizer, out / "model")
+    return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}

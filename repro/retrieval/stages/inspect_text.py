@@ -1,0 +1,55 @@
+"""Stage ``inspect_text``: a value that a model gives to each word of one document."""
+
+import inspect
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+from repro.errors import StageError, UsageError
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import read_rows
+from repro.retrieval.training.objective import import_declared
+
+View = Callable[..., list[tuple[str, float]]]
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``exhibit.json``: the words of a text with a value each.
+
+    The text is the first ``words`` words of the document titled ``title``, or of the first document where
+    there is none. The values come from ``view`` ({name, version, path}), a function of the model's folder and
+    the text, with ``length`` and ``options``.
+
+    Raises:
+        UsageError: there is no such view, it is not the planned one, or it takes other options.
+        DataError: the model is none that the view can read.
+        StageError: a value is not finite.
+    """
+    import pyarrow.compute as pc
+
+    view: View = import_declared("view", params["view"])
+    corpus = read_rows(inputs["corpus"])
+    place = pc.index(corpus.data.column("title"), params["title"]).as_py()  # -1 where there is none
+    document, present = corpus[max(place, 0)], place >= 0
+    text = " ".join(document["text"].split()[: params["words"]])
+    options = {"length": params["length"], **params["options"]}
+    folder = inputs["model"] / "model"
+    try:
+        inspect.signature(view).bind(folder, text, **options)
+    except TypeError as error:
+        raise UsageError(f"view {params['view']['path']!r}: {error}") from error
+    words = [[word, float(value)] for word, value in view(folder, text, **options)]
+    bad = next((word for word, value in words if not math.isfinite(value)), None)
+    if bad is not None:
+        raise StageError(f"the value of {bad!r} is not finite: the model's weights are not, or overflow")
+    exhibit = {
+        "kind": "shaded-words",
+        "title": document["title"],
+        "wanted": params["title"],
+        "found": present,
+        "words": words,
+    }
+    content = json.dumps(exhibit, ensure_ascii=False, sort_keys=True)
+    (out / "exhibit.json").write_text(content, encoding="utf-8")
+    return {"document": document["id"], "found": present, "words": len(words)}

@@ -1,0 +1,52 @@
+"""Stage ``judged_examples``: a training set whose positives and negatives both come from judgements."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from repro.errors import DataError
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import write_rows
+from repro.retrieval.datasets.lookup import SCORED_EXAMPLES
+from repro.retrieval.evaluation.qrels import read_qrels
+
+FIRST_SCORE = 1000.0  # what DPR's files give an annotated passage
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``arrow/``: per query the documents of grade 1 and above, the highest grade first, and as
+    negatives those of grade ``negative_grade``, both else in the order of the file.
+
+    DPR's questions are judged so: 2 for the annotated passage, 1 for BM25's with the answer, 0 for its hard
+    negatives, -1 for the others. The annotated passage scores 1,000, everything else 0, so that a choice of
+    ``confident`` positives is the first one alone. A query without positive or negative is left out.
+
+    Raises:
+        DataError: the judgements are malformed, or leave no query.
+    """
+    omitted_queries = 0
+
+    def examples() -> Iterator[dict]:
+        nonlocal omitted_queries
+        for query, grades in judgements.items():
+            advance()
+            positives = sorted((d for d, grade in grades.items() if grade >= 1), key=lambda d: -grades[d])
+            negatives = [d for d, grade in grades.items() if grade == params["negative_grade"]]
+            if not positives or not negatives:
+                omitted_queries += 1
+                continue
+            yield {
+                "query": query,
+                "positives": positives,
+                "negatives": negatives,
+                "positive_scores": [FIRST_SCORE] + [0.0] * (len(positives) - 1),
+                "negative_scores": [0.0] * len(negatives),
+            }
+
+    with progress.task("reading judgements"):
+        judgements = read_qrels(inputs["qrels"] / "qrels.trec")
+    with progress.task("choosing examples", total=len(judgements)) as advance:
+        count = write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
+    if not count:
+        grade = params["negative_grade"]
+        raise DataError(f"{inputs['qrels']}: no query has both a positive and a negative of grade {grade}")
+    return {"queries": count, "queries_left_out": omitted_queries}

@@ -1,0 +1,63 @@
+"""Stage ``listed_negatives``: a training set from a public file of several retrievers' negatives."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from repro.errors import DataError, check_known
+from repro.progress import Progress
+from repro.retrieval.datasets import reading
+from repro.retrieval.datasets.arrow import write_rows
+from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.datasets.digests import planned_source
+from repro.retrieval.datasets.first_rows import FirstRows
+from repro.retrieval.datasets.row_digests import RowDigest
+
+STEP = 1000  # queries between two steps of the bar
+COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
+
+
+def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+    """Write ``arrow/`` with columns query, positives and negatives (ids), everything in the file's order.
+
+    ``params``: dataset (id), source (a negatives Source as JSON), identity (of its bytes), and what a
+    negative is, by the rules of ``ListedQuery.negatives``: margin (of the scores; None: any), per_system
+    (None: all) and systems (a list of names; None: all); first (queries to read) where not all are. Inputs
+    ``queries`` and ``corpus`` are given where they are first rows, by which negatives are named. A query
+    without a positive or a negative is left out.
+    Returns the numbers of queries, of negatives and of what was left out, and the digest of what was
+    written. Raises DataError when the file is malformed, has no scores where a margin is asked for, is no
+    longer the one that was planned with, or leaves no query; UsageError for a system that is nowhere in it.
+    """
+    entry, first_rows = dataset(params["dataset"]), FirstRows.of(inputs)
+    margin, systems = params["margin"], params["systems"]
+    selection = None if systems is None else {*systems}
+    limits = {"margin": margin, "per_system": params["per_system"], "systems": selection}
+    digest = RowDigest()
+    omissions = {"queries_without_positive": 0, "queries_without_negative": 0}
+    names: dict[str, None] = {}
+    negatives = 0
+
+    def examples() -> Iterator[dict]:
+        nonlocal negatives
+        rows = reading.negatives(source, scored=margin is not None, first=params.get("first"))
+        for number, record in enumerate(first_rows.listed(rows) if first_rows else rows, 1):
+            if number % STEP == 0:
+                advance(STEP)
+            names.update(dict.fromkeys(record.systems))
+            positives = list(dict.fromkeys(passage for passage, _ in record.positives))
+            passages = record.negatives(**limits) if positives else []
+            if not passages:
+                omissions["queries_without_negative" if positives else "queries_without_positive"] += 1
+                continue
+            negatives += len(passages)
+            row = {"query": record.query, "positives": positives, "negatives": passages}
+            digest.add(row)
+            yield row
+
+    task = progress.task(f"reading {entry.id}", params.get("first") or entry.counts.get("negatives"))
+    with planned_source(params) as source, task as advance:
+        count = write_rows(examples(), COLUMNS, out / "arrow")
+    check_known("system", *(systems or ()), valid=names)
+    if not count:
+        raise DataError(f"{entry.id}: the file leaves no query with a negative")
+    return {"queries": digest.count, "negatives": negatives, **omissions, "digest": digest.hexdigest()}

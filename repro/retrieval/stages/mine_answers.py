@@ -1,0 +1,143 @@
+"""Stage ``mine_answers``: positives and hard negatives of questions, told apart by answer strings."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import filterfalse
+from pathlib import Path
+
+from repro.errors import DataError
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import BATCH, read_rows
+from repro.retrieval.datasets.digests import stamps
+from repro.retrieval.datasets.lookup import SCORED_EXAMPLES, rows_of_few
+from repro.retrieval.datasets.row_blocks import RowBlocks
+from repro.retrieval.evaluation.answers import contains_answer, read_answers
+from repro.retrieval.evaluation.qrels import read_qrels
+from repro.retrieval.stages.mine import sample
+from repro.retrieval.stages.mined_blocks import fill_blocks
+from repro.store.disk import BLOCKS
+
+BLOCK = 1 << 24  # bytes of the run whose questions make a block: some 370,000 passages, half a minute
+COUNTS = ("queries", "queries_left_out", "queries_not_judged")
+
+FIRST_SCORE = 1000.0  # above every score of a retriever
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write a training set of questions, with passages of a run that do and do not hold an answer.
+
+    The first positive is the passage judged best (grade 1 and above, the first of those in the file), whether
+    it is among the run's first ``depth`` or not; it scores 1,000. With ``extra_positives``, those of the
+    ``depth`` whose text contains an answer follow by rank, with the run's scores; without, the first of them
+    stands in where no passage is judged. Those without an answer, shuffled, are the negatives, ``per_query``
+    of them. Titles are not searched. A question without positive or negative is left out. The run's scores
+    are rounded to each number of ``score_decimals`` in turn, if there are any. (The mining script released
+    with Wang et al. 2023; readings ``nq-training-data`` and ``nq-mined-score-decimals``.)
+    ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False where it is not given.
+
+    Rows are written in blocks of the questions that begin in the same 16 MiB of the run, by which an
+    interrupted attempt goes on. In memory are questions and judgements, the rankings of one block, and
+    4 bytes a passage of the corpus, whose texts are mapped.
+
+    Raises:
+        DataError: an input is malformed, a question of the run has no answers, a document is missing from the
+            corpus, or no question is left.
+    """
+    answers = read_answers(inputs["queries"] / "queries.jsonl")
+    judgements = read_qrels(inputs["qrels"] / "qrels.trec")
+    source = inputs["run"] / "run.trec"
+    blocks = RowBlocks(out / BLOCKS, SCORED_EXAMPLES, origin=[params, stamps(*inputs.values())])
+    facts = blocks.completed(out / "arrow")
+    if facts is None:
+        rows = partial(_examples, params=params, inputs=inputs, answers=answers, judgements=judgements)
+        with progress.task("matching answers", total=len(answers)) as advance:
+            firsts, facts = fill_blocks(blocks, source, BLOCK, rows, counts=COUNTS, advance=advance)
+        if not facts["queries"]:
+            raise DataError(f"{source}: no question has both a positive and a negative")
+        blocks.complete(firsts, facts, held=BATCH)
+    blocks.join(out / "arrow")
+    return facts
+
+
+def _examples(
+    results, facts: dict, *, params: dict, inputs: dict[str, Path], answers, judgements
+) -> Iterator[dict]:
+    """The rows of a part of the run; counts them in ``facts``."""
+    source, top = inputs["run"] / "run.trec", slice(params["depth"])
+    results = [(query, documents[top], scores[top]) for query, documents, scores in results]
+    texts = _texts(results, inputs["corpus"], source)
+    has_answer = partial(contains_answer, tokenless=params.get("tokenless_answers", False))
+    options = {name: params[name] for name in ("extra_positives", "per_query", "seed")}
+    for query, documents, scores in results:
+        if query not in answers:
+            raise DataError(f"{source}: question {query!r} has no answers in {inputs['queries']}")
+        best = annotated(judgements.get(query, {}))
+        scores = rounded(scores, decimals=params.get("score_decimals", ()))
+        facts["queries_not_judged"] += best is None
+        hits = [has_answer(text, answers[query]) for text in texts(documents)]
+        row = example(query, documents, scores, hits, best=best, **options)
+        facts["queries"] += row is not None
+        facts["queries_left_out"] += row is None
+        if row is not None:
+            yield row
+
+
+def annotated(grades: dict[str, int]) -> str | None:
+    """The first of a question's documents with the highest grade; None where no grade is above 0."""
+    best = max(grades, key=grades.get, default=None)
+    return best if best is not None and grades[best] >= 1 else None
+
+
+def rounded(scores: list[float], *, decimals: Sequence[int]) -> list[float]:
+    """Scores rounded to the first number of decimals, what comes of it to the second, and so on."""
+    for places in decimals:
+        scores = [round(float(score), places) for score in scores]
+    return scores
+
+
+def example(
+    query: str,
+    documents: list[str],
+    scores: list[float],
+    hits: list[bool],
+    *,
+    best: str | None,
+    extra_positives: bool,
+    per_query: int,
+    seed: int,
+) -> dict | None:
+    """A row of the training set; None where it has no positive or no negative.
+
+    Args:
+        documents, scores: the ranking.
+        hits: whether each of them has an answer.
+        best: the annotated passage.
+        extra_positives, per_query, seed: parameters of the stage.
+    """
+    score = dict(zip(documents, scores, strict=True))
+    is_hit = dict(zip(documents, hits, strict=True))
+    ranking = [document for document in documents if document != best]
+    positives = list(filter(is_hit.get, ranking))
+    if best:
+        positives.insert(0, best)
+        score[best] = FIRST_SCORE
+    candidates = list(filterfalse(is_hit.get, ranking))
+    positives = positives if extra_positives else positives[:1]
+    negatives = sample(candidates, query, count=per_query, seed=seed)
+    if not positives or not negatives:
+        return None
+    return {
+        "query": query,
+        "positives": positives,
+        "negatives": negatives,
+        "positive_scores": list(map(score.get, positives)),
+        "negative_scores": list(map(score.get, negatives)),
+    }
+
+
+def _texts(results: list[tuple[str, list[str], list[float]]], corpus: Path, source: Path):
+    """A function from ids of the rankings to their texts, without titles."""
+    ids = sorted({document for _, documents, _ in results for document in documents})
+    rows = dict(zip(ids, rows_of_few(ids, corpus, source=source).tolist(), strict=True))
+    column = read_rows(corpus).select_columns("text")
+    return lambda documents: column[[rows[document] for document in documents]]["text"]

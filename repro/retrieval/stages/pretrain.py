@@ -1,0 +1,120 @@
+"""Stage ``pretrain``: an encoder trained on text alone."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import UsageError
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import read_rows
+from repro.retrieval.datasets.lookup import ColumnLists
+from repro.stage_table import check_choices
+
+TOKEN_COLUMNS = ("input_ids", "sentences", "spans")
+
+
+class TokenRows:
+    """The rows of a tokens artefact, fetched from its memory-mapped file as they are asked for."""
+
+    def __init__(self, folder: Path):
+        tokens = read_rows(folder)
+        names = [name for name in TOKEN_COLUMNS if name in tokens.column_names]
+        self.table = tokens.data
+        self.columns = {name: ColumnLists(self.table.column(name)) for name in names}
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
+        """Rows as ``{"input_ids": (n,) int64, "epoch", "index"}`` for places (epoch, index).
+
+        Those of policy ``spans`` also have ``sentences`` and ``spans``, counts of tokens and of sentences.
+        """
+        return [
+            {name: lists[index] for name, lists in self.columns.items()} | {"epoch": epoch, "index": index}
+            for epoch, index in places
+        ]
+
+
+class SpanRows:
+    """The spans of all rows of a tokens artefact of policy ``spans``, fetched as ``TokenRows`` are.
+
+    An example is the row, its place among the spans as ``index`` and its number in the row as ``anchor``.
+
+    Raises UsageError for tokens without spans.
+    """
+
+    def __init__(self, folder: Path):
+        from pyarrow.compute import list_value_length
+
+        self.rows = TokenRows(folder)
+        if "spans" not in self.rows.columns:
+            raise UsageError(f"{folder}: the tokens have no spans; tokenise the corpus with policy 'spans'")
+        counts = list_value_length(self.rows.table.column("spans")).to_numpy()
+        self.begins = np.concatenate(([0], np.cumsum(counts)))
+
+    def __len__(self) -> int:
+        return int(self.begins[-1])
+
+    def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
+        """Examples for places (epoch, index)."""
+        rows = [int(np.searchsorted(self.begins, index, side="right")) - 1 for _, index in places]
+        row_places = [(epoch, row) for (epoch, _), row in zip(places, rows, strict=True)]
+        examples = self.rows.__getitems__(row_places)
+        return [
+            example | {"index": index, "anchor": int(index - self.begins[row])}
+            for example, (_, index), row in zip(examples, places, rows, strict=True)
+        ]
+
+
+EXAMPLES = {"rows": TokenRows, "spans": SpanRows}
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Train ``params["objective"]`` on a tokens artefact and keep what its ``save`` keeps, in ``model/``.
+
+    An example is a row of the tokens, or each span of a row where ``examples`` is spans. The objective may
+    ask for any of these parameters, as ``length`` and ``seed``, and has to take the folders of the optional
+    inputs: ``statistics``, counts over the corpus, and ``generator``, another model. Its new weights, if it
+    has any, are drawn from torch's generator under the same seed. An interrupted attempt in ``out`` is
+    resumed.
+
+    Raises:
+        BlockedError: half precision without a GPU.
+        UsageError: the objective is not the declared one, or does not take these options, or the model
+            has too few positions, or there is no such kind of example.
+        DataError: the model cannot be read, or there are no texts.
+        StageError: a loss is not finite.
+    """
+    from transformers import set_seed
+
+    from repro.errors import DataError
+    from repro.retrieval.nn.checkpoint import check_fits, load_masked_lm, load_tokenizer
+    from repro.retrieval.training.loop import save_model, train
+    from repro.retrieval.training.memory import step_memory
+    from repro.retrieval.training.objective import build, import_declared
+    from repro.retrieval.training.optimisation import Execution, Optimisation
+
+    check_choices("pretrain", params)
+    optimisation = Optimisation.of(params, batch_size=params["texts_per_batch"])
+    rows = EXAMPLES[params.get("examples", "rows")](inputs["tokens"])
+    if len(rows) == 0:
+        raise DataError(f"{inputs['tokens']}: no texts to train on")
+    set_seed(params["seed"])
+    start = inputs["model"] / "model"
+    model = load_masked_lm(start)
+    tokenizer = load_tokenizer(start)
+    check_fits(model, tokenizer, params["length"])
+    options = dict(params["options"])
+    if "statistics" in inputs:
+        options["statistics"] = inputs["statistics"]
+    if "generator" in inputs:
+        options["generator"] = inputs["generator"] / "model"
+    kind = import_declared("objective", params["objective"])
+    objective = build(kind, model, tokenizer, options, settings=params)
+    execution = Execution.of(os.environ)
+    resources = {"execution": execution, "memory": step_memory(objective, params)}
+    facts = train(objective, rows, optimisation, out=out, progress=progress, **resources)
+    save_model(objective, out)
+    return facts

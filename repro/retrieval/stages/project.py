@@ -1,0 +1,116 @@
+"""Stage ``project``: one query and its first candidates in a plane, with measures of their distances."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import DataError
+from repro.progress import Progress
+from repro.retrieval.evaluation.qrels import read_qrels
+from repro.retrieval.evaluation.runs import read_run
+from repro.stage_table import check_choices
+
+FEWEST = 4  # candidates; t-SNE's perplexity must stay below a third of the points
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``exhibit.json``: places of the query and of the first ``candidates`` documents of its ranking.
+
+    Without a ``query`` it is the run's first.
+    The places come from scikit-learn's t-SNE, started from the principal components; a perplexity too large
+    for the points is lowered to a third of them. As such a picture proves nothing, the exhibit holds what the
+    vectors themselves say: mean inner products of the query with relevant (``grade`` and above) and other
+    candidates, and the AUC, the probability that a relevant one is more similar to it than another one; null
+    where a kind is absent.
+
+    Raises:
+        UsageError: an unknown method.
+        DataError: the query or a candidate has no vector, the query no ranking or too few candidates, or a
+            vector is not finite.
+    """
+    check_choices("project", params)
+    query, candidates = _candidates(params, inputs["run"])
+    query_vector = _vectors(inputs["queries"], [query])  # (1, H)
+    vectors = _vectors(inputs["passages"], candidates)  # (C, H)
+    if query_vector.shape[1] != vectors.shape[1]:
+        raise DataError(f"passages have {vectors.shape[1]} dimensions, queries {query_vector.shape[1]}")
+    grades = read_qrels(inputs["qrels"] / "qrels.trec").get(query, {})
+    relevant = np.array([grades.get(document, 0) >= params["grade"] for document in candidates])
+    perplexity = min(params["perplexity"], len(candidates) / 3)  # a third of the points other than one
+    points = _t_sne(np.concatenate([query_vector, vectors]), perplexity=perplexity, seed=params["seed"])
+    exhibit = {
+        "kind": "scatter",
+        "query": query,
+        "perplexity": perplexity,
+        "points": [_point(query, points[0], "query", None)]
+        + [
+            _point(document, place, "relevant" if hit else "other", grades.get(document))
+            for document, place, hit in zip(candidates, points[1:], relevant, strict=True)
+        ],
+        "measured": measured((vectors * query_vector).sum(axis=1), relevant),  # equal vectors tie exactly
+    }
+    (out / "exhibit.json").write_text(json.dumps(exhibit, sort_keys=True), encoding="utf-8")
+    return {"candidates": len(candidates), "perplexity": perplexity, **exhibit["measured"]}
+
+
+def measured(scores: np.ndarray, relevant: np.ndarray) -> dict[str, float | None]:
+    """Means over relevant and other candidates and the AUC, its ties counted half; None where undefined.
+
+    Args:
+        scores: (C,) inner products with the query.
+        relevant: (C,) bool.
+    """
+    hits, misses = scores[relevant], scores[~relevant]
+    auc = None
+    if len(hits) and len(misses):
+        auc = float((hits[:, None] > misses).mean() + (hits[:, None] == misses).mean() / 2)
+    return {
+        "similarity_to_relevant": float(hits.mean()) if len(hits) else None,
+        "similarity_to_others": float(misses.mean()) if len(misses) else None,
+        "auc": auc,
+    }
+
+
+def _candidates(params: dict, run: Path) -> tuple[str, list[str]]:
+    rankings = read_run(run / "run.trec")
+    query = next(iter(rankings)) if params["query"] is None else params["query"]
+    ranking = rankings.get(query)
+    if ranking is None:
+        raise DataError(f"{run}: query {query!r} is not in the run")
+    documents = [document for document, _ in ranking[: params["candidates"]]]
+    if len(documents) < FEWEST:
+        raise DataError(f"{run}: query {query!r} has {len(documents)} candidates; t-SNE needs {FEWEST}")
+    return query, documents
+
+
+def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
+    """The vectors of ``ids``, (len(ids), H) float64, read in that order out of what may be millions."""
+    places = dict.fromkeys(ids, -1)
+    with open(folder / "ids.txt", encoding="utf-8", newline="\n") as file:
+        for place, line in enumerate(file):
+            if (identifier := line.rstrip("\n")) in places:
+                places[identifier] = place
+    vectors = np.load(folder / "vectors.npy", mmap_mode="r")
+    for identifier, place in places.items():
+        if not 0 <= place < len(vectors):
+            raise DataError(f"{folder}: {identifier!r} has no vector")
+        if not np.isfinite(vectors[place]).all():
+            raise DataError(f"{folder}: the vector of {identifier!r} is not finite")
+    return np.stack([vectors[places[identifier]] for identifier in ids]).astype(np.float64)
+
+
+def _t_sne(vectors: np.ndarray, *, perplexity: float, seed: int) -> np.ndarray:
+    """Points (N, 2), computed by one thread, as sums over several differ from machine to machine."""
+    from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
+
+    varies = vectors.shape[1] > 1 and (vectors != vectors[0]).any()  # else there are no principal components
+    start = "pca" if varies else "random"
+    projection = TSNE(perplexity=perplexity, random_state=seed, init=start, method="exact", n_jobs=1)
+    with threadpool_limits(1):
+        return projection.fit_transform(vectors)
+
+
+def _point(identifier: str, place: np.ndarray, role: str, grade: int | None) -> dict:
+    return {"id": identifier, "x": float(place[0]), "y": float(place[1]), "role": role, "grade": grade}

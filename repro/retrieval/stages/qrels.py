@@ -1,0 +1,37 @@
+"""Stage ``qrels``: the relevance judgements of one split in TREC format."""
+
+from pathlib import Path
+
+from repro.progress import Progress
+from repro.retrieval.datasets import reading
+from repro.retrieval.datasets.digests import planned_source
+from repro.retrieval.datasets.first_rows import FirstRows
+from repro.retrieval.datasets.row_digests import ContentDigest, RowDigest
+
+
+def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+    """Write ``qrels.trec``: "query 0 document grade", each pair once; empty where answers decide.
+
+    ``params``: dataset (id), source (a qrels Source as JSON) and identity (of its bytes). The inputs
+    ``queries`` and ``corpus`` are given where they are first rows, by which then is judged. Returns the
+    numbers of judgements and of judged queries, the digest of what was written and, of all rows, that of
+    their content. Raises DataError when the source is malformed, not the collection of the papers, or no
+    longer the one that was planned with.
+    """
+    first_rows, name = FirstRows.of(inputs), params["dataset"]
+    with planned_source(params) as source, progress.task(f"reading judgements of {name}"):
+        if first_rows is None:
+            judgements = reading.judgements(source)
+        else:
+            judgements = first_rows.judgements(reading.judgement_rows(source, whole=False))
+    digest, content = RowDigest(), ContentDigest()
+    task = progress.task(f"writing judgements of {name}", total=len(judgements))
+    with task as advance, (out / "qrels.trec").open("w", encoding="utf-8", newline="\n") as file:
+        for judgement in judgements:
+            digest.add(judgement)
+            content.add(judgement)
+            file.write(f"{judgement.query} 0 {judgement.document} {judgement.grade}\n")
+            advance()
+    queries = len({judgement.query for judgement in judgements})
+    facts = {"qrels": len(judgements), "queries": queries, "digest": digest.hexdigest()}
+    return facts | {"rows": content.hexdigest()} if first_rows is None else facts

@@ -1,0 +1,37 @@
+"""Stage ``queries``: the queries of one split, with answers where strings decide."""
+
+import json
+from pathlib import Path
+
+from repro.progress import Progress
+from repro.retrieval.datasets import reading
+from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.datasets.digests import planned_source
+from repro.retrieval.datasets.row_digests import ContentDigest, RowDigest
+
+
+def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+    """Write ``queries.jsonl``: id and text, and answers for an answer set, in the order of the source.
+
+    ``params``: dataset (id), source (a queries Source as JSON), identity (of its bytes), and first (rows to
+    read) where not all are. Returns the number of queries, the digest of what was written and, of all rows,
+    that of their content. Raises DataError when the source is malformed, not the collection of the papers, or
+    no longer the one that was planned with.
+    """
+    digest, content = RowDigest(), ContentDigest()
+    path = out / "queries.jsonl"
+    entry = dataset(params["dataset"])
+    task = progress.task(f"reading queries of {entry.id}", entry.counts.get("queries"))
+    with (
+        planned_source(params) as source,
+        path.open("w", encoding="utf-8", newline="\n") as file,
+        task as advance,
+    ):
+        for query in reading.queries(source, first=params.get("first")):
+            row = reading.query_row(query, entry)
+            digest.add(row)
+            content.add(row)
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            advance()
+    facts = {"queries": digest.count, "digest": digest.hexdigest()}
+    return facts if "first" in params else facts | {"rows": content.hexdigest()}

@@ -1,0 +1,74 @@
+"""Stage ``released``: an encoder that others made, whole or not at all."""
+
+import shutil
+from pathlib import Path
+
+from repro.errors import BlockedError, DataError
+from repro.progress import Progress
+from repro.retrieval.datasets.hub_models import planned_checkpoint
+from repro.stage_table import MODULES
+
+
+def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
+    """Write ``model/``: the checkpoint ``name`` at ``revision`` in safetensors and float32, its tokenizer,
+    and, where ``pooling`` is ``sentence-transformers``, the modules behind the transformer.
+
+    A ``kind`` of ``splade`` or ``splade-sum`` keeps the masked-language head, ``cross-encoder`` the head that
+    scores a pair, ``term-weights`` the one that scores a token. Code that comes with a checkpoint is never
+    run, nothing is downloaded.
+
+    Raises:
+        BlockedError: it cannot be read, lacks a weight, has one that would be dropped, or is not in the hub's
+            cache at the commit that was planned with.
+        DataError: it is no longer the one that was planned with.
+    """
+    from repro.retrieval.nn.checkpoint import reason, save_model
+
+    shutil.rmtree(out / "model", ignore_errors=True)  # of an attempt on files that were refused
+    with planned_checkpoint(params) as folder:
+        try:
+            if params["pooling"] == MODULES:
+                return _keep_modules(folder, out / "model")
+            model, tokenizer = _read(folder, params)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, DataError) as error:
+            raise BlockedError(
+                f"{folder} cannot be read as such an encoder ({reason(error)})",
+                "put all of its files there, weights and tokenizer too, or correct what is said of it",
+            ) from error
+        save_model(model, tokenizer, out / "model")  # weights may lie in their file until they are written
+    return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}
+
+
+def _keep_modules(folder: Path, target: Path) -> dict:
+    """Write an encoder of sentence-transformers as the library does."""
+    from repro.retrieval.nn.library_encoder import load, transformers
+
+    encoder = load(folder, {"kind": "dense", "precision": "fp32"})
+    encoder.save(str(target), create_model_card=False)
+    [part] = transformers(encoder)
+    return {"parameters": part.auto_model.num_parameters(), "vocabulary": len(part.tokenizer)}
+
+
+def _read(folder: Path, params: dict):
+    """Load model and tokenizer. Raises ValueError where a weight is missing, or one would be lost."""
+    from transformers import AutoTokenizer
+
+    from repro.retrieval.nn.checkpoint import check_heads, check_missing, check_vocabulary, pretrained
+
+    tokenizer = pretrained(AutoTokenizer, folder)
+    model, report = pretrained(_loader(params["kind"]), folder, dtype="float32", output_loading_info=True)
+    check_missing(model, report, has_pooler=params["kind"] == "cross-encoder")
+    check_heads(report)
+    check_vocabulary(model, tokenizer)
+    return model, tokenizer
+
+
+def _loader(kind: str):
+    import transformers
+
+    heads = {
+        "cross-encoder": "AutoModelForSequenceClassification",
+        "term-weights": "AutoModelForTokenClassification",
+    }
+    heads |= dict.fromkeys(("splade", "splade-sum"), "AutoModelForMaskedLM")
+    return getattr(transformers, heads.get(kind, "AutoModel"))

@@ -1,0 +1,70 @@
+"""Stage ``rerank``: the top of a run in the order of a cross-encoder."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import DataError
+from repro.machine.shard import shard
+from repro.progress import Progress
+from repro.retrieval.datasets.lookup import document_rows, query_texts
+from repro.retrieval.evaluation.rankings import rankings
+from repro.retrieval.evaluation.run_writer import write_run
+from repro.store.disk import BLOCKS
+
+Ranking = tuple[str, list[str], list[float]]
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``run.trec`` and ``raw.npy``: each query's first ``depth`` passages by a cross-encoder's logits.
+
+    The run's passages from ``depth`` + 1 to ``keep`` follow below in their order, each one point under the
+    one before; with ``keep`` up to ``depth`` there are none. Query and passage are read together, cut to
+    ``length`` tokens; title and text are joined by ``separator``. Scores are rounded to ``decimals`` unless
+    that is None. An interrupted attempt goes on behind its last finished block, and shards take some of the
+    blocks each. A GPU reads pairs end to end where REPRO_PADDING_FREE asks for it, in half precision.
+
+    Raises:
+        BlockedError: half precision without a GPU.
+        UsageError: an unknown precision, or a length beyond the model's positions.
+        DataError: the model or run cannot be read, or a document or query is missing.
+        StageError: a score is not finite.
+    """
+    import pyarrow as pa
+
+    from repro.retrieval.nn.padding_free import is_asked_for
+    from repro.retrieval.nn.pair_scores import PairScorer, PairTexts, score_pairs
+
+    source, depth = inputs["run"] / "run.trec", params["depth"]
+    results = list(rankings(source))
+    if not results:
+        raise DataError(f"{source}: there is nothing to re-rank")
+    options = {name: params[name] for name in ("length", "separator", "precision")}
+    options |= {"packed": is_asked_for(os.environ), "say": progress.note}
+    scorer = PairScorer(inputs["model"] / "model", **options)
+    texts = query_texts(inputs["queries"], [query for query, _, _ in results], source=source)
+    sizes = [len(documents[:depth]) for _, documents, _ in results]
+    documents = pa.array([document for _, ranking, _ in results for document in ranking[:depth]])
+    rows = document_rows(documents, inputs["corpus"], source=source)
+    pairs = PairTexts(texts, inputs["corpus"], query=np.repeat(np.arange(len(texts)), sizes), row=rows)
+    with progress.task("re-ranking", total=len(pairs)) as advance:
+        scores = score_pairs(
+            pairs, scorer, decimals=params["decimals"], scratch=out / BLOCKS, advance=advance
+        )
+    if not shard().whole:
+        return {}
+    scores = np.split(scores, np.cumsum(sizes)[:-1])
+    facts = write_run(out, _rerank(results, scores, depth=depth, keep=params["keep"]), tag="rerank")
+    return facts | {"pairs": len(pairs), **scorer.facts()}
+
+
+def _rerank(
+    results: list[Ranking], scores: list[np.ndarray], *, depth: int, keep: int
+) -> Iterator[tuple[str, list[str], np.ndarray]]:
+    """Yield each query's scored passages, then those up to ``keep``, each one point under the one before."""
+    for (query, documents, _), logits in zip(results, scores, strict=True):
+        tail = documents[depth : max(depth, keep)]
+        places = np.arange(1, len(tail) + 1)
+        yield query, documents[:depth] + tail, np.concatenate((logits, logits.min() - places))

@@ -1,0 +1,48 @@
+"""Stage ``sample``: a few queries of a training set."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import UsageError
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import read_rows
+from repro.stage_table import check_choices
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``arrow/``: ``queries`` rows of a training set in its order, all of them where it has no more.
+
+    With a ``share`` in place of ``queries`` it is that part of the rows that there are.
+
+    ``random`` draws them without replacement, ``block`` takes consecutive rows from a random start (as the
+    first version of the scripts released with one paper did). The draw depends on ``seed`` and ``sample``,
+    the sample's number; sample 0 of ``block`` is the block which those scripts take for that seed.
+
+    Raises:
+        UsageError: an unknown method, no query is asked for, or a share that is none.
+    """
+    check_choices("sample", params)
+    if "share" in params and not 0 < params["share"] <= 1:
+        raise UsageError(f"a share of {params['share']} is none; ask for more than 0 and at most 1")
+    if params.get("queries", 1) < 1:
+        raise UsageError(f"a sample of {params['queries']} queries is none; ask for at least 1")
+    rows = read_rows(inputs["training_set"])
+    selection = places(len(rows), **params)
+    scratch = out / "scratch.arrow"
+    with progress.task("writing the sample"):
+        rows.select(selection).flatten_indices(cache_file_name=str(scratch)).save_to_disk(str(out / "arrow"))
+    scratch.unlink(missing_ok=True)
+    return {"queries": len(selection), "of": len(rows)}
+
+
+def places(
+    total: int, *, sample: int, method: str, seed: int, queries: int | None = None, share: float | None = None
+) -> list[int]:
+    """The rows that one sample consists of, ascending; of a share at least one."""
+    count = min(queries, total) if share is None else max(1, round(share * total))
+    if method == "block":
+        start = int(random.Random(seed + sample).random() * (total - count))
+        return list(range(start, start + count))
+    return sorted(np.random.default_rng((seed, sample)).choice(total, count, replace=False).tolist())

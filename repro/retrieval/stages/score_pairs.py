@@ -1,0 +1,77 @@
+"""Stage ``score_pairs``: a training set whose passages carry a re-ranker's scores."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import DataError
+from repro.machine.shard import shard
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import read_rows, write_rows
+from repro.retrieval.datasets.lookup import SCORED_EXAMPLES, Lists, document_rows, list_offsets, query_texts
+from repro.store.disk import BLOCKS
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write the training set again with a cross-encoder's logits as ``positive_scores``, ``negative_scores``.
+
+    All positives of a query and its first ``per_query`` negatives are scored, the other negatives left out.
+    Query and passage are read together, cut to ``length`` tokens; title and text are joined by
+    ``separator``. Scores are rounded to ``decimals``, or kept as they are where that is None. Scores that the
+    training set has already are replaced. An interrupted attempt goes on behind its last finished block, and
+    shards take some of the blocks each. A GPU reads pairs end to end where REPRO_PADDING_FREE asks for it, in
+    half precision.
+
+    Raises:
+        BlockedError: half precision without a GPU.
+        UsageError: an unknown precision, or a length beyond the model's positions.
+        DataError: the model cannot be read, a document or query is missing, or there is no row.
+        StageError: a score is not finite.
+    """
+    import pyarrow.compute as pc
+
+    from repro.retrieval.nn.padding_free import is_asked_for
+    from repro.retrieval.nn.pair_scores import PairScorer, score_pairs
+
+    rows = read_rows(inputs["training_set"])
+    if len(rows) == 0:
+        raise DataError(f"{inputs['training_set']}: there is no query to score passages for")
+    options = {name: params[name] for name in ("length", "separator", "precision")}
+    options |= {"packed": is_asked_for(os.environ), "say": progress.note}
+    scorer = PairScorer(inputs["model"] / "model", **options)
+    queries = query_texts(
+        inputs["queries"], rows.data.column("query").to_pylist(), source=inputs["training_set"]
+    )
+    scores = {}
+    for side, depth in (("positives", None), ("negatives", params["per_query"])):
+        lists = rows.data.column(side)
+        lists = lists if depth is None else pc.list_slice(lists, 0, depth)
+        pairs = _pairs(lists, queries, inputs)
+        with progress.task(f"scoring {side}", total=len(pairs)) as advance:
+            settings = {"decimals": params["decimals"], "scratch": out / BLOCKS / side}
+            logits = score_pairs(pairs, scorer, advance=advance, **settings)
+        scores[side] = Lists(logits, list_offsets(lists))
+    if not shard().whole:
+        return {}
+
+    def examples():
+        for place, row in enumerate(rows.select_columns(["query", "positives", "negatives"])):
+            row_scores = {side: scores[side][place] for side in scores}
+            row["negatives"] = row["negatives"][: len(row_scores["negatives"])]
+            yield row | {f"{side.removesuffix('s')}_scores": list(row_scores[side]) for side in row_scores}
+
+    write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
+    counts = {side: len(lists.values) for side, lists in scores.items()}
+    return {"queries": len(rows), **counts, **scorer.facts()}
+
+
+def _pairs(lists, queries: list[str], inputs: dict[str, Path]):
+    """Pair each row's query with each document of its list."""
+    import pyarrow.compute as pc
+
+    from repro.retrieval.nn.pair_scores import PairTexts
+
+    rows = document_rows(pc.list_flatten(lists), inputs["corpus"], source=inputs["training_set"])
+    query = np.repeat(np.arange(len(queries)), np.diff(list_offsets(lists)))
+    return PairTexts(queries, inputs["corpus"], query=query, row=rows)

@@ -1,0 +1,76 @@
+"""Stage ``term_statistics``: collection and document frequency of each vocabulary entry."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import DataError
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import read_rows
+
+BATCH = 1000  # texts at a time: a table of so many rows and V columns of bytes is kept
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``collection_frequency.npy`` and ``document_frequency.npy``, (V,) int64 with V the entries of the
+    model's tokenizer, and ``counts.json`` with the number of texts and tokens.
+
+    A text is a row of the tokens artefact: a chunk where documents were cut into chunks.
+
+    Raises:
+        DataError: the tokenizer cannot be read, there are no rows, or a row has a token that is not in the
+            vocabulary.
+    """
+    from repro.retrieval.nn.checkpoint import load_tokenizer
+
+    size = len(load_tokenizer(inputs["model"] / "model"))
+    tokens = read_rows(inputs["tokens"]).select_columns("input_ids")
+    if len(tokens) == 0:
+        raise DataError(f"{inputs['tokens']}: no texts to count")
+    with progress.task("counting tokens", total=len(tokens)) as advance:
+        try:
+            collection, documents = frequencies(_batches(tokens, advance), vocabulary_size=size)
+        except DataError as error:
+            raise DataError(f"{inputs['tokens']}: {error}") from error
+    np.save(out / "collection_frequency.npy", collection)
+    np.save(out / "document_frequency.npy", documents)
+    counts = {"texts": len(tokens), "tokens": int(collection.sum())}
+    (out / "counts.json").write_text(json.dumps(counts) + "\n", encoding="utf-8")
+    return counts | {"entries": size, "entries_seen": int(np.count_nonzero(collection))}
+
+
+def frequencies(
+    batches: Iterable[tuple[np.ndarray, np.ndarray]], *, vocabulary_size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Occurrences of each id, and texts with at least one occurrence: both (V,) int64.
+
+    Args:
+        batches: of up to ``BATCH`` texts: the ids of all of them one after another, and their lengths.
+
+    Raises:
+        DataError: an id is not in 0..V-1.
+    """
+    collection = np.zeros(vocabulary_size, dtype=np.int64)
+    documents = np.zeros(vocabulary_size, dtype=np.int64)
+    seen = np.zeros((BATCH, vocabulary_size), dtype=bool)
+    for ids, lengths in batches:
+        if len(ids) and not 0 <= ids.min() <= ids.max() < vocabulary_size:
+            wrong = int(ids[(ids < 0) | (ids >= vocabulary_size)][0])
+            raise DataError(f"token {wrong} is not in the model's vocabulary of {vocabulary_size} entries")
+        seen[:] = False
+        seen[np.repeat(np.arange(len(lengths)), lengths), ids] = True
+        collection += np.bincount(ids, minlength=vocabulary_size)
+        documents += seen.sum(axis=0)
+    return collection, documents
+
+
+def _batches(tokens, advance) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    import pyarrow.compute as pc
+
+    for table in tokens.with_format("arrow").iter(batch_size=BATCH):
+        column = table["input_ids"].combine_chunks()
+        lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
+        yield column.flatten().to_numpy(zero_copy_only=False), lengths
+        advance(len(lengths))

@@ -1,0 +1,195 @@
+"""Stage ``tokenize``: a corpus as token ids."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import DataError, UsageError, check_known
+from repro.locations import data_folder
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import BATCH, BLOCK, read_rows
+from repro.retrieval.datasets.digests import stamps
+from repro.retrieval.datasets.row_blocks import RowBlocks
+from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, sentence_splitter
+from repro.retrieval.datasets.span_packing import packed
+from repro.stage_table import check_choices
+from repro.store.disk import BLOCKS
+
+FIELDS = {"url": "url", "title": "title", "body": "text"}  # to columns of a corpus
+SPAN_LISTS = ("input_ids", "sentences", "spans")  # columns of policy ``spans``
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``arrow/``: documents in order, each as chunks of at most ``length`` - 2 tokens, without [CLS]
+    and [SEP].
+
+    ``chunk`` keeps all consecutive chunks of a document, ``whole-chunks`` all but a shorter last one that is
+    not the only one, ``truncate`` the first. With ``titles`` a document is title, separator and text, or the
+    text alone where there is no title; without, always the text. One without any token, or with fewer than
+    ``fewest_tokens``, gives no row. ``truncate-pair`` is ``truncate`` for a title and a text with the
+    tokenizer's own [SEP] between them, where whichever is longer loses its last tokens (``segment_pairs``).
+
+    ``spans`` keeps a document whole, in one row that also says where its sentences and spans are: tokens of
+    each sentence in ``sentences``, sentences of each span in ``spans``. The document is its ``fields`` (of
+    url, title and body, those it has), joined by blanks, split by ``splitter``; its sentences are tokenised
+    one by one and packed as ``span_packing`` {overshoot, short_probability, minimum_spans} says: towards
+    ``length`` tokens where a span may overshoot, else ``length`` - 2. Targets depend on (``seed``, row of the
+    corpus). One with fewer spans than ``minimum_spans`` gives no row.
+
+    Documents are read 20,000 in a block, behind which an interrupted attempt goes on; the tokens of 1,000 are
+    in memory at a time.
+
+    Raises:
+        UsageError: an unknown policy, splitter or field, a wrong packing, or a length without room.
+        BlockedError: the splitter's library or model is missing.
+        DataError: the tokenizer cannot be read, the splitter's model is not the one that was planned with, or
+            no document gives a row.
+    """
+    from repro.retrieval.nn.checkpoint import load_tokenizer
+
+    check_choices("tokenize", params)
+    if params["length"] < 3:
+        raise UsageError(f"a length of {params['length']} tokens has no room between [CLS] and [SEP]")
+    splitter = _splitter(params) if params["policy"] == "spans" else None
+    corpus = read_rows(inputs["corpus"])
+    tokenizer = load_tokenizer(inputs["model"] / "model")
+    lists = ("input_ids",) if splitter is None else SPAN_LISTS
+    columns = {"document": "string", "chunk": "int32", **{name: ["int32"] for name in lists}}
+    blocks = RowBlocks(out / BLOCKS, columns, origin=[params, stamps(*inputs.values())])
+    facts = blocks.completed(out / "arrow")
+    if facts is None:
+        with progress.task("tokenising", total=len(corpus)) as advance:
+            arguments = (params, advance)
+            rows = _packer(tokenizer, splitter, *arguments) if splitter else _chunker(tokenizer, *arguments)
+            facts = _fill(blocks, corpus, rows, advance)
+    if not facts["chunks"]:
+        requirement = f"{params['span_packing']['minimum_spans']} spans" if splitter else "any token"
+        raise DataError(f"{inputs['corpus']}: no document has {requirement}")
+    blocks.join(out / "arrow", fingerprint="tokens")
+    fact = "documents_of_too_few_spans" if splitter else "documents_without_tokens"
+    facts |= {fact: len(corpus) - facts["documents"]}
+    return facts | ({"splitter": splitter.identity} if splitter else {})
+
+
+def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callable[[int], None]) -> dict:
+    """Write the blocks that are not there yet, and return the numbers of chunks and documents."""
+    firsts, total = range(0, len(corpus), BLOCK), {"chunks": 0, "documents": 0}
+    for first in firsts:
+        if (facts := blocks.kept(first)) is None:
+            facts = dict.fromkeys(total, 0)
+            blocks.write(first, _batches(corpus, rows, first, facts), facts)
+        else:
+            advance(min(BLOCK, len(corpus) - first))
+        total = {name: total[name] + facts[name] for name in total}
+    blocks.complete(firsts, total)
+    return total
+
+
+def _batches(corpus, rows: Callable[..., dict], first: int, facts: dict) -> Iterator[dict]:
+    """Apply ``rows`` to each batch of a block's documents and their places; counts them in ``facts``."""
+    end = min(first + BLOCK, len(corpus))
+    for begin in range(first, end, BATCH):
+        places = list(range(begin, min(begin + BATCH, end)))
+        batch = rows(corpus[begin : places[-1] + 1], places)
+        facts["chunks"] += len(batch["chunk"])
+        facts["documents"] += batch["chunk"].count(0)
+        yield batch
+
+
+def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callable[..., dict]:
+    """A function from a batch of documents and their places to the rows of their chunks, as columns."""
+    from repro.retrieval.nn.text import pair_rows, passage_text
+
+    room, pairs = params["length"] - 2, params["policy"] == "truncate-pair"
+
+    def count(tokens: int) -> int:
+        if tokens < params.get("fewest_tokens", 0):
+            return 0
+        if pairs or params["policy"] == "truncate":
+            return min(tokens, 1)
+        whole, remainder = divmod(tokens, room)
+        return whole + bool(remainder and (params["policy"] == "chunk" or not whole))
+
+    def chunk_batch(batch: dict, _: list[int]) -> dict:
+        titles = batch["title"] if params["titles"] else [""] * len(batch["text"])
+        if pairs:
+            inputs = pair_rows(tokenizer, titles, batch["text"], length=params["length"])
+            token_lists = [row["input_ids"][1:-1].tolist() for row in inputs]
+        else:
+            passages = zip(titles, batch["text"], strict=True)
+            texts = [passage_text(title, text, separator=params["separator"]) for title, text in passages]
+            token_lists = _token_ids(tokenizer, texts)
+        advance(len(token_lists))
+        rows = {"document": [], "chunk": [], "input_ids": []}
+        for document, ids in zip(batch["id"], token_lists, strict=True):
+            for chunk in range(count(len(ids))):
+                rows["document"].append(document)
+                rows["chunk"].append(chunk)
+                rows["input_ids"].append(ids[chunk * room : (chunk + 1) * room])
+        return rows
+
+    return chunk_batch
+
+
+def _packer(
+    tokenizer, splitter: SentenceSplitter, params: dict, advance: Callable[[int], None]
+) -> Callable[..., dict]:
+    """A function from a batch of documents and their places to a row for each, as columns.
+
+    A place seeds the spans of its document, which is left out where it has too few of them.
+    """
+    packing, columns = params["span_packing"], [FIELDS[field] for field in params["fields"]]
+    target = params["length"] if packing["overshoot"] else params["length"] - 2
+    options = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}
+
+    def pack_batch(batch: dict, places: list[int]) -> dict:
+        fields = [batch[column] if column in batch else [""] * len(places) for column in columns]
+        texts = [" ".join(filter(None, parts)) for parts in zip(*fields, strict=True)]
+        documents = [splitter.split(text) for text in texts]
+        flat = iter(_token_ids(tokenizer, [sentence for document in documents for sentence in document]))
+        rows = {name: [] for name in ("document", "chunk", *SPAN_LISTS)}
+        for name, place, document in zip(batch["id"], places, documents, strict=True):
+            sentences = [ids for ids in itertools.islice(flat, len(document)) if ids]
+            lengths = [len(ids) for ids in sentences]
+            generator = np.random.default_rng((params["seed"], place))
+            spans = packed(lengths, generator=generator, **options)
+            if len(spans) < packing["minimum_spans"]:
+                continue
+            row = (name, 0, list(itertools.chain.from_iterable(sentences)), lengths, spans)
+            for column, value in zip(rows.values(), row, strict=True):
+                column.append(value)
+        advance(len(places))
+        return rows
+
+    return pack_batch
+
+
+def _token_ids(tokenizer, texts: list[str]) -> list[list[int]]:
+    if not texts:
+        return []
+    return tokenizer(
+        texts,
+        add_special_tokens=False,
+        return_token_type_ids=False,
+        return_attention_mask=False,
+        verbose=False,
+    )["input_ids"]
+
+
+def _splitter(params: dict) -> SentenceSplitter:
+    """Check the parameters of policy ``spans`` and return its sentence splitter."""
+    packing = params["span_packing"]
+    check_known("field", *params["fields"], valid=FIELDS)
+    if not params["fields"]:
+        raise UsageError(f"a document has no field; give some of {', '.join(FIELDS)}")
+    if not 0 <= packing["short_probability"] <= 1:
+        raise UsageError(f"a short_probability of {packing['short_probability']!r} is not in 0..1")
+    if packing["minimum_spans"] < 1:
+        raise UsageError(f"minimum_spans is {packing['minimum_spans']!r}; a document has at least 1")
+    splitter = sentence_splitter(params["splitter"], data_folder())
+    if splitter.model != params.get("identity"):
+        change = f"the model of the sentence splitter {params['splitter']} changed since it was planned with"
+        raise DataError(f"{change}; run the same command again")
+    return splitter

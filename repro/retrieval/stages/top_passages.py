@@ -1,0 +1,98 @@
+"""Stage ``top_passages``: the first passages of a run for a few queries, which are named by their words."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from repro.errors import DataError, UsageError
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import read_rows
+from repro.retrieval.datasets.lookup import document_rows
+from repro.retrieval.evaluation.qrels import read_qrels
+from repro.retrieval.evaluation.runs import read_run
+
+Query = dict[str, str]
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``exhibit.json``: the first ``depth`` passages for each of ``queries``.
+
+    Queries are known by their text, whatever its capitals and spaces. In place of one that is not there
+    stands the first query of the collection not yet used, with ``found`` false: which one depends on the
+    queries alone, so that systems can be laid side by side. A query for which the run has nothing has no
+    passages. A grade is null where the document is not judged, or no judgements (input ``qrels``) are given.
+
+    Raises:
+        UsageError: ``depth`` is below 1.
+        DataError: an input is malformed, a passage is missing from the corpus, or there are too few
+            queries.
+    """
+    if params["depth"] < 1:
+        raise UsageError(f"depth is {params['depth']}; at least one passage has to be shown")
+    selection = chosen_queries(params["queries"], _queries(inputs["queries"]), source=inputs["queries"])
+    source = inputs["run"] / "run.trec"
+    ranking = read_run(source)
+    judgements = read_qrels(inputs["qrels"] / "qrels.trec") if "qrels" in inputs else {}
+    hits = {query["id"]: ranking.get(query["id"], [])[: params["depth"]] for query, _ in selection}
+    passages = _passages(sorted({d for pairs in hits.values() for d, _ in pairs}), inputs["corpus"], source)
+    entries = []
+    for request, (query, is_wanted) in zip(params["queries"], selection, strict=True):
+        grades = judgements.get(query["id"], {})
+        records = [
+            {"rank": rank, "id": document, "score": score, "grade": grades.get(document)} | passages[document]
+            for rank, (document, score) in enumerate(hits[query["id"]], start=1)
+        ]
+        entries.append({"wanted": request, **query, "found": is_wanted, "passages": records})
+    exhibit = {"kind": "passages", "queries": entries}
+    text = json.dumps(exhibit, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    (out / "exhibit.json").write_text(text, encoding="utf-8")
+    return {
+        "queries": len(entries),
+        "found": sum(is_wanted for _, is_wanted in selection),
+        "passages": sum(len(entry["passages"]) for entry in entries),
+    }
+
+
+def chosen_queries(
+    wanted: Sequence[str], queries: Sequence[Query], *, source: Path
+) -> list[tuple[Query, bool]]:
+    """Choose a query for each wanted text, and say whether it is the one that was wanted.
+
+    Of several queries with the same text the first is taken. A query that is wanted further on stands in for
+    no other.
+    """
+    by_text: dict[str, Query] = {}
+    for query in queries:
+        by_text.setdefault(_words(query["text"]), query)
+    texts = set(map(_words, wanted))
+    used_ids = {query["id"] for text, query in by_text.items() if text in texts}
+    spare = (query for query in queries if query["id"] not in used_ids)
+    choices = []
+    for text in wanted:
+        query = by_text.get(_words(text))
+        stand_in = next(spare, None) if query is None else None
+        if query is None is stand_in:
+            raise DataError(f"{source}: {len(queries)} queries, too few to show {len(wanted)} different ones")
+        choices.append((query or stand_in, query is not None))
+    return choices
+
+
+def _words(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _queries(folder: Path) -> list[Query]:
+    with open(folder / "queries.jsonl", encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    return [{"id": record["id"], "text": record["text"]} for record in records]
+
+
+def _passages(ids: list[str], corpus: Path, source: Path) -> dict[str, dict[str, str]]:
+    """Title and text of each wanted document; only their rows are read."""
+    import pyarrow as pa
+
+    rows = document_rows(pa.array(ids, pa.string()), corpus, source=source)
+    texts = read_rows(corpus).select_columns(["title", "text"])
+    documents = texts[rows.tolist()]
+    columns = zip(ids, documents["title"], documents["text"], strict=True)
+    return {document: {"title": title, "text": text} for document, title, text in columns}

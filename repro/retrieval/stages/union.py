@@ -1,0 +1,19 @@
+"""Stage ``union``: training sets side by side."""
+
+from pathlib import Path
+
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import read_rows
+
+
+def run(params: dict, inputs: dict[str, list[Path]], out: Path, progress: Progress) -> dict:
+    """Write one training set with the rows of all, in order; a query may have a row from each.
+
+    That is how the files of two negative sources are trained on together: each row is an example of its own.
+    """
+    from datasets import concatenate_datasets
+
+    parts = [read_rows(path) for path in inputs["training_sets"]]
+    with progress.task("joining training sets"):
+        concatenate_datasets(parts).save_to_disk(str(out / "arrow"))
+    return {"rows": [len(part) for part in parts]}

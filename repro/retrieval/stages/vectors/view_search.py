@@ -1,0 +1,198 @@
+"""Exact search over views for a block of queries: candidates in float32, scored again in a fixed way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from repro.errors import StageError
+from repro.retrieval.stages.vectors.pairs import Pairs
+from repro.retrieval.stages.vectors.run_blocks import Advance, in_shares
+from repro.retrieval.stages.vectors.view_candidates import BestScores, read_ahead
+from repro.retrieval.stages.vectors.view_files import Views
+from repro.retrieval.stages.vectors.view_products import Passages, Tile, frequent_words
+from repro.retrieval.stages.vectors.view_scores import DOUBLE, SINGLE, ViewScorer
+from repro.retrieval.stages.vectors.view_sizes import Sizes
+
+SPARE = 100  # passages beyond a list's depth, so that few queries need a look at all passages
+SLAB = 1 << 18  # pairs looked through at a time
+NEAR = 64  # pairs of a query in a block that may reach its edge; where there are more, float64 tells
+
+
+@dataclass
+class ViewSearch:
+    """A search of all passages.
+
+    Attributes:
+        terms: the views that are added.
+        lists: how many passages are to be found by which view; the view "" is the sum.
+        depth: of the run.
+        places: (N,), of each passage among all ids in ascending order.
+        longest: the greatest length of a passage's vector by view, known after all were read.
+    """
+
+    passages: Views
+    queries: Views
+    terms: Sequence[str]
+    lists: dict[str, int]
+    depth: int
+    places: np.ndarray
+    sizes: Sizes
+    device: torch.device
+    longest: dict[str, float] = field(default_factory=dict)
+
+    def block(self, first: int, end: int, advance: Advance) -> Pairs:
+        """The ``depth`` best passages of queries ``first`` to ``end``, which are numbered from 0."""
+        parts = []
+        for start in range(first, end, self.sizes.group):
+            rows = np.arange(start, min(start + self.sizes.group, end))
+            pairs = self._group(ViewScorer(self.passages, self.queries, self.terms, rows), advance)
+            parts.append(Pairs(pairs.queries + (start - first), pairs.rows, pairs.scores))
+        return Pairs.joined(parts)
+
+    def _group(self, scorer: ViewScorer, advance: Advance) -> Pairs:
+        best = self._candidates(scorer, advance)
+        results = [self._best_pairs(scorer, name, *best[name]) for name in self.lists]
+        if "" in self.lists:
+            return results[0]
+        union = Pairs.joined(results)
+        queries, rows = np.divmod(
+            np.unique(union.queries * len(self.passages) + union.rows), len(self.passages)
+        )
+        return Pairs(queries, rows, scorer.scores(queries, rows, "")).cut(self.depth, self.places)
+
+    def _tiles(self, scorer: ViewScorer, names: Sequence[str], frequent) -> Iterator[tuple[slice, Tile]]:
+        sums = {name: scorer.named(name) for name in names}
+        views = dict.fromkeys(term for terms in sums.values() for term in terms)
+        for start in range(0, len(scorer), self.sizes.tile):
+            part = slice(start, min(start + self.sizes.tile, len(scorer)))
+            vectors = {view: scorer.vectors[view][part] for view in views}
+            yield part, Tile(vectors, sums, self.device, frequent)
+
+    def _read(self, names: Sequence[str]) -> Iterator[Passages]:
+        return read_ahead(self.passages, tuple(dict.fromkeys(names)), self.sizes.ranges)
+
+    def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Scores in float32, (Q, K) in descending order, and rows of each list's candidates."""
+        wide = {name: min(depth + SPARE, len(self.passages)) for name, depth in self.lists.items()}
+        frequent = frequent_words(scorer.vectors, self.device)
+        tiles = [tile for _, tile in self._tiles(scorer, list(self.lists), frequent)]
+        best = [{name: BestScores(len(tile), wide[name], self.device) for name in wide} for tile in tiles]
+        longest, is_known = dict.fromkeys(self.terms, 0.0), bool(self.longest)
+        report = in_shares(advance, len(scorer), len(self.passages))
+        for block in self._read(self.terms):
+            if not is_known:
+                longest = {view: max(most, longest[view]) for view, most in block.longest().items()}
+            vectors = block.on(self.device, frequent)
+            for tile, by_list in zip(tiles, best, strict=True):
+                for name, scores in tile.scores(block, vectors).items():
+                    by_list[name].add(scores, block.first)
+            report(block.end)
+        self.longest = self.longest or longest
+        return {
+            name: tuple(
+                torch.cat([getattr(by_list[name], part) for by_list in best]).cpu().numpy()
+                for part in ("scores", "rows")
+            )
+            for name in wide
+        }
+
+    def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
+        """The best pairs by a list's view, out of its candidates.
+
+        A candidate that was found twice the error's bound below the one in place ``depth`` is not scored:
+        as many are above it. What was left out was found to score no more than the last candidate; where
+        that much, and the error above it, may reach the place ``depth``, all passages are looked at. Where a
+        candidate's two scores differ by more than the bound, products were not made in float32 (in TF32,
+        say), and none of these conclusions holds: all queries are looked at, by products in float64.
+
+        Raises StageError where a query has fewer pairs than the list is deep.
+        """
+        depth, count = self.lists[name], products.shape[1]
+        near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest, SINGLE)
+        if count > depth:
+            near = products >= (products[:, depth - 1] - 2 * errors)[:, None]
+        queries = near.nonzero()[0]
+        pairs = Pairs(queries, rows[near], scorer.scores(queries, rows[near], name))
+        rough = bool((np.abs(products[near] - pairs.scores) > errors[queries]).any())
+        if rough or count < len(self.passages):
+            edges = pairs.edges(depth, len(scorer))
+            with np.errstate(over="ignore"):
+                unsure = rough | (edges <= (products[:, -1] + errors).astype(np.float32))
+            if unsure.any():
+                wider = self._among_all(scorer, name, np.flatnonzero(unsure), edges, rough=rough)
+                pairs = Pairs.joined((pairs.of(~unsure[queries]), wider))
+        pairs = pairs.cut(depth, self.places)
+        if (np.bincount(pairs.queries, minlength=len(scorer)) < min(depth, len(self.passages))).any():
+            fault = f"a query has fewer than {min(depth, len(self.passages))} passages"
+            raise StageError(f"{fault}: products of this device are not what its number formats promise")
+        return pairs
+
+    def _among_all(
+        self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray, *, rough: bool
+    ) -> Pairs:
+        """Pairs of the ``unsure`` queries, the ``depth`` best among them; all passages are read once more.
+
+        Args:
+            edges: (Q,) float32, scores that at least ``depth`` passages of each query are known to reach.
+            rough: whether products in float32 cannot be relied on.
+        """
+        subset = ViewScorer(self.passages, self.queries, self.terms, scorer.rows[unsure])
+        reach = ScoreBound(subset, name, self.longest, edges[unsure], rough=rough)
+        frequent = frequent_words(subset.vectors, self.device)
+        tiles = list(self._tiles(subset, [name], frequent))
+        parts = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
+        for block in self._read(scorer.named(name)):
+            vectors = block.on(self.device, frequent)
+            for part, tile in tiles:
+                for queries, rows in reach.near(tile, part, block, vectors):
+                    scores = subset.scores(queries, rows, name)
+                    parts.append(Pairs(queries, rows, scores).of(scores >= reach.edges[queries]))
+                    if sum(len(pairs.rows) for pairs in parts) > 4 * self.lists[name] * len(subset) + SLAB:
+                        parts = [Pairs.joined(parts).cut(self.lists[name], self.places)]
+                        reach.raise_to(parts[0].edges(self.lists[name], len(subset)))
+        pairs = Pairs.joined(parts)
+        return Pairs(unsure[pairs.queries], pairs.rows, pairs.scores)
+
+
+class ScoreBound:
+    """Scores that pairs must reach to belong to a list; ``rough``: products in float32 do not tell which."""
+
+    def __init__(
+        self, scorer: ViewScorer, name: str, longest: dict[str, float], edges: np.ndarray, *, rough: bool
+    ):
+        self.edges, self.name, self.rough = edges, name, rough
+        self._errors = {
+            torch.float32: scorer.errors(name, longest, SINGLE),
+            torch.float64: scorer.errors(name, longest, DOUBLE),
+        }
+
+    def raise_to(self, edges: np.ndarray) -> None:
+        self.edges = np.maximum(self.edges, edges)
+
+    def near(
+        self, tile: Tile, part: slice, block: Passages, vectors: dict
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield queries and rows of pairs that may reach the edge, by the bound on the error of a product.
+
+        Where float32 leaves too many in doubt, the block's products are made in float64.
+        """
+        scores = (tile.exact(block) if self.rough else tile.scores(block, vectors))[self.name]  # (n, t)
+        near = scores >= self._bounds(part, scores)
+        if not self.rough and int(near.sum()) > NEAR * scores.shape[1]:
+            scores = tile.exact(block)[self.name]
+            near = scores >= self._bounds(part, scores)
+        step = max(1, SLAB // near.shape[1])
+        for start in range(0, len(near), step):
+            rows, queries = near[start : start + step].nonzero(as_tuple=True)
+            if len(rows):
+                yield queries.cpu().numpy() + part.start, rows.cpu().numpy() + (block.first + start)
+
+    def _bounds(self, part: slice, scores: torch.Tensor) -> torch.Tensor:
+        """The least score of each query, (t,), by which a pair may reach its edge when rounded to float32."""
+        edges = np.nextafter(self.edges[part], np.float32(-np.inf)).astype(np.float64)
+        bounds = torch.from_numpy(edges - self._errors[scores.dtype][part]).to(scores.dtype)
+        return torch.nextafter(bounds, torch.full_like(bounds, -torch.inf)).to(scores.device)

@@ -1,0 +1,109 @@
+"""Stage ``vocabulary``: a WordPiece vocabulary trained on a corpus."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from repro.errors import DataError, UsageError
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import read_rows
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+ALPHABET = 1000  # as in tokenizers' BertWordPieceTokenizer; rarer characters become [UNK]
+
+# Where a character inside a word is moved to while merges are learnt: Unicode's private planes.
+_INSIDE = 0xF0000
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``model/``: an uncased BERT tokenizer of at most ``size`` entries, five of them special.
+
+    Raises:
+        UsageError: the size has no room for the special tokens and an alphabet.
+        DataError: the corpus has no word.
+    """
+    from transformers import BertTokenizer
+
+    if params["size"] < 2 * len(SPECIAL):
+        raise UsageError(f"a vocabulary of {params['size']} entries has no room for an alphabet")
+    corpus = read_rows(inputs["corpus"])
+    with progress.task("counting words", total=len(corpus)) as advance:
+        words = counted_words(_texts(corpus, advance))
+    if not words:
+        raise DataError(f"{inputs['corpus']}: no document has any word")
+    entries = [*SPECIAL, *word_pieces(words, size=params["size"] - len(SPECIAL))]
+    tokenizer = BertTokenizer(vocab={entry: place for place, entry in enumerate(entries)})
+    tokenizer.save_pretrained(out / "model")
+    return {"entries": len(entries), "words": words.total(), "distinct_words": len(words)}
+
+
+def counted_words(texts: Iterable[str]) -> Counter[str]:
+    """Count the words into which BERT's tokeniser splits texts before WordPiece."""
+    from tokenizers.normalizers import BertNormalizer
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+
+    normalizer, splitter, words = BertNormalizer(lowercase=True), BertPreTokenizer(), Counter()
+    for text in texts:
+        words.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
+    return words
+
+
+def word_pieces(words: Counter[str], *, size: int) -> list[str]:
+    """At most ``size`` pieces: characters, then merges of the most frequent pairs, as in HF's trainer.
+
+    HF's own WordPiece trainer numbers the pieces that continue a word in the order of a hash map, and numbers
+    break ties, so that two runs give two vocabularies (huggingface/tokenizers issue 1794). Here a character
+    inside a word is another character, moved to a private plane of Unicode, and plain BPE is trained, which
+    numbers its alphabet in the order of Unicode: the same merges, and always the same result.
+    """
+    from tokenizers import Tokenizer
+    from tokenizers.models import BPE
+    from tokenizers.pre_tokenizers import WhitespaceSplit
+    from tokenizers.trainers import BpeTrainer
+
+    moved_words = Counter({word[0] + _move_inside(word[1:]): count for word, count in words.items()})
+    alphabet = _alphabet(moved_words, size=min(ALPHABET, size // 2))
+    rare_characters = {
+        ord(character): None for word in moved_words for character in word if character not in alphabet
+    }
+    tokenizer = Tokenizer(BPE())
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    trainer = BpeTrainer(vocab_size=size, show_progress=False, initial_alphabet=sorted(alphabet))
+    tokenizer.train_from_iterator(_repeat(moved_words, rare_characters), trainer)
+    by_number = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])
+    return [_as_word_piece(piece) for piece, _ in by_number]
+
+
+def _texts(corpus, advance) -> Iterator[str]:
+    for batch in corpus.select_columns(["title", "text"]).iter(batch_size=1000):
+        for title, text in zip(batch["title"], batch["text"], strict=True):
+            yield f"{title} {text}"
+        advance(len(batch["title"]))
+
+
+def _move_inside(tail: str) -> str:
+    return "".join(chr(_INSIDE + ord(character)) for character in tail if ord(character) < 0x20000)
+
+
+def _as_word_piece(piece: str) -> str:
+    tail = "".join(
+        chr(ord(character) - _INSIDE) if ord(character) >= _INSIDE else character for character in piece
+    )
+    return f"##{tail}" if ord(piece[0]) >= _INSIDE else tail
+
+
+def _alphabet(words: Counter[str], *, size: int) -> set[str]:
+    """The most frequent characters; of equally frequent ones those that come first in Unicode."""
+    counts: Counter[str] = Counter()
+    for word, count in words.items():
+        for character in word:
+            counts[character] += count
+    return set(sorted(counts, key=lambda character: (-counts[character], character))[:size])
+
+
+def _repeat(words: Counter[str], rare_characters: dict[int, None]) -> Iterator[str]:
+    """Yield lines that repeat every word as often as it was counted."""
+    for word in sorted(words):
+        spelling = word.translate(rare_characters)
+        for first in range(0, words[word] if spelling else 0, 1000):
+            yield " ".join([spelling] * min(1000, words[word] - first))

@@ -1,0 +1,100 @@
+"""Stage ``weigh_terms``: a corpus in which every word stands as often as a model says that it matters."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from repro.progress import Progress
+from repro.retrieval.datasets.arrow import read_rows, write_rows
+
+BATCH = 512  # texts that are read together
+AHEAD = 2  # such parts that lie ready as tokens while the model is at one
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``arrow/`` with the columns id, title, empty, and text: DeepCT's frequencies as repeated words.
+
+    The model gives each token of a text, cut to ``length`` tokens, a weight. A word has that of its first
+    piece, times ``scale`` and rounded; of a word that occurs several times the highest counts, and one below
+    1 is left out (Dai and Callan 2019, DeepCT-Index). An indexer counts the words again.
+
+    Raises:
+        BlockedError: half precision without a GPU.
+        DataError: the model cannot be read.
+        UsageError: an unknown precision, or a length beyond the model's positions.
+    """
+    from transformers import AutoModelForTokenClassification
+
+    from repro.retrieval.nn.background import in_background
+    from repro.retrieval.nn.checkpoint import check_fits, load, load_tokenizer
+    from repro.retrieval.nn.memory import HalvingEncoder
+    from repro.retrieval.nn.precision import check_precision, device, on_device, threads_for
+    from repro.retrieval.nn.text import text_rows
+
+    check_precision(params["precision"])
+    folder = inputs["model"] / "model"
+    model = load(AutoModelForTokenClassification, folder, num_labels=1, dtype="float32").eval().to(device())
+    tokenizer, corpus = load_tokenizer(folder), read_rows(inputs["corpus"])
+    check_fits(model, tokenizer, params["length"])
+    special = tokenizer.all_special_tokens
+    halving_encoder = HalvingEncoder(lambda inputs: model(**on_device(inputs)).logits.squeeze(-1))
+
+    def read() -> Iterator[tuple]:
+        for first in range(0, len(corpus), BATCH):
+            part = corpus[first : first + BATCH]
+            yield part["id"], text_rows(tokenizer, part["text"], length=params["length"])
+
+    def rows() -> Iterator[dict[str, str]]:
+        with in_background(read(), ahead=AHEAD) as parts:
+            for identifiers, tokens in parts:
+                weighted_texts = weights(halving_encoder, tokenizer, tokens, params)
+                for identifier, pairs in zip(identifiers, weighted_texts, strict=True):
+                    counts = frequencies(pairs, scale=params["scale"], special=special)
+                    yield {"id": identifier, "title": "", "text": repeated(counts)}
+                advance(len(identifiers))
+
+    columns = dict.fromkeys(("id", "title", "text"), "string")
+    with threads_for(model), progress.task("weighing terms", total=len(corpus)) as advance:
+        count = write_rows(rows(), columns, out / "arrow")
+    return {"documents": count, **halving_encoder.facts()}
+
+
+def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
+    """The tokens of each of the ``TokenRows`` with their weights, in order, by a ``HalvingEncoder``."""
+    import torch
+
+    from repro.retrieval.nn.length_buckets import token_batches
+    from repro.retrieval.nn.precision import autocast
+
+    weighted_texts = [[] for _ in range(len(texts))]
+    for places, batch in token_batches(texts):
+        with torch.inference_mode(), autocast(params["precision"]):
+            logits = encoder(batch)
+        outputs = zip(places, batch["input_ids"], logits.float().cpu().tolist(), strict=True)
+        for place, ids, row in outputs:
+            length = int(texts.lengths[place])
+            tokens = tokenizer.convert_ids_to_tokens(ids[:length].tolist())
+            weighted_texts[place] = list(zip(tokens, row[:length], strict=True))
+    return weighted_texts
+
+
+def frequencies(
+    weighed: Sequence[tuple[str, float]], *, scale: float, special: Sequence[str]
+) -> dict[str, int]:
+    """How often each word of a text is to stand in it, by the weight of its first piece."""
+    words: list[list] = []
+    for token, weight in weighed:
+        if token.startswith("##") and words:
+            words[-1][0] += token.removeprefix("##")
+        else:
+            words.append([token, weight])
+    counts: dict[str, int] = {}
+    for word, weight in words:
+        count = round(scale * weight)
+        if count >= 1 and word not in special:
+            counts[word] = max(count, counts.get(word, 0))
+    return counts
+
+
+def repeated(counts: dict[str, int]) -> str:
+    """A text in which every word stands so often."""
+    return " ".join(" ".join([word] * count) for word, count in counts.items())

@@ -1,0 +1,105 @@
+"""Floating-point operations of a step of training, counted by torch as the step is made."""
+
+import contextlib
+import json
+from collections import ChainMap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
+
+from repro.retrieval.nn.precision import on_device
+
+FILE = "flops.json"  # in a checkpoint
+STEPS = 3  # counted; texts differ in length, so one step alone may be off
+ATTENTION = "_scaled_dot_product_flash_attention"
+# torch adds to its own as kernels are loaded, but lacks attention on a CPU, of as many operations as on a GPU
+FORMULAS = ChainMap({}, flop_registry)
+for _way in ("", "_backward"):
+    _formula = flop_registry[getattr(torch.ops.aten, ATTENTION + _way)]
+    FORMULAS[getattr(torch.ops.aten, f"{ATTENTION}_for_cpu{_way}")] = _formula
+
+
+class Flops:
+    """Counts the first ``STEPS`` steps of a training, matrix products and attention, forward and backward.
+
+    What a step computes again (checkpointed activations) is counted again; element-wise work is not counted,
+    as is usual. The formulas are those of ``torch.utils.flop_counter``; its counter itself hooks into
+    modules, which an objective that steps out of the graph does not survive.
+    """
+
+    def __init__(self):
+        self.counted: list[int] = []
+
+    @contextlib.contextmanager
+    def step(self) -> Iterator[None]:
+        """Make one step of training in this context; it is counted while few have been."""
+        if len(self.counted) == STEPS:
+            yield
+            return
+        with _Counter() as counter:
+            yield
+        self.counted.append(counter.total)
+
+    def facts(self, steps: int) -> dict[str, int]:
+        """``flops``: the mean of the counted steps times all ``steps``; empty when none was counted."""
+        if not self.counted:
+            return {}
+        return {"flops": round(sum(self.counted) / len(self.counted) * steps)}
+
+    def save(self, checkpoint: Path) -> None:
+        """Keep what was counted beside the weights."""
+        (checkpoint / FILE).write_text(json.dumps(self.counted))
+
+    def load(self, checkpoint: Path) -> None:
+        """Go on with what was counted before a checkpoint."""
+        if (path := checkpoint / FILE).exists():
+            self.counted = json.loads(path.read_text())
+
+
+def needed_operations(objective: nn.Module, examples: Sequence[dict]) -> int:
+    """The floating-point operations that a step on these examples needs of the model, as MFU counts them.
+
+    Each example is read by itself, so that no padding is counted. A product counts once forward and once for
+    each factor that a gradient is asked of: what a step computes again, and what only follows a batch's
+    shape, is left out. No gradient is made.
+    """
+    with _NeededCounter() as counter:
+        for example in examples:
+            objective(on_device(objective.collate([example])))
+    return counter.total
+
+
+class _Counter(TorchDispatchMode):
+    """Adds up the operations of what runs in its context, as ``total``."""
+
+    total = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        formula = FORMULAS.get(func._overloadpacket)
+        if formula is None:
+            with self:  # an operation made of others is counted as those
+                result = func.decompose(*args, **kwargs)
+            return func(*args, **kwargs) if result is NotImplemented else result
+        result = func(*args, **kwargs)
+        self.total += self.times(args) * formula(*args, **kwargs, out_val=result)
+        return result
+
+    def times(self, factors: tuple) -> int:
+        """Return the number of times that an operation on these factors counts."""
+        return 1
+
+
+class _NeededCounter(_Counter):
+    """Counts with each operation that runs forward those of the gradients that will be asked of it."""
+
+    def times(self, factors: tuple) -> int:
+        """Return 1, and one more for each factor that learns: of two matrices or two products."""
+        learn = [isinstance(factor, torch.Tensor) and factor.requires_grad for factor in factors]
+        if not torch.is_grad_enabled() or not any(learn):
+            return 1
+        return 3 if len(learn) > 3 else 1 + sum(learn[-2:])

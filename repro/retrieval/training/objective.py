@@ -1,0 +1,158 @@
+"""The contract between a training and its objective, and how a stage finds and makes one.
+
+An objective is an ``nn.Module``, made as ``Class(model, tokenizer, **options)``. Its keyword parameters are
+the options of its node and, by their own names, those parameters of the stage that it asks for (``length``,
+``seed``, ``pooling``, …; in fine-tuning also ``start``, the directory of the starting model). What it draws
+at random depends on the seed, the epoch and the example's index only, so that a batch is the same whoever
+makes it and whenever. It is a ``SumObjective`` or a ``BatchObjective``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+from repro.errors import UsageError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    Tensors = dict[str, torch.Tensor]
+
+
+class Objective(Protocol):
+    """Everything that any objective has.
+
+    Attributes:
+        name, version: its identity in a fingerprint; a raised version discards what was trained before.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+
+    def collate(self, examples: list[dict]) -> Tensors:
+        """A batch, or part of one, of examples that each have ``epoch`` and ``index``."""
+
+    def save(self, folder: Path) -> None:
+        """Write what is kept of the training: a model directory."""
+
+
+@runtime_checkable
+class SumObjective(Objective, Protocol):
+    """Losses that are sums, or means, over things of single texts; parts of a batch add up to it."""
+
+    def forward(self, batch: Tensors) -> Tensors:
+        """Named scalar losses, whose sum is minimised; one is absent where the batch has nothing for it."""
+
+    def denominators(self, batch: Tensors) -> dict[str, int | None]:
+        """The number of things that each loss is a mean over in this part; None for a loss that is a sum."""
+
+
+@runtime_checkable
+class BatchObjective(Objective, Protocol):
+    """Losses in which the texts of a batch meet: they are taken of what all parts are represented by.
+
+    ``forward`` is ``losses(represent(batch))``, as ``repro.retrieval.nn.batch_loss`` has it.
+    """
+
+    def represent(self, batch: Tensors) -> Tensors:
+        """Encode a part: rows by name; the losses get those of all parts, and of all processes, together."""
+
+    def losses(self, represented: Tensors) -> Tensors:
+        """Named scalar losses of the whole batch, as ``SumObjective.forward`` gives them."""
+
+
+class FineTuningObjective(Objective, Protocol):
+    """An objective of fine-tuning also says which kind of model it starts from."""
+
+    @staticmethod
+    def load(folder: Path) -> nn.Module:
+        """The starting model in a directory; in pre-training that is always a masked language model."""
+
+
+class MeansOfParts(Protocol):
+    """Declared by a ``SumObjective`` whose losses are means of the means of parts of a batch.
+
+    Attributes:
+        part_size: examples of each part, in the order of the batch (of a process's share of it), whatever
+            REPRO_MICRO_BATCH and REPRO_LENGTH_BUCKETS say; None for losses that no part enters. Its
+            ``denominators`` are 1.
+    """
+
+    part_size: int | None
+
+
+class ScaledOptions(Protocol):
+    """Declared, as literal tuples, by an objective with options that are no constants of its method.
+
+    Attributes:
+        token_lengths: options that are lengths inside a text; a scale shrinks them as it does the text.
+        vector_widths: options that count numbers of a vector; a scale shrinks them as it does the backbone.
+    """
+
+    token_lengths: ClassVar[tuple[str, ...]] = ()
+    vector_widths: ClassVar[tuple[str, ...]] = ()
+
+
+class PretrainingPasses(Protocol):
+    """Declared, as a literal tuple, by a pre-training of other work than one pass with BERT's head.
+
+    Attributes:
+        passes: pairs of a name and how many there are for each token of a text under the default readings,
+            for estimates of cost: ``encoders``, passes through all layers; ``layers``, through one more;
+            ``heads``, predictions over the vocabulary; with ``frozen_`` before it, of a model that stays.
+    """
+
+    passes: ClassVar[tuple[tuple[str, float], ...]] = ()
+
+
+def import_declared(kind: str, declared: Mapping[str, Any]):
+    """The class or function at ``declared["path"]`` ("module:name"), which the plan was made for.
+
+    Raises:
+        UsageError: there is no such one, or it states another name or version than the declared one.
+    """
+    path = declared["path"]
+    module, _, attribute = path.partition(":")
+    try:
+        value = getattr(importlib.import_module(module), attribute)
+    except (ModuleNotFoundError, AttributeError, ValueError) as error:
+        raise UsageError(f"there is no {kind} at {path!r} ({error})") from error
+    for key in ("name", "version"):
+        actual = getattr(value, key, declared[key])
+        if actual != declared[key]:
+            raise UsageError(f"{path} has {key} {actual!r}, the plan says {declared[key]!r}; plan again")
+    return value
+
+
+def build(
+    objective: type[nn.Module],
+    model: nn.Module,
+    tokenizer,
+    options: Mapping[str, Any],
+    *,
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> nn.Module:
+    """The objective with all of its options and those settings of its stage that it asks for.
+
+    Raises:
+        UsageError: it does not take these options, or it is of neither form.
+    """
+    signature = inspect.signature(objective)
+    values = {name: value for name, value in settings.items() if name in signature.parameters} | dict(options)
+    try:
+        signature.bind(model, tokenizer, **values)
+    except TypeError as error:
+        raise UsageError(f"objective {objective.name!r}: {error}") from error
+    instance = objective(model, tokenizer, **values)
+    if not isinstance(instance, (SumObjective, BatchObjective)):
+        raise UsageError(
+            f"objective {objective.name!r} can be trained neither as a sum over texts nor as a loss in which "
+            "they meet; repro/retrieval/training/objective.py says what each has to offer"
+        )
+    return instance

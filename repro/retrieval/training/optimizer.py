@@ -1,0 +1,103 @@
+"""AdamW as transformers' Trainer sets it up, the course of its rate, clipping, and half precision."""
+
+import contextlib
+import functools
+import math
+
+import torch
+from torch import nn
+from torch.optim.lr_scheduler import LRScheduler
+from transformers import get_scheduler
+from transformers.trainer_pt_utils import get_parameter_names
+
+from repro.retrieval.training.optimisation import Optimisation
+from repro.retrieval.training.schedules import OWN_SCHEDULES
+
+UNDECAYED = ["bias", "layernorm", "rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)"]  # in names
+AUTOCAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
+
+
+class Optimizer:
+    """AdamW over the parameters of an objective that learn, one step of the schedule after each of its own.
+
+    Betas are 0.9 and 0.999, epsilon 1e-8; neither biases nor LayerNorms are decayed. With fp16 losses are
+    scaled; a step whose gradient overflowed is skipped, and the schedule waits, as in transformers' Trainer
+    (with an AdamW that is not fused: a fused one does not tell it).
+
+    Attributes:
+        adamw, schedule, scaler: torch's own objects, of which a checkpoint keeps the states; no ``scaler``
+            but with fp16.
+        autocast: makes the context that a batch is encoded in.
+    """
+
+    def __init__(self, objective: nn.Module, optimisation: Optimisation, *, steps: int):
+        self.parameters = list(objective.parameters())
+        device = self.parameters[0].device.type
+        self.adamw = torch.optim.AdamW(
+            _groups(objective, optimisation.weight_decay), lr=optimisation.learning_rate, fused=True
+        )
+        self.schedule = rate_schedule(self.adamw, optimisation, steps=steps)
+        self.limit = optimisation.max_grad_norm if optimisation.max_grad_norm > 0 else math.inf
+        self.scaler = torch.amp.GradScaler(device) if optimisation.precision == "fp16" else None
+        if self.scaler is not None:  # else a process whose first batch has no loss could not unscale
+            self.scaler.scale(torch.zeros((), device=device))
+        self._scale: float | None = None  # after the last step
+        dtype = AUTOCAST.get(optimisation.precision)
+        self.autocast = functools.partial(torch.autocast, device, dtype) if dtype else contextlib.nullcontext
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the step that comes next."""
+        return self.adamw.param_groups[0]["lr"]
+
+    def backward(self, loss: torch.Tensor) -> None:
+        """Add the gradient of a loss to the parameters', scaled with fp16."""
+        (loss if self.scaler is None else self.scaler.scale(loss)).backward()
+
+    def step(self) -> torch.Tensor:
+        """Clip the gradients, move the parameters by them and forget them; the norm that there was before."""
+        if self.scaler is not None:
+            self.scaler.unscale_(self.adamw)
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.limit)
+        if self._move():
+            self.schedule.step()
+        self.forget()
+        return norm
+
+    def _move(self) -> bool:
+        """Move the parameters; false where their gradient overflowed, so that they stay."""
+        if self.scaler is None:
+            self.adamw.step()
+            return True
+        scale = self.scaler.get_scale() if self._scale is None else self._scale
+        self.scaler.step(self.adamw)
+        self.scaler.update()
+        self._scale = self.scaler.get_scale()  # a GPU is waited for
+        return self._scale >= scale
+
+    def skipped(self, steps: int) -> int:
+        """The number of those steps that were skipped."""
+        return steps - self.schedule.last_epoch if self.scaler else 0
+
+    def forget(self) -> None:
+        """Drop all gradients."""
+        for parameter in self.parameters:
+            parameter.grad = None
+
+
+def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:
+    """The schedule of the learning rate over so many steps: ours where transformers has none of that name."""
+    warmup = optimisation.warmup(steps)
+    if optimisation.schedule in OWN_SCHEDULES:
+        return OWN_SCHEDULES[optimisation.schedule](adamw, warmup=warmup, total=steps)
+    return get_scheduler(optimisation.schedule, adamw, num_warmup_steps=warmup, num_training_steps=steps)
+
+
+def _groups(objective: nn.Module, weight_decay: float) -> list[dict]:
+    """The parameters that are decayed, and those that are not, as transformers' Trainer tells them apart."""
+    decay_names = set(get_parameter_names(objective, [nn.LayerNorm], UNDECAYED))
+    weights = [(name, weight) for name, weight in objective.named_parameters() if weight.requires_grad]
+    return [
+        {"params": [weight for name, weight in weights if name in decay_names], "weight_decay": weight_decay},
+        {"params": [weight for name, weight in weights if name not in decay_names], "weight_decay": 0.0},
+    ]

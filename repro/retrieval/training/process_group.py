@@ -1,0 +1,174 @@
+"""Vectors and gradients of all processes of a distributed training.
+
+A loss is taken over what all processes have encoded, by each of them; only a process's own rows carry a
+gradient, so that the processes' gradients add up to that of one process with the whole batch.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
+from typing import TypeVar
+
+import torch
+from torch import distributed, nn
+
+from repro.machine.system import launched_processes, launched_rank
+from repro.retrieval.nn import precision
+from repro.retrieval.nn.memory import first_line, is_out_of_memory
+
+T = TypeVar("T")
+LONGEST_WAIT = timedelta(days=30)  # one process may encode much longer than another
+
+
+def processes() -> int:
+    """The number of processes that train together; 1 where torch.distributed was not started."""
+    return distributed.get_world_size() if distributed.is_initialized() else 1
+
+
+def rank() -> int:
+    """The number of this process among them, from 0; the launcher's word before torch.distributed starts."""
+    if distributed.is_initialized():
+        return distributed.get_rank()
+    return launched_rank()
+
+
+def join_others() -> None:
+    """Connect the processes that a launcher started for one training, each with a GPU of its own if there
+    are any; nothing where they are connected, or where there is one."""
+    if launched_processes() == 1 or distributed.is_initialized():
+        return
+    if torch.cuda.is_available():
+        torch.cuda.set_device(precision.device())
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    distributed.init_process_group(backend, timeout=LONGEST_WAIT)
+
+
+@contextlib.contextmanager
+def launched_together() -> Iterator[tuple[int, int]]:
+    """This process' rank and how many there are, able to wait for each other (torchrun, or srun with it).
+
+    0 and 1 for a process that was started alone. Where a training has not connected them, gloo does, for the
+    time of the context.
+    """
+    if launched_processes() == 1:
+        yield 0, 1
+        return
+    is_ours = not distributed.is_initialized()
+    if is_ours:
+        distributed.init_process_group("gloo", timeout=LONGEST_WAIT)
+    try:
+        yield distributed.get_rank(), distributed.get_world_size()
+    finally:
+        if is_ours:
+            distributed.destroy_process_group()
+
+
+def everybody_waits() -> None:
+    """Return once all processes have come here."""
+    if processes() > 1:
+        distributed.barrier()
+
+
+def decided_by_first(decision: bool, device: torch.device) -> bool:
+    """The decision of the process of rank 0, on every process."""
+    if processes() == 1:
+        return decision
+    value = torch.tensor(int(decision), device=device)
+    distributed.broadcast(value, 0)
+    return bool(value.item())
+
+
+def happened_anywhere(event: bool, device: torch.device) -> bool:
+    """Whether it happened in any process; all of them ask at the same place."""
+    if processes() == 1:
+        return event
+    return sum_values(torch.tensor(int(event), device=device)).item() > 0
+
+
+class OutOfMemory(Exception):
+    """Memory ran out in a step of training, in this process or in another one that takes part."""
+
+
+def in_memory(work: Callable[[], T], device: torch.device) -> T:
+    """Do ``work`` and return its value; every process calls this, and ``work`` asks nothing of the others.
+
+    Raises:
+        OutOfMemory: memory ran out in this process or in another; all raise it, so that none waits for ever.
+    """
+    words = ""
+    try:
+        value = work()
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        words = first_line(error)
+    # outside of the handler, since the error's traceback holds what was computed
+    if happened_anywhere(bool(words), device):
+        raise OutOfMemory(words or "it ran out in another process")
+    return value
+
+
+def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
+    """The rows of all processes in the order of their ranks: (N_r, ...) of each to (sum of N_r, ...).
+
+    Only a process's own rows carry a gradient.
+    """
+    if processes() == 1:
+        return vectors
+    if vectors.dtype == torch.bool:  # which not every backend sends
+        return gather_rows(vectors.byte()).bool()
+    counts = torch.zeros(processes(), dtype=torch.int64, device=vectors.device)
+    counts[distributed.get_rank()] = len(vectors)
+    distributed.all_reduce(counts)
+    padded = vectors.new_zeros((int(counts.max()), *vectors.shape[1:]))
+    padded[: len(vectors)] = vectors.detach()
+    parts = [torch.empty_like(padded) for _ in range(processes())]
+    distributed.all_gather(parts, padded)
+    rows = [part[:count] for part, count in zip(parts, counts.tolist(), strict=True)]
+    rows[distributed.get_rank()] = vectors
+    return torch.cat(rows)
+
+
+def sum_values(values: torch.Tensor) -> torch.Tensor:
+    """The sum of every process's values, without a gradient."""
+    values = values.detach()
+    if processes() > 1:
+        values = values.clone()
+        distributed.all_reduce(values)
+    return values
+
+
+def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
+    """Give every process the sum of all processes' gradients.
+
+    A parameter that is used by some of them counts as zero in the others; one that none uses keeps no
+    gradient, as with a single process.
+    """
+    trainable_parameters = [parameter for parameter in parameters if parameter.requires_grad]
+    if processes() == 1 or not trainable_parameters:
+        return
+    gradients = [_gradient(parameter) for parameter in _parameters_in_use(trainable_parameters)]
+    for dtype in dict.fromkeys(gradient.dtype for gradient in gradients):
+        _sum_in_place([gradient for gradient in gradients if gradient.dtype == dtype])
+
+
+def _parameters_in_use(parameters: list[nn.Parameter]) -> list[nn.Parameter]:
+    """The parameters that have a gradient in some process."""
+    flags = torch.tensor([parameter.grad is not None for parameter in parameters], dtype=torch.int32)
+    times = sum_values(flags.to(parameters[0].device)).tolist()
+    return [parameter for parameter, count in zip(parameters, times, strict=True) if count]
+
+
+def _gradient(parameter: nn.Parameter) -> torch.Tensor:
+    """A parameter's gradient, zero where this process did not use it."""
+    if parameter.grad is None:
+        parameter.grad = torch.zeros_like(parameter)
+    return parameter.grad
+
+
+def _sum_in_place(gradients: list[torch.Tensor]) -> None:
+    """Add up every process's gradients, all of one type, in a single message."""
+    whole = torch.cat([gradient.flatten() for gradient in gradients])
+    distributed.all_reduce(whole)
+    for gradient, part in zip(gradients, whole.split([g.numel() for g in gradients]), strict=True):
+        gradient.copy_(part.view_as(gradient))

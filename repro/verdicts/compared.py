@@ -1,0 +1,227 @@
+"""Cells with what was measured for them, and the tests between the rows of their tables."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import chain
+
+from repro.manifest.cells import Cell
+from repro.manifest.reading_schema import Reading
+from repro.plugins.reports.others import OthersValues
+from repro.retrieval.datasets.catalog import catalog, dataset
+from repro.retrieval.datasets.published_rows import unknown
+from repro.running.provenance import Origins
+from repro.running.requirements import Obstacle
+from repro.store.results import Record
+from repro.verdicts.doubts import CodeCounts, Doubt
+from repro.verdicts.imported import ImportedRun
+from repro.verdicts.query_interval import QueryInterval, query_interval
+from repro.verdicts.verdict import Verdict
+
+# of significance.json, for a pair of rows
+PAIRS = ("difference", "interval", "effect_size", "p", "holm_student_p", "permutation_p", "holm_p")
+PAIRS += ("wins", "ties", "losses")
+
+
+@dataclass(frozen=True)
+class ComparedCell:
+    """One published cell with what was measured for it.
+
+    Attributes:
+        records: one per distinct measurement (seeds that change nothing count once).
+        verdict: what may be said of the number, and why.
+        obstacles: what stands in the way, for a cell that is blocked.
+        doubts: why the number may not be what would be measured here and now; every outlet tells them.
+        code: how many artefacts behind the number are known to be of other, or of unknown code.
+        imported: runs that others made of the cell's system, each with a verdict of its own; no measurements.
+        collections: ids of the data that the cell is measured on at this scale.
+        cut_at: documents a query of the runs at this scale, where the measure looks deeper; else None.
+        others: what others measured of the cell, which no verdict rests on; None where nobody is known to.
+    """
+
+    cell: Cell
+    scale: str
+    records: tuple[Record, ...]
+    verdict: Verdict
+    obstacles: tuple[Obstacle, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    code: CodeCounts = field(default_factory=CodeCounts)
+    imported: tuple[ImportedRun, ...] = ()
+    collections: tuple[str, ...] = ()
+    cut_at: int | None = None
+    others: OthersValues | None = None
+
+    @property
+    def current(self) -> bool:
+        """Whether nothing is known against the number: it is what would be measured here and now."""
+        return not self.doubts
+
+    @property
+    def outdated(self) -> str:
+        """Why the records are not of the graph and the manifest as they are now; empty where they are."""
+        return self._why("outdated")
+
+    @property
+    def contradicted(self) -> str:
+        """Which record the stored scores, shown in its place, contradict; empty where none."""
+        return self._why("contradicted")
+
+    @property
+    def doubts_shown(self) -> tuple[Doubt, ...]:
+        """The doubts about the number and about the runs of others that stand beside it."""
+        return (*self.doubts, *(doubt for run in self.imported for doubt in run.doubts))
+
+    def _why(self, kind: str) -> str:
+        return next((doubt.why for doubt in self.doubts if doubt.kind == kind), "")
+
+    @property
+    def measured(self) -> float | None:
+        """The mean over seeds in the paper's unit; None when nothing was measured."""
+        if not self.records:
+            return None
+        return sum(r.measured for r in self.records) / len(self.records)
+
+    @property
+    def published(self) -> float | None:
+        """The published number in its unit; None for a dash or words."""
+        return None if self.cell.printed.value is None else float(self.cell.printed.value)
+
+    @property
+    def measurement(self) -> tuple[frozenset[str], str] | None:
+        """The evaluations behind the number and the measure read from them, which cells may share."""
+        return (
+            (frozenset(r.fingerprint for r in self.records), self.records[0].measure)
+            if self.records
+            else None
+        )
+
+    @property
+    def measured_on(self) -> tuple[str, ...]:
+        """Ids of the data behind the number, as recorded; what the scale says where a record does not."""
+        collections = tuple(self.records[0].collections) if self.records else ()
+        return collections or self.collections
+
+    @property
+    def stand_ins(self) -> tuple[str, ...]:
+        """Ids of the data that stand in for those that the published number is of."""
+        if self.scale == "full":
+            return ()
+        column = self.cell.column
+        parts = [c for c in self.cell.table.columns if c.id in column.mean_of] or [column]
+        names = [c.dataset for c in parts if c.dataset in catalog()]
+        originals = {*names, *chain.from_iterable(dataset(name).members for name in names)}
+        return tuple(identifier for identifier in self.measured_on if identifier not in originals)
+
+    @property
+    def data_without_digest(self) -> list[str]:
+        """The pieces of data behind the number of which no published digest is known to hold them against."""
+        return list(dict.fromkeys(name for r in self.records for name in unknown(r.rows)))
+
+    @property
+    def interval(self) -> QueryInterval | None:
+        """The 95 % interval over queries of the measured mean."""
+        return query_interval(self.records)
+
+    @property
+    def published_inside(self) -> bool | None:
+        """Whether the published mean lies inside the interval; None where the two are not compared."""
+        interval = self.interval if self.verdict.difference is not None else None
+        return interval.holds(self.cell.printed) if interval else None
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Our run of a cell against a run that somebody else made of that very system, query by query.
+
+    Attributes:
+        over: the other run's file, made by ``maker``.
+        difference: of the means, ours less theirs; with its 95 % bootstrap interval, fractions.
+        effect_size: the difference over the standard deviation of the queries' differences.
+        p: of ranx's two-sided paired t-test; ``holm_p`` the same, corrected for the tests of its table and
+            measure; ``permutation_p`` by flips of sign.
+        wins, ties, losses: queries on which ours is above, equal, below.
+    """
+
+    over: str
+    maker: str
+    difference: float
+    interval: tuple[float, float] | None
+    effect_size: float | None
+    p: float | None
+    holm_p: float | None
+    permutation_p: float | None
+    wins: int
+    ties: int
+    losses: int
+
+
+@dataclass
+class Comparison:
+    """The cells of a plan, compared, with the tests between their rows.
+
+    Attributes:
+        cells: in the order of the selection.
+        tests: (paper, table, dataset) -> content of significance.json.
+        untested: why tests that were due could not be computed.
+        readings: cell -> the readings that its number rests on, by id; filled for a report.
+        paired: cell -> our run of it against the runs that others made of that very system.
+        origins: of the plan's stored artefacts; None where no store was looked at.
+        own_rows: ids of rows that a user put into the table.
+    """
+
+    cells: list[ComparedCell]
+    tests: dict[tuple[str, str, str], dict] = field(default_factory=dict)
+    untested: list[str] = field(default_factory=list)
+    readings: dict[str, dict[str, Reading]] = field(default_factory=dict)
+    paired: dict[str, tuple[PairedTest, ...]] = field(default_factory=dict)
+    origins: Origins | None = None
+    own_rows: tuple[str, ...] = ()
+
+    def counts(self) -> Counter:
+        """How often each verdict was given."""
+        return Counter(c.verdict.name for c in self.cells)
+
+    def by_table(self) -> dict[tuple[str, str], list[ComparedCell]]:
+        """The cells of every table or figure, under the paper's name and its id."""
+        tables: dict[tuple[str, str], list[ComparedCell]] = {}
+        for c in self.cells:
+            tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
+        return tables
+
+    def betters(self, compared: ComparedCell) -> list[str]:
+        """Ids of the rows that this cell's row beats significantly: paired t, Holm over this row's tests."""
+        test, max_p = self._test(compared)
+        if not test:
+            return []
+        index = test["names"].index(compared.cell.row.id)
+        return [
+            name
+            for other, name in enumerate(test["names"])
+            if other != index
+            and test["holm_student_p"][index][other] is not None
+            and test["holm_student_p"][index][other] <= max_p
+            and test["means"][index] > test["means"][other]
+        ]
+
+    def pairs(self, compared: ComparedCell) -> list[dict]:
+        """The tests of this cell's row against every other row of its table with a stored run.
+
+        Differences are fractions, this row's less the other's; Holm's family is the tests of this cell.
+        """
+        test, _ = self._test(compared)
+        if not test:
+            return []
+        index = test["names"].index(compared.cell.row.id)
+        others = [other for other in range(len(test["names"])) if other != index]
+        return [{"over": test["names"][o]} | {key: test[key][index][o] for key in PAIRS} for o in others]
+
+    def _test(self, compared: ComparedCell) -> tuple[dict, float]:
+        """The test of a cell's column and its level; empty where the number shown has no part in one.
+
+        Tests are by the measures, and of the runs, of the graph as it is now.
+        """
+        cell = compared.cell
+        tests = self.tests.get((cell.paper.name, cell.table.id, cell.column.dataset or ""), {})
+        measure = compared.records[0].measure if compared.records else cell.column.measure
+        test = tests.get("measures", {}).get(measure, {})
+        has_part = cell.row.id in test.get("names", ()) and not compared.outdated
+        return (test, tests["max_p"]) if has_part else ({}, 0.0)

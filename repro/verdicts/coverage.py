@@ -1,0 +1,252 @@
+"""Every cell that could be measured: the strongest way to do so, and the scales at which it was done."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from repro.manifest.cells import Cell, cells_of, every_cell, exhibits, is_measured
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Table
+from repro.manifest.yaml_file import fault_at
+from repro.plugins.reports.others import others_values
+from repro.plugins.settings.checked import of_tables
+from repro.plugins.settings.parameter import is_setting
+from repro.running.measurement import COMPUTED
+from repro.running.recipe_calls import recipe_path
+from repro.store.results import Record, Results
+from repro.verdicts.evidence import is_measurement
+
+WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable")
+KNOWN = {
+    "measured": "measured here at full scale",
+    "run by others": "by a public run of others, scored here",
+    "stated by others (exact)": "stated by others, of the same system and data",
+    "stated by others (close)": "stated by others, something small differs",
+    "stated by others (loose)": "stated by others, only the name matches",
+    "rehearsed": "rehearsed at a smaller scale, which says nothing of the number",
+    "nothing known": "neither measured, nor run or stated by others",
+}
+IMPORTED = ", imported"  # after the scale of runs that others made
+RELEASED = "released"  # the module whose recipes only use a checkpoint that others released
+
+
+@dataclass(frozen=True)
+class CoverageItem:
+    """One cell, point of a figure, or exhibit.
+
+    Attributes:
+        place: ``table 1`` or ``figure 3``.
+        way: one of ``WAYS``, the strongest there is: a recipe of ours, a released checkpoint, an imported
+            run, computed from an index, or none of them.
+        measured: scales with a measurement or drawing of it; ``full, imported`` where only others ran it.
+        reason: why there is no way; empty where there is one.
+        counted_as: what the cell is counted among; ``drawing`` for an exhibit.
+        others: how sure the match is of their value that is closest in kind; empty where nobody states one.
+        equal: whether that value is the published number at the coarser rounding of both.
+    """
+
+    id: str
+    paper: str
+    place: str
+    way: str
+    measured: tuple[str, ...]
+    recipe: str | None = None
+    reason: str = ""
+    counted_as: str = "published"
+    others: str = ""
+    equal: bool = False
+
+    @property
+    def known(self) -> str:
+        """The strongest that is known of the cell at full scale, a key of ``KNOWN``."""
+        if "full" in self.measured:
+            return "measured"
+        if f"full{IMPORTED}" in self.measured:
+            return "run by others"
+        if self.others:
+            return f"stated by others ({self.others})"
+        return "rehearsed" if self.rehearsed else "nothing known"
+
+    @property
+    def rehearsed(self) -> list[str]:
+        """The scales below full at which the suite measured it."""
+        return [scale for scale in self.measured if scale != "full" and not scale.endswith(IMPORTED)]
+
+
+def coverage(source: Paper, results: Results) -> list[CoverageItem]:
+    """Everything of a paper that could be measured, in printed order.
+
+    Raises:
+        ManifestError: a cell without a recipe whose row does not say why; names file and line.
+        DataError: a line of the results that is no record.
+    """
+    records: dict[str, list[Record]] = {}
+    for scale in usual_first(results.scales("records")):
+        for record in results.read(scale, source.name):
+            records.setdefault(record.cell, []).append(record)
+    cells = filter(is_measured, every_cell(source))
+    items = [_coverage_item(cell, records.get(cell.id, [])) for cell in cells]
+    for exhibit in exhibits((source.name,), ()):
+        place = place_of(exhibit.owner)
+        scales = _drawing_scales(results, source.name, place)
+        facts = (exhibit.id, source.name, place, "recipe", scales, recipe_path(exhibit))
+        items.append(CoverageItem(*facts, counted_as="drawing"))
+    return items
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The cells of a table, a figure or several of them, counted by way and by scale.
+
+    Attributes:
+        what: the place or paper that is counted.
+        idle: how many published cells hold words, which nothing measures.
+        settings: the cells of tables of settings by the state in which the plan at full has them, which is no
+            measurement; see ``repro.plugins.settings``.
+    """
+
+    paper: str
+    what: str
+    cells: Sequence[CoverageItem]
+    idle: int = 0
+    settings: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def published(self) -> "Tally":
+        """The tally of the published cells alone."""
+        return replace(self, cells=[c for c in self.cells if c.counted_as == "published"])
+
+    @property
+    def apart(self) -> "Tally":
+        """The tally of what no paper has a number for: points, rows of reference, drawings, studies."""
+        return replace(self, cells=[c for c in self.cells if c.counted_as != "published"])
+
+    @property
+    def ways(self) -> dict[str, int]:
+        """Way -> how many cells are measured by it."""
+        return {way: sum(c.way == way for c in self.cells) for way in WAYS}
+
+    @property
+    def known(self) -> dict[str, int]:
+        """The strongest that is known -> of how many cells it is."""
+        counts = Counter(c.known for c in self.cells)
+        return {name: counts[name] for name in KNOWN}
+
+    @property
+    def measured(self) -> Counter[str]:
+        """Scale -> how many cells have a measurement or drawing of it."""
+        return Counter(scale for c in self.cells for scale in c.measured)
+
+    def as_json(self) -> dict:
+        """The object that ``repro show coverage --format json`` prints."""
+        names = ("id", "counted_as", "way", "measured", "recipe", "reason", "others")
+        return {
+            "paper": self.paper,
+            "what": self.what,
+            **self.published._counts(),
+            "apart": self.apart._counts(),
+            "settings": dict(self.settings),
+            "nothing_to_measure": self.idle,
+            "detail": [{name: getattr(c, name) for name in names} for c in self.cells],
+        }
+
+    def _counts(self) -> dict:
+        numbers = {"ways": self.ways, "measured": dict(self.measured), "known": self.known}
+        return {"cells": len(self.cells), **numbers}
+
+
+def tallies(source: Paper, results: Results) -> list[Tally]:
+    """A tally for every table and figure of a paper, in its order. Raises what ``coverage`` raises."""
+    cells = coverage(source, results)
+    tables = {place_of(table.id): table for table in source.manifest.tables}
+    places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))
+    settings = _setting_states(source)
+    return [
+        Tally(
+            source.name,
+            place,
+            [c for c in cells if c.place == place],
+            _idle_cells(tables.get(place), source),
+            settings.get(place, Counter()),
+        )
+        for place in places
+    ]
+
+
+def total(parts: Iterable[Tally], *, what: str) -> Tally:
+    """Several tallies as one."""
+    parts = list(parts)
+    cells = [c for part in parts for c in part.cells]
+    settings = sum((part.settings for part in parts), Counter())
+    return Tally("", what, cells, sum(part.idle for part in parts), settings)
+
+
+def usual_first(scales: Iterable[str]) -> list[str]:
+    """Names of scales: full, small and tiny first."""
+    usual_names = ("full", "small", "tiny")
+    return [name for name in usual_names if name in scales] + sorted(set(scales) - set(usual_names))
+
+
+def _idle_cells(table: Table | None, source: Paper) -> int:
+    """How many cells of a table hold words; dashes hold nothing."""
+    cells = cells_of(source, (table,)) if table else ()
+    return sum(not (is_measured(c) or is_setting(c) or c.printed.is_dash) for c in cells)
+
+
+def _setting_states(source: Paper) -> dict[str, Counter[str]]:
+    """Place -> state of the plan -> how many cells of a table of settings are in it."""
+    states: dict[str, Counter[str]] = {}
+    if any(map(is_setting, cells_of(source))):
+        for place, item in of_tables(source).items():
+            states.setdefault(place_of(place.split("/")[1]), Counter())[item.state] += 1
+    return states
+
+
+def place_of(owner: str) -> str:
+    """``table 1`` for ``1``, ``figure 3`` for ``figure-3``."""
+    return owner.replace("figure-", "figure ") if owner.startswith("figure-") else f"table {owner}"
+
+
+def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
+    definition = cell.column.measure or "", cell.unit
+    own_scales = {r.scale: None for r in records if is_measurement(r, *definition, {})}
+    imported = {f"{r.scale}{IMPORTED}": None for r in records if r.origin and r.scale not in own_scales}
+    way = _way(cell, records)
+    reason = (cell.column.not_measurable or cell.row.not_measurable) if way == "not measurable" else ""
+    recipe = recipe_path(cell) if way not in ("run", "not measurable") else None
+    place, scales = place_of(cell.table.id), (*own_scales, *imported)
+    facts = (cell.id, cell.paper.name, place, way, scales, recipe, reason, cell.counted_as)
+    return CoverageItem(*facts, **_closest_report(cell))
+
+
+def _closest_report(cell: Cell) -> dict:
+    """Return what an item says of the report that is closest in kind."""
+    if (values := others_values(cell)) is None:
+        return {}
+    return {"others": values.closest.report.match, "equal": values.closest.equals_published}
+
+
+def _way(cell: Cell, records: Sequence[Record]) -> str:
+    if cell.recipe and not cell.column.not_measurable:
+        if cell.column.kind in COMPUTED:
+            return "computed"
+        module = recipe_path(cell).partition(":")[0]
+        return "checkpoint" if module.rpartition(".")[2] == RELEASED else "recipe"
+    if any(record.origin for record in records):
+        return "run"
+    if cell.column.not_measurable or cell.row.not_measurable:
+        return "not measurable"
+    manifest = cell.paper.manifest
+    location = ("tables", manifest.tables.index(cell.table), "rows", cell.table.rows.index(cell.row))
+    reason = f"cell {cell.id} has no recipe; give the row one, or say under not_measurable why there is none"
+    raise fault_at(cell.paper.folder / "cells.yaml", location, reason)
+
+
+def _drawing_scales(results: Results, paper: str, place: str) -> tuple[str, ...]:
+    """The scales with a drawing or view of an exhibit's figure or table."""
+    stem = f"{paper}-{place.replace(' ', '')}"
+    return tuple(
+        scale
+        for scale in usual_first(results.scales("figures"))
+        if any(path.stem == stem or path.stem.startswith(f"{stem}-") for path in results.figures(scale))
+    )

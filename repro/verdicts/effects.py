@@ -1,0 +1,98 @@
+"""Effects beside the paper's: is our gain over the baseline as large, do our rows stand in the same order?
+
+Means are all that a paper gives. The effect ratio and the difference of relative improvements are those of
+Breuer et al., SIGIR 2020; what two measurements share, an offset say, cancels in them.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+
+from repro.verdicts.compared import ComparedCell
+
+ROWS = 3  # with fewer an order says nothing
+APART = ("scaled", "not comparable")  # verdicts of measurements that are not compared with the paper
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The gain of one of the paper's own rows over a baseline that its authors ran, in one column.
+
+    Attributes:
+        row, over, column: ids.
+        effect_ratio: our gain over the published one; 1 is the published gain, None where that is none.
+        delta_ri: published less measured relative improvement; 0 where equal, None over a baseline of 0.
+    """
+
+    row: str
+    over: str
+    column: str
+    effect_ratio: float | None
+    delta_ri: float | None
+
+    def as_json(self) -> dict:
+        """The object that ``compare --json`` prints below the cell."""
+        return {key: value for key, value in asdict(self).items() if key not in ("row", "column")}
+
+
+def effect_ratio(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
+    """(advanced, baseline) of both: the measured gain over the published one."""
+    gain = printed[0] - printed[1]
+    return (measured[0] - measured[1]) / gain if gain else None
+
+
+def delta_ri(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
+    """(advanced, baseline) of both: the published relative improvement less the measured one."""
+    if not (printed[1] and measured[1]):
+        return None
+    return (printed[0] - printed[1]) / printed[1] - (measured[0] - measured[1]) / measured[1]
+
+
+def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> float | None:
+    """Kendall's tau-b between two values of each row; None for fewer than three rows, or all equal.
+
+    Rows are few, and importing scipy's (to which this is tested equal) takes longer than all else.
+    """
+    if len(printed) < ROWS or len(set(printed)) == 1 or len(set(measured)) == 1:
+        return None
+    pairs = list(combinations(zip(printed, measured, strict=True), 2))
+    theirs, ours = ([(a[i] > b[i]) - (a[i] < b[i]) for a, b in pairs] for i in (0, 1))
+    agreeing = sum(x * y for x, y in zip(theirs, ours, strict=True))
+    return agreeing / math.sqrt(sum(map(abs, theirs)) * sum(map(abs, ours)))
+
+
+def effects(cells: Sequence[ComparedCell]) -> list[Effect]:
+    """Every ``ours`` cell of a table over every ``rerun`` cell of its column and group, both measured."""
+    comparable_cells = _comparable_cells(cells)
+    return [
+        Effect(a.cell.row.id, b.cell.row.id, a.cell.column.id, effect_ratio(*values), delta_ri(*values))
+        for a in comparable_cells
+        if a.cell.role == "ours"
+        for b in comparable_cells
+        if b.cell.role == "rerun"
+        and (b.cell.column.id, b.cell.row.group) == (a.cell.column.id, a.cell.row.group)
+        for values in [((_published_value(a), _published_value(b)), (a.measured, b.measured))]
+    ]
+
+
+def orders(cells: Sequence[ComparedCell]) -> dict[str, tuple[float, int]]:
+    """Column id -> Kendall's tau-b of its rows, published and measured, and their number; where defined."""
+    columns: dict[str, list[ComparedCell]] = {}
+    for c in _comparable_cells(cells):
+        columns.setdefault(c.cell.column.id, []).append(c)
+    agreements = {
+        column: (order_agreement([_published_value(c) for c in rows], [c.measured for c in rows]), len(rows))
+        for column, rows in columns.items()
+    }
+    return {column: (tau, rows) for column, (tau, rows) in agreements.items() if tau is not None}
+
+
+def _comparable_cells(cells: Sequence[ComparedCell]) -> list[ComparedCell]:
+    """Cells with a published number and a current one of ours that may be compared with it."""
+    current_cells = (c for c in cells if c.measured is not None and not c.outdated)
+    return [c for c in current_cells if c.cell.is_numeric and c.verdict.name not in APART]
+
+
+def _published_value(compared: ComparedCell) -> float:
+    return float(compared.cell.printed.value)

@@ -1,0 +1,128 @@
+"""Significance tests between the rows of a table: which the store has the runs for, and computing them."""
+
+import time
+from collections.abc import Iterable, Mapping
+
+from repro.errors import ReproError
+from repro.graph import Node
+from repro.progress import Progress, span
+from repro.retrieval.datasets.catalog import dataset
+from repro.running.description import collections
+from repro.running.engines.inline import ensure
+from repro.running.measurement import Measurement
+from repro.running.plan import Plan
+from repro.store import Store, read_json
+from repro.verdicts.compared import Comparison
+
+_BySeed = dict[int | None, tuple[Node, ...]]  # seed -> the evaluations of a row, the first seed first
+
+
+def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
+    """A node per table and dataset that compares the rows whose runs are stored; fewer than two give none.
+
+    Where a cell averages collections, or answers judge, the stored scores are compared in place of runs. Rows
+    are compared at the seed that most of them have stored, a row that lacks it at its first.
+    """
+    testable = [m for m in plan.measurements if _is_testable(m) and _has_its_scores(m, plan, store)]
+    measures: dict[tuple[str, str, str], set[str]] = {}
+    for m in testable:
+        measures.setdefault(_key(m), set()).add(m.measure)
+    nodes = {
+        key: _test_node(rows, sorted(measures[key])) for key, rows in _rows(testable).items() if len(rows) > 1
+    }
+    return {key: node for key, node in nodes.items() if node.params["measures"]}
+
+
+def rows_with_scores(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict[str, tuple[Node, ...]]]:
+    """Per table and dataset the rows whose scores are stored, each with evaluations at the shared seed."""
+    stored = [m for m in plan.measurements if _is_testable(m) and _is_scored(m, plan)]
+    return _rows(stored)
+
+
+def _key(m: Measurement) -> tuple[str, str, str]:
+    return m.cell.paper.name, m.cell.table.id, m.cell.column.dataset
+
+
+def _rows(measurements: Iterable[Measurement]) -> dict[tuple[str, str, str], dict[str, tuple[Node, ...]]]:
+    rows: dict[tuple[str, str, str], dict[str, _BySeed]] = {}
+    for m in measurements:
+        rows.setdefault(_key(m), {}).setdefault(m.cell.row.id, {}).setdefault(m.seed, m.groups[0])
+    return {key: _evaluations_at_shared_seed(by_row) for key, by_row in rows.items()}
+
+
+def _evaluations_at_shared_seed(rows: Mapping[str, _BySeed]) -> dict[str, tuple[Node, ...]]:
+    """The evaluations of each row at the seed that most rows have; of equally many the first."""
+    seeds = [seed for by_seed in rows.values() for seed in by_seed]
+    shared_seed = max(seeds, key=seeds.count)
+    return {row: by_seed.get(shared_seed, next(iter(by_seed.values()))) for row, by_seed in rows.items()}
+
+
+def _is_testable(m: Measurement) -> bool:
+    """Whether the cell is one run of each collection, judged query by query."""
+    members = max(1, len(dataset(m.cell.column.dataset).members))
+    return len(m.groups) == 1 and len(m.groups[0]) == members and "judgements" in m.groups[0][0].params
+
+
+def _has_its_scores(m: Measurement, plan: Plan, store: Store) -> bool:
+    return _is_scored(m, plan) and (_is_by_scores(m.groups[0]) or store.state(m.runs[0]) == "stored")
+
+
+def _is_scored(m: Measurement, plan: Plan) -> bool:
+    return all(plan.states[p.fingerprint] == "stored" for p in m.groups[0])
+
+
+def _is_by_scores(parts: tuple[Node, ...]) -> bool:
+    return len(parts) > 1 or parts[0].params["judgements"] != "qrels"
+
+
+def _test_node(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Node:
+    nodes = [part for parts in rows.values() for part in parts]
+    if any(map(_is_by_scores, rows.values())):
+        shared_measures = [m for m in measures if all(m in part.params["measures"] for part in nodes)]
+        return Node("compare", {"measures": shared_measures, "names": list(rows)}, {"scores": tuple(nodes)})
+    rule = {"ignore_identical_ids": nodes[0].params["ignore_identical_ids"]}
+    inputs = {"runs": tuple(part.inputs["run"] for part in nodes), "qrels": nodes[0].inputs["qrels"]}
+    return Node("compare", {"measures": measures, "names": list(rows), **rule}, inputs)
+
+
+def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:
+    """The content of significance.json of those tests that the store holds, of scores as they are."""
+    nodes = {key: node for key, node in tests(plan, store).items() if is_stored(node, store)}
+    return {key: read_json(store.path(node) / "significance.json") for key, node in nodes.items()}
+
+
+def is_stored(node: Node, store: Store) -> bool:
+    """Whether a test is stored, and what it was made of was not made again since and came out otherwise."""
+    if store.state(node) != "stored":
+        return False
+    stored_contents = store.record(node)["facts"].get("inputs", {})
+    return store.contents(node.parents()).items() <= stored_contents.items()
+
+
+def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
+    """Add the tests between rows to ``comparison``, computing those not stored yet; what fails is noted."""
+    for key, node in tests(plan, store).items():
+        try:
+            comparison.tests[key] = compute_test(node, plan, store, progress, about=_test_in_words(node, key))
+        except ReproError as error:
+            comparison.untested.append(str(error))
+
+
+def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
+    """The content of a test, which is made (and told in words) where it is not stored or of older scores."""
+    if not is_stored(node, store):
+        if store.state(node) == "stored":
+            store.discard(node)
+        start = time.monotonic()
+        with progress.showing():
+            progress.begins(about)
+            outcome = ensure([node], store, progress, machine=plan.machine, quiet=True)
+            progress.ends(about, span(time.monotonic() - start) if outcome.run else "failed")
+        outcome.raise_first()
+    return read_json(store.path(node) / "significance.json")
+
+
+def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
+    """A test in words, with the data that its rows are judged on, a stand-in by its own name."""
+    data = ", ".join(collections(node))
+    return f"{key[0]}/{key[1]}: comparing {len(node.params['names'])} rows on {data}"

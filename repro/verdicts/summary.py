@@ -1,0 +1,123 @@
+"""The cells of a comparison, counted: what the suite measured, what it says of the paper, what others ran."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from repro.manifest.cells import count_in_words
+from repro.running.records import member_cells
+from repro.verdicts.compared import ComparedCell
+from repro.verdicts.doubts import doubts_in_brief
+from repro.verdicts.verdict import FAILS, NEITHER, PASSES
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Counts of the published cells; of all cells where none is a paper's number, as in a study.
+
+    Attributes:
+        words: how many of the cells are measured, what no paper has a number for apart.
+        measured: cells with a number of the suite's own; ``measurements`` is how many of these numbers are
+            distinct, as cells may share an evaluation and a measure, and an average adds none to its parts.
+        passing, failing, neither: by the verdicts on the suite's own measurements alone.
+        inside: cells whose published mean lies inside the interval over queries of ours, of the ``intervals``
+            that are compared.
+        imported: cells with runs that others made, which are in none of the other counts.
+        imported_runs: how many scores of such runs are distinct.
+        only_imported: cells that only others ran.
+        verdicts: how often each was given to the suite's own.
+    """
+
+    words: str
+    cells: int
+    measured: int
+    measurements: int
+    passing: int
+    failing: int
+    neither: int
+    inside: int
+    intervals: int
+    imported: int
+    imported_runs: int
+    only_imported: int
+    verdicts: dict[str, int]
+
+    def as_json(self) -> dict:
+        """The counts as plain values."""
+        return asdict(self)
+
+
+def summarise(compared: Sequence[ComparedCell]) -> Summary:
+    """Count compared cells."""
+    cells = published(compared) or compared
+    verdicts = Counter(c.verdict.name for c in cells)
+    inside = [c.published_inside for c in cells if c.published_inside is not None]
+    runs = {(run.record.fingerprint, run.record.measure) for c in cells for run in c.imported}
+    return Summary(
+        words=measured_in_words(compared),
+        cells=len(cells),
+        measured=sum(c.measured is not None for c in cells),
+        measurements=distinct(cells),
+        passing=sum(verdicts[name] for name in PASSES),
+        failing=sum(verdicts[name] for name in FAILS),
+        neither=sum(c.measured is not None for c in cells if c.verdict.name in NEITHER),
+        inside=sum(inside),
+        intervals=len(inside),
+        imported=sum(bool(c.imported) for c in cells),
+        imported_runs=len(runs),
+        only_imported=sum(bool(c.imported) and c.measured is None for c in cells),
+        verdicts=dict(verdicts.most_common()),
+    )
+
+
+def published(compared: Sequence[ComparedCell]) -> list[ComparedCell]:
+    """Return those that are a paper's number."""
+    return [c for c in compared if c.cell.counted_as == "published"]
+
+
+def measured_in_words(compared: Sequence[ComparedCell]) -> str:
+    """Return how many of the cells are measured at their scale, in the words of ``count_in_words``."""
+    scales = ", ".join(sorted({c.scale for c in compared}))
+    measured = {c.cell.id for c in compared if c.measured is not None}
+    return count_in_words((c.cell for c in compared), measured=measured, scale=scales)
+
+
+def distinct(cells: Sequence[ComparedCell]) -> int:
+    """How many measurements are behind the numbers of the cells; an average has none beside its parts'."""
+    measurements = {c.cell.id: c.measurement for c in cells if c.measured is not None}
+    averages = {c.cell.id for c in cells if not measurements.keys().isdisjoint(member_cells(c.cell))}
+    return len({measurement for cell, measurement in measurements.items() if cell not in averages})
+
+
+def conditions(cells: Sequence[ComparedCell]) -> str:
+    """All that has to be known of these numbers, in words: data and depth of a scale, doubts; else empty."""
+    data = stand_ins(cells)
+    where = f"measured on {data}" if data else ""
+    return "; ".join(filter(None, (where, cut_measures(cells), doubts_in_brief(cells))))
+
+
+def cut_measures(cells: Sequence[ComparedCell]) -> str:
+    """The measures that look deeper than this scale searches, in words; empty where there are none."""
+    depths: dict[tuple[int, str], dict[str, None]] = {}
+    is_one = len({c.cell.row.id for c in cells if c.measured is not None}) == 1
+    for c in cells:
+        if c.cut_at and c.measured is not None:
+            run = "the run" if is_one else f"the run of {c.cell.row.label}"
+            who = f"{run} goes" if c.scale == "full" else "this scale searches"
+            depths.setdefault((c.cut_at, who), {})[c.records[0].measure] = None
+    return "; ".join(
+        f"{' and '.join(names)}: the first {depth} documents only, as {who} no deeper"
+        for (depth, who), names in depths.items()
+    )
+
+
+def stand_ins(cells: Sequence[ComparedCell]) -> str:
+    """The data in place of those that the published numbers are of, in words; empty where there are none."""
+    originals: dict[str, dict[str, None]] = {}
+    for c in cells:
+        for identifier in c.stand_ins:
+            originals.setdefault(identifier, {})[c.cell.column.dataset or "several"] = None
+    return "; ".join(
+        f"{identifier} in place of {next(iter(names)) if len(names) == 1 else f'{len(names)} collections'}"
+        for identifier, names in originals.items()
+    )

@@ -1,0 +1,106 @@
+"""Effectiveness over an x-axis, one panel a measure."""
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from repro.writers.figures.canvas import COLOURS, LINES, MARKERS, canvas, foot, legend, write_csv
+
+Point = tuple[float | None, float, float | None, float | None]  # x, y, low, high
+MADE = ("seeds", "commit", "hours", "doubts")  # hours of training
+
+
+def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
+    """Lines over an x-axis, a panel beside another.
+
+    Args:
+        panels: {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}. A
+            series of one point with x None is a level line; low and high, if not None, are drawn as a band.
+            The x-axis is logarithmic where it spans a decade or more. A series may say how each of its points
+            was "made", in the words of ``MADE``.
+        path: of the SVG; the numbers go into a .csv of the same name.
+        note: small print on the face of it; empty for none.
+    """
+    x_labels, rows = {panel["x_label"] for panel in panels}, _rows(panels)
+    names = list(dict.fromkeys(row[2] for row in rows))
+    with canvas(path, panels=len(panels), panel_height=1.9 if len(panels) == 1 else 1.5) as (figure, grid):
+        for axes, panel in zip(grid, panels, strict=True):
+            for series in panel["series"]:
+                _series(axes, series, names.index(series["label"]))
+            axes.set(title=_title(panel, 40 if len(panels) == 1 else 20))
+            if len(x_labels) > 1:
+                axes.set_xlabel(panel["x_label"])
+            _scales(axes, panel["series"])
+        legend(figure, handle_length=2.2)
+        foot(figure, x_labels.pop() if len(x_labels) == 1 else "", _bands(rows), note)
+    write_csv(path, ("panel", "measure", "series", "x", "y", "lowest", "highest", *MADE), rows)
+
+
+def _rows(panels: Sequence[dict]) -> list[tuple]:
+    """A line for every point, as the CSV has it."""
+    return [
+        (panel["title"], panel["y_label"], series["label"], *point, *origin)
+        for panel in panels
+        for series in panel["series"]
+        for point, origin in zip(series["points"], _origins(series), strict=True)
+    ]
+
+
+def _origins(series: dict) -> Sequence[tuple]:
+    """Return what is known of each point, in the order of ``MADE``; blanks where nothing is."""
+    return series.get("made") or [("",) * len(MADE)] * len(series["points"])
+
+
+def _bands(rows: Sequence[tuple]) -> str:
+    return "bands: lowest to highest" if any(_has_band(row[3:]) for row in rows) else ""
+
+
+def _series(axes, series: dict, number: int) -> None:
+    colour = COLOURS[number % len(COLOURS)]
+    look = {"color": colour, "linestyle": LINES[number % len(LINES)], "linewidth": 1.2}
+    x, y, low, high = zip(*sorted(series["points"], key=lambda point: point[0] or 0.0), strict=True)
+    has_band = any(_has_band(point) for point in series["points"])
+    low = [value if bound is None else bound for value, bound in zip(y, low, strict=True)]
+    high = [value if bound is None else bound for value, bound in zip(y, high, strict=True)]
+    band_look = {"color": colour, "alpha": 0.2, "linewidth": 0}
+    if x[0] is None:
+        axes.axhline(y[0], label=series["label"], **look)
+        if has_band:
+            axes.axhspan(low[0], high[0], **band_look)
+        return
+    axes.plot(x, y, marker=MARKERS[number % len(MARKERS)], markersize=4, label=series["label"], **look)
+    if has_band and len(x) > 1:
+        axes.fill_between(x, low, high, **band_look)
+    elif has_band:
+        axes.vlines(x, low, high, color=colour, linewidth=1.2)  # a band would have no width
+
+
+def _title(panel: dict, letters: int) -> str:
+    """The label of the y-axis as a title, in lines that fit a panel: at the axis it would cost it width."""
+    return "\n".join([*textwrap.wrap(panel["title"], letters), panel["y_label"]])
+
+
+def _has_band(point: Point) -> bool:
+    return point[2] is not None and point[3] is not None
+
+
+def _scales(axes, lines: Sequence[dict]) -> None:
+    """Few round ticks upwards; across, a tick at every place that was measured."""
+    from matplotlib.ticker import MaxNLocator, NullLocator
+
+    axes.yaxis.set_major_locator(MaxNLocator(4))
+    axes.ticklabel_format(axis="y", useOffset=False)
+    axes.margins(y=0.12)
+    ticks = sorted({point[0] for series in lines for point in series["points"]} - {None})
+    if not ticks:
+        axes.set_xticks([])
+        return
+    if ticks[0] > 0 and ticks[-1] / ticks[0] >= 10:
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(ticks, [_format_tick(tick) for tick in ticks])
+
+
+def _format_tick(tick: float) -> str:
+    """Thousands as k, as four digits beside each other would run together."""
+    return f"{tick / 1000:g}k" if tick >= 1000 else f"{tick:g}"

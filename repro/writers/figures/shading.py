@@ -1,0 +1,85 @@
+"""Words shaded by a value each, for a page and for a terminal."""
+
+import html
+from collections.abc import Iterable
+from pathlib import Path
+
+from repro.writers.figures.canvas import write_csv
+
+STEPS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a word's shade changes
+SHADES = ("#ffffff", "#e6eef7", "#c3d7ec", "#92b9dd", "#5b93c7", "#24619e")
+
+
+def shade(value: float) -> str:
+    """The colour of a word's value: white at 0, darkest from 0.5 on."""
+    return SHADES[sum(value >= step for step in STEPS) - 1 if value >= 0 else 0]
+
+
+def shaded_text(words: Iterable[tuple[str, float]]):
+    """Words with their shades for a terminal, the legend behind them; a rich Text."""
+    from rich.text import Text
+
+    text = Text()
+    for word, value in words:
+        text.append(word, style=_terminal_style(value))
+        text.append(" ")
+    text.append("\n\nprobability: ")
+    for step in STEPS:
+        text.append(f" {_format_step(step)} ", style=_terminal_style(step))
+    return text
+
+
+def shaded_words(exhibit: dict, path: Path, *, note: str) -> None:
+    """The same as a page of HTML that needs nothing else.
+
+    Args:
+        exhibit: of the stage ``inspect_text``; one with ``found`` false says that another text stands in.
+        path: of the page; the numbers go into a .csv of the same name.
+        note: small print below; empty for none.
+    """
+    title = html.escape(exhibit["title"] or "Untitled")
+    legend = "".join(_span(_format_step(step), step) for step in STEPS)
+    body = " ".join(_span(word, value) for word, value in exhibit["words"])
+    lines = [line for line in (_stand_in_note(exhibit), note) if line]
+    small_print = "".join(f"\n<p><small>{html.escape(line)}</small></p>" for line in lines)
+    page = f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.8 Georgia, serif; max-width: 42em; margin: 2em auto; padding: 0 1em }}
+body {{ color: #000; background: #fff }}
+span {{ padding: 0.1em 0.2em; border-radius: 0.2em }} small {{ color: #555 }}
+</style>
+<h1>{title}</h1>
+<p>{body}</p>
+<p>Probability: {legend}</p>{small_print}
+</html>
+"""
+    path.write_text(page, encoding="utf-8", newline="\n")
+    write_csv(path, ("word", "value"), exhibit["words"])
+
+
+def _stand_in_note(exhibit: dict) -> str:
+    if exhibit.get("found", True):
+        return ""
+    return f"No document here is titled “{exhibit['wanted']}”; the first one stands in."
+
+
+def _span(text: str, value: float) -> str:
+    colour = "; color: #fff" if _is_dark(value) else ""
+    return f'<span style="background: {shade(value)}{colour}" title="{value:.3f}">{html.escape(text)}</span>'
+
+
+def _format_step(step: float) -> str:
+    return f"> {step:g}" if step == STEPS[-1] else f"{step:g}"
+
+
+def _terminal_style(value: float) -> str:
+    return f"{'white' if _is_dark(value) else 'black'} on {shade(value)}"
+
+
+def _is_dark(value: float) -> bool:
+    """Whether white letters are easier to read than black ones."""
+    return value >= STEPS[-1]

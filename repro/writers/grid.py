@@ -1,0 +1,181 @@
+"""The rows and columns of a table on the paper's axes: what every writer of tables starts from."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import groupby
+from typing import Generic, Self, TypeVar
+
+from repro.manifest.cells import Cell
+from repro.manifest.decimals import half_up
+from repro.manifest.schema import Column, Mark, Row, Table
+from repro.verdicts.compared import ComparedCell, Comparison
+from repro.verdicts.imported import ImportedRun
+
+T = TypeVar("T")
+LETTERS = "abcdefghijklmnoprstuvwxyz"  # Unicode has no raised q, which a terminal would need
+RAISED = str.maketrans(f"{LETTERS}0123456789-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a line of the grid, downwards or across.
+
+    Attributes:
+        label: all of it; ``last`` is the part below ``heading``, which neighbours share.
+        row: the system, where the line is one.
+    """
+
+    id: str
+    label: str
+    last: str
+    heading: str = ""
+    row: Row | None = None
+
+
+@dataclass(frozen=True)
+class Grid(Generic[T]):
+    """A table with its systems downwards, or across where the paper has transposed it.
+
+    Attributes:
+        rows, columns: those that have a cell, in the paper's order.
+        cells: (row, column) -> what a writer shows there.
+    """
+
+    table: Table
+    rows: Sequence[Row]
+    columns: Sequence[Column]
+    cells: Mapping[tuple[str, str], T]
+
+    @classmethod
+    def of(cls, table: Table, cells: Mapping[tuple[str, str], T]) -> Self:
+        """The part of ``table`` that ``cells`` lie in."""
+        row_ids, column_ids = {row for row, _ in cells}, {column for _, column in cells}
+        rows = [row for row in table.rows if row.id in row_ids]
+        return cls(table, rows, [column for column in table.columns if column.id in column_ids], cells)
+
+    @property
+    def down(self) -> list[Head]:
+        """The heads at the left; a system's heading is its group's label."""
+        if self.table.transposed:
+            return column_heads(self.columns)
+        groups = {group.id: group.label for group in self.table.groups}
+        return [Head(r.id, r.label, r.label, groups.get(r.group, ""), r) for r in self.rows]
+
+    @property
+    def across(self) -> list[Head]:
+        """The heads above."""
+        if self.table.transposed:
+            return [Head(r.id, r.label, r.label, "", r) for r in self.rows]
+        return column_heads(self.columns)
+
+    @property
+    def blocks(self) -> Iterator[tuple[str, list[Head]]]:
+        """The heads at the left under the heading of each block, which is empty in a transposed table."""
+        for heading, heads in groupby(self.down, key=lambda head: head.heading if head.row else ""):
+            yield heading, list(heads)
+
+    def line(self, down: Head) -> list[T | None]:
+        """The cells beside a head at the left; None where there is none."""
+        places = ((down.id, a.id) if down.row else (a.id, down.id) for a in self.across)
+        return [self.cells.get(place) for place in places]
+
+    @property
+    def letters(self) -> dict[str, str]:
+        """Row of the whole table -> its letter; its number where there are more rows than letters."""
+        rows = self.table.rows
+        few = len(rows) <= len(LETTERS)
+        return {row.id: LETTERS[i] if few else str(i + 1) for i, row in enumerate(rows)}
+
+
+def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *, between: str) -> str:
+    """Return the letters of the rows shown that ours beats, with a sign between ranges or numbers."""
+    shown_rows = {row.id for row in grid.rows}
+    rows = [] if c.outdated else [row for row in comparison.betters(c) if row in shown_rows]
+    letters = grid.letters
+    parts = runs([letters[row] for row in rows], [*letters.values()])
+    return ("" if all(part in LETTERS for part in parts) else between).join(parts)
+
+
+def compared_grid(cells: Sequence[ComparedCell]) -> Grid[ComparedCell]:
+    """The grid of compared cells of one table."""
+    return Grid.of(cells[0].cell.table, {(c.cell.row.id, c.cell.column.id): c for c in cells})
+
+
+def column_heads(columns: Sequence[Column]) -> list[Head]:
+    """The heads of columns; several may share the first lines of theirs."""
+    return [Head(c.id, c.label, c.head[-1] if c.head else c.id, " ".join(c.head[:-1])) for c in columns]
+
+
+def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
+    """The headings above ``heads`` with how many neighbours share each; nothing where no head has one."""
+    if not any(head.heading for head in heads):
+        return []
+    return [(heading, len(list(group))) for heading, group in groupby(heads, key=lambda head: head.heading)]
+
+
+def rounded(value: float, cell: Cell) -> str:
+    """A measured value with the decimals of the published one, half up; else those of its column."""
+    decimals = cell.printed.decimals if cell.printed.value is not None else cell.decimals
+    return str(half_up(Decimal(repr(value)), decimals or 0))
+
+
+def rounded_measurement(c: ComparedCell) -> str | None:
+    """The measured value, rounded as the published one; None where nothing was measured."""
+    return None if c.measured is None else rounded(c.measured, c.cell)
+
+
+def shown_measurement(c: ComparedCell) -> str | None:
+    """The measured value as a table shows it: rounded, in brackets where something is doubtful about it."""
+    value = rounded_measurement(c)
+    return f"({value})" if value and c.doubts else value
+
+
+def shown_run(run: ImportedRun, cell: Cell) -> str:
+    """The score of a run that others made as a table shows it, in brackets where it is in doubt."""
+    value = rounded(run.measured, cell)
+    return f"({value})" if run.doubts else value
+
+
+def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
+    """The places of the best measured numbers of each column, within a group where the paper's bold is.
+
+    Numbers are compared as they are shown, so that equal ones are all best; a lone number is no best.
+    """
+    blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
+    for c in grid.cells.values():
+        group = c.cell.row.group if grid.table.bold == "group" else None
+        if c.measured is not None and not c.outdated:
+            blocks.setdefault((c.cell.column.id, group), []).append(c)
+    return frozenset(place for cells in blocks.values() if len(cells) > 1 for place in _best_places(cells))
+
+
+def _best_places(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
+    values = {(c.cell.row.id, c.cell.column.id): Decimal(rounded_measurement(c) or 0) for c in cells}
+    best = (min if cells[0].cell.smaller_is_better else max)(values.values())
+    return {place for place, value in values.items() if value == best}
+
+
+def runs(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
+    """The chosen letters in their order; three neighbours or more are one range, as in ``b-d``."""
+    places = sorted(map(order.index, chosen))
+    parts: list[str] = []
+    for _, neighbours in groupby(enumerate(places), key=lambda item: item[1] - item[0]):
+        letters = [order[place] for _, place in neighbours]
+        parts += letters if len(letters) < 3 else [f"{letters[0]}-{letters[-1]}"]
+    return parts
+
+
+def label_in_full(table: Table, row: Row) -> str:
+    """The row's label, with its group's where another row has the same label."""
+    if sum(other.label == row.label for other in table.rows) == 1:
+        return row.label
+    group = next((g.label for g in table.groups if g.id == row.group), row.group)
+    return f"{row.label} ({group})" if group else row.id
+
+
+def meaning(mark: Mark) -> str:
+    """The manifest's words for a footnote mark."""
+    if mark.means == "significant":
+        return f"better than {', '.join(mark.over)} by the test of the caption"
+    return " ".join(part for part in (mark.source or mark.property, mark.note) if part)

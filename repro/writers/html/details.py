@@ -1,0 +1,235 @@
+"""The card of a cell, which says how its number is defined, judged and made."""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from repro.manifest.cells import Cell
+from repro.manifest.decimals import half_unit
+from repro.manifest.printed import PublishedCell
+from repro.plugins.reports.boxes import on_card
+from repro.plugins.settings.parameter import counts
+from repro.plugins.settings.released_code import by_code
+from repro.plugins.studies.writing import probability
+from repro.store.results import Record
+from repro.verdicts.compared import ComparedCell, Comparison
+from repro.writers.grid import label_in_full
+from repro.writers.html.elements import Content, Markup, copyable, el, identifier, plain_table, section
+from repro.writers.html.sections import Part
+from repro.writers.html.verdicts import badge
+
+ROLES = {
+    "ours": "the paper's own method",
+    "rerun": "run again by the authors",
+    "cited": "taken from another publication",
+    "reference": "a row of reference, which the paper does not have",
+}
+CELL = (
+    "{cell}"  # in whose place the page's script puts the cell's id, so that cells share the words around it
+)
+MOST_OBSTACLES = 3  # on a card
+GRADES = {
+    "A": "the authors' run file is public",
+    "B": "the authors' checkpoint is public",
+    "P": "a public run or checkpoint by others",
+    "C": "only the published mean",
+}
+
+
+def card(c: ComparedCell, part: Part) -> list[Markup]:
+    """The pieces of a cell's card, which the page's script puts together when the card is first opened.
+
+    Many cells share most pieces, and the page holds each piece once.
+    """
+    facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_obstacles(c), *_choices(c)]
+    facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
+    facts += [_fact("reproduce", copyable(_command(c)))]
+    facts += [fact for record in c.records for fact in _provenance(record)]
+    facts += [_fact("stated by others", on_card(c.others))] if c.others else []
+    facts += [*_definition(c), *_readings(c.cell, part), *_settings(c.cell, part)]
+    facts += [
+        _fact("released code", phrase, ": ", names) for phrase, names in released_code_facts(c.cell, part)
+    ]
+    return [el("p", badge(c.verdict.name), " ", c.verdict.why), *facts]
+
+
+def _command(c: ComparedCell) -> str:
+    """The command that measures the cell again, in the way it was measured."""
+    first = c.records[0] if c.records else None
+    seeds = ",".join(str(r.seed) for r in c.records if r.seed is not None)
+    choices = first.readings.items() if first else ()
+    words = [f"repro run {CELL} --scale {c.scale}", f"--seeds {seeds}" if seeds else ""]
+    return " ".join(filter(None, [*words, *(f"--reading {reading}={choice}" for reading, choice in choices)]))
+
+
+def interval(printed: PublishedCell) -> str | None:
+    """The numbers that round to the published one; None where there is none, or only a bound."""
+    if printed.value is None or printed.bound:
+        return None
+    half = half_unit(printed.decimals)
+    return f"{printed.value - half} to {printed.value + half}"
+
+
+def _fact(name: str, *content: Content) -> Markup:
+    return el("div", el("dt", name), el("dd", *content))
+
+
+def _publication(c: ComparedCell) -> Iterator[Markup]:
+    cell = c.cell
+    if cell.is_unpublished:
+        return
+    bounds = interval(cell.printed)
+    expansion = f", that is {bounds}" if bounds else None
+    yield _fact("published", el("b", cell.printed.plain), cell.printed.marks, expansion)
+    yield _fact("role", f"{ROLES[cell.role]}; {GRADES[cell.grade]}")
+
+
+def _measurement(c: ComparedCell) -> Iterator[Markup]:
+    if c.measured is not None:
+        first = c.records[0]
+        missing = f", {first.missing} of them without an answer" if first.missing else ""
+        yield _fact("ours", el("b", f"{c.measured:.6g}"), f" over {first.queries} queries{missing}")
+    if len(c.records) > 1:
+        values = ", ".join(f"{'own' if r.seed is None else r.seed}: {r.measured:.6g}" for r in c.records)
+        yield _fact("seeds", values)
+    yield from _difference(c)
+    if c.stand_ins:
+        yield _fact(
+            "measured on", el("code", " ".join(c.stand_ins)), ", which stands in for the paper's data"
+        )
+    if c.cut_at:
+        yield _fact("cut", f"only the first {c.cut_at} documents count: this scale searches no deeper")
+    if c.data_without_digest:
+        yield _fact("data", f"not held against a known digest: {', '.join(c.data_without_digest)}")
+    for doubt in c.doubts:
+        yield _fact("in doubt", str(doubt))
+
+
+def _difference(c: ComparedCell) -> Iterator[Markup]:
+    """The difference, the interval over queries of the mean, and whether the published one lies in it."""
+    if c.verdict.difference is not None:
+        width = f", interval ± {c.verdict.half_width:.4g}" if c.verdict.half_width is not None else ""
+        yield _fact("difference", f"{c.verdict.difference:+.4g}{width}")
+    if c.interval:
+        positions = {True: "; the published mean lies inside", False: "; the published mean lies outside"}
+        bounds = f"{c.interval.low:.4g} to {c.interval.high:.4g} in 95 %"
+        yield _fact("over queries", bounds, positions.get(c.published_inside))
+
+
+def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
+    """Runs that others made, none of which is a measurement of the suite's."""
+    for run in c.imported:
+        content = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
+        yield _fact("run by others", content, copyable(f"repro import run {quote(run.file)} {CELL}"))
+        yield from _provenance(run.record)
+
+
+def _obstacles(c: ComparedCell) -> Iterator[Markup]:
+    for obstacle in c.obstacles[:MOST_OBSTACLES]:
+        yield _fact("blocked", f"{obstacle.cause}; {obstacle.remedy}")
+    if len(c.obstacles) > MOST_OBSTACLES:
+        yield _fact("and", f"{len(c.obstacles) - MOST_OBSTACLES} more; repro plan names all")
+
+
+def _definition(c: ComparedCell) -> Iterator[Markup]:
+    column = c.cell.column
+    if column.mean_of:
+        yield _fact("definition", f"mean of {', '.join(column.mean_of)}; {c.cell.unit}")
+    elif column.dataset or column.measure:
+        dataset = el("code", column.dataset or "–")
+        yield _fact("definition", f"{column.measure} on ", dataset, f"; {c.cell.unit}")
+    if note := c.cell.row.note or column.note:
+        yield _fact("note", note)
+
+
+def _readings(cell: Cell, part: Part) -> Iterator[Markup]:
+    """The readings behind the number, of whose names the script makes links to save half the page."""
+    names = part.rests_on.get(cell.id, ())
+    if names:
+        summary = f"{len(names)} that bear on this cell"
+        listing = el(
+            "code", " ".join(names), data_readings=f"{part.home}#{identifier(part.paper.name, 'reading')}"
+        )
+        yield _fact("unspecified choices", el("details", el("summary", summary), listing))
+
+
+def _settings(cell: Cell, part: Part) -> Iterator[Markup]:
+    """How the row is planned, in numbers; a link leads to the section on them."""
+    row = cell.id.rpartition("/")[0]
+    if text := counts(part.settings_by_row.get(row, ())):
+        yield _fact("settings", el("a", text, href=f"{part.home}#{identifier(part.paper.name, 'settings')}"))
+
+
+def _choices(c: ComparedCell) -> Iterator[Markup]:
+    first = c.records[0] if c.records else None
+    for reading, choice in (first.readings if first else {}).items():
+        yield _fact("chosen", f"{reading} = {choice}")
+    for reading, why in (first.substitutes if first else {}).items():
+        yield _fact("substitute", f"{reading}: {why}")
+
+
+def _tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
+    pairs = comparison.pairs(c)
+    if not pairs:
+        return
+    labels = {row.id: label_in_full(c.cell.table, row) for row in c.cell.table.rows}
+    rows = [
+        (labels[p["over"]], _points(c, p["difference"]), *map(probability, (p["p"], p["holm_student_p"])))
+        for p in pairs
+    ]
+    yield _fact("tests", plain_table(("against", "difference", "p", "p (Holm)"), rows, class_=None))
+
+
+def _points(c: ComparedCell, difference: float) -> str:
+    """A difference of fractions in the unit of the cell."""
+    return f"{difference * 100:+.2f}" if c.cell.unit == "percent" else f"{difference:+.4f}"
+
+
+def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
+    """Our run against those that somebody else made of that very system, query by query."""
+    rows = [
+        (test.maker, _points(c, test.difference), probability(test.p), probability(test.holm_p))
+        for test in comparison.paired.get(c.cell.id, ())
+    ]
+    if rows:
+        table = plain_table(("run by", "difference", "p", "p (Holm)"), rows, class_=None)
+        yield _fact("same system", table)
+
+
+def _provenance(record: Record) -> Iterator[Markup]:
+    if record.origin:
+        origins = [f"{key}: {value}" for key, value in sorted(record.origin.items()) if value]
+        yield _fact("imported", "; ".join(origins))
+    software = record.environment.get("software", {})
+    versions = ", ".join(
+        f"{name} {software[name]}" for name in ("torch", "transformers", "pyserini") if name in software
+    )
+    facts = [("fingerprint", record.fingerprint), ("commit", record.environment.get("commit"))]
+    yield from (_fact(name, el("code", value)) for name, value in facts if value)
+    yield _fact("recorded", "; ".join(filter(None, [record.recorded[:10], record.machine, versions])))
+
+
+def place(part: Part) -> str:
+    """The id of the section, and the beginning of those of its parts."""
+    return identifier(part.paper.name, "released-code")
+
+
+def released_code(part: Part) -> Markup | None:
+    """All that was compared with released code for some cell, and all that has none; once each."""
+    by_key = {item.key: item for certificates in part.certified.values() for item in certificates}
+    if not by_key:
+        return None
+    items = [
+        el("li", el("p", item.part), el("p", item.says, class_="fine"), id=f"{place(part)}/{key}")
+        for key, item in by_key.items()
+    ]
+    return section("Held against released code", el("ul", items, class_="statements"), place=place(part))
+
+
+def released_code_facts(cell: Cell, part: Part) -> Iterator[tuple[str, Markup]]:
+    """Facts on the parts of a cell's work that equal released code, and on those that have none."""
+    certificates = part.certified.get(cell.id, ())
+    groups = by_code(certificates) | {"without any": [item for item in certificates if not item.code]}
+    for phrase, items in groups.items():
+        if items:  # of the names the script makes links
+            names = " ".join(item.key for item in items)
+            yield phrase, el("code", names, data_readings=f"{part.home}#{place(part)}")

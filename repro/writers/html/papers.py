@@ -1,0 +1,241 @@
+"""A paper's part of the page."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Figure, Table
+from repro.plugins.settings.parameter import (
+    CELL_HEAD,
+    HEAD,
+    CheckedParameter,
+    by_step,
+    counts,
+    merged_lines,
+    of_cells_of_settings,
+)
+from repro.plugins.statements.page import audit, claims, readings
+from repro.retrieval.datasets.catalog import catalog
+from repro.writers.html.details import released_code
+from repro.writers.html.elements import (
+    Content,
+    Markup,
+    copyable,
+    el,
+    identifier,
+    plain_table,
+    rendered,
+    section,
+)
+from repro.writers.html.listing import to_list
+from repro.writers.html.scatter import Scatter, drawing
+from repro.writers.html.sections import Part
+from repro.writers.html.tables import against_paper, examples, notes, scrolling, study, table
+from repro.writers.html.verdicts import bars
+
+
+def paper(part: Part) -> Markup:
+    """Tables, figures, statements, readings and sources of a paper."""
+    name, manifest = part.paper.name, part.paper.manifest
+    heads = el("p", name, class_="eyebrow"), el("h2", manifest.title), paper_citation(part.paper)
+    return el(
+        "article",
+        el("header", heads, bars(part, label=f"verdicts of {name}"), _contents(part)),
+        [_table(part, printed) for printed in manifest.tables],
+        [_figure(part, figure) for figure in manifest.figures],
+        claims(part),
+        [] if part.home else _of_no_scale(part),
+        datasets(part.paper, part.scale),
+        citation(part.paper),
+        id=identifier(name),
+        class_="paper",
+    )
+
+
+def _of_no_scale(part: Part) -> Content:
+    return [
+        audit(part),
+        readings(part.paper, part.readings, part.answers),
+        settings(part),
+        released_code(part),
+    ]
+
+
+def place(part: Part, owner: str) -> str:
+    """The id of a table's or figure's section; ``owner`` is ``4`` or ``figure-4``."""
+    return identifier(part.paper.name, owner)
+
+
+def _contents(part: Part) -> Markup:
+    name, manifest = part.paper.name, part.paper.manifest
+    links = {f"Table {t.id}": ("", t.id) for t in manifest.tables}
+    links |= {f"Figure {f.id}": ("", f"figure-{f.id}") for f in manifest.figures}
+    sections = {
+        "Claims": ("", "claims", part.view.statements),
+        "Audit": (part.home, "audit", part.findings),
+        "Unspecified choices": (part.home, "readings", part.readings),
+        "Settings": (part.home, "settings", part.settings),
+        "Released code": (part.home, "released-code", list(filter(None, part.certified.values()))),
+    }
+    links |= {words: where for words, (*where, content) in sections.items() if content}
+    links |= {"Data and licences": ("", "data"), "Citation": ("", "citation")}
+    anchors = [
+        el("a", words, href=f"{page}#{identifier(name, target)}") for words, (page, target) in links.items()
+    ]
+    return el("nav", anchors, class_="inside", aria_label=f"parts of {name}")
+
+
+def _table(part: Part, printed: Table) -> Markup:
+    title, view = f"Table {printed.id}", part.view
+    if printed.id in view.studies:
+        name = f"{title} of {part.paper.name}"
+        body: Content = study(name, printed, view.studies[printed.id])
+    elif printed.rows:
+        cells_table = table(part.paper, printed, part.cells(printed.id))
+        body = cells_table, notes(printed), against_paper(printed, part.cells(printed.id))
+    else:
+        body = examples(printed), notes(printed)
+    drawings = _drawings(part, printed.id, printed.about)
+    by_query = list(_scatters(view.scatters.get(printed.id, ())))
+    verdicts = bars(part, label=f"verdicts of table {printed.id}", owner=printed.id)
+    return section(
+        title, verdicts, body, drawings, by_query, _copies(part, printed.id), place=place(part, printed.id)
+    )
+
+
+def _copies(part: Part, owner: str) -> Markup | None:
+    """The table as LaTeX and, from the list of all cells, as CSV; nothing of a table without cells."""
+    if not part.cells(owner):
+        return None
+    text = part.view.latex.get(owner)
+    latex = el("details", el("summary", "LaTeX"), copyable(text, "pre")) if text else None
+    list_link = to_list("as a list", {"paper": part.paper.name, "table": owner})
+    start = f"{part.paper.name}/{owner}/"
+    csv = el("button", "copy as CSV", type="button", class_="csv", data_cells=start, hidden=True)
+    return el("div", list_link, csv, latex, class_="to-copy")
+
+
+def _figure(part: Part, figure: Figure) -> Markup:
+    owner = f"figure-{figure.id}"
+    cells = part.cells(owner)
+    axes = [f"{name}: {text}" for name, text in (("x", figure.x), ("y", figure.y)) if text]
+    points = None
+    if cells:
+        summary = el("summary", f"{len(cells)} points as numbers")
+        points = el("details", summary, table(part.paper, figure.as_table, cells))
+    description = el("p", figure.about), el("p", "; ".join(axes), class_="fine") if axes else None
+    drawings = _drawings(part, owner, figure.about)
+    return section(f"Figure {figure.id}", description, drawings, points, place=place(part, owner))
+
+
+def _drawings(part: Part, owner: str, about: str) -> Content:
+    return [drawing_view(path, about) for path in part.view.drawings.get(owner, ())]
+
+
+def _scatters(scatters: Sequence[Scatter]) -> Iterator[Markup]:
+    if scatters:
+        first = scatters[0]
+        summary = f"Query by query: {first.measure}, upwards, against {first.reference}, to the right"
+        yield el("details", el("summary", summary), el("div", map(drawing, scatters), class_="multiples"))
+
+
+def paper_citation(source: Paper) -> Markup:
+    """Authors, venue, and where to find paper and code."""
+    m = source.manifest
+    links = [
+        ("DOI", f"https://doi.org/{m.doi}" if m.doi else None),
+        ("arXiv", f"https://arxiv.org/abs/{m.arxiv}" if m.arxiv else None),
+        ("code", m.code),
+    ]
+    anchors: list[Content] = [
+        (" · ", el("a", name, href=target)) for name, target in links if _is_web(target)
+    ]
+    return el("p", ". ".join(filter(None, [", ".join(m.authors), m.venue])), anchors, class_="cited")
+
+
+def _is_web(target: str | None) -> bool:
+    return bool(target) and target.startswith(("https://", "http://"))
+
+
+def datasets(source: Paper, scale: str) -> Markup:
+    """The collections that cells are measured on, their licences, and what stands in at the scale."""
+    names = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
+    smaller = [scale] if scale != "full" else []
+    rows = []
+    for entry in (catalog()[name] for name in names if name in catalog()):
+        stand_ins = [_code(entry.at.get(name)) for name in smaller]
+        rows.append((_code(entry.id), entry.title, entry.licence, *stand_ins))
+    heads = ("collection", "title", "licence", *(f"stand-in at {name}" for name in smaller))
+    table = plain_table(heads, rows)
+    body = scrolling(table, f"data of {source.name}")
+    return section("Data and licences", body, place=identifier(source.name, "data"))
+
+
+def _code(name: str | None) -> Content:
+    return el("code", name) if name else "–"
+
+
+def citation(source: Paper) -> Markup:
+    """A BibTeX entry of the paper whose numbers these are."""
+    m = source.manifest
+    facts = {"title": m.title, "author": " and ".join(m.authors), "note": m.venue}
+    facts |= {"doi": m.doi, "eprint": m.arxiv, "url": m.code}
+    lines = [f"  {key} = {{{value}}}," for key, value in facts.items() if value]
+    text = "\n".join([f"@misc{{{source.name},", *lines, "}"])
+    return section("Citation", copyable(text, "pre"), place=identifier(source.name, "citation"))
+
+
+SAFE = (
+    " /:;,=()@!*'$+?-._~|[]{}^`<>"  # of the signs of a drawing, what an attribute and an address leave alone
+)
+LARGEST = 1_000_000  # bytes of a drawing: a larger one is named and not shown
+
+
+def drawing_view(path: Path, about: str) -> Markup:
+    """A drawing as an image, a page in a frame without rights, lists of passages as tables."""
+    if path.stat().st_size > LARGEST:
+        return el("p", f"{path.name} is too large to be shown here.")
+    if path.suffix == ".svg":
+        data = quote(" ".join(path.read_text(encoding="utf-8").split()), safe=SAFE)
+        # with its size a browser leaves room for it, so that nothing moves when it has been drawn
+        box = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', path.read_bytes())
+        size = {"width": round(float(box[1])), "height": round(float(box[2]))} if box else {}
+        image = el("img", src=f"data:image/svg+xml,{data}", alt=f"ours: {about}", **size)
+        return el("figure", image, el("figcaption", "as we measured it"), class_="drawing")
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".html":
+        content: Content = el("iframe", srcdoc=text, sandbox="", title=f"ours: {about}")
+    else:
+        content = Markup(rendered(text).replace("&lt;br&gt;", "<br>"))  # within a cell of a list of passages
+    return el("details", el("summary", "what ours shows"), content)
+
+
+def settings(part: Part) -> Markup | None:
+    """The section on settings: how many there are, departures and failures, then cells of settings."""
+    if not part.settings:
+        return None
+    departures = [item for item in part.settings if item.fails or item.state == "departs"]
+    cell_rows = of_cells_of_settings(part.settings)
+    cells = scrolling(plain_table(CELL_HEAD, cell_rows), "cells of tables of settings") if cell_rows else None
+    return section(
+        "Settings",
+        el("p", f"What text and released scripts state, beside the plan at full: {counts(part.settings)}."),
+        el(
+            "p",
+            "Here stands what departs; ",
+            el("code", f"repro show settings {part.paper.name}"),
+            " has all.",
+        ),
+        [
+            (el("p", step), _settings_table(f"{step}, apart", items))
+            for step, items in by_step(departures).items()
+        ],
+        cells,
+        place=identifier(part.paper.name, "settings"),
+    )
+
+
+def _settings_table(title: str, items: Iterable[CheckedParameter]) -> Markup:
+    return scrolling(plain_table(HEAD, merged_lines(items)), f"settings: {title}")

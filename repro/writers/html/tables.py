@@ -1,0 +1,213 @@
+"""A paper's tables with ours beneath each number, and a study's with intervals and costs."""
+
+from collections.abc import Iterator, Sequence
+
+from repro.manifest.cells import Cell, cells_of
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Table
+from repro.plugins.reports import boxes as others
+from repro.plugins.studies.studies import Study
+from repro.plugins.studies.words import doubts_note, preliminary_note
+from repro.plugins.studies.writing import format_cost, half_width
+from repro.plugins.studies.writing import sign as above_or_below
+from repro.verdicts.compared import ComparedCell
+from repro.verdicts.effects import Effect, effects, orders
+from repro.writers.grid import (
+    Grid,
+    Head,
+    column_heads,
+    label_in_full,
+    meaning,
+    shown_measurement,
+    shown_run,
+    spans,
+)
+from repro.writers.html.elements import Content, Markup, el, identifier
+from repro.writers.html.verdicts import sign, tone
+
+
+def table(source: Paper, printed: Table, compared: Sequence[ComparedCell]) -> Markup:
+    """One table as published, ours beneath each number."""
+    by_id = {c.cell.id: c for c in compared}
+    cells = cells_of(source, (printed,))
+    grid = Grid.of(printed, {(c.row.id, c.column.id): _cell(c, by_id.get(c.id)) for c in cells})
+    caption = identifier("caption", source.name, printed.id)
+    marks = max((len(c.printed.marks) for c in cells), default=0)  # whose room numbers without any leave free
+    look = {"class_": "printed", "style": f"--marks:{marks}", "aria_labelledby": caption}
+    body = el("table", el("thead", head(grid.across)), _body(grid), **look)
+    return el(
+        "div",
+        el("p", f"{printed.about} ({printed.unit})", class_="caption", id=caption),
+        scrolling(body, f"table {printed.id} of {source.name}"),
+    )
+
+
+def scrolling(content: Markup, name: str) -> Markup:
+    """A box that scrolls sideways by itself, by keyboard too."""
+    return el("div", content, class_="scroll", role="region", tabindex=0, aria_label=name)
+
+
+def head(heads: Sequence[Head], more: Sequence[str] = ()) -> list[Markup]:
+    """The lines above a table: the headings that several columns share, then each column's own head."""
+    lines = []
+    if headings := spans(heads):
+        cells = [
+            el("th", name, scope="colgroup", colspan=n) if name else el("td", colspan=n)
+            for name, n in headings
+        ]
+        lines.append(el("tr", el("td"), cells, el("td", colspan=len(more)) if more else None))
+    columns = [el("th", h.last, _marks(h.row.marks) if h.row else None, scope="col") for h in heads]
+    lines.append(el("tr", el("td"), columns, [el("th", name, scope="col") for name in more]))
+    return lines
+
+
+def _body(grid: Grid[Markup]) -> Iterator[Markup]:
+    for heading, heads in grid.blocks:
+        label = el("th", heading, scope="rowgroup", colspan=len(grid.columns) + 1) if heading else None
+        lines = [el("tr", _name(line_head), grid.line(line_head)) for line_head in heads]
+        yield el("tbody", el("tr", label) if label else None, lines)
+
+
+def _name(line_head: Head) -> Markup:
+    if line_head.row is None:
+        return el("th", line_head.label, scope="row")
+    look = "own" if line_head.row.role == "ours" else None
+    return el("th", line_head.label, _marks(line_head.row.marks), scope="row", class_=look)
+
+
+def _marks(marks: str) -> Content:
+    return el("sup", marks) if marks else None
+
+
+def _cell(cell: Cell, c: ComparedCell | None) -> Markup:
+    """A number that could be measured is a button, for which the page's script opens a card."""
+    number = _printed_number(cell)
+    if c is None:
+        return el("td", number)
+    lines = number, _measured_number(c), _imported_number(c), others.line(c)
+    return el("td", el("button", *lines, class_=tone(c.verdict.name)), id=identifier(*cell.id.split("/")))
+
+
+def _printed_number(cell: Cell) -> Content:
+    if cell.table.kind == "figure":
+        return None
+    printed = cell.printed
+    if printed.value is None:
+        return el("span", printed.plain, class_="words")
+    delta = f" ({printed.delta:+})" if printed.delta is not None else None
+    number = el("b" if printed.bold else "span", printed.plain)
+    return el("span", number, _marks(printed.marks), delta, class_="print")
+
+
+def _measured_number(c: ComparedCell) -> Markup:
+    """Verdict and value, in brackets where something is doubtful about it."""
+    prefix = f", {c.verdict.name}{', in doubt' if c.doubts else ''} "
+    value = f" {shown_measurement(c)}" if c.measured is not None else None
+    content = el("span", prefix, class_="unseen"), sign(c.verdict.name), value
+    return el("span", content, class_="ours", title="; ".join(map(str, c.doubts)) or None)
+
+
+def _imported_number(c: ComparedCell) -> Markup | None:
+    """The last run that somebody else made, with its own verdict."""
+    if not c.imported:
+        return None
+    run = c.imported[-1]
+    prefix = el("span", f", by others, {run.verdict.name} ", class_="unseen")
+    value = f" {shown_run(run, c.cell)}"
+    title = f"by {run.maker}, not the suite's: {run.verdict.name}"
+    return el("span", prefix, "[", sign(run.verdict.name), value, "]", class_="ours others", title=title)
+
+
+def notes(printed: Table) -> Markup:
+    """The meaning of marks, and the test that the caption names, in the manifest's words."""
+    items = [el("li", el("b", character), " ", meaning(mark)) for character, mark in printed.marks.items()]
+    if printed.test:
+        sides = {1: "one-sided ", 2: "two-sided "}.get(printed.test.sides, "")
+        level = f" at {printed.test.level}" if printed.test.level else ""
+        items.append(el("li", f"The caption names a {sides}{printed.test.kind}-test{level}."))
+    if printed.note:
+        items.append(el("li", printed.note))
+    return el("ul", items, class_="notes") if items else Markup()
+
+
+def examples(printed: Table) -> Markup:
+    """A table of examples: each query with the rank and relevance of the systems' answers."""
+    words = {True: "relevant", False: "not relevant", None: ""}
+    lines = []
+    for entry in printed.entries:
+        facts = [
+            (s.system, f"rank {s.rank}" if s.rank is not None else "", words[s.relevant]) for s in entry.shown
+        ]
+        answers = [el("div", ", ".join(filter(None, system))) for system in facts if any(system[1:])]
+        lines.append(el("li", el("b", entry.query or entry.note), answers))
+    return el("div", el("p", printed.about), el("ul", lines, class_="notes"))
+
+
+def against_paper(printed: Table, compared: Sequence[ComparedCell]) -> Markup | None:
+    """A line for every column and gain that can be compared; None where none can."""
+    heads = {c.id: c.label for c in printed.columns}
+    labels = {row.id: label_in_full(printed, row) for row in printed.rows}
+    lines = [
+        f"{heads[column]}: order of {rows} rows, Kendall's tau-b {tau:.2f}"
+        for column, (tau, rows) in orders(compared).items()
+    ]
+    lines += [
+        f"{heads[e.column]}: {labels[e.row]} over {labels[e.over]}, {_gain(e)}" for e in effects(compared)
+    ]
+    if not lines:
+        return None
+    lead = "Against the published numbers (an effect ratio of 1 and a ΔRI of 0 are the published gain):"
+    return el("div", el("p", lead), el("ul", [el("li", line) for line in lines]), class_="notes")
+
+
+def _gain(effect: Effect) -> str:
+    ratio = "–" if effect.effect_ratio is None else f"{effect.effect_ratio:.2f}"
+    relative = "" if effect.delta_ri is None else f", ΔRI {effect.delta_ri:+.3f}"
+    return f"effect ratio {ratio}{relative}"
+
+
+def study(title: str, table: Table, measured: Study) -> Markup:
+    """Means in percent with their interval over seeds, against the row of reference, and what each cost."""
+    labels = {row.id: row.label for row in table.rows}
+    reference = labels.get(table.delta_from, "the row that it is compared with")
+    rows = [
+        el(
+            "tr",
+            el("th", row.label, scope="row"),
+            [el("td", _entry(measured, row.id, c.id)) for c in table.columns],
+            [el("td", text) for text in format_cost(measured.costs.get(row.id))],
+        )
+        for row in table.rows
+    ]
+    caption = f"{table.about} (percent; ± half of the 95 % interval over queries and seeds)"
+    heads = el("thead", head(column_heads(table.columns), ("FLOPs", "seconds")))
+    body = el("table", heads, el("tbody", rows), class_="printed", style="--marks:0")
+    marks = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {reference}"
+    note = " ".join(
+        [
+            *preliminary_note(measured),
+            *doubts_note(measured),
+            f"{marks}; differences with 95 % interval and Holm's p.",
+        ]
+    )
+    return el("div", el("p", caption, class_="caption"), scrolling(body, title), el("p", note, class_="fine"))
+
+
+def _entry(measured_study: Study, row: str, column: str) -> Content:
+    entry = measured_study.entries.get((row, column))
+    if entry is None:
+        return "–"
+    mean = el("b", f"{100 * entry.mean:.1f}")
+    first_line = el("span", mean, half_width(entry), above_or_below(measured_study, row, column))
+    return first_line, el("br"), el("span", _test(measured_study, row, column), class_="fine")
+
+
+def _test(measured_study: Study, row: str, column: str) -> str:
+    """The difference to the row that it is compared with."""
+    base = measured_study.base(row)
+    c = measured_study.contrast(row, base, column) if base else None
+    if c is None or c.difference is None or c.holm is None:
+        return ""
+    turn = 100 if c.row == row else -100
+    low, high = sorted(turn * x for x in c.difference.interval())
+    return f"{turn * c.difference.mean:+.1f} ({low:+.1f} to {high:+.1f}), p {c.holm:.3g}"

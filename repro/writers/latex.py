@@ -1,0 +1,197 @@
+r"""The paper's tables as LaTeX: published, reported, ours and their difference beside each other.
+
+A number stands in a column of its own and what follows it in the next one: LaTeX itself finds the widths.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from repro.manifest.schema import Manifest
+from repro.verdicts.compared import ComparedCell, Comparison
+from repro.writers.grid import Grid, Head, beaten, best_measured, compared_grid, shown_measurement, spans
+from repro.writers.latex_caption import caption, short_caption
+from repro.writers.latex_entries import (
+    Entry,
+    by_others,
+    difference,
+    has_digit,
+    in_line,
+    interval,
+    published_entry,
+    reported_entry,
+)
+from repro.writers.latex_page import environment
+from repro.writers.latex_text import SYMBOLS, escape, label, raised, table_row, visible_length
+
+ONE_COLUMN = 58  # characters of small type in a column of a two-column paper
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The numbers below one head: published, reported, measured, their differences, or of others' runs."""
+
+    kind: str
+    entries: Sequence[Entry]
+
+    @property
+    def places(self) -> int:
+        """How many columns of the tabular it takes."""
+        return 2 if any(entry.after for entry in self.entries) else 1
+
+    @property
+    def type(self) -> str:
+        return "r@{}l" if self.places == 2 else "r"
+
+    @property
+    def length(self) -> int:
+        """Its characters, roughly."""
+        return max(len(entry.number) + visible_length(entry.after) for entry in self.entries)
+
+    def code(self, line: int) -> str:
+        entry = self.entries[line]
+        return f"{entry.code} & {entry.after}" if self.places == 2 else entry.code
+
+
+def latex(
+    comparison: Comparison, cells: Sequence[ComparedCell], *, command: str, two_column: bool = False
+) -> str:
+    """One table as a ``table`` environment, or ``table*`` where a two-column paper has no room for it.
+
+    Args:
+        comparison: for the tests between rows.
+        cells: the compared cells of one table, with what others state of them where that is to be shown.
+        command: what generates the file, written as a comment above it.
+    """
+    grid = compared_grid(cells)
+    writer = _Writer(grid, comparison)
+    table, paper = grid.table, cells[0].cell.paper
+    scale = "" if cells[0].scale == "full" else f"-{cells[0].scale}"
+    return environment(
+        writer.tabular(),
+        command=command,
+        source=_source(paper.manifest),
+        short=short_caption(paper, table),
+        caption=caption(cells, lettered=writer.lettered, bold=bool(writer.best), own=comparison.own_rows),
+        label=f"tab:{paper.name}-{table.id}{scale}",
+        wide=two_column and writer.length > ONE_COLUMN,
+    )
+
+
+def _source(manifest: Manifest) -> str:
+    identifier = (
+        f"doi:{manifest.doi}" if manifest.doi else f"arXiv:{manifest.arxiv}" if manifest.arxiv else ""
+    )
+    return f"published numbers: {identifier}" if identifier else ""
+
+
+class _Writer:
+    """The lines of a tabular."""
+
+    def __init__(self, grid: Grid[ComparedCell], comparison: Comparison):
+        self.grid, self.comparison = grid, comparison
+        self.lettered = any(beaten(c, comparison, grid, between="") for c in grid.cells.values())
+        self.best = best_measured(grid)
+        lines = [grid.line(head) for head in grid.down]
+        columns = [self._below([line[n] for line in lines]) for n in range(len(grid.across))]
+        self.heads = list(zip(grid.across, columns, strict=True))
+
+    @property
+    def length(self) -> int:
+        """The characters of its widest line, roughly, two between columns."""
+        left = max(visible_length(self._label(head, head.label)) for head in self.grid.down)
+        widths = [
+            max(sum(column.length + 2 for column in columns), len(head.last) + 2)
+            for head, columns in self.heads
+        ]
+        headings = self._shared(widths) or [("", sum(widths))]
+        return left + sum(max(width, len(heading) + 2) for heading, width in headings)
+
+    def tabular(self) -> list[str]:
+        """The lines from ``\\begin{tabular}`` to its end."""
+        types = "".join(column.type for _, columns in self.heads for column in columns)
+        return [
+            rf"\begin{{tabular}}{{l{types}}}",
+            r"\toprule",
+            *self._head(),
+            r"\midrule",
+            *self._body(),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+
+    def _head(self) -> Iterator[str]:
+        """Shared heads, heads of columns, and whose numbers stand below, each over its columns."""
+        widths = [sum(column.places for column in columns) for _, columns in self.heads]
+        if headings := self._shared(widths):
+            yield from _head_lines([(label(heading), width) for heading, width in headings])
+        names = [
+            (self._label(head, head.last), width) for (head, _), width in zip(self.heads, widths, strict=True)
+        ]
+        if all(len(columns) == 1 for _, columns in self.heads):
+            yield next(_head_lines(names))
+        else:
+            yield from _head_lines(names)
+            kinds = [(column.kind, column.places) for _, columns in self.heads for column in columns]
+            yield next(_head_lines(kinds))
+
+    def _shared(self, widths: Sequence[int]) -> list[tuple[str, int]]:
+        """The headings that neighbours share, each with the sum of their widths."""
+        headings, first = [], 0
+        for heading, count in spans(self.grid.across):
+            headings.append((heading, sum(widths[first : first + count])))
+            first += count
+        return headings
+
+    def _body(self) -> Iterator[str]:
+        columns = [column for _, group in self.heads for column in group]
+        line, width = 0, 1 + sum(column.places for column in columns)
+        for heading, heads in self.grid.blocks:
+            if line:
+                yield r"\addlinespace"
+            if heading:
+                yield rf"\multicolumn{{{width}}}{{l}}{{\textit{{{label(heading)}}}}} \\"
+            for head in heads:
+                codes = (column.code(line) for column in columns)
+                yield table_row(self._label(head, head.label), *codes).rstrip()
+                line += 1
+
+    def _label(self, head: Head, text: str) -> str:
+        letter = f"({self.grid.letters[head.id]})~" if head.row and self.lettered else ""
+        marks = raised(escape(head.row.marks)) if head.row else ""
+        return letter + label(text) + marks
+
+    def _below(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
+        """The columns below one head: those in which there is a number."""
+        kinds = {
+            "publ.": [published_entry(c) for c in cells],
+            "oth.": [reported_entry(c) for c in cells],
+            "meas." if self.comparison.own_rows else "ours": [self._ours(c) for c in cells],
+            r"$\Delta$": [difference(c) for c in cells],
+            "others": [by_others(c) for c in cells],
+        }
+        by_kind = {kind: in_line(entries) for kind, entries in kinds.items()}
+        columns = [
+            _Column(kind, entries) for kind, entries in by_kind.items() if any(map(has_digit, entries))
+        ]
+        return columns or [_Column("publ.", by_kind["publ."])]
+
+    def _ours(self, c: ComparedCell | None) -> Entry:
+        """Ours, its interval over seeds, its verdict where there is no difference, and the rows it beats."""
+        if c is None or c.measured is None:
+            return Entry("" if c is None else "--")
+        is_own = c.cell.row.id in self.comparison.own_rows  # of which nothing is published
+        sign = "" if is_own or c.verdict.difference is not None else SYMBOLS.get(c.verdict.name, "")
+        letters = beaten(c, self.comparison, self.grid, between=",").replace("-", "--")
+        suffix = interval(c) + (rf"\,{sign}" if sign else "") + raised(letters)
+        return Entry(shown_measurement(c) or "", suffix, (c.cell.row.id, c.cell.column.id) in self.best)
+
+
+def _head_lines(parts: Sequence[tuple[str, int]]) -> Iterator[str]:
+    """A line of names, each over so many columns, and the rules below those over several."""
+    yield table_row("", *(rf"\multicolumn{{{width}}}{{c}}{{{name}}}" for name, width in parts))
+    rules, first = "", 2
+    for name, width in parts:
+        rules += rf"\cmidrule(lr){{{first}-{first + width - 1}}}" if name and width > 1 else ""
+        first += width
+    if rules:
+        yield rules

@@ -1,0 +1,169 @@
+"""Verdicts in Markdown: for a README, or the summary of a CI job."""
+
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from repro.errors import UsageError
+from repro.plugins.studies.words import capitalised
+from repro.running.plan import Plan
+from repro.running.workspace import Workspace
+from repro.verdicts.compared import ComparedCell, Comparison
+from repro.verdicts.comparison import judged_cells
+from repro.verdicts.coverage import KNOWN, CoverageItem, Tally, coverage
+from repro.verdicts.doubts import doubts_in_brief
+from repro.verdicts.summary import measured_in_words, published, summarise
+from repro.verdicts.verdict import FAILS
+from repro.writers.grid import shown_measurement
+
+BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
+ORDER = ("failed", "lower", "higher", "inconclusive", "exact", "consistent", "within tolerance")
+ORDER += ("not comparable", "scaled", "blocked", "not run")
+_SIGN = re.compile(r"[\\`*\[\]|#]|(?<![^\W_])_|_(?![^\W_])")  # an underscore within a word is none
+
+
+def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: str) -> str:
+    """Return what is known of published cells, a line for each that fails, the verdicts of all tables."""
+    failures, totals = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
+    note = "" if scale == "full" else " Only full scale is compared with the published numbers."
+    runs_note = f" {totals.imported} have runs by others, which are not counted." if totals.imported else ""
+    count = f"{totals.words}: {totals.failing} failing.{runs_note}{note}"
+    doubts = capitalised(doubts_in_brief(comparison.cells))
+    lines = [
+        *_known(covered),
+        f"## Verdicts at scale {scale}",
+        "",
+        count,
+        "",
+        *([f"{doubts}.", ""] if doubts else []),
+    ]
+    if failures:
+        lines += table(["cell", "published", "ours", "verdict", "why"], [_failure_row(c) for c in failures])
+    return "\n".join([*lines, *_counts(comparison)])
+
+
+def _known(covered: Iterable[CoverageItem]) -> list[str]:
+    """The sentence on what is known of the published cells, an empty line behind it; nothing without one."""
+    known = Tally("", "", list(covered)).published.known
+    words = ", ".join(f"{number} {name}" for name, number in known.items() if number)
+    return [f"What is known of {sum(known.values())} published numbers: {words}.", ""] if words else []
+
+
+def _counts(comparison: Comparison) -> list[str]:
+    """A line for every table, those with most failures first: its published cells, or those of a study."""
+    counted = {names: summarise(cells) for names, cells in comparison.by_table().items()}
+    present = {name for counts in counted.values() for name in counts.verdicts}
+    verdict_names = [name for name in ORDER if name in present]
+    rows = []
+    for names, counts in sorted(counted.items(), key=lambda item: item[1].failing, reverse=True):
+        numbers = (_number(counts.verdicts.get(name, 0)) for name in verdict_names)
+        rows.append([*names, str(counts.cells), *numbers])
+    return table(["paper", "table", "cells", *verdict_names], rows)
+
+
+def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem]]) -> str:
+    """What is known of the published cells, a line for each paper, and what full scale says of them.
+
+    A study of the suite's own has no line; the sentence below counts it, and what else no paper has a number
+    for, apart. Verdicts are those on the suite's own measurements.
+
+    Args:
+        comparison: at full scale.
+        covered: paper -> ``repro.verdicts.coverage.coverage`` of it.
+    """
+    rows = []
+    for name, items in covered.items():
+        cells, tally = [c for c in comparison.cells if c.cell.paper.name == name], Tally(name, name, items)
+        if tally.published.cells:
+            totals = summarise(cells)
+            in_doubt = sum(bool(c.doubts) for c in published(cells))
+            counts = *tally.published.known.values(), totals.passing, totals.failing, in_doubt
+            rows.append([f"`{name}`", str(totals.cells), *map(_number, counts)])
+    head = ["paper", "published", *KNOWN, "pass", "fail", "in doubt"]
+    return "\n".join([*table(head, rows), f"{measured_in_words(comparison.cells)}."])
+
+
+def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
+    """Rewrite the table of verdicts between the markers of a file; whether it changed.
+
+    Args:
+        planned: whole papers at full scale.
+    """
+    old = path.read_text(encoding="utf-8")
+    between(path, old, "")  # refused before the work, where there are no markers
+    sources = dict.fromkeys(cell.paper for cell in planned.cells)
+    coverage_by_paper = {source.name: coverage(source, workspace.results) for source in sources}
+    table = verdicts(judged_cells(planned, workspace.results, workspace.store), coverage_by_paper)
+    new = between(path, old, table)
+    if new != old:
+        path.write_text(new, encoding="utf-8")
+    return new != old
+
+
+def between(path: Path, text: str, new: str) -> str:
+    """The text with what stands between the markers replaced. Raises UsageError unless there is one pair."""
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        markers = f"{BEGIN} and, after it, {END}, once each"
+        raise UsageError(f"{path} must hold {markers}; put them where the table belongs")
+    head, _, tail = text.partition(BEGIN)
+    return f"{head}{BEGIN}\n{new}\n{END}{tail.partition(END)[2]}"
+
+
+def escaped(words: str) -> str:
+    """Return words on one line as Markdown shows them: nothing in them is a sign, a link or a tag.
+
+    Whatever a manifest, a record or a file's name says goes through here, ``sentence``, ``code`` or ``link``.
+    """
+    return _SIGN.sub(r"\\\g<0>", html.escape(" ".join(words.split()), quote=False))
+
+
+def sentence(words: str) -> str:
+    """Return a sentence of a manifest as ``escaped`` does, with what stands between backticks as code."""
+    pieces = re.split(r"(`[^`]+`)", " ".join(words.split()))
+    return "".join(code(part[1:-1]) if n % 2 else escaped(part) for n, part in enumerate(pieces))
+
+
+def code(words: str) -> str:
+    """Return words as code, in which nothing but a backtick is a sign."""
+    return f"`{' '.join(words.split()).replace('`', chr(39))}`"
+
+
+def link(words: str, address: str) -> str:
+    """Return words that lead to a place of the web or of the site; the words alone for any other address."""
+    is_safe = address.startswith(("https://", "http://")) or ":" not in address
+    target = re.sub(r"[^!-~]|[()<>\\|`\[\]]", lambda sign: quote(sign[0]), address.strip())
+    return f"[{escaped(words)}]({target})" if is_safe and target else escaped(words)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table, an empty one behind it, whose cells are Markdown.
+
+    The first column is text, numbers stand right.
+    """
+    numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(head))]
+    rule = ["---:" if right else "---" for right in numeric]
+    return [f"| {' | '.join(map(_cell, line))} |" for line in (head, rule, *rows)] + [""]
+
+
+def _failure_row(c: ComparedCell) -> list[str]:
+    return [
+        code(c.cell.id),
+        escaped(c.cell.printed.plain),
+        shown_measurement(c) or "–",
+        c.verdict.name,
+        sentence(c.verdict.why),
+    ]
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"(?<!\\)\|", r"\\|", " ".join(text.split())).replace("<", "&lt;")
+
+
+def _number(number: int) -> str:
+    return str(number) if number else "–"
+
+
+def _is_number(text: str) -> bool:
+    return text == "–" or text.isdecimal()

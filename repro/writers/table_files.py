@@ -1,0 +1,102 @@
+"""The LaTeX of compared tables as files; of a study, Markdown beside it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+
+from repro.plugins.studies.studies import Study, study_of
+from repro.plugins.studies.writing import latex as study_latex
+from repro.plugins.studies.writing import markdown
+from repro.running.plan import Plan
+from repro.store import Store
+from repro.store.results import Results
+from repro.verdicts.compared import ComparedCell
+from repro.verdicts.comparison import Comparison
+from repro.writers.grid import compared_grid
+from repro.writers.latex import latex
+from repro.writers.latex_page import document
+from repro.writers.markdown import sentence
+from repro.writers.table_pages import overview
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A file of a table: its name, the title of the paper that the table is of, and what stands in it."""
+
+    name: str
+    title: str
+    text: str
+
+
+def table_texts(
+    comparison: Comparison,
+    plan: Plan,
+    store: Store,
+    *,
+    seeds: tuple[int, ...] = (),
+    two_column: bool = False,
+    others: bool = False,
+    results: Results | None = None,
+    form: str | None = None,
+) -> Iterator[TableFile]:
+    """The files of all tables; figures are no tables.
+
+    Args:
+        seeds: those that were asked for, which the command in a study's files repeats.
+        two_column: whether the LaTeX is for a paper of two columns.
+        others: whether what others state has a column of its own.
+        results: whose scores of a study count for what the store lacks.
+        form: ``latex`` or ``markdown`` alone, of every table; else the LaTeX, and the Markdown of a study.
+    """
+    for (paper, identifier), cells in comparison.by_table().items():
+        table, title = cells[0].cell.table, cells[0].cell.paper.manifest.title
+        if table.kind == "figure":
+            continue
+        command = f"repro tables {paper} --table {identifier} --scale {plan.scale.name}"
+        command += " --two-column" * two_column + " --others" * others
+        name = f"{paper}-table{identifier}"
+        if table.kind == "study":
+            command += f" --seeds {','.join(map(str, seeds))}" if seeds else ""
+            study = _study(cells, plan, store, results)
+            options = {"title": f"{title} (scale {plan.scale.name})", "command": command}
+            if form != "latex":
+                yield TableFile(f"{name}.md", title, markdown(study, **options))
+            if form != "markdown":
+                label = f"tab:{paper}-{identifier}-{plan.scale.name}"
+                text = study_latex(study, label=label, wide=two_column, **options)
+                yield TableFile(f"{name}.tex", title, text)
+        elif form == "markdown":
+            yield TableFile(f"{name}.md", title, _overview(comparison, cells))
+        else:
+            table_cells = cells if others else [replace(c, others=None) for c in cells]
+            text = latex(comparison, table_cells, command=command, two_column=two_column)
+            yield TableFile(f"{name}.tex", title, text)
+
+
+def _overview(comparison: Comparison, cells: Sequence[ComparedCell]) -> str:
+    """A table of a paper as Markdown, below a line on what it is."""
+    table, paper = cells[0].cell.table, cells[0].cell.paper.name
+    about = sentence(f"{paper}, table {table.id}: {table.about} ({table.unit}).")
+    return "\n".join([about, "", *overview(compared_grid(cells), comparison=comparison)])
+
+
+def _study(cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results | None) -> Study:
+    """The study of a table, of whose cells there is one at least."""
+    cell = cells[0].cell
+    return study_of(plan, store, source=cell.paper, table=cell.table, cells=cells, results=results)
+
+
+def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:
+    """Write the files, and return where they lie."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        (folder / file.name).write_text(file.text, encoding="utf-8")
+    return [folder / file.name for file in files]
+
+
+def tables_document(files: Sequence[TableFile], *, scale: str, two_column: bool) -> str:
+    """A LaTeX document of the tables, a section a paper."""
+    tables = [file for file in files if file.name.endswith(".tex")]
+    sections = {title: [f.text for f in group] for title, group in groupby(tables, lambda file: file.title)}
+    return document(sections, scale=scale, two_column=two_column)

@@ -1,0 +1,231 @@
+"""A page for every table: row by row, the command that measures it, and what is published and known."""
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
+
+from repro import __version__
+from repro.manifest.schema import Row
+from repro.plugins.reports.others import HOW
+from repro.running.recipe_calls import not_at
+from repro.running.scale import scale
+from repro.verdicts.compared import ComparedCell, Comparison
+from repro.verdicts.doubts import doubts_in_brief
+from repro.verdicts.summary import cut_measures, measured_in_words, summarise
+from repro.writers.grid import RAISED, Grid, beaten, compared_grid, shown_measurement, shown_run
+from repro.writers.latex_caption import UNITS, cited_paper
+from repro.writers.markdown import code, escaped, link, sentence
+from repro.writers.markdown import table as markdown_table
+
+HOW_TO = """\
+A row leads to the command that measures it at full scale, and to what was measured. `repro plan {place}`
+says what the whole table takes, and `repro data fetch --for {cells}` fetches data and checkpoints. A row's
+second command runs in minutes on any computer: scale `{scale}`, on {data}. Its numbers stand beside the
+others, to be compared with yours, and not with the published.{cuts}
+"""
+LETTERED = (
+    "Raised letters: rows that the measured one beats (paired two-sided t-test over queries, p ≤ 0.05 after "
+    "Holm over a row's tests in a column)."
+)
+INDEX = """\
+# Tables, row by row
+
+A page for every table: row, command, published, measured. `repro report site` writes these pages from the
+papers' manifests and the records of what was measured; nothing in them is typed by hand.
+"""
+
+
+def table_pages(full: Comparison, rehearsal: Comparison) -> dict[str, str]:
+    """Name of a file -> its Markdown: a page for every results table, and ``index.md``, which leads to them.
+
+    Args:
+        full: the cells as judged at full scale.
+        rehearsal: the same cells at a smaller scale, whose numbers stand beside them.
+    """
+    rehearsals = {c.cell.id: c for c in rehearsal.cells}
+    tables = [cells for cells in full.by_table().values() if cells[0].cell.table.kind == "results"]
+    pages = {_file_name(cells): "\n".join(_page(cells, rehearsals)) for cells in tables}
+    return {"index.md": "\n".join(_index(full, tables, rehearsals)), **pages}
+
+
+def _file_name(cells: Sequence[ComparedCell]) -> str:
+    return f"{cells[0].cell.paper.name}-table{cells[0].cell.table.id}.md"
+
+
+def _index(
+    full: Comparison, tables: Sequence[Sequence[ComparedCell]], rehearsals: dict[str, ComparedCell]
+) -> Iterator[str]:
+    yield INDEX
+    yield f"{measured_in_words(full.cells)}.\n"
+    rows = []
+    for cells in tables:
+        first, counts = cells[0].cell, summarise(cells)
+        rehearsed = summarise([rehearsals[c.cell.id] for c in cells if c.cell.id in rehearsals])
+        place = link(f"{first.paper.name}, table {first.table.id}", _file_name(cells))
+        numbers = [counts.cells, counts.measured, counts.imported, rehearsed.measured]
+        rows.append([place, sentence(first.table.about), *map(str, numbers)])
+    head = [
+        "table",
+        "what it shows",
+        "published cells",
+        "measured at full",
+        "run by others",
+        f"measured at {_scale(rehearsals)}",
+    ]
+    yield from markdown_table(head, rows)
+
+
+def _conditions(rehearsed: Sequence[ComparedCell]) -> dict[str, str]:
+    """The data of the rehearsed cells, and the measures that look deeper than their runs go."""
+    data, cuts = sorted({name for c in rehearsed for name in c.stand_ins}), cut_measures(rehearsed)
+    names = ", ".join(map(code, data))
+    return {"data": names or "data that stand in for the paper's", "cuts": f" {cuts}." if cuts else ""}
+
+
+def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
+    grid, first = compared_grid(cells), cells[0].cell
+    place = f"{first.paper.name} --table {first.table.id}"
+    yield f"# {first.paper.name}, table {first.table.id}\n"
+    unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
+    title, paper = escaped(first.paper.manifest.title), escaped(cited_paper(first.paper.manifest))
+    about = sentence(f"{first.table.about}. {unit}.")
+    yield f"Table {first.table.id} of *{title}*, {paper}: {about}\n"
+    yield HOW_TO.format(
+        place=place,
+        cells=f"{first.paper.name}/{first.table.id}",
+        scale=_scale(rehearsals),
+        **_conditions([rehearsals[c.cell.id] for c in cells if c.cell.id in rehearsals]),
+    )
+    yield from overview(grid, linked=True)
+    for label, rows in _blocks(grid):
+        if label:
+            yield f"## {escaped(label)}\n"
+        for row in rows:
+            yield from _section(grid, row, rehearsals, place, level="###" if label else "##")
+    yield f"*Written by `repro report site` of repro {__version__}.*\n"
+
+
+def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:
+    """The rows under the label of their group, which is empty where there is none."""
+    labels = {group.id: group.label for group in grid.table.groups}
+    for group, rows in groupby(grid.rows, key=lambda row: row.group):
+        yield labels.get(group or "", ""), list(rows)
+
+
+def overview(
+    grid: Grid[ComparedCell], *, linked: bool = False, comparison: Comparison | None = None
+) -> Iterator[str]:
+    """All published numbers with those measured at a scale, each row with a link to its command if wanted.
+
+    Args:
+        comparison: with the tests between rows, whose letters stand at the numbers and before the rows then.
+    """
+    head, rows = ["row", *(escaped(column.label) for column in grid.columns)], []
+    beats = _letters(grid, comparison) if comparison else {}
+    for label, block in _blocks(grid):
+        rows += [[f"*{escaped(label)}*", *("" for _ in grid.columns)]] if label else []
+        for row in block:
+            places = [(row.id, column.id) for column in grid.columns]
+            name = link(row.label, f"#{_anchor(row)}") if linked else escaped(row.label)
+            letter = f"({grid.letters[row.id]}) " if beats else ""
+            rows.append([letter + name, *(_pair(grid.cells.get(p)) + beats.get(p, "") for p in places)])
+    yield from markdown_table(head, rows)
+    yield from _measured_note(grid.cells.values())
+    if beats:
+        yield f"{LETTERED}\n"
+
+
+def _letters(grid: Grid[ComparedCell], comparison: Comparison) -> dict[tuple[str, str], str]:
+    """The letters of the rows that a number's row beats, raised, by place; empty where none beats another."""
+    beats = {place: beaten(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
+    return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
+
+
+def _measured_note(cells: Collection[ComparedCell]) -> Iterator[str]:
+    """The sentence on numbers behind an arrow; nothing where none was measured."""
+    if measured_cells := [c for c in cells if c.measured is not None]:
+        scale = measured_cells[0].scale
+        notes = filter(None, ["" if scale == "full" else "which is not compared", doubts_in_brief(cells)])
+        yield f"Published; behind an arrow what was measured at {', '.join([f'scale {scale}', *notes])}.\n"
+
+
+def _pair(c: ComparedCell | None) -> str:
+    if c is None:
+        return "–"
+    number = _published_number(c)
+    return number if c.measured is None else f"{number} → {shown_measurement(c)}"
+
+
+def _published_number(c: ComparedCell) -> str:
+    text = escaped(c.cell.printed.plain + c.cell.printed.marks)
+    return f"**{text}**" if c.cell.printed.bold else text
+
+
+def _section(
+    grid: Grid[ComparedCell], row: Row, rehearsals: dict[str, ComparedCell], place: str, *, level: str
+) -> Iterator[str]:
+    """A row: its commands, or why there is none, and a line for every column."""
+    cells = [c for column in grid.columns if (c := grid.cells.get((row.id, column.id)))]
+    yield f"{level} {escaped(row.label)} {{ #{_anchor(row)} }}\n"
+    yield _command(cells, f"repro run {place} --row {row.id}", _scale(rehearsals))
+    if row.note:
+        yield sentence(f"{row.note.rstrip('.')}.") + "\n"
+    yield from _numbers(cells, rehearsals)
+
+
+def _command(cells: Sequence[ComparedCell], command: str, small_scale: str) -> str:
+    """The commands that measure a row at full scale and, where its recipe allows, at the smaller one."""
+    recipe_cells = [c.cell for c in cells if c.cell.recipe]
+    if not recipe_cells:
+        reason = cells[0].cell.row.not_measurable or "its numbers follow from those of other cells"
+        return sentence(f"No command measures this row: {reason}.") + "\n"
+    has_rehearsal = any(not not_at(cell, scale(small_scale)) for cell in recipe_cells)
+    rehearsal_command = f"{command} --scale {small_scale}\n" if has_rehearsal else ""
+    return f"```bash\n{command}\n{rehearsal_command}```\n"
+
+
+def _numbers(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
+    head = ["column", "measure", "published", "measured", "verdict", f"at {_scale(rehearsals)}"]
+    extra_columns = {"run by others": _imported_runs} if any(c.imported for c in cells) else {}
+    extra_columns |= {"stated by others": _closest_report} if any(c.others for c in cells) else {}
+    rows = []
+    for c in cells:
+        column, rehearsal = c.cell.column, rehearsals.get(c.cell.id)
+        line = [escaped(column.label), _measure(c), _published_number(c), shown_measurement(c) or "–"]
+        line += [c.verdict.name if c.records else "–", (rehearsal and shown_measurement(rehearsal)) or "–"]
+        rows.append(line + [show(c) for show in extra_columns.values()])
+    yield from markdown_table([*head, *extra_columns], rows)
+    shown = [*cells, *(rehearsals[c.cell.id] for c in cells if c.cell.id in rehearsals)]
+    if whys := dict.fromkeys(str(doubt) for c in shown for doubt in c.doubts):
+        yield f"Doubtful of the measured, which is in brackets: {sentence('; '.join(whys))}.\n"
+
+
+def _measure(c: ComparedCell) -> str:
+    column = c.cell.column
+    if column.mean_of:
+        return f"mean of {len(column.mean_of)} columns"
+    return " on ".join(code(name) for name in (column.measure, column.dataset) if name) or "–"
+
+
+def _imported_runs(c: ComparedCell) -> str:
+    """Every run that others made, with whose it is and what is said of it."""
+    runs = (f"{shown_run(run, c.cell)} {run.verdict.name} ({escaped(run.maker)})" for run in c.imported)
+    return "; ".join(runs) or "–"
+
+
+def _closest_report(c: ComparedCell) -> str:
+    """The report that is closest in kind, a link to its place, and how many others lie where."""
+    if c.others is None:
+        return "–"
+    closest, number = c.others.closest, len(c.others.reports)
+    place = link(closest.source.name, closest.source.address)
+    match = "" if closest.report.match == "exact" else f", a {closest.report.match} match"
+    span = f"; {number} values, {c.others.between}" if number > 1 else ""
+    return f"{c.others.shown} ({HOW[closest.report.how.start]}{match}, {place}{span})"
+
+
+def _anchor(row: Row) -> str:
+    return row.id.replace(".", "-")
+
+
+def _scale(rehearsals: dict[str, ComparedCell]) -> str:
+    return next(iter(rehearsals.values())).scale

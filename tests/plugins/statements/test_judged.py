@@ -1,0 +1,279 @@
+"""Claims judged in print and on made measurements, on a paper made for it."""
+
+import pytest
+
+from repro.errors import ManifestError
+from repro.manifest import papers as at_hand
+from repro.manifest.papers import Paper
+from repro.plugins.statements.judged import judged
+from repro.plugins.statements.statements import statements
+from repro.plugins.statements.values import PublishedValues
+from tests.plugins.statements.made_up_values import MadeUp
+
+CELLS = """\
+paper: made
+title: made
+tables:
+- id: "1"
+  about: three systems
+  bold: column
+  test: {kind: t, sides: 2, level: 0.05}
+  marks: {"*": {means: significant, over: [a]}}
+  columns:
+  - {id: x, head: [X], dataset: msmarco-passage/dev/small, measure: RR@10}
+  - {id: y, head: [Y], dataset: msmarco-passage/dev/small, measure: R@1000}
+  - {id: size, head: [Size], kind: index-size, unit: GB}
+  rows:
+  - {id: a, label: A, cells: ["0.30", "**0.90**", "27GB"]}
+  - {id: b, label: B, cells: ["**0.34***", "**0.90**", ">150GB"]}
+  - {id: c, label: C, cells: ["0.31*", "-", "-"]}
+"""
+
+
+@pytest.fixture
+def made(tmp_path):
+    def call(*expects, cells=CELLS) -> Paper:
+        (tmp_path / "cells.yaml").write_text(cells)
+        lines = [
+            f"- {{id: c-{n}, where: §1, about: ['1'], says: said, expect: {expect!r}}}"
+            for n, expect in enumerate(expects)
+        ]
+        if lines:
+            (tmp_path / "claims.yaml").write_text("\n".join(["claims:", *lines]))
+        return Paper("made", tmp_path, "made")
+
+    at_hand.papers.cache_clear()
+    yield call
+    at_hand.papers.cache_clear()
+
+
+def _claim(paper: Paper, values=None):
+    [statement] = [s for s in statements(paper) if s.kind == "claim"]
+    return statement.judge(values or PublishedValues())
+
+
+@pytest.mark.parametrize(
+    ("expect", "state"),
+    [
+        ('above("1/b/x", "1/a/x")', "holds"),
+        ('above("1/b", "1/a", columns("1", except_=["size"]))', "fails"),  # 0.90 ties
+        ('not_below("1/b", "1/a", ["x", "y"])', "holds"),
+        ('above("1/a/size", "1/b/size")', "holds"),  # smaller is better
+        ('best("1/b", "x")', "holds"),
+        ('best("1/b", ["x", "y"])', "fails"),
+        ('best_or_tied("1/b", ["x", "y"])', "holds"),
+        ('best("1/a", "x", among=["1/a", "1/c"])', "fails"),
+        ('best_count("1/b", ["x", "y"]) == 1 and tied_count("1/b", ["x", "y"]) == 1', "holds"),
+        ('rank("1/c", "x") == 2 and rank("1/b", "x") == 1', "holds"),
+        ('argbest("1/b", ["x", "y"]) == "y"', "holds"),
+        ('increasing(["1/a/x", "1/c/x", "1/b/x"])', "holds"),
+        ('decreasing(["1/a/x", "1/c/x", "1/b/x"])', "fails"),
+        ('every(rows("1", except_=["a"]), "above", "1/a", "x")', "holds"),
+        ('every(rows("1", except_=["a"]), "above", "1/a", ["x", "y"])', "fails"),
+        ('rounds(percent("1/b/x", "1/a/x"), "13")', "holds"),  # 13.33
+        ('rounds(percent("1/b/x", "1/a/x"), "14")', "fails"),
+        ('about(percent("1/b/x", "1/a/x"), "14", 1)', "holds"),
+        ('gain("1/b/x", "1/a/x") == 0.04 and mean(["1/a/x", "1/b/x"]) == 0.32', "holds"),
+        ('above("1/b/y", "1/c/y")', "untested"),  # a dash
+        ('v("1/c/y") > 0 and above("1/a/x", "1/b/x")', "fails"),  # a dash, and a contradiction all the same
+        ('best("1/a", "y", among=["1/a", "1/c"])', "untested"),  # nothing but a dash beside it
+    ],
+)
+def test_each_function_decides_on_print_as_documented(made, expect, state):
+    assert _claim(made(expect)).state == state
+
+
+def test_a_failing_claim_names_the_cells_that_contradict_it(made):
+    assert _claim(made('best("1/b", ["x", "y"])')).why == "1/b/y 0.90 beside 1/a/y 0.90"
+
+
+def test_a_count_tells_where_the_ties_are(made):
+    assert "tied in y (with A)" in _claim(made('best_count("1/b", ["x", "y"]) == 2')).why
+
+
+def test_a_half_rounds_either_way(made):
+    cells = CELLS.replace('"0.30"', '"0.265"').replace("**0.34***", "0.285*")
+    for text in ("0.27", "0.26"):
+        assert _claim(made(f'rounds(v("1/a/x"), "{text}")', cells=cells)).state == "holds"
+    assert _claim(made('rounds(v("1/a/x"), "0.28")', cells=cells)).state == "fails"
+
+
+def test_measurements_round_within_half_a_unit_and_show_the_value(made):
+    source = made('rounds(v("1/a/x"), "0.30")')
+    assert _claim(source, MadeUp({"a/x": 0.3049})).state == "holds"
+    wrong = _claim(source, MadeUp({"a/x": 0.3061}))
+    assert wrong.state == "fails" and "0.3061" in wrong.why
+
+
+def test_an_order_of_ours_says_whether_a_test_stands_behind_it(made):
+    source = made('above("1/b/x", "1/a/x")')
+    numbers = {"a/x": 0.1, "b/x": 0.2}
+    assert _claim(source, MadeUp(numbers)).test == "means only"
+    assert _claim(source, MadeUp(numbers, {("b", "a"): 0.012})).test == "p 0.012, not corrected"
+
+
+def test_best_of_ours_waits_for_every_row_that_print_has(made):
+    source = made('best("1/b", "x")')
+    assert _claim(source, MadeUp({"a/x": 0.1, "b/x": 0.2})).state == "untested"
+    assert _claim(source, MadeUp({"a/x": 0.3, "b/x": 0.2})).state == "fails"  # decided already
+    assert _claim(source, MadeUp({"a/x": 0.1, "b/x": 0.2, "c/x": 0.1})).state == "holds"
+
+
+def _derived(paper, values):
+    return {s.id: s.judge(values) for s in statements(paper)}
+
+
+def test_marks_and_bold_numbers_are_claims_with_ids(made):
+    print_ = _derived(made(), PublishedValues())
+    assert {identifier: j.state for identifier, j in print_.items()} == {
+        "made/1/mark/b/x/*": "holds",
+        "made/1/mark/c/x/*": "holds",
+        "made/1/bold/a/y": "holds",
+        "made/1/bold/b/x": "holds",
+        "made/1/bold/b/y": "holds",
+    }
+
+
+@pytest.mark.parametrize(
+    ("numbers", "p", "state"),
+    [
+        ((0.1, 0.2), 0.05, "holds"),
+        ((0.1, 0.2), 0.0501, "fails"),
+        ((0.2, 0.1), 0.01, "fails"),
+        ((0.1, 0.2), None, "untested"),
+    ],
+)
+def test_a_mark_of_ours_needs_the_order_and_the_test(made, numbers, p, state):
+    values = MadeUp(dict(zip(("a/x", "b/x"), numbers, strict=True)), {("b", "a"): p} if p else {})
+    assert _derived(made(), values)["made/1/mark/b/x/*"].state == state
+
+
+def test_a_mark_whose_row_is_not_above_fails_in_print(made):
+    below = made(cells=CELLS.replace("0.31*", "0.29*"))
+    assert _derived(below, PublishedValues())["made/1/mark/c/x/*"].state == "fails"
+
+
+def test_unknown_bold_is_no_claim(made):
+    kinds = {s.kind for s in statements(made(cells=CELLS.replace("bold: column", "bold: unknown")))}
+    assert kinds == {"mark"}
+
+
+@pytest.mark.parametrize(
+    ("expect", "reason"),
+    [
+        ('above("1/b/x", "1/a/z")', "column of made/1 'z'"),
+        ('above("1/q/x", "1/a/x")', "row of made/1 'q'"),
+        ('v("7/a/x") > 1', "table of made '7'"),
+        ('v("nobody:1/a/x") > 1', "paper 'nobody'"),
+        ('v("1/a/x")', "neither holds nor fails"),
+        ('rows("1", except_=["q"]) == 1', "row of table 1 'q'"),
+        ('every(rows("1"), "below", "1/a", "x")', "relation 'below'"),
+        ("rank(1, 2, 3, 4) == 1", "rank()"),
+        ('1 / (v("1/a/x") - v("1/a/x")) > 0', "DivisionByZero"),
+        ('rounds(v("1/a/x"), "many")', "InvalidOperation"),
+        ("open('x') == 1", "no function 'open'"),
+    ],
+)
+def test_a_mistake_in_an_expression_is_named_with_file_and_line(made, expect, reason):
+    with pytest.raises(ManifestError) as error:
+        judged([made(expect)], PublishedValues(), scale="full")
+    assert "claims.yaml:2: claims.0.expect" in str(error.value) and reason in str(error.value)
+
+
+def test_a_claim_id_occurs_once(made):
+    source = made("1 < 2", "1 < 3")
+    path = source.folder / "claims.yaml"
+    path.write_text(path.read_text().replace("c-1", "c-0"))
+    with pytest.raises(ManifestError, match=r"claims.yaml:3: claims.1: claim 'c-0' occurs twice"):
+        statements(source)
+
+
+def test_print_is_compared_in_decimals_not_floats(made):
+    assert 0.34 - 0.31 != 0.03
+    assert _claim(made('v("1/b/x") - v("1/c/x") == 0.03')).state == "holds"
+
+
+def test_several_measures_are_judged_each_by_itself(made):
+    judged = _claim(made('above("1/b", "1/a", ["x", "y"]) and best("1/b", "x")'))
+    assert judged.state == "fails" and judged.measures == (("1/x", "holds"), ("1/y", "fails"))
+    assert judged.differs_by_measure == "fails in 1/y; holds in 1/x"
+
+
+def test_a_pair_that_only_one_side_of_an_or_needs_contradicts_no_measure(made):
+    judged = _claim(made('above("1/b/x", "1/a/x") and (above("1/b/y", "1/a/y") or above("1/b/x", "1/c/x"))'))
+    assert judged.state == "holds" and judged.measures == ()
+
+
+def test_a_part_without_relations_is_judged_in_the_measure_whose_numbers_it_takes(made):
+    judged = _claim(made('gain("1/b/x", "1/a/x") > 0 and gain("1/b/y", "1/a/y") > 0'))
+    assert judged.measures == (("1/x", "holds"), ("1/y", "fails"))
+
+
+def test_an_order_that_turns_round_names_both_pairs(made):
+    judged = _claim(made('same_order(["1/a", "1/b"], ["1/b", "1/c"], "x")'))
+    assert judged.why == "1/a/x 0.30 beside 1/b/x 0.34, but 1/b/x 0.34 beside 1/c/x 0.31"
+    assert _claim(made('same_order(["1/a", "1/c"], ["1/c", "1/b"], "x")')).state == "holds"
+    assert _claim(made('same_order(["1/a", "1/b"], ["1/b", "1/a"], "y")')).state == "holds"  # ties
+
+
+def test_significance_is_marked_in_print_and_tested_in_ours(made):
+    source = made('significantly_above("1/b", "1/a", "x")')
+    assert _claim(source).state == "holds"
+    numbers = {"b/x": 0.34, "a/x": 0.30}
+    assert _claim(source, MadeUp(numbers, {("b", "a"): 0.04})).state == "holds"
+    assert _claim(source, MadeUp(numbers, {("b", "a"): 0.06})).state == "fails"
+    assert _claim(source, MadeUp(numbers)).state == "untested"
+    unmarked = made('significantly_above("1/b", "1/a", "x")', cells=CELLS.replace("**0.34***", "0.34"))
+    assert _claim(unmarked).state == "fails"
+    assert _claim(made('significantly_above("1/b", "1/c", "x")')).why == "no mark of table 1 speaks of C"
+
+
+def test_runs_of_several_seeds_are_compared_by_students_test(made):
+    source = made('student(["1/a", "1/b"], ["1/c", "1/a"], "x") <= 0.05')
+    assert _claim(source).state == "fails"  # of published numbers, too, where rows are runs
+    judged = _claim(source, MadeUp({"a/x": 0.1, "b/x": 0.1, "c/x": 0.1}))
+    assert judged.state == "untested" and "without a variance" in judged.why
+
+
+def test_seeds_spread_from_the_lowest_to_the_highest(made):
+    source = made('spread("1/a/x") == 4')
+    assert _claim(source).state == "untested"
+    assert _claim(source, MadeUp({}, seeds={"a/x": [49.0, 50.0, 51.0]})).state == "holds"
+
+
+def test_a_number_beside_a_drawing_is_ours_alone(made):
+    source = made('drawn("figure-1/a", "auc") > 0.5')
+    assert _claim(source).why == "made/figure-1/a is drawn without numbers"
+    assert _claim(source, MadeUp({}, drawings={("made/figure-1/a", "auc"): 0.75})).state == "holds"
+
+
+def test_what_no_cell_can_confirm_says_what_would_have_to_be_known(tmp_path):
+    (tmp_path / "cells.yaml").write_text(CELLS)
+    claim = "{id: c, where: §1, says: said, beyond: no curve is shown}"
+    (tmp_path / "claims.yaml").write_text(f"claims:\n- {claim}\n")
+    assert _claim(Paper("made", tmp_path, "made")).why == "no curve is shown"
+    (tmp_path / "claims.yaml").write_text(f"claims:\n- {claim.replace('beyond', 'note')}\n")
+    with pytest.raises(ManifestError, match="`expect` or"):
+        _claim(Paper("made", tmp_path, "made"))
+
+
+def test_examples_are_counted_by_the_system_that_is_shown(made):
+    table = """- id: "2"
+  kind: examples
+  about: first passages
+  entries:
+  - {query: q, shown: [{system: a, rank: 1, relevant: false}, {system: b, rank: 1, relevant: true}]}
+"""
+    cells = CELLS.replace("tables:\n", f"tables:\n{table}")
+    assert _claim(made('relevant("2", "a") == 0 and relevant("2", "b") == 1', cells=cells)).state == "holds"
+    assert _claim(made('relevant("2", "b") == 1', cells=cells), MadeUp({})).state == "untested"
+
+
+def test_rows_of_reference_are_no_rivals(made):
+    reference = "  - {id: z, label: Z, role: reference, not_measurable: made up}\n"
+    cells = CELLS + reference
+    assert _claim(made('best("1/b", "x")', cells=cells)).state == "holds"
+    assert (
+        _claim(made('best("1/b", "x")', cells=cells), MadeUp({"a/x": 0.1, "b/x": 0.2, "c/x": 0.1})).state
+        == "holds"
+    )

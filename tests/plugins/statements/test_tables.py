@@ -1,0 +1,131 @@
+"""Each check of the audit on a table made to fail it, and on one that does not."""
+
+import pytest
+
+from repro.errors import ManifestError
+from repro.manifest import papers as at_hand
+from repro.manifest.papers import paper
+from repro.plugins.statements.collected import audit
+
+CELLS = """\
+paper: made
+title: made
+tables:
+- id: "1"
+  about: averages, differences, bold and marks
+  unit: percent
+  bold: column
+  delta_from: a
+  test: {kind: t}
+  marks: {"*": {means: significant, over: [a]}}
+  columns:
+  - {id: x, dataset: msmarco-passage/dev/small, measure: RR@10}
+  - {id: y, dataset: msmarco-passage/dev/small, measure: R@1000}
+  - {id: mean, mean_of: [x, y]}
+  groups:
+  - {id: g}
+  rows:
+  - {id: a, label: A, role: rerun, cells: ["30.0", "90.0", "60.0"]}
+  - {id: b, label: B, role: rerun, cells: ["**32.0*** (+2.0)", "**92.0***", "**62.0**"]}
+  - {id: c, label: C, cells: ["31.0", "91.0", "61.0"]}
+"""
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """Findings of a folder of papers that holds this one only."""
+    monkeypatch.setattr(at_hand, "ROOT", tmp_path)
+    (tmp_path / "made").mkdir()
+
+    def call(*changes, notes=""):
+        text = CELLS
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "made/cells.yaml").write_text(text)
+        if notes:
+            (tmp_path / "made/audit.yaml").write_text(notes)
+        at_hand.papers.cache_clear()
+        return [(f.severity, f.kind, f.places[0], f.says) for f in audit([paper("made")])]
+
+    yield call
+    at_hand.papers.cache_clear()
+
+
+def test_a_table_without_fault_has_no_finding(made):
+    assert made() == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "severity", "kind", "reason"),
+    [
+        ('"91.0", "61.0"', '"91.0", "61.1"', "error", "average", "the mean of its 2 cells is 61.0000"),
+        ("(+2.0)", "(+2.1)", "error", "delta", "32.0 - 30.0 is not 2.1"),
+        ('"31.0", "91.0", "61.0"', '"33.0", "91.0", "62.0"', "error", "bold", "32.0 beside 1/c/x 33.0"),
+        ('"31.0", "91.0", "61.0"', '"32.0", "91.0", "61.5"', "note", "tie", "bold once and plain elsewhere"),
+        ("  test: {kind: t}\n", "", "doubt", "mark", "its table names no test"),
+        ("label: A, role: rerun", "label: A", "doubt", "mark", "A is cited, so that there are no scores"),
+        ("label: B, role: rerun", "label: B", "doubt", "mark", "the row is cited"),
+        ('"30.0", "90.0", "60.0"', '"30.0", "-", "-"', "doubt", "mark", "A has no number there"),
+        ("{id: a,", "{id: a, group: g,", "doubt", "mark", "none of the rows it is over"),
+    ],
+)
+def test_a_fault_is_found_and_named(made, old, new, severity, kind, reason):
+    found = made((old, new))
+    assert [f for f in found if f[:2] == (severity, kind) and reason in f[3]], found
+
+
+def test_a_larger_lead_without_the_mark_of_a_smaller_one_is_noted(made):
+    smaller = '"31.0", "91.0", "61.0"', '"31.5*", "91.0", "61.2"'
+    found = made(smaller, ("**32.0***", "**32.0**"))
+    assert ("note", "mark", "made/1/c/x", "a lead of 1.5 has *, one of 2.0 has no *") in found
+    assert not [f for f in made(smaller) if "a lead of" in f[3]]  # both marked
+
+
+def test_two_tables_with_one_configuration_must_agree(made):
+    second = (
+        '- id: "2"\n  about: again\n  unit: fraction\n  columns:\n'
+        "  - {id: x, dataset: msmarco-passage/dev/small, measure: RR@10}\n"
+        '  rows:\n  - {id: c, label: C, cells: ["0.312"]}\n'
+        '  - {id: b, label: B, role: rerun, cells: ["0.33"]}\n'
+    )
+    more = ("tables:\n", f"tables:\n{second}")
+    [(severity, kind, place, says)] = made(more)
+    assert (severity, kind) == ("error", "values") and says.startswith("c has several values of RR@10")
+    assert place == "made/2/c/x"
+    named = "configurations: {one: [made/1/b, made/2/b], other: [made/2/c]}\n"
+    [(_, _, _, says)] = made(more, notes=named)
+    assert says.startswith("one has several values")
+
+
+def test_numbers_of_unequal_precision_differ_only_beyond_their_rounding(made):
+    second = (
+        '- id: "2"\n  about: again\n  unit: percent\n  columns:\n'
+        "  - {id: x, dataset: msmarco-passage/dev/small, measure: RR@10}\n"
+        '  rows:\n  - {id: c, label: C, cells: ["31"]}\n'
+    )
+    more = ("tables:\n", f"tables:\n{second}")
+    assert made(more, ('"31.0", "91.0", "61.0"', '"31.4", "91.0", "61.2"')) == []
+    assert len(made(more, ('"31.0", "91.0", "61.0"', '"31.6", "91.0", "61.3"'))) == 1
+
+
+@pytest.mark.parametrize(
+    ("notes", "reason"),
+    [
+        ("configurations: {one: [made/1/q]}", "'made/1/q' is no row or cell"),
+        ("configurations: {one: [made/1/a], two: [made/1/a]}", "named twice"),
+        ("explanations: [{at: [made/1/a]}]", "why"),
+        ("configuration: {}", "configuration"),
+        ("facts: [[made/1/bold/b/x, made/1/mark/b/x]]", "facts.0.0: there is no finding 'made/1/bold/b/x'"),
+        ("explanations: [{at: [made/1/b], why: so}]", "there is no finding at made/1/b to explain"),
+    ],
+)
+def test_a_broken_audit_yaml_is_refused_with_its_line(made, notes, reason):
+    with pytest.raises(ManifestError) as error:
+        made(notes=notes)
+    assert "audit.yaml:1" in str(error.value) and reason in str(error.value)
+
+
+def test_what_is_said_of_another_papers_findings_is_left_alone(made):
+    notes = "facts: [[other/1/bold/b/x]]\nexplanations: [{at: [made/1/b, other/1/a], why: so}]\n"
+    assert made(notes=notes) == []

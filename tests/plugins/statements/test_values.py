@@ -1,0 +1,70 @@
+"""Our measurements as claims see them: current records of the suite's own, with the stored tests."""
+
+import pytest
+
+from repro.manifest.cells import cell
+from repro.manifest.papers import paper
+from repro.plugins.statements.claim_expressions import MissingNumber
+from repro.plugins.statements.statements import statements
+from repro.plugins.statements.values import MeasuredValues
+from repro.store.results import Record
+from repro.verdicts.compared import ComparedCell, Comparison
+from repro.verdicts.doubts import Doubt
+from repro.verdicts.verdict import Verdict
+
+MINE, OTHER = "costa/2/first.seed/dev.rr100", "costa/2/first.bert/dev.rr100"
+
+
+def _compared(identifier, value, *, doubts=(), verdict="scaled", **record):
+    found = Record(identifier, "tiny", value, None, "f" * 64, 5, 0, "RR@10", "fraction", **record)
+    return ComparedCell(cell(identifier), "tiny", (found,), Verdict(verdict, "why"), doubts=doubts)
+
+
+def _measured(*compared, p=None):
+    rows = ["first.bert", "first.seed"]
+    table = {"RR@100": {"names": rows, "p": [[None, p], [p, None]], "means": [0.1, 0.2]}}
+    tests = {("costa", "2", "msmarco-document/dev"): {"max_p": 0.05, "measures": table}}
+    return MeasuredValues(Comparison(list(compared), tests if p else {}))
+
+
+def test_a_test_between_rows_is_found_in_either_direction():
+    values = _measured(p=0.03)
+    assert values.p(cell(MINE), cell(OTHER)) == values.p(cell(OTHER), cell(MINE)) == 0.03
+
+
+def test_there_is_no_test_across_columns_tables_or_rows_that_did_not_run():
+    values = _measured(p=0.03)
+    for other in ("2/first.bert/dev.r100", "1/hardneg.bert/dev.rr10", "2/first.ict/dev.rr100"):
+        assert values.p(cell(MINE), cell(f"costa/{other}")) is None
+
+
+@pytest.mark.parametrize(
+    "compared",
+    [
+        _compared(MINE, 0.4, doubts=(Doubt("outdated", "why"),)),
+        ComparedCell(cell(MINE), "tiny", (), Verdict("not run", "why")),
+    ],
+    ids=["of an older graph", "not recorded"],
+)
+def test_what_is_not_our_current_measurement_is_not_used(compared):
+    with pytest.raises(MissingNumber, match="is not measured"):
+        _measured(compared).number(cell(MINE))
+
+
+def _mark(values):
+    [mark] = [s for s in statements(paper("costa")) if s.id == "costa/2/mark/first.seed/dev.rr100/*"]
+    return mark.judge(values)
+
+
+def test_a_printed_mark_is_judged_by_the_stored_test():
+    ours = _compared(MINE, 0.4), _compared(OTHER, 0.3)
+    strong = _mark(_measured(*ours, p=0.03))
+    assert (strong.state, strong.test) == ("holds", "p 0.03, not corrected")
+    weak = _mark(_measured(*ours, p=0.3))
+    assert weak.state == "fails" and weak.why == "p 0.3, not corrected, is above 0.05"
+    assert _mark(_measured(*ours)).state == "untested" and "repro compare" in _mark(_measured(*ours)).why
+
+
+def test_substituted_data_is_told():
+    ours = _compared(MINE, 0.4, verdict="not comparable"), _compared(OTHER, 0.3)
+    assert _mark(_measured(*ours, p=0.03)).test == "p 0.03, not corrected; with substituted data"

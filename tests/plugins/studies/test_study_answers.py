@@ -1,0 +1,114 @@
+"""What a study measured of readings and claims: two rows, at its own scale, where both are recorded."""
+
+import pytest
+
+from repro.errors import UsageError
+from repro.manifest.cells import select, table_of
+from repro.manifest.papers import paper, papers
+from repro.manifest.study_pointers import study_pointer
+from repro.plugins.studies.study_answers import (
+    StudyRecords,
+    answers,
+    answers_in_words,
+    as_json,
+    check_pointer,
+    pointers_of,
+)
+from repro.running.plan import plan
+from repro.running.records import record
+from repro.running.requirements import Machine
+from repro.running.scale import scale
+from repro.store import Store, make_writable
+from repro.store.results import Results
+from tests.made_up_scores import build
+
+AGAINST, BELOW = (f"head_to_head/6/costa.sums {word} costa.paper" for word in ("against", "below"))
+UNMEASURED = "head_to_head/6/costa.temperature-1 below costa.paper"
+SEEDS = {1: (0.50, 0.45), 2: (0.60, 0.53)}  # of costa.paper and costa.sums
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """``measured(scale)``: two rows recorded at a scale, with scores that are the same for all queries."""
+    found = StudyRecords(Results(tmp_path / "results"), Store(tmp_path / "store"), Machine())
+    make_writable(found.store.root)
+
+    def at(name: str) -> StudyRecords:
+        cells = select(("head_to_head",), tables=("6",), rows=("costa.paper", "costa.sums"), cells=())
+        planned = plan(cells, scale=scale(name), machine=found.machine, seeds=tuple(SEEDS))
+        for m in planned.measurements:
+            build(m.parts[0], found.store, SEEDS[m.seed][m.cell.row.id == "costa.sums"])
+        planned.look(found.store)
+        record(planned, found.store, found.results)
+        return found
+
+    return at
+
+
+def test_the_difference_is_the_mean_over_common_seeds_at_the_scale_of_the_records(measured):
+    made = answers([AGAINST, BELOW, UNMEASURED], measured("small-cpu"))
+    assert made[UNMEASURED] == []
+    assert answers_in_words(made[UNMEASURED]) == "no measurement here that is known to be current"
+    [answer] = made[BELOW]
+    assert (answer.scale, answer.column, answer.seeds) == ("small-cpu", "MS MARCO MRR@10", 2)
+    assert answer.difference == pytest.approx(100 * ((0.45 - 0.50) + (0.53 - 0.60)) / 2)
+    assert answer.low < answer.difference < answer.high and answer.verdict == "not told apart"
+    assert answer.as_stated is None and answers_in_words(made[BELOW]).startswith("small-cpu: -6.00 (")
+    [the_same] = made[AGAINST]
+    assert the_same == answer
+    [line] = as_json(made, [BELOW])
+    assert line["comparison"] == BELOW and line["measured"][0]["difference"] == answer.difference
+
+
+def test_an_order_that_is_told_apart_is_held_against_the_stated_one(monkeypatch, measured):
+    monkeypatch.setitem(SEEDS, 2, (0.60, 0.5500001))  # seeds agree, so that five points are told apart
+    above, found = BELOW.replace("below", "above"), measured("small-cpu")
+    made = answers([AGAINST, BELOW, above], found)
+    assert {a.verdict for told_of in made.values() for a in told_of} == {"below"}
+    assert [made[text][0].as_stated for text in (AGAINST, BELOW, above)] == [None, True, False]
+    words = "2 seeds: preliminary: 2 of 5 planned seeds: below, as the text has it; in doubt: unknown code"
+    assert words in answers_in_words(made[BELOW])  # scores that no stage made say nothing of code
+
+
+def test_the_embedded_collection_answers_nothing(measured):
+    assert answers([AGAINST], measured("tiny"))[AGAINST] == []
+
+
+@pytest.mark.parametrize("name", [name for name, source in papers().items() if pointers_of(source)])
+def test_every_pointer_of_a_paper_is_at_two_rows_of_a_study(name):
+    for text in pointers_of(paper(name)):
+        check_pointer(study_pointer(text))
+
+
+UNASKED = {
+    "cotmae_v2.sparse",  # fine-tuned by [CLS], through which nothing was decoded: below by construction
+    "simlm.masks",  # in the paper's Table 7, and in no sentence of it
+}
+
+
+def test_every_ablation_is_pointed_at_with_the_row_that_it_is_compared_with():
+    table = table_of(paper("head_to_head"), "6")
+    pointed = {study_pointer(text) for source in papers().values() for text in pointers_of(source)}
+    pairs = {(p.row, p.other) for p in pointed if p.table == "6"}
+    bases = {row.id: table.base_of(row) for row in table.rows if table.base_of(row)}
+    assert pairs == {(row, base) for row, base in bases.items() if row not in UNASKED}
+
+
+def test_readings_state_no_order_and_claims_do():
+    for source in papers().values():
+        assert all(study_pointer(t).stated == "against" for r in source.readings.values() for t in r.study)
+        assert all(study_pointer(t).stated != "against" for c in source.claims.values() for t in c.study)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("head_to_head/6/costa.sum against costa.paper", "costa.sum"),
+        ("head_to_head/6/costa.sums against nobody", "nobody"),
+        ("costa/1/sparse.bm25 against sparse.deepct", "sparse.bm25"),
+        ("head_to_tail/6/a against b", "head_to_tail"),
+    ],
+)
+def test_a_pointer_at_what_there_is_not_is_refused_by_name(text, reason, tmp_path):
+    with pytest.raises(UsageError, match=reason):
+        answers([text], StudyRecords(Results(tmp_path), Store(tmp_path), Machine()))

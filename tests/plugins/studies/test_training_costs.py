@@ -1,0 +1,98 @@
+"""What a study's trainings cost: operations, seconds and hours, each training once."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from repro.graph import Node
+from repro.plugins.studies.training_costs import (
+    Cost,
+    _cost,
+    costs,
+    row_hours,
+    total_hours,
+    training_hours,
+    untrained_rows,
+)
+
+MLM = {"name": "mlm", "version": 1, "path": ""}
+
+
+@pytest.fixture
+def trained():
+    """Rows a (two seeds, one shared pre-training), b (not stored) and c (no training); and the store."""
+    first, other = (Node("pretrain", {"objective": MLM, "seed": seed}) for seed in (1, 2))
+    tuned = [Node("finetune", {"objective": MLM, "seed": seed}, {"model": first}) for seed in (1, 2)]
+    corpus = Node("corpus", {"dataset": "x"})
+    measured = [("a", tuned[0]), ("a", tuned[1]), ("b", other), ("c", corpus)]
+    measurements = [
+        SimpleNamespace(cell=SimpleNamespace(id=f"{row}/x", row=SimpleNamespace(id=row)), parts=(node,))
+        for row, node in measured
+    ]
+    states = dict.fromkeys((n.fingerprint for n in (first, *tuned, corpus)), "stored")
+    states[other.fingerprint] = "missing"
+    seconds = {first.fingerprint: 3600.0, tuned[0].fingerprint: 1800.0, tuned[1].fingerprint: 5400.0}
+    store = SimpleNamespace(
+        record=lambda node: {"facts": {"steps": 1, "seconds": seconds[node.fingerprint]}},
+        state=lambda node: states[node.fingerprint],
+    )
+    return SimpleNamespace(measurements=measurements, states=states), store
+
+
+def test_hours_of_a_cell_and_row_are_those_of_all_its_trainings_and_unknown_where_one_is_not_stored(trained):
+    assert training_hours(*trained) == {"a/x": 2.0}
+    assert row_hours(*trained) == {"a": 2.0}
+
+
+def test_the_hours_of_a_row_are_those_of_the_column_that_took_most():
+    hours = {"x": 1.0, "y": 3.0, "z": 2.0}
+    nodes = {column: Node("finetune", {"objective": MLM, "seed": n}) for n, column in enumerate(hours)}
+    measurements = [
+        SimpleNamespace(cell=SimpleNamespace(id=f"a/{column}", row=SimpleNamespace(id="a")), parts=(node,))
+        for column, node in nodes.items()
+    ]
+    seconds = {node.fingerprint: 3600 * hours[column] for column, node in nodes.items()}
+    store = SimpleNamespace(
+        record=lambda node: {"facts": {"steps": 1, "seconds": seconds[node.fingerprint]}},
+        state=lambda node: "stored",
+    )
+    assert row_hours(SimpleNamespace(measurements=measurements), store) == {"a": 3.0}
+
+
+def test_all_hours_count_a_shared_training_once(trained):
+    assert total_hours(*trained) == 3.0  # 1 of pre-training, .5 and 1.5 of fine-tuning
+
+
+def test_a_row_that_no_training_enters_is_told_from_one_whose_training_is_missing(trained):
+    assert untrained_rows(trained[0]) == ["c"]
+
+
+def test_seconds_of_an_interrupted_training_are_in_proportion_to_its_last_attempt():
+    whole = {"steps": 400, "seconds": 100.0, "flops": 10}
+    interrupted = {"steps": 400, "seconds": 30.0, "resumed_at": 300, "flops": 10}
+    ended_before = {"steps": 400, "seconds": 0.5, "resumed_at": 400, "flops": 10}
+    assert _cost([whole]) == Cost(10, 100.0)
+    assert _cost([whole, interrupted]) == Cost(10, 110.0)
+    assert _cost([whole, interrupted, ended_before]) == Cost(10, None)
+
+
+def test_the_cost_of_a_row_is_that_of_the_pretraining_which_no_other_row_shares():
+    shared, missing = (Node("pretrain", {"objective": MLM, "seed": seed}) for seed in (1, 9))
+    own = [Node("pretrain", {"objective": MLM, "seed": seed}, {"model": shared}) for seed in (2, 3)]
+    starts = [("base", shared), ("ours", own[0]), ("ours", own[1]), ("lost", missing)]
+    measurements = [
+        SimpleNamespace(
+            cell=SimpleNamespace(id=f"{row}/x", row=SimpleNamespace(id=row)),
+            parts=(Node("finetune", {"objective": MLM, "seed": number}, {"model": start}),),
+        )
+        for number, (row, start) in enumerate(starts)
+    ]
+    facts = {
+        node.fingerprint: {"steps": 10, "seconds": seconds, "flops": flops}
+        for node, seconds, flops in ((shared, 500.0, 70), (own[0], 30.0, 8), (own[1], 50.0, 12))
+    }
+    store = SimpleNamespace(
+        record=lambda node: {"facts": facts[node.fingerprint]},
+        state=lambda node: "stored" if node.fingerprint in facts else "missing",
+    )
+    assert costs(SimpleNamespace(measurements=measurements), store) == {"ours": Cost(10.0, 40.0)}

@@ -1,0 +1,180 @@
+"""Rows of one's own in a paper's table: what they cover, and tests against every row that has a run."""
+
+import ir_measures
+import numpy as np
+import pytest
+from ranx import Qrels, Run, compare
+from scipy.stats import ttest_rel
+
+import repro
+from repro.errors import BlockedError, DataError, UsageError
+from repro.locations import Locations
+from repro.plugins.yours.judgements import judgements
+from repro.retrieval.evaluation.runs import read_run
+from repro.running.workspace import Workspace
+from tests.tiny_models import save_tiny_model
+
+DL19, DL20 = (f"msmarco-passage/trec-dl-{year}/judged" for year in (2019, 2020))
+
+
+@pytest.fixture
+def workspace(tmp_path, real_data, monkeypatch):
+    """Real judgements and public runs, an empty store, no records."""
+    monkeypatch.setenv("REPRO_DATA", str(real_data))
+    return Workspace(Locations.resolve(str(tmp_path / "store"), str(tmp_path / "results")))
+
+
+@pytest.fixture
+def runs(real_data):
+    return {path.name.partition("-passage")[0]: path for path in sorted((real_data / "runs").iterdir())}
+
+
+def lines_of(compared, column):
+    return [test for test in compared.tests() if test["column"] == column]
+
+
+def test_a_run_is_a_row_tested_against_every_row_with_a_public_run(workspace, runs):
+    """Scores are ir_measures', p-values scipy's, letters ranx's, Holm's correction by its definition."""
+    mine = repro.compare("simlm/2", yours=runs["ance.dl19"], workspace=workspace)
+    [own] = mine.yours
+    [cell] = own.rows[0].cells
+    assert (cell.cell.id, own.rows[0].row.label) == ("simlm/2/yours/dl19.ndcg10", "ance.dl19-passage.top1000")
+    tests = {test["over"].rpartition(".")[2]: test for test in mine.tests()}
+    assert set(tests) == {"bm25", "deepct", "doct5query", "ance"}
+    files = {"bm25": "bm25-anserini", "deepct": "deepct", "doct5query": "doct5query", "ance": "ance"}
+    grades = judgements(DL19, workspace.data)
+    scored = {
+        name: {
+            m.query_id: m.value
+            for m in ir_measures.iter_calc(
+                [ir_measures.parse_measure("nDCG@10")], grades, _by_rank(read_run(runs[f"{file}.dl19"]))
+            )
+        }
+        for name, file in files.items()
+    }
+    queries = sorted(grades)
+    values = {name: np.array([by_query[q] for q in queries]) for name, by_query in scored.items()}
+    assert cell.measured == pytest.approx(100 * values["ance"].mean(), abs=1e-12)
+    p = {name: ttest_rel(values["ance"], other).pvalue for name, other in values.items() if name != "ance"}
+    assert {name: tests[name]["p"] for name in p} == pytest.approx(p, rel=1e-9)
+    ordered = [*sorted(p, key=p.get), "ance"]  # four tests: the run against the very same one is the fourth
+    steps = [min(1.0, (4 - place) * (p | {"ance": 1.0})[name]) for place, name in enumerate(ordered)]
+    corrected = [max(steps[: place + 1]) for place in range(4)]
+    assert [tests[name]["holm_student_p"] for name in ordered] == pytest.approx(corrected)
+    beaten = {name for name in p if tests[name]["holm_student_p"] <= 0.05 and tests[name]["difference"] > 0}
+    assert {row.rpartition(".")[2] for row in own.comparison.betters(cell)} == beaten == {"bm25"}
+    # ranx, on the same files, finds the same p and so, without a correction, those that lie below .05
+    qrels = Qrels({q: {d: max(0, g) for d, g in by.items()} for q, by in grades.items()})
+    theirs = compare(
+        qrels,
+        [Run(_by_rank(read_run(runs[f"{file}.dl19"])), name=name) for name, file in files.items()],
+        ["ndcg@10"],
+        stat_test="student",
+        max_p=0.05,
+    )
+    found = {frozenset(pair): result["ndcg@10"] for pair, result in theirs.comparisons.items()}
+    for name in p:
+        result = found[frozenset(("ance", name))]
+        assert result["p_value"] == pytest.approx(p[name], rel=1e-6)
+        assert bool(result["significant"]) == (p[name] <= 0.05)
+
+
+def _by_rank(run):
+    return {q: {d: float(len(r) - i) for i, (d, _) in enumerate(r)} for q, r in run.items() if len(r)}
+
+
+def test_several_runs_are_several_rows_and_each_column_tells_what_it_lacks(workspace, runs):
+    mine = repro.compare(
+        "simlm/2",
+        yours=[runs["ance.dl19"], runs["ance.dl20"]],
+        workspace=workspace,
+    )
+    [own] = mine.yours
+    assert [[c.cell.column.id for c in row.cells] for row in own.rows] == [["dl19.ndcg10"], ["dl20.ndcg10"]]
+    assert any(f"of other topics than {DL20}" in text for text in own.rows[0].left_out)
+    assert any("dev.rr10" in text and "dev/small" in text for text in own.rows[0].left_out)
+    [costa] = repro.compare(
+        "costa/1", yours=[runs["ance.dl19"], runs["ance.dl20"]], workspace=workspace
+    ).yours
+    assert [row.row.id for row in costa.rows] == ["yours"]
+    assert "none of the run's 54 queries" in costa.left_out[0]
+    assert mine.summary.cells == repro.compare("simlm/2", workspace=workspace).summary.cells
+
+
+def test_a_run_that_ends_above_the_cut_of_a_measure_is_scored_and_said(workspace, runs):
+    [own] = repro.compare("costa/1", yours=runs["bm25-anserini.dl19"], workspace=workspace).yours
+    cut = {c.cell.column.id: c.cut_at for c in own.rows[0].cells}
+    assert cut == {"dl19.ndcg10": None, "dl19.r1000": 100}
+    both = repro.compare(
+        "costa/1", yours=[runs["ance.dl19"], runs["bm25-anserini.dl19"]], workspace=workspace
+    )
+    label = "bm25-anserini.dl19-passage.top100"
+    said = f"R(rel=2)@1000: the first 100 documents only, as the run of {label} goes no deeper."
+    assert said in both.to_latex()
+
+
+def test_several_tables_have_their_own_rows_and_what_has_none_is_told(workspace, runs):
+    tables = ("costa/1", "simlm/2", "cotmae_v2/3")
+    mine = repro.compare(*tables, yours=[runs["ance.dl20"], runs["ance.dl19"]], workspace=workspace)
+    assert [own.comparison.own_rows for own in mine.yours] == [("yours-2",), ("yours", "yours-2")]
+    assert mine.comparison.own_rows == ("yours-2", "yours")
+    assert mine.yours[-1].left_out[-1] == "left out, as none of their queries is answered: cotmae_v2/3"
+    assert mine.summary.cells == repro.compare("simlm/2", "costa/1", workspace=workspace).summary.cells
+
+
+def test_a_difference_is_in_the_unit_of_the_scores_that_it_is_of(workspace, runs):
+    mine = repro.compare("simlm/2/sparse.deepct/dl19.ndcg10", yours=runs["ance.dl19"], workspace=workspace)
+    [test] = mine.tests()
+    assert test["unit"] == "percent"
+    assert test["difference"] == pytest.approx(test["value"] - test["over_value"]) and test["difference"] > 9
+    assert 1 < test["low"] < test["difference"] < test["high"] < 20 and test["rmse"] > 9
+
+
+def test_what_cannot_be_scored_leaves_the_others_in_the_table(workspace, runs, tmp_path):
+
+    broken = tmp_path / "broken.run"
+    broken.write_text("1 Q0 2 1 x t\n")
+    save_tiny_model(tmp_path)  # whose passages are not at hand
+    mine = repro.compare(
+        "costa/1", yours=[broken, tmp_path / "model", runs["ance.dl19"]], workspace=workspace
+    )
+    [own] = mine.yours
+    assert [row.row.id for row in own.rows] == ["yours-3"]
+    faulty, blocked = own.left_out
+    assert "broken.run:1: the score 'x' is no finite float32 number" in faulty
+    assert blocked.startswith("model: the documents of msmarco-passage")
+
+
+def test_what_no_column_can_score_says_why(workspace, runs, tmp_path):
+    other = tmp_path / "other.run"
+    other.write_text("nobody Q0 d 1 2.0 t\n")
+    with pytest.raises(DataError, match=rf"none of the run's 1 queries.*; nor does it answer {DL19}, {DL20}"):
+        repro.compare("simlm/2", yours=other, workspace=workspace)
+    with pytest.raises(
+        UsageError, match=f"no column is scored on beir/scifact; the table's datasets are .*{DL19}"
+    ):
+        repro.compare("simlm/2", yours=runs["ance.dl19"], dataset="beir/scifact", workspace=workspace)
+    with pytest.raises(BlockedError, match="are not in"):
+        repro.compare("cotmae_v2/3/bm25/fiqa", yours=runs["ance.dl19"], workspace=workspace)
+
+
+def test_latex_frame_and_scores_by_query_have_the_row(workspace, runs):
+    mine = repro.compare("costa/1", yours=runs["ance.dl19"], workspace=workspace)
+    text = mine.to_latex()
+    assert r"(t)~ance.dl19-passage.top1000 & " in text and "measured: ance.dl19-passage.top1000." in text
+    assert mine.to_frame().loc["costa/1/yours/dl19.ndcg10", "measured"] == pytest.approx(0.653703, abs=1e-5)
+    scores = mine.scores_by_query().to_frame()
+    of_mine = scores[(scores.row == "yours") & (scores.measure == "nDCG@10")]
+    assert len(of_mine) == 43 and of_mine.score.mean() == pytest.approx(0.653703, abs=1e-5)
+    assert set(scores.row) == {"yours", "sparse.bm25", "sparse.deepct"}
+
+
+def test_equal_names_are_told_apart(workspace, runs, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.run").write_bytes(runs["ance.dl19"].read_bytes())
+    paths = [tmp_path / folder / "x.run" for folder in "ab"]
+    assert [
+        repro.compare(yours=paths, dataset=DL19, workspace=workspace).yours[0].rows[n].row.label
+        for n in (0, 1)
+    ] == ["a/x", "b/x"]

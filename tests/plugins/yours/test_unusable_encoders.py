@@ -1,0 +1,218 @@
+"""A folder that is unusable as an encoder is refused in one sentence with the true reason, before a run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from repro.errors import ReproError
+from repro.plugins.yours.encoders import UserEncoder
+from tests.retrieval.stages.test_encode_by_library import dense, plain, splade
+from tests.tiny_models import SPECIAL, tiny_masked_lm, tiny_tokenizer
+
+SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+SETTINGS = "config_sentence_transformers.json"
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def edited(file: str, **values):
+    """A change of a JSON file of the folder."""
+
+    def change(folder: Path):
+        path = folder / file
+        path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+    return change
+
+
+def replaced(file: str, old: str, new: str):
+    def change(folder: Path):
+        text = (folder / file).read_text()
+        assert old in text
+        (folder / file).write_text(text.replace(old, new))
+
+    return change
+
+
+def without(*files: str):
+    return lambda folder: [(folder / file).unlink() for file in files]
+
+
+def with_weights(change):
+    """A change of the tensor of the queries of attention; None takes it out."""
+
+    def write(folder: Path):
+        weights = load_file(folder / "model.safetensors")
+        name = next(name for name in weights if "query.weight" in name)
+        value = change(weights.pop(name))
+        others = {} if value is None else {name: value}
+        save_file(weights | others, folder / "model.safetensors", metadata={"format": "pt"})
+
+    return write
+
+
+def with_tokens(folder: Path):
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_tokens(["[Q]", "[D]"])
+    tokenizer.save_pretrained(folder)
+
+
+def with_vocabulary(words: int, special=SPECIAL):
+    def write(folder: Path):
+        from transformers import BertTokenizer
+
+        tokens = ("word", *special) if special != SPECIAL else special
+        names = (*tokens, *(f"w{n}" for n in range(words - len(tokens))))
+        BertTokenizer(vocab={name: place for place, name in enumerate(names)}).save_pretrained(folder)
+
+    return write
+
+
+def model_of(name: str, **settings):
+    """A plain folder with a model of transformers of that name."""
+
+    def write(folder: Path):
+        import transformers
+
+        kind = getattr(transformers, name)
+        config = kind.config_class(vocab_size=len(tiny_tokenizer()), **SIZES | settings)
+        shutil.rmtree(folder)
+        plain(folder, kind(config))
+
+    return write
+
+
+def pickled(folder: Path):
+    (folder / "model.safetensors").unlink()
+    torch.save({"a": Path("b")}, folder / "pytorch_model.bin")
+
+
+CASES = {
+    "tokens added": (with_tokens, "79 tokens and the embeddings 77 rows: tokens were added"),
+    "no tokenizer": (without("tokenizer.json"), "5 tokens and the embeddings 77 rows: its files are missing"),
+    "a larger vocabulary": (with_vocabulary(500), "500 tokens and the embeddings 77 rows"),
+    "a smaller vocabulary": (with_vocabulary(30), "30 tokens and the embeddings 77 rows"),
+    "a word for padding": (with_vocabulary(70, SPECIAL[::-1]), "for padding and 'word' to the tokenizer"),
+    "another's padding": (model_of("RobertaModel", max_position_embeddings=66), "pads with token 0"),
+    "few positions": (
+        model_of("RobertaModel", max_position_embeddings=66, pad_token_id=0),
+        "66 tokens is more than the model's 65 positions",
+    ),
+    "too long": (
+        edited("sentence_bert_config.json", max_seq_length=512),
+        "more than the model's 64 positions",
+    ),
+    "a weight is missing": (with_weights(lambda weight: None), "not fit BertModel, as which it is read"),
+    "weights that are no numbers": (with_weights(lambda w: w * float("nan")), "a text is not finite"),
+    "weights of other shapes": (edited("config.json", hidden_size=64), "other shapes than its config.json"),
+    "no weights": (without("model.safetensors"), "no file named model.safetensors"),
+    "objects in weights": (pickled, "a pickle that holds more than tensors, which is never read here"),
+    "no weights of a head": (without("2_Dense/model.safetensors"), "Could not find 'model.safetensors'"),
+    "a head of another size": (edited("2_Dense/config.json", in_features=64), "size mismatch"),
+    "a pooling that is none": (edited("1_Pooling/config.json", pooling_mode="median"), "'median'"),
+    "code of its own": (replaced("modules.json", "pooling.Pooling", "pooling.Pulling"), "Pulling"),
+    "code of others": (replaced("modules.json", "sentence_transformers.", "else."), "is never run here"),
+    "a folder outside": (replaced("modules.json", "1_Pooling", "../1_Pooling"), "without '..' components"),
+    "no modules": (lambda folder: (folder / "modules.json").write_text("[]"), "empty modules list"),
+    "broken modules": (lambda folder: (folder / "modules.json").write_text("{"), "cannot be read"),
+    "a default without a prompt": (edited(SETTINGS, default_prompt_name="x"), "name 'x' not found"),
+    "a distance": (edited(SETTINGS, similarity_fn_name="manhattan"), "say one of dot, cosine, euclidean"),
+    "late interaction": (edited(SETTINGS, similarity_fn_name="maxsim"), "does not follow the similarity"),
+    "a cross-encoder": (edited(SETTINGS, model_type="CrossEncoder"), "gives no vector of a text"),
+    "a newer library": (edited(SETTINGS, requirements={"torch": ">=99"}), "torch>=99, but"),
+    "a kernel of the hub": (edited("config.json", attn_implementation="a/b"), "code of the hub"),
+    "a classifier": (model_of("BertForSequenceClassification"), "classifier.bias belongs to a head"),
+    "DPR's own class": (model_of("DPRContextEncoder"), "not fit DPRQuestionEncoder, as which it is read"),
+    "settings that are a list": (lambda folder: (folder / SETTINGS).write_text("[]"), "not what such a file"),
+}
+
+
+@pytest.mark.parametrize("change, said", CASES.values(), ids=CASES)
+def test_an_unusable_folder_is_refused(tmp_path, change, said):
+    dense(("Dense", 32, 16), max_seq_length=None)(tmp_path)
+    change(tmp_path / "it")
+    with pytest.raises(ReproError) as refused:
+        UserEncoder.find(str(tmp_path / "it"), None, {})
+    assert said in str(refused.value) and "\n" not in str(refused.value)
+    assert refused.value.exit_status in (2, 4)
+
+
+@pytest.mark.parametrize(
+    "facts, said",
+    [
+        ({"kind": "splade"}, "is a SentenceTransformer, and kind says splade; leave kind out"),
+        ({"passage_length": 100}, "100 tokens is more than the model's 64 positions"),
+        ({"precision": "fp16"}, "needs a CUDA GPU"),
+        ({"query_model": "{}/narrow/it"}, "passages have 32 dense numbers and queries 16 dense"),
+        ({"query_model": "{}/sparse/it"}, "passages have 32 dense numbers and queries 77 sparse"),
+        ({"query_model": "{}/sparse/it", "pooling": "cls"}, "is a sparse encoder, which has no pooling"),
+        ({"colour": "red"}, "no key of an encoder 'colour'"),
+        ({"separator": 5}, "separator of an encoder cannot be 5"),
+        ({"truncate_dim": 0}, "truncate_dim of an encoder is 0, and 1 at least"),
+    ],
+)
+def test_what_does_not_fit_the_folder_is_refused(tmp_path, facts, said):
+    if torch.cuda.is_available() and "precision" in facts:
+        pytest.skip("half precision is there on a GPU")
+    dense()(tmp_path)
+    if "query_model" in facts:
+        dense(("Dense", 32, 16))(tmp_path / "narrow")
+        splade(tmp_path / "sparse")
+    with pytest.raises(ReproError) as refused:
+        filled = {
+            name: value.format(tmp_path) if name == "query_model" else value for name, value in facts.items()
+        }
+        UserEncoder.find(str(tmp_path / "it"), None, filled)
+    assert said in str(refused.value)
+
+
+def test_a_plain_folder_is_refused_for_a_head_that_it_lacks(tmp_path):
+    plain(tmp_path / "it", tiny_masked_lm().bert)
+    for facts in ({"pooling": "pooler"}, {"kind": "splade"}):
+        with pytest.raises(ReproError, match=r"as which it is read: [\w.]+ is not among them"):
+            UserEncoder.find(str(tmp_path / "it"), None, facts)
+
+
+def test_a_model_of_the_suite_with_layers_that_the_library_does_not_read_is_refused(tmp_path):
+    (plain(tmp_path / "it") / "projector.safetensors").touch()
+    with pytest.raises(ReproError, match="`repro export encoder` makes one that it does"):
+        UserEncoder.find(str(tmp_path / "it"), None, {})
+
+
+def test_an_adapter_needs_its_library_and_its_model(tmp_path, monkeypatch):
+    dense()(tmp_path)
+    base = {"base_model_name_or_path": "nobody/nothing", "peft_type": "LORA"}
+    (tmp_path / "it/adapter_config.json").write_text(json.dumps(base))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ReproError, match=r"pip install 'repro-bench\[adapters\]'"):
+        UserEncoder.find(str(tmp_path / "it"), None, {})
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    with pytest.raises(ReproError, match="is an adapter of nobody/nothing, which is not on this machine"):
+        UserEncoder.find(str(tmp_path / "it"), None, {})
+
+
+def test_code_of_its_own_that_is_left_out_and_prompts_of_neither_side_are_said(tmp_path):
+    dense(prompts={"passage": "river "})(tmp_path)
+    edited("config.json", auto_map={"AutoModel": "own.Own"})(tmp_path / "it")
+    described = UserEncoder.find(str(tmp_path / "it"), None, {}).described
+    assert "its own code, which config.json asks for, is left out" in described
+    assert "its prompt 'passage' is put before neither" in described
+
+
+def test_a_token_that_stands_for_an_image_needs_no_embedding(tmp_path):
+    from repro.retrieval.nn.checkpoint import check_vocabulary
+
+    tokenizer = tiny_tokenizer().__class__(vocab=tiny_tokenizer().get_vocab())
+    tokenizer.add_tokens(["<image>"])
+    model = tiny_masked_lm().bert
+    with pytest.raises(ValueError, match="78 tokens and the embeddings 77 rows"):
+        check_vocabulary(model, tokenizer)
+    tokenizer.image_token_id = 77
+    check_vocabulary(model, tokenizer)

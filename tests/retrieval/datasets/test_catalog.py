@@ -1,0 +1,149 @@
+from pathlib import Path
+
+import pytest
+
+from repro.errors import UsageError
+from repro.retrieval.datasets.catalog import FILE, PIECES, catalog, dataset
+
+ENTRIES = list(catalog().values())
+
+
+def test_an_unknown_id_names_the_nearest():
+    with pytest.raises(UsageError, match=r"there is no dataset 'beir/scifacts'.*did you mean 'beir/scifact'"):
+        dataset("beir/scifacts")
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)
+def test_every_reference_leads_somewhere(entry):
+    for id in [entry.corpus_id, *entry.members, *entry.parts, *entry.at.values()]:
+        assert id in catalog()
+    assert set(entry.pieces) <= set(PIECES)
+    assert entry.source in ("ir_datasets", "datasets", "web", "embedded", "none")
+    assert bool(entry.address) == bool(entry.md5) == (entry.source == "web")
+    assert entry.how or entry.source != "none" or entry.parts
+    assert entry.licence and entry.title and entry.version
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)
+def test_what_takes_the_place_of_topics_lies_over_what_takes_the_place_of_their_corpus(entry):
+    corpus = dataset(entry.corpus_id)
+    for scale, substitute in entry.at.items():
+        assert dataset(substitute).corpus_id == dataset(corpus.at[scale]).corpus_id
+        if entry.members:
+            assert dataset(substitute).members
+        elif "queries" in entry.pieces:
+            assert {"queries", *entry.pieces} <= {"documents", *dataset(substitute).pieces}
+            assert entry.judgements == dataset(substitute).judgements
+            assert entry.answers == dataset(substitute).answers
+
+
+def test_every_collection_of_the_papers_has_a_substitute_at_tiny_scale():
+    ours = ("tiny/", "text/", "cranfield", "msmarco-passage/train-pool-12k")
+    without = [entry.id for entry in ENTRIES if "tiny" not in entry.at and not entry.id.startswith(ours)]
+    substitutes = ["beir/nfcorpus/train"]
+    assert without == substitutes
+
+
+def test_a_split_inherits_from_its_corpus_what_it_does_not_state():
+    split = dataset("beir/scifact/test")
+    assert (split.licence, split.ignore_identical_ids, split.source) == ("CC BY-NC 2.0", True, "ir_datasets")
+    assert (split.corpus_id, split.split, split.size) == ("beir/scifact", "test", None)
+    assert dataset("msmarco-passage/trec-dl-2019/judged").licence.endswith("judgements by NIST")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("fold: validation", "fold: validaton", r"no fold 'validaton' .*known: fitting, validation$"),
+        (
+            "  documents: 8841823",
+            "  docments: 8841823",
+            r"no key of msmarco-passage in .*did you mean 'documents'",
+        ),
+        (
+            "at: {tiny: tiny/passage,",
+            "at: {tiny: tiny/pasage,",
+            r"no stand-in of msmarco-passage in .*'tiny/pasage'",
+        ),
+        (
+            "- id: msmarco-document\n",
+            "- id: msmarco-passage\n",
+            r"catalog.yaml: 'msmarco-passage' occurs twice",
+        ),
+    ],
+)
+def test_what_an_entry_has_wrong_is_refused_when_the_catalogue_is_read(monkeypatch, tmp_path, old, new, told):
+    text = FILE.read_text(encoding="utf-8")
+    misspelt = tmp_path / "catalog.yaml"
+    misspelt.write_text(text.replace(old, new, 1), encoding="utf-8")
+    monkeypatch.setattr("repro.retrieval.datasets.catalog.FILE", misspelt)
+    with pytest.raises(UsageError, match=told):
+        catalog.__wrapped__()
+
+
+def test_only_beir_and_its_likeness_ignore_identical_ids():
+    ignoring = {entry.id for entry in ENTRIES if entry.ignore_identical_ids}
+    assert ignoring == {
+        entry.id for entry in ENTRIES if entry.id.startswith(("beir/", "tiny/beir", "tiny/cqadupstack"))
+    }
+
+
+def test_the_forums_are_twelve_and_take_turns_at_tiny_scale():
+    forums = dataset("beir/cqadupstack")
+    assert len(forums.members) == 12 and forums.pieces == () and forums.what == "mean of 12"
+    turns = [dataset(id).at["tiny"] for id in forums.members]
+    assert turns == ["tiny/cqadupstack/mending", "tiny/cqadupstack/travel"] * 6
+
+
+def test_a_collection_of_one_split_is_corpus_and_topics_at_once():
+    arguana = dataset("beir/arguana")
+    assert arguana.pieces == ("documents", "queries", "qrels") and arguana.corpus_id == arguana.id
+    assert arguana.counts == {"documents": 8674, "queries": 1406, "qrels": 1406}
+    assert arguana.what == "corpus and topics with qrels"
+
+
+def test_natural_questions_test_is_judged_by_answers_and_has_no_qrels():
+    test = dataset("dpr-w100/natural-questions/test")
+    assert test.judgements == "answers" and test.answers and test.pieces == ("queries",)
+    assert test.topics == ("dpr.nq.test", "nq.test")
+
+
+def test_counts_and_sizes_are_those_of_ir_datasets():
+    import json
+    from importlib.resources import files
+
+    metadata = json.loads((files("ir_datasets") / "etc/metadata.json").read_text())
+    names = {"documents": "docs", "queries": "queries", "qrels": "qrels", "triples": "docpairs"}
+    for entry in ENTRIES:
+        if entry.source != "ir_datasets" or entry.members:
+            continue
+        known = metadata[entry.id]
+        for piece, count in entry.counts.items():
+            facts = known[names[piece]]
+            while "_ref" in facts:
+                facts = metadata[facts["_ref"]][names[piece]]
+            assert count == facts["count"], (entry.id, piece)
+
+
+def test_sizes_of_beir_are_those_of_its_archives():
+    import json
+    from importlib.resources import files
+
+    downloads = json.loads((files("ir_datasets") / "etc/downloads.json").read_text())["beir"]
+    for entry in ENTRIES:
+        if entry.id.startswith("beir/") and "documents" in entry.pieces:
+            name = entry.id.removeprefix("beir/")
+            assert entry.size == downloads["cqadupstack" if "cqadupstack" in name else name]["size_hint"]
+
+
+def test_the_catalogue_is_read_without_heavy_libraries():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from repro.retrieval.datasets import sources, survey, fetching; survey.survey(None)\n"
+        "print(sorted({'torch', 'datasets', 'ir_datasets', 'beir', 'pandas', 'numpy'} & set(sys.modules)))"
+    )
+    root = Path(FILE).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

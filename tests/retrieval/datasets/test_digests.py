@@ -1,0 +1,207 @@
+import hashlib
+import json
+import os
+
+import pytest
+
+from repro.errors import BlockedError, DataError
+from repro.machine.package_data import read_facts
+from repro.retrieval.datasets import digests, tiny
+from repro.retrieval.datasets.digests import digest, file_sha256, identity, planned_source, unchanged
+from repro.retrieval.datasets.records import Judgement
+from repro.retrieval.datasets.row_digests import ContentDigest, RowDigest
+from repro.retrieval.datasets.source import Source
+from repro.retrieval.datasets.tiny import words
+from tests.retrieval.datasets.folders import write
+
+
+def test_the_digest_follows_names_and_contents_and_order_but_not_the_folder(tmp_path):
+    a, b = write(tmp_path / "x/a.txt", "one"), write(tmp_path / "x/b.txt", "two")
+    copy = write(tmp_path / "y/a.txt", "one")
+    assert digest([a]) == digest([copy]) != digest([b])
+    assert digest([a, b]) != digest([b, a])
+    assert digest([a]) != digest([write(tmp_path / "z/c.txt", "one")])
+
+
+@pytest.fixture
+def settled(monkeypatch):
+    """Files that were written a moment ago pass for such as nobody writes to."""
+    monkeypatch.setattr(digests, "SETTLED", -1)
+
+
+def test_a_known_file_is_not_read_again_until_it_changes(tmp_path, monkeypatch, settled):
+    path, cache = write(tmp_path / "a.txt", "one"), tmp_path / "cache/digests.json"
+    first = digest([path], cache=cache)
+    read = []
+    monkeypatch.setattr(digests, "file_sha256", lambda path: read.append(path) or "0")
+    assert digest([path], cache=cache) == first and read == []
+    path.write_text("two")
+    os.utime(path, ns=(1, 1))
+    assert digest([path], cache=cache) != first and read == [path]
+
+
+@pytest.mark.parametrize("way", ["written over", "put in its place"])
+def test_a_change_of_equal_size_and_time_is_noticed(tmp_path, settled, way):
+    """As ``cp -p``, ``rsync -t`` and ``tar`` leave it."""
+    path, cache = write(tmp_path / "a.txt", "one"), tmp_path / "digests.json"
+    first, times = digest([path], cache=cache), path.stat()
+    other = path if way == "written over" else tmp_path / "other"
+    other.write_text("two")
+    os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
+    other.replace(path)
+    assert digest([path], cache=cache) == digest([path]) != first
+
+
+def test_the_cache_is_not_written_through_a_link(tmp_path, settled):
+    path, cache, victim = write(tmp_path / "a.txt", "one"), tmp_path / "digests.json", tmp_path / "victim"
+    victim.write_text("mine")
+    cache.with_name(f"{cache.name}.{os.getpid()}.partial").symlink_to(victim)
+    digest([path], cache=cache)
+    assert victim.read_text() == "mine" and cache.exists() and not cache.is_symlink()
+
+
+def test_a_file_that_changed_a_moment_ago_is_not_remembered(tmp_path):
+    path, cache = write(tmp_path / "a.txt", "one"), tmp_path / "digests.json"
+    digest([path], cache=cache)
+    assert not cache.exists()
+
+
+def test_an_entry_without_the_times_of_the_inode_counts_for_nothing(tmp_path, settled):
+    path, cache = write(tmp_path / "a.txt", "one"), tmp_path / "digests.json"
+    stat = path.stat()
+    cache.write_text(json.dumps({str(path.resolve()): [stat.st_size, stat.st_mtime_ns, "0"]}))
+    assert digest([path], cache=cache) == digest([path])
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"a": 1}', "null"])
+def test_a_damaged_cache_is_ignored_and_written_anew(tmp_path, content, settled):
+    path, cache = write(tmp_path / "a.txt", "one"), write(tmp_path / "digests.json", content)
+    assert digest([path], cache=cache) == digest([path])
+    assert json.loads(cache.read_text())[str(path.resolve())][-1] == hashlib.sha256(b"one").hexdigest()
+    assert list(tmp_path.glob("*.partial")) == []
+
+
+def test_a_cache_entry_of_another_shape_is_replaced(tmp_path):
+    path = write(tmp_path / "a.txt", "one")
+    cache = write(tmp_path / "digests.json", json.dumps({str(path.resolve()): "nonsense"}))
+    assert digest([path], cache=cache) == digest([path])
+
+
+def test_a_missing_file_is_a_data_error(tmp_path):
+    for read in (lambda path: digest([path]), file_sha256):
+        with pytest.raises(DataError, match=r"gone\.txt: cannot be read"):
+            read(tmp_path / "gone.txt")
+
+
+def test_equal_files_anywhere_are_the_same_data(tmp_path):
+    files = [write(tmp_path / place / "corpus.jsonl", "x") for place in "ab"]
+    sources = [Source("d", "documents", "folder", "jsonl", (file,)) for file in files]
+    assert identity(sources[0]) == identity(sources[1])
+    whole = Source("e", "documents", "parts", parts=tuple(sources))
+    assert identity(whole).startswith("sha256:") and identity(whole) != identity(sources[0])
+
+
+PASSAGES = Source("tiny/passage", "documents", "embedded")
+
+
+def test_an_embedded_collection_is_known_by_its_rows_and_a_library_s_by_its_version():
+    rows = RowDigest()
+    for document in tiny.documents("tiny/passage"):
+        rows.add({"id": document.id, "title": document.title, "text": document.text})
+    assert identity(PASSAGES) == f"rows:{rows.hexdigest()}"
+    assert identity(Source("d", "qrels", "library", "ir_datasets")) == "library:d:qrels:1"
+
+
+@pytest.fixture
+def fewer_words(monkeypatch):
+    """The embedded world told without a word of words.yaml, as on a branch."""
+
+    def forget():
+        words.slots.cache_clear()
+        tiny.collection.cache_clear()
+
+    def read(path):
+        facts = read_facts(path)
+        slot = next(iter(facts))
+        return {**facts, slot: {name: forms[:1] for name, forms in facts[slot].items()}}
+
+    monkeypatch.setattr(words, "read_facts", read)
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def plain_identities():
+    return {id: identity(Source(id, "documents", "embedded")) for id in tiny.COLLECTIONS}
+
+
+def test_a_word_less_is_another_collection(plain_identities, fewer_words):
+    params = {"source": PASSAGES.to_json(), "identity": plain_identities["tiny/passage"]}
+    with pytest.raises(DataError, match="the embedded collection: changed since"), planned_source(params):
+        pass
+    for id, plain in plain_identities.items():
+        assert identity(Source(id, "documents", "embedded")) != plain, id
+
+
+def test_rows_are_digested_in_order_and_counted():
+    one, two = RowDigest(), RowDigest()
+    for row in ({"id": "a"}, {"id": "b"}):
+        one.add(row)
+    for row in ({"id": "b"}, {"id": "a"}):
+        two.add(row)
+    assert one.count == two.count == 2 and one.hexdigest() != two.hexdigest()
+    assert one.hexdigest() == hashlib.sha256(b'{"id":"a"}\n{"id":"b"}\n').hexdigest()
+
+
+CONTENT = ({"id": "a", "text": "one\n two"}, {"id": "b", "text": "three"})
+
+
+def _content(*rows):
+    digest = ContentDigest()
+    for row in rows:
+        digest.add(row)
+    return digest.hexdigest()
+
+
+def test_the_content_of_rows_is_the_same_in_any_order_and_with_any_white_space():
+    a, b = CONTENT
+    assert _content(a, b) == _content(b, {**a, "text": " one two"})
+    assert _content(Judgement("q", "d", 1)) == _content(["q", "d", 1])
+
+
+def test_the_content_of_rows_is_another_with_another_word_row_or_grade():
+    a, b = CONTENT
+    others = [(a,), (a, a, b), ({**a, "text": "onetwo"}, b), ({**a, "id": "c"}, b), ()]
+    assert len({_content(a, b), *(_content(*rows) for rows in others)}) == 1 + len(others)
+    assert _content(Judgement("q", "d", 1)) != _content(Judgement("q", "d", 2))
+
+
+def test_files_that_change_while_they_are_read_are_refused(tmp_path):
+    path = write(tmp_path / "a.txt", "one")
+    planned = digest([path])
+
+    def read_while(change):
+        with unchanged([path], planned, lambda: digest([path])):
+            path.read_text()
+            change()
+
+    read_while(lambda: None)
+    with pytest.raises(DataError, match=r"a\.txt: changed since it was planned with"):
+        read_while(lambda: path.write_text("two"))
+    path.write_text("one")
+    with pytest.raises(DataError, match="changed since"):  # and is what it was
+        read_while(lambda: write(tmp_path / "new", "one").replace(path))
+
+
+def test_an_embedded_collection_that_is_generated_otherwise_than_planned_is_refused():
+    params = {"source": PASSAGES.to_json(), "identity": f"rows:{'0' * 64}"}
+    with pytest.raises(DataError, match="the embedded collection: changed since"), planned_source(params):
+        pass
+
+
+def test_no_stage_reads_what_a_library_would_have_to_download():
+    source = Source("beir/fiqa", "documents", "library", "ir_datasets")
+    params = {"source": source.to_json(), "identity": identity(source)}
+    with pytest.raises(BlockedError, match="repro data fetch beir/fiqa"), planned_source(params):
+        pass

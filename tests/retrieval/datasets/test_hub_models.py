@@ -1,0 +1,80 @@
+"""What is fetched of a model of the hub."""
+
+from __future__ import annotations
+
+import pytest
+
+from repro.errors import BlockedError, UsageError
+from repro.progress import Progress
+from repro.retrieval.datasets.hub_models import has_weights, offer, wanted
+
+OLD = ["README.md", "config.json", "pytorch_model.bin", "tf_model.h5", "vocab.txt", "flax_model.msgpack"]
+NEW = [*OLD, "model.safetensors", "onnx/model.onnx"]
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    import huggingface_hub
+
+    asked = {}
+    monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_files", lambda self, name, revision: asked["files"])
+    monkeypatch.setattr(
+        huggingface_hub, "snapshot_download", lambda name, **how: asked.update(how, name=name)
+    )
+    return asked
+
+
+def test_pickled_weights_are_fetched_only_where_there_are_no_others():
+    assert wanted(OLD) == ["config.json", "pytorch_model.bin", "vocab.txt"]
+    assert wanted(NEW) == ["config.json", "model.safetensors", "vocab.txt"]
+
+
+def test_a_modules_weights_are_its_own():
+    files = [*NEW, "2_Dense/config.json", "2_Dense/pytorch_model.bin", "1_Pooling/config.json"]
+    assert wanted(files) == [
+        "1_Pooling/config.json",
+        "2_Dense/config.json",
+        "2_Dense/pytorch_model.bin",
+        "config.json",
+        "model.safetensors",
+        "vocab.txt",
+    ]
+
+
+def test_other_pickles_are_never_fetched():
+    assert wanted(["config.json", "training_args.bin", "optimizer.pt", "model.pkl", "old/weights.bin"]) == [
+        "config.json"
+    ]
+
+
+def test_a_model_goes_below_the_data_folder_at_its_revision(tmp_path, hub):
+    hub["files"] = OLD
+    assert offer("some/bert", revision="abc").load(tmp_path, Progress()) == [tmp_path / "models/some/bert"]
+    assert hub["allow_patterns"] == wanted(OLD)
+    assert (hub["name"], hub["revision"], hub["local_dir"]) == (
+        "some/bert",
+        "abc",
+        tmp_path / "models/some/bert",
+    )
+
+
+def test_a_hub_that_does_not_answer_leaves_a_remedy(tmp_path, monkeypatch):
+    import huggingface_hub
+
+    def silent(self, name, revision):
+        raise OSError("no route")
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_files", silent)
+    with pytest.raises(BlockedError, match=r"some/bert could not be fetched \(OSError: no route\)"):
+        offer("some/bert").load(tmp_path, Progress())
+    with pytest.raises(UsageError, match="cannot be a model of the hub"):
+        offer("../bert")
+
+
+def test_weights_are_of_either_form_in_any_folder(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "training_args.bin").write_bytes(b"")
+    assert not has_weights(tmp_path)
+    (tmp_path / "0_Transformer").mkdir()
+    (tmp_path / "0_Transformer/pytorch_model.bin").write_bytes(b"")
+    assert has_weights(tmp_path)

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from repro.errors import BlockedError, DataError, UsageError
+from repro.retrieval.datasets import sentence_splitting
+from repro.retrieval.datasets.sentence_splitting import (
+    PUNKT,
+    check_splitter,
+    sentence_splitter,
+    sentences_by_rules,
+)
+
+needs_nltk = pytest.mark.skipif(
+    importlib.util.find_spec("nltk") is None, reason="nltk, the extra `sentences`, is not installed"
+)
+TRAINED_ON = " ".join(
+    f"We met Mr. Hill near the river on day {day}. He had seen Mr. Moss there, and Mr. Reed. It rained."
+    for day in range(60)
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A data folder with a Punkt model trained on a few lines, in nltk's own files."""
+    pytest.importorskip("nltk", reason="nltk, the extra `sentences`, is not installed")
+    import nltk
+    from nltk.tokenize.punkt import PunktTrainer, save_punkt_params
+
+    folder = tmp_path_factory.mktemp("data")
+    (folder / PUNKT).mkdir(parents=True, mode=0o700)
+    nltk.data.path.insert(0, str(folder / "nltk_data"))  # nltk writes below its own folders only
+    try:
+        save_punkt_params(PunktTrainer(TRAINED_ON).get_params(), dir=str(folder / PUNKT))
+    finally:
+        nltk.data.path.pop(0)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("It rains. We stay! Why? 3 reasons.", ["It rains.", "We stay!", "Why?", "3 reasons."]),
+        ("Dr. Hill met J. Moss at 5 p.m. Sharp.", ["Dr. Hill met J. Moss at 5 p.m. Sharp."]),
+        ("(See Fig. 2.) It is 3.5 wide. so", ["(See Fig. 2.)", "It is 3.5 wide. so"]),
+        ('He said "go." "Now?" she asked.', ['He said "go."', '"Now?" she asked.']),
+        ("You and I. Then what?! Well... Yes.", ["You and I.", "Then what?!", "Well...", "Yes."]),
+        ("Wide   \n blanks. \n\t After.  ", ["Wide   \n blanks.", "After."]),
+        ("Élan. Über uns. Œuvre", ["Élan.", "Über uns.", "Œuvre"]),
+        ("no end", ["no end"]),
+        ("... Only marks? !", ["...", "Only marks? !"]),
+        ("  ", []),
+        ("", []),
+    ],
+)
+def test_rules_split_where_a_sentence_ends(text, sentences):
+    assert sentences_by_rules(text) == sentences
+
+
+def test_rules_lose_nothing_but_blanks():
+    text = (Path(sentence_splitting.__file__).read_text(encoding="utf-8") + " J. Moss! 3. No? ") * 20
+    found = sentences_by_rules(text)
+    assert len(found) > 100 and all(found) and "".join("".join(found).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("unit", [".", ". ", " ", "A.", "?\n", '."'])
+def test_rules_pass_long_runs_without_giving_up(unit):
+    assert "".join("".join(sentences_by_rules(unit * 200_000)).split()) == "".join((unit * 200_000).split())
+
+
+def test_a_splitter_of_rules_needs_no_data():
+    check_splitter("rules", None)
+    splitter = sentence_splitter("rules", None)
+    assert splitter.split is sentences_by_rules and splitter.identity == "rules 1"
+
+
+def test_an_unknown_splitter_is_refused():
+    with pytest.raises(UsageError, match=r"no sentence splitter 'nlkt' .did you mean 'nltk'"):
+        sentence_splitter("nlkt", None)
+
+
+def test_without_nltk_the_user_is_told_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "nltk", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(BlockedError, match=r"install repro-bench\[sentences\], or choose .* 'rules'"):
+        sentence_splitter("nltk", tmp_path)
+
+
+@needs_nltk
+@pytest.mark.parametrize("known", [True, False])
+def test_without_the_model_the_user_is_told_how_to_fetch_it(tmp_path, known, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    with pytest.raises(BlockedError, match=f"nltk.downloader -d {tmp_path}/nltk_data punkt_tab"):
+        sentence_splitter("nltk", tmp_path if known else None)
+
+
+def test_nltk_splits_with_the_model_of_the_data_folder(data):
+    from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTrainer
+
+    text = "  The dog saw Mr. Hill near the river. It barked at Mr. Moss.  They left. "
+    check_splitter("nltk", data)
+    splitter = sentence_splitter("nltk", data)
+    expected = ["The dog saw Mr. Hill near the river.", "It barked at Mr. Moss.", "They left."]
+    assert splitter.split(text) == expected
+    assert PunktSentenceTokenizer(PunktTrainer(TRAINED_ON).get_params()).tokenize(text.strip()) == expected
+    assert PunktSentenceTokenizer().tokenize(text)[0].endswith("Mr.")  # so it is the model that knows Mr.
+    assert splitter.split("  ") == []
+
+
+def test_nltk_is_left_as_it_was_and_the_model_is_named(data, tmp_path):
+    import nltk
+
+    before = list(nltk.data.path)
+    identity = sentence_splitter("nltk", data).identity
+    assert nltk.data.path == before
+    assert identity.startswith(f"nltk {nltk.__version__}, punkt ")
+    assert identity == sentence_splitter("nltk", data).identity
+
+
+def test_a_folder_that_is_no_model_is_a_data_error(data, tmp_path):
+    import nltk
+
+    before = list(nltk.data.path)
+    (tmp_path / PUNKT).mkdir(parents=True)
+    with pytest.raises(DataError, match=r"punkt_tab/english: nltk cannot read this as a Punkt model: .*tab"):
+        sentence_splitter("nltk", tmp_path)
+    for file in (data / PUNKT).iterdir():
+        (tmp_path / PUNKT / file.name).write_bytes(file.read_bytes())
+    (tmp_path / PUNKT / "ortho_context.tab").write_text("word\tmany\n")
+    with pytest.raises(DataError, match="cannot read this as a Punkt model"):
+        sentence_splitter("nltk", tmp_path)
+    assert nltk.data.path == before

@@ -1,0 +1,201 @@
+"""Invariants of the embedded collections; what is generated is pinned."""
+
+import re
+import unicodedata
+
+import pytest
+
+from repro.retrieval.datasets import tiny
+from repro.retrieval.datasets.row_digests import RowDigest
+
+# A change here changes what every tiny run measures, and by that its fingerprints.
+PINNED = {
+    "tiny/passage": "ad1b1749ae6d43995550ce5ba430ece8eec79de168ab583029e0c3175e6c3663",
+    "tiny/passage-many": "af6ffea267cef8ccbbac63f9f076916afcceaf1014093660a2ccc479543c0d2c",
+    "tiny/document": "c9896983a84374cf46d3ddc359a82a81e096c6778296bd27ff7fe172d2dc8bcc",
+    "tiny/wiki": "de483e7d4e62f88036bbdbb1276c247eab2b5ef2fea4af0688782ab0f3d96cad",
+    "tiny/beir": "21d6ac5208f1a06ad438059684f789de94a79af093d9f1fb684a7c7b5a5ba8b3",
+    "tiny/cqadupstack/mending": "89acd1a9098dbd5a1a5a7d7d00c79b207f9a8f6a9792940f53b51992ed72a600",
+    "tiny/cqadupstack/travel": "c294fca03fad528e6592dd244fda0565bc39e07d71a8b1bc6627492548f5dd0b",
+    "tiny/text": "141e153d1083595f05a0a08977a1d7b49d3351866988b9fa1d27fcf27afe6c8f",
+    "tiny/text/books": "4efa3b78bba69c5fc98d38a23c37f4d4ea00a47394f03b777784c119e23bd02d",
+}
+
+
+def _digest(id):
+    made = tiny.COLLECTIONS[id]()
+    digest = RowDigest()
+    for rows in (made.documents, *((t.queries, t.judgements) for t in made.topics.values())):
+        for row in rows:
+            digest.add(row)
+    return digest.hexdigest()
+
+
+@pytest.mark.parametrize("id", tiny.COLLECTIONS)
+def test_what_is_generated_is_the_same_everywhere(id):
+    assert _digest(id) == PINNED[id]
+
+
+@pytest.mark.parametrize("id", tiny.COLLECTIONS)
+def test_ids_are_unique_and_in_order_and_every_document_has_text(id):
+    documents = tiny.documents(id)
+    numbers = [int(document.id) for document in documents]
+    assert numbers == sorted(set(numbers))
+    assert all(document.text.strip() and "{" not in document.text + document.title for document in documents)
+
+
+@pytest.mark.parametrize("id", tiny.COLLECTIONS)
+def test_queries_are_unique_and_none_is_a_template(id):
+    for topics in tiny.collection(id).topics.values():
+        queries = topics.queries
+        assert len({query.id for query in queries}) == len(queries)
+        assert all(query.text.strip() == query.text and "{" not in query.text for query in queries)
+
+
+@pytest.mark.parametrize("id", tiny.COLLECTIONS)
+def test_judgements_are_about_documents_and_queries_that_exist(id):
+    documents = {document.id for document in tiny.documents(id)}
+    for topics in filter(lambda topics: topics.judgements, tiny.collection(id).topics.values()):
+        queries, judgements = {query.id for query in topics.queries}, topics.judgements
+        assert {row.document for row in judgements} <= documents
+        assert {row.query for row in judgements} == queries
+        assert len({row[:2] for row in judgements}) == len(judgements)
+        assert {row.query for row in judgements if row.grade > 0} == queries
+
+
+def test_training_has_one_relevant_document_and_graded_sets_have_all_grades():
+    for id in ("tiny/passage", "tiny/passage-many", "tiny/document"):
+        for split in ("train", "dev"):
+            assert [row.grade for row in tiny.judgements(id, split)] == [1] * len(tiny.queries(id, split))
+        for split in ("dl19", "dl20"):
+            rows = tiny.judgements(id, split)
+            assert {row.grade for row in rows} == {0, 1, 2, 3}
+            best = [row.query for row in rows if row.grade == 3]
+            assert len(set(best)) == len(tiny.queries(id, split)) and len(rows) > 5 * len(set(best))
+    assert {row.grade for row in tiny.judgements("tiny/beir", "test")} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("id", ["tiny/passage", "tiny/passage-many", "tiny/document", "tiny/wiki"])
+def test_no_evaluation_question_is_trained_on_nor_a_document_relevant_to_both(id):
+    splits = tiny.collection(id).topics
+    trained = {query.text for query in splits["train"].queries}
+    seen = {row.document for row in splits["train"].judgements}
+    for name, topics in splits.items():
+        if name != "train":
+            assert trained.isdisjoint(query.text for query in topics.queries)
+            best = max((row.grade for row in topics.judgements), default=0)
+            if id == "tiny/document":
+                continue  # a life is asked for by some deeds in training, by others in evaluation
+            assert seen.isdisjoint(row.document for row in topics.judgements if row.grade == best)
+
+
+def test_pre_training_text_is_about_people_whom_nobody_asks_for():
+    texts = {document.title for document in tiny.documents("tiny/text")}
+    lives = {document.title.split(" of ")[0] for document in tiny.documents("tiny/document")}
+    assert len(texts) == 1200 and texts.isdisjoint(lives)
+    topics = [topics for id in tiny.COLLECTIONS for topics in tiny.collection(id).topics.values()]
+    asked = {query.text for of_split in topics for query in of_split.queries}
+    told = [*tiny.documents("tiny/text"), *tiny.documents("tiny/text/books")]
+    lines = {line for document in told for line in document.text.split("\n")}
+    assert asked.isdisjoint(lines)
+
+
+def _tokens(text):
+    folded = unicodedata.normalize("NFD", text).lower()
+    return re.findall(r"[\w\u0300-\u036f]+|[^\w\s]", folded)
+
+
+def _has(text, answer):
+    words, wanted = _tokens(text), _tokens(answer)
+    return any(words[i : i + len(wanted)] == wanted for i in range(len(words)))
+
+
+def test_every_judged_passage_contains_an_accepted_answer():
+    texts = {document.id: document.text for document in tiny.documents("tiny/wiki")}
+    for split in ("train", "dev"):
+        answers = {query.id: query.answers for query in tiny.queries("tiny/wiki", split)}
+        for row in tiny.judgements("tiny/wiki", split):
+            assert any(_has(texts[row.document], answer) for answer in answers[row.query]), row
+    for query in tiny.queries("tiny/wiki", "test"):
+        assert any(_has(text, answer) for text in texts.values() for answer in query.answers), query
+
+
+def test_the_hard_answers_trip_a_careless_matcher():
+    hard = {query.text: query for query in tiny.queries("tiny/wiki", "test")[-7:]}
+    documents = tiny.documents("tiny/wiki")
+    texts = [document.text for document in documents]
+    (accents,) = hard["who drew up the tower of velloume"].answers
+    assert not any(accents in text for text in texts)  # same letters, other code points
+    (capitals,) = hard["who owns the ferry at inverlath"].answers
+    assert not any(capitals in text for text in texts)
+    (part,) = hard["who dug the well of skarnholt"].answers
+    assert sum(part in text for text in texts) > sum(_has(text, part) for text in texts) == 1
+    assert any(row.title == "Thessoly" and "Thessoly" not in row.text for row in documents)
+
+
+def test_documents_have_titles_addresses_and_sections():
+    for document in tiny.documents("tiny/document"):
+        assert document.url.startswith("https://") and ".example/" in document.url
+        assert [line for line in document.text.split("\n") if len(line) < 20] == [
+            "Early years",
+            "On the road",
+            "At home again",
+            "Later days",
+        ]
+        assert document.title
+
+
+def test_some_queries_of_the_zero_shot_set_are_documents_and_bear_their_ids():
+    texts = {document.id: document.text for document in tiny.documents("tiny/beir")}
+    same = [query for query in tiny.queries("tiny/beir", "test") if query.id in texts]
+    assert len(same) == 15 and all(texts[query.id] == query.text for query in same)
+    relevant = {row.query: row.document for row in tiny.judgements("tiny/beir", "test") if row.grade == 2}
+    assert all(relevant[query.id] != query.id for query in same)
+
+
+def test_some_forum_questions_have_two_relevant_posts():
+    for name in ("mending", "travel"):
+        rows = tiny.judgements(f"tiny/cqadupstack/{name}", "test")
+        counts = [sum(row.query == query for row in rows) for query in {row.query for row in rows}]
+        assert set(counts) == {1, 2}
+
+
+def test_articles_tell_a_deed_in_paragraphs_of_their_own_and_name_its_doer_in_the_first_only():
+    for document in tiny.documents("tiny/text"):
+        named, *others = document.text.split("\n")
+        assert document.title in named and len(others) == 2
+        assert not any(document.title in line for line in others)
+    assert all(len(document.text.split("\n")) == 20 for document in tiny.documents("tiny/text/books"))
+
+
+@pytest.mark.parametrize("id", ["tiny/passage", "tiny/passage-many", "tiny/document", "tiny/wiki"])
+def test_counting_words_finds_something_but_not_everything(id):
+    """BM25 (k1 0.9, b 0.4) written out; no stemming, as the forms of a concept share no stem."""
+    documents = [_words(f"{document.title} {document.text}") for document in tiny.documents(id)]
+    position = {document.id: n for n, document in enumerate(tiny.documents(id))}
+    relevant = {row.query: position[row.document] for row in tiny.judgements(id, "dev")}
+    queries = tiny.queries(id, "dev")
+    ranks = [_reciprocal_rank(_words(query.text), documents, relevant[query.id]) for query in queries]
+    assert 0.3 < sum(ranks) / len(ranks) < 0.6
+
+
+STOPPED = {"a", "an", "the", "in", "at", "by", "of", "was", "and", "with", "to", "it", "there", "is", "that"}
+
+
+def _words(text):
+    return [word for word in re.findall(r"\w+", text.lower()) if word not in STOPPED]
+
+
+def _reciprocal_rank(query, documents, relevant):
+    import math
+
+    average = sum(map(len, documents)) / len(documents)
+    scores = [0.0] * len(documents)
+    for word in query:
+        holding = [n for n, document in enumerate(documents) if word in document]
+        idf = math.log(1 + (len(documents) - len(holding) + 0.5) / (len(holding) + 0.5))
+        for n in holding:
+            tf = documents[n].count(word)
+            scores[n] += idf * tf / (tf + 0.9 * (0.6 + 0.4 * len(documents[n]) / average))
+    rank = 1 + sum(score > scores[relevant] for score in scores)
+    return 1 / rank if rank <= 10 and scores[relevant] else 0.0

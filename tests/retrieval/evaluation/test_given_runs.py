@@ -1,0 +1,330 @@
+import gzip
+import json
+import lzma
+import pickle
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repro.errors import DataError
+from repro.retrieval.evaluation.given_runs import read_given, read_given_file
+from repro.retrieval.evaluation.runs import read_run
+
+LINES = "q1 Q0 7 0 2.5 tag\nq1 Q0 8 1 2.5 tag\nq2 Q0 7 0 1e-3 tag\n"
+JUDGED = {"q1": {"7": 1}, "q2": {"8": 0}}
+MANY = {f"{q}": {f"{q}{d}": d % 2 for d in range(1, 10)} for q in range(100, 120)}
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Write a run, and return its path."""
+
+    def written(content: str | bytes):
+        path = tmp_path / "run"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return written
+
+
+def read(path, judged=JUDGED, *, ignore=False):
+    return read_given(path, judged, ignore_identical_ids=ignore)
+
+
+def lines_of(judged, query=str, document=str, rank=int, score=lambda place: -place):
+    """Return a TREC run of the judged documents, with ids, ranks and scores as they are made here."""
+    return "".join(
+        f"{query(q)} Q0 {document(d)} {rank(place)} {score(place)} tag\n"
+        for q, grades in judged.items()
+        for place, d in enumerate(grades, 1)
+    )
+
+
+def refusal(path, judged=JUDGED) -> str:
+    with pytest.raises(DataError) as caught:
+        read(path, judged)
+    text = str(caught.value)
+    assert text.startswith(f"{path}:") and "\n" not in text
+    return text.removeprefix(f"{path}:")
+
+
+def test_a_trec_run_is_read_as_the_suites_own_reader_reads_it(run):
+    path = run(LINES)
+    found = read(path)
+    assert found.rankings == read_run(path) == {"q1": [("8", 2.5), ("7", 2.5)], "q2": [("7", 1e-3)]}
+    assert (found.form, found.tag, found.depth, found.lines) == ("TREC", "tag", 2, 3)
+    assert (found.missing, found.foreign) == ([], 0)
+
+
+HEADER = "# ir_metadata.start\n# tag: x\n# ir_metadata.end\n"
+
+
+@pytest.mark.parametrize(
+    "content", [HEADER + LINES, "\ufeff" + LINES, LINES[:-1], LINES.replace("\n", "\r\n")]
+)
+def test_packing_a_header_and_other_ends_of_lines_make_no_difference(run, content):
+    plain = read(run(LINES))
+    assert read(run(content)) == plain
+    assert read(run(gzip.compress(content.encode(), mtime=0))) == plain
+
+
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        ("q1\t7\t2\nq1\t8\t1\n", "MS MARCO"),
+        ('{"q1": {"7": -2, "8": -1.0}}', "JSON"),
+        (gzip.compress(b'\n {"q1": {"7": -2, "8": -1}}', mtime=0), "JSON"),
+    ],
+)
+def test_other_forms_are_ranked_by_their_ranks_or_scores(run, content, form):
+    found = read(run(content))
+    assert found.rankings == {"q1": [("8", -1.0), ("7", -2.0)]}
+    assert (found.form, found.tag, found.lines) == (form, None, 2)
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_what_ranx_saves_is_read(tmp_path, form):
+    from ranx import Run
+
+    path = tmp_path / f"run.{form}"
+    Run({"q1": {"7": 0.25, "8": 0.5}, "q2": {"8": 1.5}}).save(path, kind=form)
+    assert read(path).rankings == {"q1": [("8", 0.5), ("7", 0.25)], "q2": [("8", 1.5)]}
+
+
+def test_a_damaged_parquet_file_is_read_or_refused_in_a_sentence(run, tmp_path):
+    pq.write_table(
+        pa.table({"q_id": ["q1", "q2"], "doc_id": ["7", "8"], "score": [1.5, 2.5]}), tmp_path / "p"
+    )
+    content, refusals = (tmp_path / "p").read_bytes(), 0
+    for place in range(4, len(content), 3):
+        path = run(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
+        try:
+            assert read_given_file(path).form == "Parquet"
+        except DataError as error:
+            refusals += 1
+            assert str(error).startswith(f"{path}: ") and len(str(error).splitlines()) == 1
+    assert refusals > 50
+
+
+TWICE = "document '7' is listed twice for query 'q1'"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", " there is no document in it; get the file again"),
+        ("# only a header\n", " there is no document in it"),
+        ("q1 Q0 7 1 2.5\n", "1: 5 columns; a TREC run has 6"),
+        ("q1\t7\t12.5\n", "1: it has scores in its third and last column; a run is read in TREC's form"),
+        ("qid Q0 docid rank score tag\n" + LINES, "1: it has a header, which is to be left out"),
+        ("q1\t7\t1\t12.5\n", "1: 4 columns; a TREC run has 6"),
+        (LINES + "q2 Q0 8\n", "4: 3 columns; a TREC run has 6"),
+        (LINES + "# later\n", "4: 2 columns; a TREC run has 6"),
+        (LINES + "\n", "4: 0 columns; a TREC run has 6"),
+        (LINES + "q2 Q0 8 1", "4: 4 columns; the last line looks cut off; get the file again"),
+        (LINES + "q2 Q0 8 1 1e-4 ta", "4: the tag 'ta' is not 'tag': the last line looks cut off"),
+        ("q1 Q0 7 1 nan t\n", "1: the score 'nan' is no finite float32 number"),
+        ("q1 Q0 7 1 high t\n", "1: the score 'high' is no finite float32 number"),
+        ("q1 Q0 7 1 -inf t\n", "1: the score '-inf' is no finite float32 number"),
+        ("q1 Q0 7 1 3.41e38 t\n", "1: the score '3.41e38' is no finite float32 number"),
+        ("q1 Q0 7 1 1_0 t\n", "1: the score '1_0' is no finite float32 number"),
+        ("q1 Q0 7\x00 1 2 t\n", "1: '7\\x00' has a control character in it"),
+        ("q1\x7f Q0 7 1 2 t\n", "1: 'q1\\x7f' has a control character in it"),
+        (LINES + "\ufeffq1 Q0 9 1 2 t\n", "4: '\\ufeffq1' has a control character in it"),
+        ("q1 Q0 7 -1 2.5 t\n", "1: the rank '-1' is no whole number"),
+        ("q1 Q0 7 two 2.5 t\n", "1: the rank 'two' is no whole number"),
+        (bytes(range(128, 256)), "1: not UTF-8 text; unpack it, or write it as UTF-8"),
+        ("q1 Q0 7 1 2.5 t\nq1 Q0 7 2 2 t\n", f"2: {TWICE}"),
+        ("q1\t7\t1\nq1\t8\n", "2: 2 columns; an MS MARCO run has 3"),
+        ("q1\t7\t1\nq1\t8\t1\n", "2: rank 1 is given twice for query 'q1'"),
+        ("q1\t7\t1\nq1\t8\tx\n", "2: the rank 'x' is no whole number"),
+        ("q1\t7\t9\nq1\t8\t1", "2: rank 1 does not follow those before and the line has no end"),
+        (
+            "q1 Q0 D7 1 2.5 t\n",
+            "1: document id 'D7' is not written as the judged ones, like '7': the part 'D' is",
+        ),
+        (
+            "q1 Q0 -1 1 2.5 t\n",
+            "1: document id '-1' is not written as the judged ones, like '7': faiss gives it where",
+        ),
+        (
+            "q1 Q0 m_00_7 1 2 t\n",
+            "1: document id 'm_00_7' is not written as the judged ones, like '7': the run is",
+        ),
+        ("x Q0 7 1 2.5 t\n", "1: none of the run's 1 queries is among the 2 judged ones, the first is 'x'"),
+        (
+            "1 Q0 7 1 2.5 t\n",
+            "1: none of the run's 1 queries is among the 2 judged ones, the first is '1'; it lacks",
+        ),
+        ("q1 Q0 9 1 2.5 t\n", " none of its documents is judged for its query"),
+        (b"q1 Q0 \xff 1 2 t\n", "1: not UTF-8 text"),
+        (gzip.compress(LINES.encode(), mtime=0)[:-9], "4: damaged gzip file"),
+        (gzip.compress(b"", mtime=0)[:10] + b"\xff" * 9, "1: damaged gzip file"),
+        (gzip.compress(b'{"q1": {"7": 1}}', mtime=0)[:-9], "1: damaged gzip file"),
+        (lzma.compress(LINES.encode()), " it is packed with xz; unpack it, or pack it with gzip"),
+        (pickle.dumps({"q1": {"7": 1}}), " it is a pickle of Python; write its scores as a TREC run"),
+        (LINES.encode("utf-16"), " it is UTF-16 text; write it as UTF-8"),
+        ("q1 0 7 1\nq1 0 8 0\n", "1: it has 4 columns, as of judgements"),
+        ("query-id\tcorpus-id\tscore\nq1\t7\t1\n", "1: it has the header of judgements in BEIR's form"),
+        ("q1,7,1,2.5\n", "1: it has 1 column, with values parted by ','; a run is read in TREC's form"),
+        ('{"q1": {"7": 1, "7": 2}}', " it is no sound JSON file (an id is given twice)"),
+        ('{"q1": {"7": 1}', " it is no sound JSON file"),
+        ('{"q1": ["7"]}', " in JSON {qid: {docid: score}} is read, and it is something else"),
+        ('{"q1": {"7": "high"}}', " query 'q1': the score 'high' is no finite float32 number"),
+        ('{"q1": {"7": true}}', " query 'q1': the score 'True' is no finite float32 number"),
+        ('{"q1": {}}', " there is no document in it"),
+        (b"PAR1 and more", " it is no sound Parquet file"),
+    ],
+)
+def test_what_is_doubtful_is_refused_with_its_line(run, content, reason):
+    assert refusal(run(content)).startswith(reason)
+
+
+@pytest.mark.parametrize("content", ["q1\t7\t1\nq1\t8\t2", "q1\t7\t0", "q1 Q0 7 1 2 a\nq1 Q0 8 2 1 b"])
+def test_a_whole_last_line_may_lack_its_end(run, content):
+    assert read(run(content)).lines == len(content.split("\n"))
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path):
+    for path, reason in ((tmp_path, "it is no file"), (tmp_path / "none", "no such file")):
+        assert refusal(path).startswith(f" {reason}; a run is read in TREC's form")
+
+
+def renamed(judged, query=str, document=str):
+    return {query(q): {document(d): grade for d, grade in grades.items()} for q, grades in judged.items()}
+
+
+def some(change):
+    """Return a change of a third of the ids."""
+    return lambda identifier: (
+        change(identifier) if int(re.sub("[^0-9]", "", identifier)) % 3 == 0 else identifier
+    )
+
+
+FREE = {"document": lambda d: f"{'abc'[int(d) % 3]}-{d}"}  # ids without a form that all share
+
+
+@pytest.mark.parametrize("share", [some, lambda change: change], ids=["a part", "all"])
+@pytest.mark.parametrize(
+    ("form", "change", "part"),
+    [
+        ({}, lambda d: f"{d}#0", "'#0' is too much"),
+        ({}, lambda d: f"{d}.0", "'.0' is too much"),
+        ({}, lambda d: f"{d}-1", "'-1' is too much"),
+        ({}, lambda d: f"doc:{d}", "'doc:' is too much"),
+        ({}, lambda d: f"000{d}", "'000' is too much"),
+        ({}, lambda d: f"msmarco_passage_{d}", "'msmarco_passage_' is too much"),
+        ({"document": lambda d: f"D{d}"}, lambda d: d[1:], "it lacks 'D', as in"),
+        ({"document": lambda d: f"MED-{d}"}, lambda d: d[4:], "it lacks 'MED-', as in"),
+        ({"document": lambda d: f"D{d}"}, lambda d: f"{d}#12", "'#12' is too much"),
+        (FREE, lambda d: f"{d}#0", "'#0' is too much"),
+        (FREE, lambda d: d[2:], "it lacks"),
+    ],
+)
+def test_ids_that_lost_a_part_or_have_one_too_much_are_refused(run, form, change, part, share):
+    judged = renamed(MANY, **form)
+    assert part in refusal(run(lines_of(judged, document=share(change))), judged)
+    if not form:
+        assert part in refusal(run(lines_of(MANY, query=share(change))), MANY)
+
+
+@pytest.mark.parametrize("name", ["FT{}-{}", "test-topic-{}-con{}b"])
+def test_a_collection_may_have_ids_unlike_the_judged_ones(run, name):
+    judged = {f"q{i}": {name.format(i, d): 1 for d in range(9)} for i in range(9)}
+    others = {q: [*grades, "LA010189-0001", "test-topic-1-con01a"] for q, grades in judged.items()}
+    assert read(run(lines_of(others)), judged).depth == 11
+
+
+def test_ids_that_differ_by_chance_are_not_refused(run):
+    """Titles have each other's words."""
+    judged = {f"q{i}": {"World_War": 1, f"Apollo_{i}_(film)": 1, "Moon": 0} for i in range(20)}
+    content = lines_of(
+        {q: [*grades, "World_War_II"] if q == "q3" else grades for q, grades in judged.items()}
+    )
+    assert read(run(content), judged).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "notes"),
+    [
+        (
+            lines_of(MANY, score=int),
+            ["for 20 of 20 queries the ranks say the opposite of the scores, which decide as"],
+        ),
+        (
+            lines_of(MANY, rank=lambda p: p + 2 * (p % 2)),
+            ["for 20 of 20 queries the ranks say another order than"],
+        ),
+        (lines_of(MANY, rank=lambda p: 1, score=int), []),
+        (lines_of(MANY, score=lambda p: 1), ["for 20 of 20 queries all scores are equal"]),
+        (lines_of(MANY, score=lambda p: -p / 1e12 - 1), ["for 20 of 20 queries all scores are equal"]),
+        (
+            lines_of(MANY, score=lambda p: -3.4028235e38 if p > 8 else -p),
+            ["for 20 of 20 queries the last scores"],
+        ),
+        (
+            lines_of(MANY).rpartition("\n119 Q0 1199")[0] + "\n",
+            ["its last query has 8 documents and all others 9"],
+        ),
+        (lines_of(dict([*MANY.items()][4:])), ["4 of 20 judged queries are missing and count as 0"]),
+        (lines_of(MANY | {"x": "123456789"}), ["1 of its 21 queries are not judged and left out"]),
+        (
+            lines_of({q: [*g, *range(1, 99)] if q > "100" else g for q, g in MANY.items()}),
+            ["for 1 of 20 queries few documents are listed, the fewest 9, where half have 107"],
+        ),
+        ("".join(f"{q}\t{q}1\t12\n" for q in MANY), ["for 20 of 20 queries no document has rank 0 or 1"]),
+        (
+            lines_of({q: [q, *g] for q, g in MANY.items()}),
+            ["20 of 20 queries list their own id, which counts"],
+        ),
+    ],
+)
+def test_what_a_run_says_against_itself_is_told(run, content, notes):
+    found = read(run(content), MANY).notes
+    assert len(found) == len(notes) and all(map(str.startswith, found, notes))
+
+
+def test_the_querys_own_id_is_dropped_before_anything_is_counted(run):
+    path = run(lines_of({q: [q, *g] for q, g in MANY.items()}))
+    found = read(path, MANY, ignore=True)
+    assert found.depth == 9 and read(path, MANY).depth == 10
+    assert all(q not in dict(ranking) and len(ranking) == 9 for q, ranking in found.rankings.items())
+    assert found.notes == ("20 of 20 queries list their own id, which is left out as BEIR does",)
+
+
+def test_topics_without_judgements_of_documents_are_held_by_their_ids_alone(run):
+    assert read(run(LINES), {"q1": {}, "q2": {}}).lines == 3
+
+
+@st.composite
+def damaged(draw):
+    """A whole run, plain, packed or cut off when packed, with something taken out and something put in."""
+    whole = draw(st.sampled_from([LINES, json.dumps({"q1": {"7": 1.5, "8": 2}})])).encode()
+    at, gone = draw(st.integers(0, len(whole))), draw(st.integers(0, 9))
+    put = draw(st.binary(max_size=3) | st.text(max_size=3).map(str.encode))
+    content = whole[:at] + put + whole[at + gone :]
+    packed = gzip.compress(content, mtime=0)
+    return draw(st.sampled_from([content, packed, packed[:at]]))
+
+
+TABBED = st.text("q12\t\n 0123456789abc\r\x0b\u2028", max_size=60).map(str.encode)
+ANYTHING = st.binary(max_size=80) | damaged() | TABBED | st.just(b"q1\t7\t" + b"9" * 5000)
+
+
+@given(content=ANYTHING)
+def test_any_bytes_are_a_run_or_one_sentence(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "any-bytes"
+    path.write_bytes(content)
+    try:
+        found = read(path)
+    except DataError as error:
+        assert str(error).startswith(f"{path}:")
+        assert len(str(error).splitlines()) == 1
+    else:
+        assert found.lines > 0
+        assert set(found.rankings) <= set(JUDGED)
+        assert read_given_file(path).form == found.form

@@ -1,0 +1,185 @@
+import numpy as np
+import pytest
+import yaml
+
+from repro.errors import DataError
+from repro.retrieval.evaluation.run_writer import write_run
+from repro.retrieval.evaluation.runs import read_run
+
+
+def tied_run(seed: int, queries: int = 12, documents: int = 40, levels: int = 5) -> dict:
+    """Random rankings, few distinct scores, at magnitudes where float32 is coarse, fine and around zero."""
+    random = np.random.default_rng(seed)
+    run = {}
+    for q in range(queries):
+        scale = 10.0 ** random.integers(-6, 7)
+        scores = random.integers(-levels, levels, documents) * scale + random.choice([0.0, 711.845])
+        ids = random.permutation(10 * documents)[:documents]
+        run[f"q{q}"] = [(f"d{d:07d}", float(s)) for d, s in zip(ids, scores, strict=True)]
+    return run
+
+
+def as_trec_eval_ranks(pairs):
+    """The rule written out: by float32 score, then by document id, both descending."""
+    return [d for d, _ in sorted(pairs, key=lambda pair: (float(np.float32(pair[1])), pair[0]), reverse=True)]
+
+
+def trec_eval_order(scores: dict[str, float]) -> list[str]:
+    """The order in which trec_eval itself sees a ranking: every document in turn is the only relevant one."""
+    import pytrec_eval
+
+    places = {}
+    for document in scores:
+        found = pytrec_eval.RelevanceEvaluator({"q": {document: 1}}, {"recip_rank"}).evaluate({"q": scores})
+        places[document] = found["q"]["recip_rank"]
+    return sorted(places, key=places.__getitem__, reverse=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ties_are_broken_as_trec_eval_breaks_them(tmp_path, seed):
+    run = tied_run(seed)
+    write_run(tmp_path, run, "tag")
+    written = read_run(tmp_path / "run.trec")
+    assert {q: [d for d, _ in written[q]] for q in written} == {q: as_trec_eval_ranks(run[q]) for q in run}
+    for q in list(run)[:3]:
+        order = [d for d, _ in written[q]]
+        assert order == trec_eval_order(dict(run[q])) == trec_eval_order(dict(written[q]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_written_scores_fall_strictly_as_float32_and_as_double(tmp_path, seed):
+    write_run(tmp_path, tied_run(seed), "tag")
+    for pairs in read_run(tmp_path / "run.trec").values():
+        double = np.array([score for _, score in pairs])
+        narrow = double.astype(np.float32)
+        assert (np.diff(double) < 0).all()
+        assert (narrow[1:] < narrow[:-1]).all()
+        assert (narrow == double).all()  # nothing is lost in narrowing: both readers see one number
+
+
+@pytest.mark.nightly
+def test_every_reader_of_the_ecosystem_sees_one_ranking(tmp_path):
+    import ir_measures
+    import pytrec_eval
+    import ranx
+
+    run = tied_run(7)
+    write_run(tmp_path, run, "tag")
+    path = tmp_path / "run.trec"
+    expected = {q: as_trec_eval_ranks(run[q]) for q in run}
+    with open(path) as file:
+        parsed = pytrec_eval.parse_run(file)
+    theirs: dict = {}
+    for scored in ir_measures.read_trec_run(str(path)):
+        theirs.setdefault(scored.query_id, {})[scored.doc_id] = scored.score
+    through_ranx = ranx.Run.from_file(str(path), kind="trec")
+    assert through_ranx.name == "tag"
+    for q in run:
+        assert sorted(parsed[q], key=parsed[q].get, reverse=True) == expected[q]
+        assert sorted(theirs[q], key=theirs[q].get, reverse=True) == expected[q]
+        assert list(through_ranx[q]) == expected[q]
+
+
+def test_scores_that_already_fall_are_written_as_they_are(tmp_path):
+    facts = write_run(tmp_path, {"1": [("a", 1.5), ("b", 0.1), ("c", -3.0)]}, "tag")
+    assert (tmp_path / "run.trec").read_text() == (
+        f"1 Q0 a 1 1.5 tag\n1 Q0 b 2 {float(np.float32(0.1))!r} tag\n1 Q0 c 3 -3.0 tag\n"
+    )
+    assert facts == {"queries": 1, "lines": 3, "nudged": 0}
+
+
+def test_only_what_does_not_fall_is_moved_and_raw_scores_lie_beside(tmp_path):
+    facts = write_run(tmp_path, {"1": [("a", 2.0), ("b", 2.0), ("c", 1.0)], "2": [("a", 3.0)]}, "tag")
+    after_two = float(np.nextafter(np.float32(2), np.float32(0)))
+    written = read_run(tmp_path / "run.trec")
+    assert written == {"1": [("b", 2.0), ("a", after_two), ("c", 1.0)], "2": [("a", 3.0)]}
+    raw = np.load(tmp_path / "raw.npy")
+    assert raw.dtype == np.float32
+    assert raw.tolist() == [2.0, 2.0, 1.0, 3.0]
+    assert facts == {"queries": 2, "lines": 4, "nudged": 1}
+
+
+def test_scores_equal_in_float32_are_a_tie_even_when_doubles_differ(tmp_path):
+    write_run(tmp_path, {"1": [("a", 1.0 + 1e-12), ("b", 1.0)]}, "tag")
+    assert [d for d, _ in read_run(tmp_path / "run.trec")["1"]] == ["b", "a"]
+
+
+def test_ties_at_zero_do_not_end_in_subnormal_numbers(tmp_path):
+    write_run(tmp_path, {"1": [(f"d{i}", 0.0) for i in range(5)]}, "tag")
+    scores = [score for _, score in read_run(tmp_path / "run.trec")["1"]]
+    assert scores[0] == 0
+    assert all(abs(score) >= np.finfo(np.float32).tiny for score in scores[1:])
+
+
+def test_arrays_query_by_query_give_the_same_file_as_a_mapping(tmp_path):
+    run = tied_run(3)
+    blocks = ((q, [d for d, _ in pairs], np.array([s for _, s in pairs])) for q, pairs in run.items())
+    for name, form in (("mapping", run), ("blocks", blocks)):
+        (tmp_path / name).mkdir()
+        write_run(tmp_path / name, form, "tag")
+    for file in ("run.trec", "raw.npy"):
+        assert (tmp_path / "mapping" / file).read_bytes() == (tmp_path / "blocks" / file).read_bytes()
+
+
+@pytest.mark.parametrize("queries", [0, 1, 9, 120])
+def test_raw_scores_are_the_file_that_numpy_would_write(tmp_path, queries):
+    scores = np.random.default_rng(0).normal(size=(queries, 100)).astype(np.float32)
+    names = [f"d{number}" for number in range(100)]
+    counts = write_run(tmp_path, ((f"q{n}", names, row) for n, row in enumerate(scores)), "tag")
+    assert counts == {"queries": queries, "lines": 100 * queries, "nudged": 0}
+    np.save(tmp_path / "expected.npy", -np.sort(-scores, axis=1).reshape(-1))
+    assert (tmp_path / "raw.npy").read_bytes() == (tmp_path / "expected.npy").read_bytes()
+
+
+def test_raw_scores_are_on_the_disk_while_later_queries_are_searched(tmp_path):
+    names, sizes = [f"d{number}" for number in range(5000)], []
+
+    def searched():
+        for number in range(3):
+            sizes.append((tmp_path / "raw.npy").stat().st_size)
+            yield f"q{number}", names, np.arange(5000, dtype=np.float32)
+
+    write_run(tmp_path, searched(), "tag")
+    assert sizes[2] - sizes[1] == 4 * 5000
+
+
+def test_writing_again_replaces_what_an_interrupted_attempt_left(tmp_path):
+    (tmp_path / "run.trec").write_text("1 Q0 a 1 ")
+    write_run(tmp_path, {"1": [("a", 1.0)], "2": []}, "tag")
+    assert read_run(tmp_path / "run.trec") == {"1": [("a", 1.0)]}
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        ({"1": [("a b", 1.0)]}, "'a b' is empty or holds white space"),
+        ({"1": [("", 1.0)]}, "'' is empty"),
+        ({"1 2": [("a", 1.0)]}, "query id '1 2'"),
+        ({"1": [("a", 1.0), ("a", 0.5)]}, "'1': a document is given twice"),
+        ({"1": [("a", float("nan"))]}, "the score of document 'a' is no finite float32 number"),
+        ({"1": [("a", 1e39)]}, "no finite float32"),
+        ([("1", ["a"], [1.0]), ("1", ["b"], [1.0])], "query '1' is given twice"),
+        ([("1", ["a", "b"], [1.0])], "2 documents, but scores of shape"),
+    ],
+)
+def test_what_no_run_file_can_hold_is_refused(tmp_path, run, reason):
+    with pytest.raises(DataError, match=reason):
+        write_run(tmp_path, run, "tag")
+
+
+def test_a_tag_of_two_words_is_refused(tmp_path):
+    with pytest.raises(DataError, match="tag 'my run'"):
+        write_run(tmp_path, {}, "my run")
+
+
+def test_metadata_states_only_what_is_known_under_the_names_of_ir_metadata(tmp_path):
+    write_run(tmp_path, {"1": [("a", 1.0)]}, "tag")
+    path = tmp_path / "run.ir_metadata.yml"
+    assert yaml.safe_load(path.read_text()) == {
+        "schema-version": 0.1,
+        "tag": "tag",
+        "method": {"automatic": True, "score ties": "reverse alphabetical order"},
+    }
+    retrieval = [{"name": "bm25", "method": "BM25", "k1": 0.9}]
+    write_run(tmp_path, {"1": [("a", 1.0)]}, "tag", method={"retrieval": retrieval})
+    assert yaml.safe_load(path.read_text())["method"]["retrieval"] == retrieval

@@ -1,0 +1,216 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from repro.errors import DataError, UsageError
+from repro.retrieval.evaluation.measures import score
+from repro.retrieval.evaluation.qrels import read_qrels
+from repro.retrieval.evaluation.runs import read_run
+from repro.retrieval.evaluation.significance import compare, compare_scores
+from tests.floats import close
+
+MEASURES = ["RR@10", "nDCG@10", "R@20", "R(rel=2)@20", "Success@5"]
+
+
+def systems(count: int, *, queries: int = 25, documents: int = 50):
+    """Graded judgements, and runs which each miss two judged queries and have one unjudged."""
+    random = np.random.default_rng(count)
+    qrels = {
+        f"q{q}": {f"d{d}": int(random.integers(-1, 4)) for d in random.choice(documents, 12, replace=False)}
+        for q in range(queries)
+    }
+    runs = []
+    for _ in range(count):
+        run = {}
+        for q in random.choice(queries, queries - 2, replace=False):
+            found = random.choice(documents, 30, replace=False)
+            run[f"q{q}"] = [(f"d{d}", 30.0 - i) for i, d in enumerate(found)]
+        run["unjudged"] = [("d1", 1.0)]
+        runs.append(run)
+    return qrels, runs
+
+
+IN_RANX = dict(zip(MEASURES, ["mrr@10", "ndcg@10", "recall@20", "recall@20-l2", "hit_rate@5"], strict=True))
+
+
+@pytest.mark.nightly
+def test_what_ranx_reports_of_the_runs_is_what_its_test_says_of_our_scores():
+    import ranx
+
+    qrels, runs = systems(3)
+    mine = compare(runs, list("abc"), qrels, MEASURES)["measures"]
+    judged = ranx.Qrels.from_dict(qrels)
+    theirs = [
+        ranx.Run.from_dict({q: dict(r) for q, r in run.items()}, name=str(i)) for i, run in enumerate(runs)
+    ]
+    metrics = list(IN_RANX.values())
+    report = ranx.compare(judged, theirs, metrics, max_p=0.05, make_comparable=True).to_dict()
+    for measure, metric in IN_RANX.items():
+        for i in range(3):
+            of_run = report[str(i)]
+            close(mine[measure]["means"][i], of_run["scores"][metric])
+            for j in {0, 1, 2} - {i}:
+                close(mine[measure]["p"][i][j], of_run["comparisons"][str(j)][metric])
+                outcomes = {key[0].upper(): mine[measure][key][i][j] for key in ("wins", "ties", "losses")}
+                assert outcomes == of_run["win_tie_loss"][str(j)][metric]
+
+
+def test_p_values_are_those_of_scipy_on_our_own_scores():
+    from scipy.stats import ttest_rel
+
+    qrels, runs = systems(4)
+    result = compare(runs, list("abcd"), qrels, MEASURES)
+    assert result["test"] == "student"
+    assert result["max_p"] == 0.05
+    scores = [score(run, qrels, MEASURES, ignore_identical_ids=False).measures for run in runs]
+    for measure in MEASURES:
+        found = result["measures"][measure]
+        assert found["names"] == list("abcd")
+        assert found["identical"] == []
+        for i in range(4):
+            close(found["means"][i], np.mean(scores[i][measure]))
+            for j in range(4):
+                if i == j:
+                    assert found["p"][i][j] is found["wins"][i][j] is None
+                    continue
+                ours, other = np.array(scores[i][measure]), np.array(scores[j][measure])
+                close(found["p"][i][j], ttest_rel(ours, other).pvalue)
+                outcomes = [found[key][i][j] for key in ("wins", "ties", "losses")]
+                assert outcomes == [(ours > other).sum(), (ours == other).sum(), (ours < other).sum()]
+
+
+def test_identical_runs_have_p_one_and_are_flagged():
+    qrels, (run, other) = systems(2)
+    found = compare([run, other, run], ["a", "b", "again"], qrels, ["RR@10"])["measures"]["RR@10"]
+    assert found["p"][0][2] == found["p"][2][0] == 1.0
+    assert found["identical"] == [[0, 2]]
+    assert found["ties"][0][2] == len(qrels)
+    assert found["p"][0][1] == found["p"][2][1] != 1.0
+
+
+def test_runs_that_differ_below_the_cut_off_only_are_identical_there():
+    qrels = {f"{q}": {f"d{d}": d % 4 for d in range(60)} for q in range(20)}
+    deep = {q: [(f"d{(7 * i + int(q)) % 60}", 60.0 - i) for i in range(60)] for q in qrels}
+    shallow = {q: deep[q][: 10 + int(q)] for q in qrels}
+    found = compare([deep, shallow], ["deep", "shallow"], qrels, ["nDCG@10", "R@50"])["measures"]
+    assert found["nDCG@10"]["identical"] == [[0, 1]]
+    assert found["R@50"]["identical"] == []
+
+
+def test_runs_of_the_same_name_stay_apart():
+    qrels, runs = systems(3)
+    found = compare(runs, ["bert", "bert", "other"], qrels, ["nDCG@10"])["measures"]["nDCG@10"]
+    assert found["names"] == ["bert", "bert", "other"]
+    assert len(set(found["means"])) == 3
+    assert found["p"][0][1] not in (None, 1.0)
+
+
+def test_more_runs_than_the_alphabet_has_letters_are_compared():
+    qrels, runs = systems(30, queries=10)
+    found = compare(runs, [f"s{i}" for i in range(30)], qrels, ["RR@10"])["measures"]["RR@10"]
+    p = np.array([[1.0 if x is None else x for x in row] for row in found["p"]])
+    assert p.shape == (30, 30)
+    assert (p == p.T).all()
+    assert ((p > 0) & (p <= 1)).all()
+
+
+def test_a_single_run_is_compared_with_nothing():
+    qrels, runs = systems(1)
+    found = compare(runs, ["a"], qrels, ["RR@10"])["measures"]["RR@10"]
+    assert found["p"] == found["wins"] == [[None]]
+    assert len(found["means"]) == 1
+
+
+def test_one_query_gives_no_p_value():
+    qrels = {"1": {"a": 1}}
+    runs = [{"1": [("a", 1.0)]}, {"1": [("b", 2.0), ("a", 1.0)]}]
+    found = compare(runs, ["x", "y"], qrels, ["RR@10"])["measures"]["RR@10"]
+    assert found["p"] == [[None, None], [None, None]]
+    assert found["means"] == [1.0, 0.5]
+
+
+def test_a_run_without_any_hit_is_compared():
+    qrels, runs = systems(1)
+    found = compare([runs[0], {"q1": [("nowhere", 1.0)]}], ["a", "b"], qrels, ["RR@10"])["measures"]["RR@10"]
+    assert found["means"][1] == 0
+    assert found["losses"][1][0] == found["wins"][0][1] > 0
+
+
+def test_a_document_named_like_its_query_is_dropped_only_when_asked():
+    runs = [{"x": [("x", 9.0), ("a", 1.0)], "y": [("a", 1.0)]}] * 2
+    qrels = {"x": {"a": 1}, "y": {"a": 1}}
+    for ignore, mean in ((False, 0.75), (True, 1.0)):
+        result = compare(runs, ["a", "b"], qrels, ["RR@10"], ignore_identical_ids=ignore)
+        assert result["measures"]["RR@10"]["means"] == [mean, mean]
+
+
+def test_every_run_needs_a_name():
+    with pytest.raises(UsageError, match="2 runs were given 1 names"):
+        compare([{}, {}], ["a"], {"1": {"a": 1}}, ["RR@10"])
+
+
+def test_an_unknown_measure_is_refused_before_a_run_is_read():
+    with pytest.raises(UsageError, match="there is no measure 'MAP'"):
+        compare([lambda: pytest.fail("was read")], ["a"], {"1": {"a": 1}}, ["MAP"])
+
+
+@pytest.mark.nightly
+def test_another_process_gives_the_same_p_values():
+    code = (
+        f"import sys, json; sys.path[:0] = [{str(Path(__file__).parent)!r}]\n"
+        "from test_significance import *\n"
+        "qrels, runs = systems(3)\n"
+        "print(json.dumps(compare(runs, list('abc'), qrels, MEASURES)))"
+    )
+    elsewhere = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    qrels, runs = systems(3)
+    assert json.loads(elsewhere.stdout) == compare(runs, list("abc"), qrels, MEASURES)
+
+
+def test_public_runs_differ_as_scipy_says(real_data):
+    from scipy.stats import ttest_rel
+
+    qrels = read_qrels(real_data / "qrels" / "qrels.dl19-passage.txt")
+    names = ["ance", "bm25-pyterrier"]
+    runs = [read_run(real_data / "runs" / f"{name}.dl19-passage.top1000.trec.gz") for name in names]
+    measures = ["nDCG@10", "R(rel=2)@1000", "RR(rel=2)@10"]
+    result = compare(runs, names, qrels, measures)["measures"]
+    first, second = (score(run, qrels, measures, ignore_identical_ids=False).measures for run in runs)
+    for measure in measures:
+        assert result[measure]["p"][0][1] == pytest.approx(ttest_rel(first[measure], second[measure]).pvalue)
+    assert result["nDCG@10"]["p"][0][1] < 0.05
+    assert round(result["nDCG@10"]["means"][0], 4) == 0.6537
+
+
+def test_the_permutation_p_is_near_the_t_tests_and_holm_only_raises_it():
+    qrels, runs = systems(5, queries=60)
+    found = compare(runs, list("abcde"), qrels, ["nDCG@10"])["measures"]["nDCG@10"]
+    for i in range(5):
+        for j in range(5):
+            if i != j:
+                assert found["permutation_p"][i][j] == pytest.approx(found["p"][i][j], abs=0.03)
+                assert found["holm_p"][i][j] >= found["permutation_p"][i][j]
+                assert found["holm_student_p"][i][j] >= found["p"][i][j]
+
+
+def test_more_runs_than_letters_have_permutation_p_values_too():
+    qrels, runs = systems(28, queries=8)
+    found = compare(runs, [f"s{i}" for i in range(28)], qrels, ["RR@10"])["measures"]["RR@10"]
+    assert found["exact"] is True
+    values = [x for row in found["permutation_p"] for x in row if x is not None]
+    assert len(values) == 28 * 27
+    assert all(1 / 256 <= x <= 1 for x in values)
+
+
+def test_a_score_that_is_no_number_is_refused_before_it_is_tested():
+    with pytest.raises(DataError, match="no finite number"):
+        compare_scores([{"RR@10": [0.5, float("nan")]}] * 2, ["a", "b"], ["1", "2"], ["RR@10"])
+
+
+def test_scores_need_a_name_each():
+    with pytest.raises(UsageError, match="1 systems were given 2 names"):
+        compare_scores([{"RR@10": [0.5]}], ["a", "b"], ["1"], ["RR@10"])

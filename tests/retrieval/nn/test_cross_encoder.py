@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification, ElectraConfig, ElectraForPreTraining
+
+from repro.errors import DataError, UsageError
+from repro.retrieval.nn.checkpoint import save_model
+from repro.retrieval.nn.contrastive import listwise
+from repro.retrieval.nn.cross_encoder import CrossEncoder, hardest, load_cross_encoder
+from tests.floats import close
+from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
+
+OPTIONS = {"trained_passages": 2, "regulariser": "none", "passage_length": 14, "separator": ": "}
+WORDS = {"king": ["ship", "stone", "music", "glass"], "river": ["sailor", "battle", "storm", "light"]}
+EXAMPLES = [
+    {
+        "query": f"who was {query}",
+        "passages": [
+            {"title": "" if n % 2 else word, "text": f"the {word} {query}"} for n, word in enumerate(words)
+        ],
+    }
+    for query, words in WORDS.items()
+]
+
+
+@pytest.fixture
+def start(tmp_path):
+    save_model(tiny_masked_lm(dropout=0.0), tiny_tokenizer(), tmp_path / "model")
+    return tmp_path / "model"
+
+
+def objective(start, *, dropout=0.0, **changes):
+    torch.manual_seed(3)
+    model = load_cross_encoder(start)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = dropout
+    return CrossEncoder(model, tiny_tokenizer(), **OPTIONS | changes).train()
+
+
+def test_query_and_passage_are_a_pair_of_segments(start):
+    batch = objective(start).collate(EXAMPLES)
+    assert batch["input_ids"].shape[:2] == (2, 4)
+    tokens = tiny_tokenizer().convert_ids_to_tokens(batch["input_ids"][0, 0])
+    assert " ".join(tokens).split(" [PAD]")[0] == "[CLS] [UNK] was king [SEP] ship [UNK] the ship king [SEP]"
+    untitled = tiny_tokenizer().convert_ids_to_tokens(batch["input_ids"][0, 1])
+    assert " ".join(untitled).split(" [PAD]")[0] == "[CLS] [UNK] was king [SEP] the stone king [SEP]"
+    assert batch["token_type_ids"][0, 0].tolist()[:5] == [0] * 5 and batch["token_type_ids"][0, 0, 5] == 1
+
+
+def test_the_listwise_loss_is_equation_4_written_as_loops():
+    scores = torch.randn(5, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    expected = -sum(math.log(math.exp(row[0]) / sum(map(math.exp, row))) for row in scores.tolist()) / 5
+    close(listwise(scores), expected)
+    close(listwise(scores[:, [0, 3, 1, 2]] + 5), expected)
+
+
+def test_the_positive_and_the_hardest_negatives_are_kept():
+    scores = torch.tensor([[-9.0, 1.0, 3.0, 2.0], [5.0, 0.0, -1.0, 4.0]])
+    assert hardest(scores, count=3).tolist() == [[0, 2, 3], [0, 3, 1]]
+    assert hardest(scores, count=2).tolist() == [[0, 2], [0, 3]]
+
+
+def test_only_the_hardest_are_trained_on(start):
+    cross_encoder = objective(start)
+    batch = cross_encoder.collate(EXAMPLES)
+    scores = cross_encoder._scores(batch)
+    chosen = scores.gather(1, hardest(scores, count=2))
+    loss = cross_encoder(batch)["listwise"]
+    close(loss, listwise(chosen))
+    assert loss != listwise(scores)
+    whole = objective(start, trained_passages=64)
+    close(whole(batch)["listwise"], listwise(scores))
+
+
+def test_a_passage_that_is_not_chosen_gets_no_gradient(start):
+    cross_encoder = objective(start, trained_passages=3)
+    batch = cross_encoder.collate(EXAMPLES)
+    kept = hardest(cross_encoder._scores(batch), count=3).tolist()
+    cross_encoder(batch)["listwise"].backward()
+    gradient = cross_encoder.model.get_input_embeddings().weight.grad
+    for words, places in zip(WORDS.values(), kept, strict=True):
+        for place, word in enumerate(words):
+            moved = gradient[tiny_tokenizer().convert_tokens_to_ids(word)].abs().sum() > 0
+            assert bool(moved) is (place in places)
+
+
+def test_the_selection_knows_no_dropout_and_the_training_does(start):
+    cross_encoder = objective(start, dropout=0.5)
+    batch = cross_encoder.collate(EXAMPLES)
+    scores = cross_encoder.eval()._scores(batch)
+    cross_encoder.train()
+    torch.manual_seed(0)
+    chosen = hardest(scores, count=2)
+    rows = torch.arange(2).unsqueeze(1)
+    expected = listwise(cross_encoder._scores({name: value[rows, chosen] for name, value in batch.items()}))
+    torch.manual_seed(0)
+    assert cross_encoder(batch)["listwise"] == expected
+    assert cross_encoder.model.training
+
+
+def test_in_half_precision_every_weight_still_gets_its_gradient_after_the_selection(start):
+    """A weight cast without gradient must not be taken from autocast's cache for the pass with it."""
+    cross_encoder = objective(start, regulariser="r-drop")
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        losses = cross_encoder(cross_encoder.collate(EXAMPLES))
+    assert losses["listwise"].dtype == torch.float32
+    sum(losses.values()).backward()
+    assert all(parameter.grad is not None for parameter in cross_encoder.parameters())
+
+
+def test_r_drop_is_both_divergences_between_two_passes_halved(start):
+    cross_encoder = objective(start, dropout=0.3, regulariser="r-drop", trained_passages=4)
+    cross_encoder.model.classifier.weight.data *= 100  # a new head's scores are too close to each other
+    batch = cross_encoder.collate(EXAMPLES)
+    torch.manual_seed(1)
+    losses = cross_encoder(batch)
+    torch.manual_seed(1)
+    both = {name: torch.cat((value, value)) for name, value in batch.items()}
+    twice = cross_encoder._scores(both).double()
+    total = 0.0
+    for one, two in zip(twice[:2].tolist(), twice[2:].tolist(), strict=True):
+        p, q = ([math.exp(x) / sum(map(math.exp, row)) for x in row] for row in (one, two))
+        total += sum(a * math.log(a / b) + b * math.log(b / a) for a, b in zip(p, q, strict=True))
+    close(losses["r_drop"], total / 2 / 2)  # halved, over 2 queries
+    expected = (listwise(twice[:2]) + listwise(twice[2:])) / 2
+    close(losses["listwise"], expected.item())
+    assert losses["r_drop"] > 0.01
+
+
+def test_without_dropout_or_out_of_training_texts_are_read_once(start):
+    cross_encoder = objective(start, regulariser="r-drop")
+    batch = cross_encoder.collate(EXAMPLES)
+    assert cross_encoder(batch) == objective(start)(batch)
+    dropping = objective(start, regulariser="r-drop", dropout=0.3)
+    assert set(dropping(batch)) == {"listwise", "r_drop"}
+    assert set(dropping.eval()(batch)) == {"listwise"}
+
+
+def test_a_saved_cross_encoder_is_read_by_transformers(start, tmp_path):
+    cross_encoder = objective(start).eval()
+    cross_encoder.save(tmp_path / "tuned")
+    theirs = AutoModelForSequenceClassification.from_pretrained(tmp_path / "tuned").eval()
+    batch = cross_encoder.collate(EXAMPLES)
+    logits = theirs(**{name: value.flatten(0, 1) for name, value in batch.items()}).logits
+    assert logits.shape == (8, 1)
+    close(logits.view(2, 4), cross_encoder._scores(batch))
+
+
+def test_an_electra_discriminator_gets_electras_head(tmp_path):
+    config = ElectraConfig(
+        vocab_size=len(tiny_tokenizer()),
+        embedding_size=16,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+    )
+    save_model(ElectraForPreTraining(config), tiny_tokenizer(), tmp_path / "electra")
+    cross_encoder = objective(tmp_path / "electra")
+    assert type(cross_encoder.model.classifier).__name__ == "ElectraClassificationHead"
+    assert cross_encoder(cross_encoder.collate(EXAMPLES))["listwise"].isfinite()
+
+
+def test_a_new_head_depends_on_the_seed_only(start):
+    heads = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        heads.append(load_cross_encoder(start).classifier.weight)
+    assert (heads[0] == heads[1]).all() and (heads[0] != heads[2]).any()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"regulariser": "dropout"}, "no regulariser 'dropout'"),
+        ({"trained_passages": 1}, "leave the positive no negative"),
+    ],
+)
+def test_wrong_options_are_refused(start, changes, said):
+    with pytest.raises(UsageError, match=said):
+        objective(start, **changes)
+
+
+def test_a_folder_that_is_no_model_is_a_data_error(tmp_path):
+    with pytest.raises(DataError, match="cannot be read as a model directory"):
+        load_cross_encoder(tmp_path)

@@ -1,0 +1,21 @@
+"""No objective that papers share gives another loss for equal inputs without a higher version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.recorded import Recorded, close
+from tests.retrieval.nn.parted_objectives import COUNT, NAMES, batch_in_parts, objective
+
+TABLE = Recorded(Path(__file__).with_name("losses.json"), "its class, and in the recipes that name it")
+
+
+def test_the_losses_are_the_recorded_ones_as_long_as_the_versions_are(renewing):
+    versions = {}
+    for name in NAMES:
+        made = objective(name).double()
+        [batch] = batch_in_parts(made, name, COUNT)
+        losses = ((key, loss.item()) for key, loss in made(batch).items())
+        versions[name] = made.version
+        TABLE.check(name, made.version, {"digest": "", "numbers": close(losses, share=1e-4)}, renew=renewing)
+    TABLE.check_versions(versions, renew=renewing)

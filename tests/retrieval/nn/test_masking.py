@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from repro.errors import UsageError
+from repro.retrieval.nn.masking import masked_texts, masked_tokens
+from repro.retrieval.nn.token_cross_entropy import IGNORED
+from tests.tiny_models import tiny_tokenizer
+
+SPECIAL = np.array([0, 1, 2, 3, 4])
+MASK = 4
+
+
+def masked(ids, *, seed=0, rate=0.15, mask=0.8, random=0.1, draw="each"):
+    return masked_tokens(
+        ids,
+        [len(ids)],
+        special_ids=SPECIAL,
+        mask_id=MASK,
+        vocabulary_size=1000,
+        rate=rate,
+        mask=mask,
+        random=random,
+        draw=draw,
+        generators=[np.random.default_rng(seed)],
+    )
+
+
+def test_shares_of_masked_replaced_and_kept_tokens_are_berts():
+    ids = np.random.default_rng(9).integers(5, 1000, 200_000)
+    fed, labels = masked(ids)
+    chosen = labels != IGNORED
+    assert chosen.mean() == pytest.approx(0.15, abs=0.004)  # 5 standard deviations of 200,000 draws
+    assert (fed[chosen] == MASK).mean() == pytest.approx(0.8, abs=0.012)
+    kept = (fed[chosen] == ids[chosen]).mean()
+    assert kept == pytest.approx(0.1 + 0.1 / 1000, abs=0.009)  # a random token may be the same again
+    drawn = fed[chosen & (fed != MASK) & (fed != ids)]
+    quarters = np.bincount(drawn // 250, minlength=4) / len(drawn)  # of all 1,000 entries, special ones too
+    assert quarters == pytest.approx(np.full(4, 0.25), abs=0.04)  # 5 standard deviations of 3,000 draws
+    assert set(SPECIAL) - {MASK} <= set(drawn.tolist())
+
+
+def test_labels_are_the_tokens_that_stood_there_and_the_rest_is_untouched():
+    ids = np.random.default_rng(9).integers(5, 1000, 5000)
+    fed, labels = masked(ids)
+    chosen = labels != IGNORED
+    assert (labels[chosen] == ids[chosen]).all()
+    assert (fed[~chosen] == ids[~chosen]).all()
+
+
+def test_special_tokens_are_never_selected():
+    ids = np.random.default_rng(9).integers(0, 10, 5000)
+    fed, labels = masked(ids, rate=1.0)
+    special = np.isin(ids, SPECIAL)
+    assert (labels[special] == IGNORED).all() and (fed[special] == ids[special]).all()
+    assert (labels[~special] != IGNORED).all()
+
+
+def test_a_text_is_masked_the_same_in_every_batch_and_otherwise_by_another_seed():
+    texts = [np.arange(5, 5 + n) for n in (30, 12, 40)]
+    tokenizer = tiny_tokenizer()
+
+    def batch(order, seed):
+        generators = [np.random.default_rng((seed, place)) for place in order]
+        shares = {"rate": 0.3, "mask": 0.8, "random": 0.1, "draw": "each"}
+        return masked_texts([texts[i] for i in order], tokenizer=tokenizer, generators=generators, **shares)
+
+    one, other = batch([0, 1, 2], 7), batch([2, 0], 7)
+    assert (one["masked_ids"][2] == other["masked_ids"][0]).all()
+    assert (one["masked_ids"][0, :32] == other["masked_ids"][1, :32]).all()
+    assert (batch([0, 1, 2], 8)["masked_ids"] != one["masked_ids"]).any()
+
+
+def counted_by_loops(ids, rate, seed):
+    """The places of max(1, round(rate n)) tokens that are not special, those with the smallest chances."""
+    chances, left = np.random.default_rng(seed).random((2, len(ids)))[0].tolist(), []
+    for place, one in enumerate(ids.tolist()):
+        if one not in SPECIAL.tolist():
+            left.append(place)
+    chosen = []
+    while left and len(chosen) < max(1, round(rate * len(ids))):
+        best = left[0]
+        for place in left:
+            best = place if chances[place] < chances[best] else best
+        left.remove(best)
+        chosen.append(best)
+    return sorted(chosen)
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.5, 0.99])
+def test_an_exact_count_is_berts_share_of_a_text_with_its_special_tokens(rate):
+    generator = np.random.default_rng(3)
+    for seed in range(60):
+        ids = generator.integers(0, 20, generator.integers(1, 40))
+        fed, labels = masked(ids, seed=seed, rate=rate, draw="count")
+        places = np.flatnonzero(labels != IGNORED).tolist()
+        assert places == counted_by_loops(ids, rate, seed)
+        assert len(places) == min(max(1, round(rate * len(ids))), (~np.isin(ids, SPECIAL)).sum())
+        assert (labels[places] == ids[places]).all()
+        assert (np.delete(fed, places) == np.delete(ids, places)).all()
+
+
+def test_every_token_is_as_likely_to_be_among_an_exact_count():
+    ids = np.arange(5, 25)
+    hits = np.zeros(20)
+    for seed in range(4000):
+        hits += masked(ids, seed=seed, draw="count")[1] != IGNORED
+    assert hits.sum() == 4000 * 3  # round(0.15 x 20)
+    assert hits / 4000 == pytest.approx(np.full(20, 0.15), abs=0.03)  # 5 standard deviations
+
+
+def test_texts_of_a_batch_have_the_exact_count_that_each_has_alone():
+    texts, tokenizer = [np.arange(5, 5 + n) for n in (30, 1, 40)], tiny_tokenizer()
+    shares = {"rate": 0.3, "mask": 0.8, "random": 0.1, "draw": "count", "tokenizer": tokenizer}
+    together = masked_texts(texts, generators=[np.random.default_rng(n) for n in range(3)], **shares)
+    assert (together["labels"] != IGNORED).sum(dim=1).tolist() == [10, 1, 13]  # of 32, 3 and 42
+    for place, text in enumerate(texts):
+        alone = masked_texts([text], generators=[np.random.default_rng(place)], **shares)
+        assert (together["masked_ids"][place, : len(text) + 2] == alone["masked_ids"][0]).all()
+
+
+def test_an_unknown_draw_is_refused():
+    with pytest.raises(UsageError, match="half"):
+        masked(np.arange(5, 25), draw="half")
+
+
+def test_a_batch_is_framed_and_padded():
+    tokenizer = tiny_tokenizer()
+    texts = [np.array([10, 11, 12]), np.array([], dtype=int)]
+    generators = [np.random.default_rng(place) for place in (0, 1)]
+    shares = {"rate": 1.0, "mask": 1.0, "random": 0.0, "draw": "each"}
+    batch = masked_texts(texts, tokenizer=tokenizer, generators=generators, **shares)
+    assert batch["clean_ids"].tolist() == [[2, 10, 11, 12, 3], [2, 3, 0, 0, 0]]
+    assert batch["masked_ids"].tolist() == [[2, 4, 4, 4, 3], [2, 3, 0, 0, 0]]
+    assert batch["labels"].tolist() == [[IGNORED, 10, 11, 12, IGNORED], [IGNORED] * 5]
+    assert batch["attention_mask"].tolist() == [[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]]
+
+
+def test_a_random_word_may_be_any_of_the_vocabulary_the_last_one_too():
+    places = {"special_ids": SPECIAL, "mask_id": MASK, "vocabulary_size": 7, "draw": "each"}
+    shares = {"rate": 1.0, "mask": 0.0, "random": 1.0}
+    ids, generators = np.full(400, 5), [np.random.default_rng(0)]
+    fed, _ = masked_tokens(ids, [400], generators=generators, **places, **shares)
+    assert set(fed.tolist()) == set(range(7))

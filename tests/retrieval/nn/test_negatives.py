@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from repro.retrieval.nn.negatives import confident, next_slice, next_window
+
+
+def groups(positives, negatives, *, passages=8, seed=42, index=0, epochs=12):
+    return [
+        next_window(positives, negatives, passages=passages, seed=seed, index=index, epoch=epoch)
+        for epoch in range(epochs)
+    ]
+
+
+def test_windows_go_once_through_the_negatives_before_any_comes_again():
+    found = groups([0], list(range(1, 29)), epochs=4)  # 4 windows of 7 are all 28 negatives
+    assert [len(one) for one in found] == [8] * 4
+    assert all(one[0] == 0 for one in found)
+    assert sorted(negative for one in found for negative in one[1:]) == list(range(1, 29))
+    assert groups([0], list(range(1, 29)), epochs=5)[4] == found[0]
+
+
+def test_a_window_wraps_around_without_taking_a_negative_twice():
+    for negatives in (7, 8, 10, 30):
+        for one in groups([0], list(range(1, negatives + 1)), epochs=30):
+            assert len(set(one[1:])) == 7
+
+
+def test_positives_take_turns():
+    used = Counter(one[0] for one in groups([100, 101, 102], list(range(30)), epochs=12))
+    assert used == {100: 4, 101: 4, 102: 4}
+    begun = {groups([100, 101, 102], list(range(30)), index=index, epochs=1)[0][0] for index in range(20)}
+    assert begun == {100, 101, 102}  # each query begins at random
+
+
+def test_the_choice_depends_on_seed_index_and_epoch_only():
+    pool = list(range(1, 31))
+    assert groups([0], pool) == groups([0], pool)
+    assert groups([0], pool) != groups([0], pool, seed=43)
+    assert groups([0], pool) != groups([0], pool, index=1)
+    assert groups([0], pool, index=1) != groups([0], pool, seed=43)  # seeds do not share their shuffles
+
+
+def test_too_few_negatives_are_drawn_with_replacement_anew_every_epoch():
+    found = groups([0], [1, 2, 3], epochs=20)
+    assert all(len(one) == 8 and set(one[1:]) <= {1, 2, 3} for one in found)
+    assert len({tuple(one) for one in found}) > 10
+    assert found == groups([0], [1, 2, 3], epochs=20)
+
+
+def test_one_passage_is_the_positive_alone():
+    assert groups([5], [], passages=1, epochs=2) == [[5], [5]]
+
+
+def slices(positives, negatives, *, passages=16, seed=0, epochs=14):
+    return [
+        next_slice(positives, negatives, passages=passages, seed=seed, epoch=epoch) for epoch in range(epochs)
+    ]
+
+
+def test_slices_follow_each_other_through_the_list_as_it_stands():
+    found = slices([0], list(range(1, 211)))  # 14 slices of 15 are all 210 negatives
+    assert [negative for one in found for negative in one[1:]] == list(range(1, 211))
+    assert slices([0], list(range(1, 211)), epochs=15)[14] == found[0]
+
+
+def test_a_seed_starts_that_many_slices_later_and_positives_take_turns():
+    pool = list(range(1, 211))
+    assert slices([0], pool, seed=1234, epochs=3) == slices([0], pool, epochs=1237)[1234:]
+    assert [one[0] for one in slices([7, 8, 9], pool, seed=1, epochs=4)] == [8, 9, 7, 8]
+
+
+def test_a_list_shorter_than_a_slice_repeats_itself():
+    assert slices([0], [1, 2, 3], passages=6, epochs=2) == [[0, 1, 2, 3, 1, 2], [0, 3, 1, 2, 3, 1]]
+    assert slices([0], [], passages=1, epochs=2) == [[0], [0]]
+
+
+def test_slices_written_as_loops():
+    draw = np.random.default_rng(0)
+    for _ in range(1000):
+        positives, negatives = (list(range(draw.integers(1, 9))) for _ in range(2))
+        passages, seed, epoch = (int(draw.integers(1, 20)) for _ in range(3))
+        around = negatives * (passages * (seed + epoch) // len(negatives) + passages)
+        start = (epoch + seed) * (passages - 1)
+        expected = [(positives * 40)[epoch + seed], *around[start : start + passages - 1]]
+        assert next_slice(positives, negatives, passages=passages, seed=seed, epoch=epoch) == expected
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "kept"),
+    [
+        ([1000.0, 9.0, 8.0, 7.0], [7.5, 2.0], [0, 1, 2]),
+        ([1000.0, 9.0], [9.0], [0]),  # not more than every negative
+        ([5.0, 5.0, 6.0, 4.0], [9.0], [0, 1, 2]),  # no less than the first
+        ([1.0, 2.0], [], [0, 1]),
+    ],
+)
+def test_confident_positives_beat_the_first_or_every_negative(positives, negatives, kept):
+    assert confident(positives, negatives) == kept

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from repro.progress import Progress
+from tests.tiny_models import save_tiny_model, tiny_text
+
+DOCUMENTS, QUERIES = 40, 12
+
+
+@pytest.fixture
+def progress():
+    return Progress()
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory):
+    """40 documents d0…d39 of 3 to 60 words, every fourth without a title."""
+    from datasets import Dataset
+
+    generator = np.random.default_rng(11)
+    folder = tmp_path_factory.mktemp("corpus")
+    rows = {
+        "id": [f"d{number}" for number in range(DOCUMENTS)],
+        "title": ["" if number % 4 == 0 else tiny_text(generator, 2) for number in range(DOCUMENTS)],
+        "text": [tiny_text(generator, int(words)) for words in generator.integers(3, 60, DOCUMENTS)],
+    }
+    Dataset.from_dict(rows).save_to_disk(str(folder / "arrow"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def queries(tmp_path_factory):
+    """12 queries q0…q11."""
+    generator = np.random.default_rng(12)
+    folder = tmp_path_factory.mktemp("queries")
+    records = [{"id": f"q{number}", "text": tiny_text(generator, 4)} for number in range(QUERIES)]
+    (folder / "queries.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return folder
+
+
+def save_training_set(folder, rows: list[tuple[str, list[str], list[str]]]):
+    """A training set with rows (query, positives, negatives)."""
+    from datasets import Dataset, Features, Sequence, Value
+
+    texts = Sequence(Value("string"))
+    features = Features({"query": Value("string"), "positives": texts, "negatives": texts})
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(features)}
+    Dataset.from_dict(columns, features=features).save_to_disk(str(folder / "arrow"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def training_set(tmp_path_factory):
+    """q0…q9: positive d<n>, the ten documents after it as negatives."""
+    rows = [(f"q{n}", [f"d{n}"], [f"d{n + other}" for other in range(1, 11)]) for n in range(10)]
+    return save_training_set(tmp_path_factory.mktemp("training_set"), rows)
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory):
+    """A random BERT of one layer with 32 dimensions."""
+    folder = tmp_path_factory.mktemp("model")
+    save_tiny_model(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tokens(tmp_path_factory, corpus, model):
+    """The corpus in chunks of 24 tokens."""
+    from repro.retrieval.stages import tokenize
+
+    folder = tmp_path_factory.mktemp("tokens")
+    params = {"length": 24, "policy": "chunk", "titles": True, "separator": " "}
+    tokenize.run(params, {"corpus": corpus, "model": model}, folder, Progress())
+    return folder
+
+
+@pytest.fixture(scope="session")
+def reranker(tmp_path_factory, model):
+    """The model as a cross-encoder, its weights so large that scores differ from passage to passage."""
+    import torch
+
+    from repro.retrieval.nn.checkpoint import load_tokenizer, save_model
+    from repro.retrieval.nn.cross_encoder import load_cross_encoder
+
+    folder = tmp_path_factory.mktemp("reranker")
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        made = load_cross_encoder(model / "model")
+    for parameter in made.parameters():
+        if parameter.dim() == 2:
+            parameter.data *= 8
+    save_model(made, load_tokenizer(model / "model"), folder / "model")
+    return folder

@@ -1,0 +1,62 @@
+"""A stage that is killed between its blocks and continued, beside the same stage undisturbed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from repro.progress import Progress
+from repro.retrieval.datasets.row_blocks import RowBlocks
+from repro.store.disk import BLOCKS
+from tests.retrieval.datasets.rows_at_once import check_equal_files
+
+WRITES = ("write", "_write_file")  # of RowBlocks: a block, and a file of the dataset
+
+
+def check_killed_between_blocks(
+    stage, params: dict, inputs: dict, folder: Path, *, places: Sequence[int] = (1, 2)
+) -> dict:
+    """The facts of a run that is killed in the middle of writes; it ends with the bytes of one that is not.
+
+    It dies in each of ``places``, counted among the writes of one attempt, half of the file being there, and
+    no attempt writes again what one before it had finished.
+    """
+    straight, killed = folder / "straight", folder / "killed"
+    straight.mkdir()
+    killed.mkdir()
+    facts = stage.run(params, inputs, straight, Progress())
+    written: list[tuple] = []
+    for place in places:
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            _die(patch, place, written)
+            stage.run(params, inputs, killed, Progress())
+    assert not (killed / "arrow/state.json").exists() and any((killed / BLOCKS).iterdir())
+    with pytest.MonkeyPatch.context() as patch:
+        _die(patch, None, written)
+        assert stage.run(params, inputs, killed, Progress()) == facts
+    assert len(written) == len(set(written)) > sum(places)
+    check_equal_files(killed / "arrow", straight / "arrow")
+    return facts
+
+
+def _die(patch: pytest.MonkeyPatch, place: int | None, written: list[tuple]) -> None:
+    """Let the write after the first ``place`` die; None: none. Adds what was written whole."""
+    count = [0]
+
+    def watched(name: str):
+        write = getattr(RowBlocks, name)
+
+        def dies(self, what, *arguments):
+            if count[0] == place:
+                (self.folder / f"{what if name == 'write' else 'file'}.new").write_bytes(b"half")
+                raise KeyboardInterrupt
+            write(self, what, *arguments)
+            count[0] += 1
+            written.append((self.folder.name, name, what if name == "write" else arguments[0].name))
+
+        return dies
+
+    for name in WRITES:
+        patch.setattr(RowBlocks, name, watched(name))

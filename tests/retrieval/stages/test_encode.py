@@ -1,0 +1,394 @@
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import json
+import os
+import shutil
+import threading
+
+import numpy as np
+import pytest
+import torch
+from datasets import Dataset, load_from_disk
+from torch import distributed
+
+from repro.errors import BlockedError, DataError, StageError, UsageError
+from repro.graph import Node
+from repro.progress import Progress
+from repro.retrieval.nn import encoder as encoder_of_texts
+from repro.retrieval.nn import packed_texts, precision
+from repro.retrieval.nn.encoder import load_text_encoder
+from repro.retrieval.nn.projector import Projector
+from repro.retrieval.nn.text import passage_text, tokenised
+from repro.retrieval.stages import encode, encode_views, search
+from repro.store import Store
+from tests.floats import close
+from tests.tiny_models import save_tiny_model, tiny_tokenizer
+
+
+def params(**changes):
+    given = {
+        "kind": "passages",
+        "length": 32,
+        "separator": "[SEP]",
+        "pooling": "cls",
+        "normalize": False,
+        "precision": "fp32",
+    }
+    return given | changes
+
+
+def naive(model, texts, *, length=32, pooling="cls", normalize=False):
+    """One text after another, in the order of the source."""
+    encoder = load_text_encoder(model / "model", pooling=pooling).eval()
+    with torch.inference_mode():
+        vectors = [encoder(tokenised(tiny_tokenizer(), [text], length=length))[0].numpy() for text in texts]
+    return np.stack([v / np.linalg.norm(v) for v in vectors] if normalize else vectors)
+
+
+def passages(corpus):
+    rows = load_from_disk(str(corpus / "arrow"))
+    return [passage_text(row["title"], row["text"], separator="[SEP]") for row in rows]
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("changes", [{}, {"pooling": "mean"}, {"normalize": True}, {"length": 10}])
+def test_vectors_are_those_of_encoding_one_text_after_another(
+    model, corpus, tmp_path, progress, monkeypatch, changes, large
+):
+    monkeypatch.setattr(precision, "SMALL", 0 if large else precision.SMALL)
+    facts = encode.run(params(**changes), {"model": model, "texts": corpus}, tmp_path, progress)
+    vectors = np.load(tmp_path / "vectors.npy", mmap_mode="r")
+    assert vectors.shape == (40, 32) and vectors.dtype == np.float32
+    close(vectors, naive(model, passages(corpus), **changes))
+    assert (tmp_path / "ids.txt").read_text().splitlines() == [f"d{number}" for number in range(40)]
+    assert facts == {"texts": 40, "size": 32}
+    assert sorted(path.name for path in tmp_path.glob("*.*")) == ["ids.txt", "vectors.npy"]
+
+
+def test_vectors_may_be_rounded_to_half_the_disk_and_are_searched_as_others(
+    model, corpus, queries, tmp_path, progress
+):
+    folders = {name: tmp_path / name for name in ("float32", "float16", "queries", "run")}
+    for folder in folders.values():
+        folder.mkdir()
+    encode.run(params(kind="queries"), {"model": model, "texts": queries}, folders["queries"], progress)
+    for numbers in ("float32", "float16"):
+        encode.run(params(numbers=numbers), {"model": model, "texts": corpus}, folders[numbers], progress)
+    whole, half = (np.load(folders[numbers] / "vectors.npy") for numbers in ("float32", "float16"))
+    assert half.dtype == np.float16 and half.nbytes == whole.nbytes / 2
+    np.testing.assert_array_equal(half, whole.astype(np.float16))
+    inputs = {"passages": folders["float16"], "queries": folders["queries"]}
+    search.run({"depth": 5}, inputs, folders["run"], progress)
+    asked = np.load(folders["queries"] / "vectors.npy")
+    best = np.sort(asked.astype(np.float64) @ half.astype(np.float64).T)[:, ::-1][:, :5]
+    scores = [float(line.split()[4]) for line in (folders["run"] / "run.trec").read_text().splitlines()]
+    close(np.reshape(scores, best.shape), best, dtype="float32")
+    assert not np.isfinite(encode.rounded(np.full((1, 2), 1e6, np.float32), "float16")).any()
+    with pytest.raises(UsageError, match="there is no value of numbers 'int8'"):
+        encode.run(params(numbers="int8"), {"model": model, "texts": corpus}, tmp_path, progress)
+
+
+def test_queries_are_encoded_from_their_own_file(model, queries, tmp_path, progress):
+    encode.run(params(kind="queries"), {"model": model, "texts": queries}, tmp_path, progress)
+    texts = [json.loads(line)["text"] for line in (queries / "queries.jsonl").read_text().splitlines()]
+    close(np.load(tmp_path / "vectors.npy"), naive(model, texts))
+
+
+def test_a_projector_that_encodes_is_applied(corpus, tmp_path, progress):
+    save_tiny_model(tmp_path / "model")
+    with torch.random.fork_rng():
+        torch.manual_seed(2)
+        head = Projector(32, architecture="nonlinear", layers=1, initializer_range=0.2)
+    head.save(tmp_path / "model/model", encodes=True)
+    (tmp_path / "out").mkdir()
+    encode.run(params(), {"model": tmp_path / "model", "texts": corpus}, tmp_path / "out", progress)
+    vectors = np.load(tmp_path / "out/vectors.npy")
+    assert np.abs(vectors).max() < 1
+    close(vectors, naive(tmp_path / "model", passages(corpus)))
+
+
+@pytest.mark.parametrize(("large", "reads"), [(False, "padded"), (True, "packed")])
+def test_a_large_model_reads_texts_end_to_end_and_a_small_one_as_the_library_has_it(
+    model, corpus, tmp_path, progress, monkeypatch, large, reads
+):
+    seen = set()
+
+    def noted(name, forward):
+        return lambda *given, **named: seen.add(name) or forward(*given, **named)
+
+    monkeypatch.setattr(precision, "SMALL", 0 if large else precision.SMALL)
+    monkeypatch.setattr(
+        packed_texts.PackedTexts, "forward", noted("packed", packed_texts.PackedTexts.forward)
+    )
+    monkeypatch.setattr(
+        encoder_of_texts.Encoder, "forward", noted("padded", encoder_of_texts.Encoder.forward)
+    )
+    encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
+    assert seen == {reads}
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("damaged", [False, True])
+def test_an_interrupted_encoding_goes_on_behind_the_last_intact_block(
+    model, corpus, tmp_path, progress, monkeypatch, damaged, large
+):
+    monkeypatch.setattr(precision, "SMALL", 0 if large else precision.SMALL)
+    monkeypatch.setattr(encode, "BLOCK", 8)
+    inputs = {"model": model, "texts": corpus}
+    (tmp_path / "straight").mkdir()
+    (tmp_path / "killed").mkdir()
+    encode.run(params(), inputs, tmp_path / "straight", progress)
+
+    done, encoding = [], encode._batch_encoder
+
+    def killed(*arguments):
+        honest = encoding(*arguments)
+
+        def one(batches):
+            done.extend(place for places, _ in batches for place in places)
+            if len(done) > 32:  # the block before is still to be written
+                raise KeyboardInterrupt
+            return honest(batches)
+
+        return one
+
+    with monkeypatch.context() as patch:
+        patch.setattr(encode, "_batch_encoder", killed)
+        with pytest.raises(KeyboardInterrupt):
+            encode.run(params(), inputs, tmp_path / "killed", progress)
+    if damaged:
+        vectors = np.load(tmp_path / "killed/vectors.npy", mmap_mode="r+")
+        vectors[9] += 1
+        vectors.flush()
+    facts = encode.run(params(), inputs, tmp_path / "killed", progress)
+    assert facts["resumed_at"] == (8 if damaged else 24)
+    assert (tmp_path / "killed/vectors.npy").read_bytes() == (tmp_path / "straight/vectors.npy").read_bytes()
+
+
+@pytest.mark.parametrize("stage", [encode, encode_views])
+def test_an_encoding_killed_while_the_store_seals_it_is_not_encoded_again(
+    model, corpus, tmp_path, progress, monkeypatch, stage
+):
+    seal = importlib.import_module("repro.store.seal")  # the package has a function of this name
+    monkeypatch.setattr(stage, "BLOCK", 8)
+    given = params() if stage is encode else view_params()
+    node, store, found = Node(stage.__name__.split(".")[-1], given), Store(tmp_path / "store"), []
+
+    def work(out):
+        found.append(stage.run(given, {"model": model, "texts": corpus}, out, progress))
+        return {}
+
+    def killed(file, advance):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(seal, "sha256", killed)
+        with pytest.raises(KeyboardInterrupt):
+            store.build(node, work, waiting=lambda: None)
+    path = store.build(node, work, waiting=lambda: None)
+    assert [facts.get("resumed_at") for facts in found] == [None, 40]
+    assert not (path / "blocks").exists() and seal.damage(path) == []
+    assert not any(name.startswith("blocks") for name in seal.recorded_files(path))
+
+
+def test_leftovers_of_another_shape_are_overwritten(model, corpus, tmp_path, progress):
+    np.save(tmp_path / "vectors.npy", np.zeros((3, 3), dtype=np.float32))
+    (tmp_path / "blocks").mkdir()
+    (tmp_path / "blocks/0").write_text("nonsense")
+    facts = encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
+    assert "resumed_at" not in facts
+    close(np.load(tmp_path / "vectors.npy"), naive(model, passages(corpus)))
+    (tmp_path / "vectors.npy").write_bytes(b"\x93NUMPY")
+    encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
+
+
+def test_a_vector_that_is_not_finite_stops_the_stage(corpus, tmp_path, progress):
+    from safetensors.torch import load_file, save_file
+
+    save_tiny_model(tmp_path / "model")
+    file = tmp_path / "model/model/model.safetensors"
+    weights = load_file(file)
+    weights["bert.embeddings.LayerNorm.bias"][0] = float("nan")
+    save_file(weights, file, metadata={"format": "pt"})
+    with pytest.raises(StageError, match="rows 0 to 40 is not finite"):
+        encode.run(params(), {"model": tmp_path / "model", "texts": corpus}, tmp_path, progress)
+
+
+def test_a_full_disk_is_an_error_of_the_system_and_not_the_end_of_the_process(
+    model, corpus, tmp_path, progress, monkeypatch
+):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left"):
+        encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
+    monkeypatch.undo()
+    encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
+
+
+@pytest.mark.parametrize("stage", [encode, encode_views])
+def test_an_id_with_a_line_break_is_refused(model, tmp_path, progress, stage):
+    rows = {"id": ["d0", "d1\nd2"], "title": ["", ""], "text": ["king", "queen"]}
+    Dataset.from_dict(rows).save_to_disk(str(tmp_path / "corpus/arrow"))
+    given = params() if stage is encode else view_params()
+    with pytest.raises(DataError, match=r"the id 'd1\\nd2' is empty or has white space in it"):
+        stage.run(given, {"model": model, "texts": tmp_path / "corpus"}, tmp_path, progress)
+
+
+def test_a_tokenizer_that_pads_at_the_left_gives_the_same_vectors(model, corpus, queries, tmp_path, progress):
+    shutil.copytree(model, tmp_path / "left")
+    config = tmp_path / "left/model/tokenizer_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"padding_side": "left"}))
+    for name, folder in (("of left", tmp_path / "left"), ("of right", model)):
+        (tmp_path / name).mkdir()
+        encode.run(params(), {"model": folder, "texts": corpus}, tmp_path / name, progress)
+    left, right = (np.load(tmp_path / name / "vectors.npy") for name in ("of left", "of right"))
+    np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize("stage", [encode, encode_views])
+def test_the_bar_of_one_process_ends_where_its_texts_do(model, corpus, tmp_path, monkeypatch, stage):
+    monkeypatch.setattr(stage, "BLOCK", 16)
+    assert stage.share(40, 16, ranks=1) == 40 and stage.share(40, 16, ranks=2) == 24  # 16 + 8 of 16 + 16 + 8
+    seen = {"total": 0, "done": 0}
+
+    class Noted(Progress):
+        @contextlib.contextmanager
+        def task(self, name, total=None):
+            seen["total"] += total
+            yield lambda n=1: seen.update(done=seen["done"] + n)
+
+    given = params() if stage is encode else view_params()
+    stage.run(given, {"model": model, "texts": corpus}, tmp_path, Noted())
+    assert seen == {"total": 40, "done": 40}
+
+
+def test_wrong_parameters_and_empty_inputs_are_refused(model, corpus, tmp_path, progress):
+    inputs = {"model": model, "texts": corpus}
+    with pytest.raises(UsageError, match="no value of kind 'documents'"):
+        encode.run(params(kind="documents"), inputs, tmp_path, progress)
+    with pytest.raises(UsageError, match="no value of pooling 'max'"):
+        encode.run(params(pooling="max"), inputs, tmp_path, progress)
+    with pytest.raises(UsageError, match="65 tokens is more than the model's 64 positions"):
+        encode.run(params(length=65), inputs, tmp_path, progress)
+    with pytest.raises(BlockedError):
+        encode.run(params(precision="fp16"), inputs, tmp_path, progress)
+    (tmp_path / "queries.jsonl").write_text("")
+    with pytest.raises(DataError, match="no text to encode"):
+        encode.run(params(kind="queries"), {"model": model, "texts": tmp_path}, tmp_path, progress)
+
+
+def test_title_and_text_as_a_pair_are_two_segments(model, corpus, tmp_path, progress):
+    encode.run(params(separator="pair"), {"model": model, "texts": corpus}, tmp_path, progress)
+    encoder = load_text_encoder(model / "model", pooling="cls").eval()
+    with torch.inference_mode():
+        for row, vector in zip(
+            load_from_disk(str(corpus / "arrow")), np.load(tmp_path / "vectors.npy"), strict=True
+        ):
+            texts = (row["title"], row["text"]) if row["title"] else (row["text"],)
+            batch = tiny_tokenizer()(*texts, truncation=True, max_length=32, return_tensors="pt")
+            close(vector, encoder(batch)[0])
+
+
+def _not_yet_connected(folder):
+    """Vectors, by a process that the launcher started and nothing has connected yet."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encode, "BLOCK", 8)
+        inputs = {"model": folder / "model", "texts": folder / "corpus"}
+        encode.run(params(), inputs, folder / "together", Progress())
+    assert not distributed.is_initialized()
+
+
+def _connected(folder):
+    """Views, by a process that can reach the other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encode_views, "BLOCK", 8)
+        inputs = {"model": folder / "model", "texts": folder / "corpus"}
+        encode_views.run(view_params(), inputs, folder / "views together", Progress())
+    assert distributed.is_initialized()
+
+
+def view_params():
+    return params() | {"views": ["sparse"], "positions": "all", "head": "splade", "top_k": None}
+
+
+def test_two_processes_write_the_bytes_of_one(
+    model, corpus, tmp_path, progress, monkeypatch, in_two_processes
+):
+    monkeypatch.setattr(encode, "BLOCK", 8)
+    monkeypatch.setattr(encode_views, "BLOCK", 8)
+    inputs = {"model": model, "texts": corpus}
+    for name in ("alone", "together", "views alone", "views together"):
+        (tmp_path / name).mkdir()
+    for name, folder in inputs.items():
+        (tmp_path / {"model": "model", "texts": "corpus"}[name]).symlink_to(folder)
+    encode.run(params(), inputs, tmp_path / "alone", progress)
+    encode_views.run(view_params(), inputs, tmp_path / "views alone", progress)
+    in_two_processes(_not_yet_connected, tmp_path, connected=False)
+    in_two_processes(_connected, tmp_path)
+    for kind in ("", "views "):
+        alone, together = (
+            {path.name: path.read_bytes() for path in (tmp_path / f"{kind}{name}").glob("*.*")}
+            for name in ("alone", "together")
+        )
+        assert alone.keys() >= {"ids.txt"} and together == alone
+
+
+def test_each_process_takes_every_second_block(model, corpus, tmp_path, progress, monkeypatch):
+    monkeypatch.setattr(encode, "BLOCK", 8)
+    _, texts = encode.read_texts(corpus, params())
+    asked = []
+
+    def noted(first, end):
+        asked.append((first, end))
+        return texts(first, end)
+
+    def vectors(some):
+        return lambda: (list(range(len(some))), np.zeros((len(some), 32)))
+
+    for rank in (0, 1):
+        (tmp_path / "blocks").mkdir(exist_ok=True)
+        np.save(tmp_path / "vectors.npy", np.zeros((40, 32), dtype=np.float32))
+        encode._fill(tmp_path, 40, 32, noted, list, vectors, lambda n: None, rank, 2)
+    assert asked == [(0, 8), (16, 24), (32, 40), (8, 16), (24, 32)]
+
+
+def test_texts_are_made_tokens_while_the_model_is_at_those_before(tmp_path):
+    ready, waited = threading.Event(), []
+
+    def prepare(texts):
+        if texts == ["second"]:
+            ready.set()
+        return [([0], {})]
+
+    def encode_one(batches):
+        waited.append(ready.wait(timeout=10))  # the model is at the first text, and nobody asks for the next
+        return lambda: ([0], np.ones((1, 4), dtype=np.float32))
+
+    texts = {0: ["first"], 1: ["second"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encode, "BLOCK", 1)
+        given = (lambda first, end: texts[first], prepare, encode_one, lambda n: None, 0, 1)
+        assert encode._fill(tmp_path, 2, 4, *given) == 0
+    assert waited == [True, True] and np.load(tmp_path / "vectors.npy").sum() == 8
+
+
+def test_what_goes_wrong_with_a_text_that_is_read_ahead_stops_the_stage(tmp_path):
+    def texts(first, end):
+        if first == 1:
+            raise DataError("row 1 cannot be read")
+        return ["text"]
+
+    def vectors(batches):
+        return lambda: ([0], np.ones((1, 4), dtype=np.float32))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encode, "BLOCK", 1)
+        given = (texts, lambda some: [([0], {})], vectors, lambda n: None, 0, 1)
+        with pytest.raises(DataError, match="row 1 cannot be read"):
+            encode._fill(tmp_path, 3, 4, *given)
+    assert not any(thread.name.startswith("prepares") for thread in threading.enumerate())

@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from datasets import Dataset, Features, Sequence, Value, load_from_disk
+
+from repro.errors import BlockedError, DataError, UsageError
+from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, sentences_by_rules
+from repro.retrieval.datasets.span_packing import packed
+from repro.retrieval.nn.text import segment_pairs
+from repro.retrieval.stages import tokenize
+from tests.retrieval.datasets.rows_at_once import check_equal_files
+from tests.retrieval.stages.killed_between_blocks import check_killed_between_blocks
+from tests.tiny_models import tiny_text, tiny_tokenizer
+
+
+def tokenised(corpus, model, out, progress, **changes):
+    params = {"length": 24, "policy": "chunk", "titles": True, "separator": " "} | changes
+    facts = tokenize.run(params, {"corpus": corpus, "model": model}, out, progress)
+    return load_from_disk(str(out / "arrow")), facts
+
+
+def whole(row, separator=" ") -> list[int]:
+    text = f"{row['title']}{separator}{row['text']}" if row["title"] else row["text"]
+    return tiny_tokenizer()(text, add_special_tokens=False)["input_ids"]
+
+
+def test_chunks_put_together_are_the_document(corpus, model, tmp_path, progress):
+    tokens, facts = tokenised(corpus, model, tmp_path, progress)
+    kinds = [str(kind) for kind in tokens.data.schema.types]
+    assert tokens.column_names == ["document", "chunk", "input_ids"]
+    assert kinds[:2] == ["string", "int32"] and kinds[2].endswith("int32>")
+    found: dict[str, list[int]] = {}
+    for row in tokens:
+        assert row["chunk"] == -(-len(found.get(row["document"], [])) // 22)
+        assert 0 < len(row["input_ids"]) <= 22
+        found.setdefault(row["document"], []).extend(row["input_ids"])
+    documents = list(load_from_disk(str(corpus / "arrow")))
+    assert found == {row["id"]: whole(row) for row in documents}
+    assert list(found) == [row["id"] for row in documents]
+    assert facts == {"chunks": len(tokens), "documents": 40, "documents_without_tokens": 0}
+
+
+def test_truncation_keeps_the_first_chunk_only(corpus, model, tmp_path, progress):
+    tokens, _ = tokenised(corpus, model, tmp_path, progress, policy="truncate", separator="[SEP]")
+    documents = list(load_from_disk(str(corpus / "arrow")))
+    assert [row["input_ids"] for row in tokens] == [whole(row, "[SEP]")[:22] for row in documents]
+    assert {row["chunk"] for row in tokens} == {0}
+
+
+def test_a_pair_loses_the_end_of_whichever_is_longer_as_in_fine_tuning(model, tmp_path, progress):
+    words = {"short": "king queen", "long": " ".join(["river"] * 30)}
+    pairs = [("long", "long"), ("short", "long"), ("long", "short"), ("short", "short"), ("", "long")]
+    titles, texts = ([words.get(name, "") for name in side] for side in zip(*pairs, strict=True))
+    rows = {"id": [f"d{n}" for n in range(len(pairs))], "title": titles, "text": texts}
+    Dataset.from_dict(rows).save_to_disk(str(tmp_path / "corpus/arrow"))
+    given = {"policy": "truncate-pair", "separator": "[SEP]"}
+    tokens, facts = tokenised(tmp_path / "corpus", model, tmp_path, progress, **given)
+    expected = segment_pairs(tiny_tokenizer(), titles, texts, length=24)
+    lengths = expected["attention_mask"].sum(dim=1).tolist()
+    framed = [ids[1 : n - 1].tolist() for ids, n in zip(expected["input_ids"], lengths, strict=True)]
+    assert list(tokens["input_ids"]) == framed and facts["chunks"] == len(pairs)
+    sep = tiny_tokenizer().sep_token_id
+    kept = [(ids.index(sep), len(ids) - ids.index(sep) - 1) for ids in framed[:3]]
+    assert kept == [(10, 11), (2, 19), (19, 2)]  # the tail alone would leave the first and third no text
+
+
+def test_a_shorter_last_chunk_is_dropped_unless_it_is_the_only_one(corpus, model, tmp_path, progress):
+    tokens, _ = tokenised(corpus, model, tmp_path, progress, policy="whole-chunks")
+    expected = []
+    for ids in map(whole, load_from_disk(str(corpus / "arrow"))):
+        chunks = [ids[first : first + 22] for first in range(0, len(ids), 22)]
+        expected += [chunk for chunk in chunks if len(chunk) == 22] or chunks
+    assert list(tokens["input_ids"]) == expected
+    assert any(len(chunk) < 22 for chunk in expected)
+
+
+def test_titles_may_be_left_out(corpus, model, tmp_path, progress):
+    tokens, _ = tokenised(corpus, model, tmp_path, progress, titles=False, policy="truncate")
+    documents = list(load_from_disk(str(corpus / "arrow")))
+    assert list(tokens["input_ids"]) == [whole(row | {"title": ""})[:22] for row in documents]
+
+
+def test_a_document_without_tokens_gives_no_row(model, tmp_path, progress):
+    rows = {"id": ["a", "b", "c"], "title": ["", "", ""], "text": ["king", "  ", "queen"]}
+    Dataset.from_dict(rows).save_to_disk(str(tmp_path / "corpus/arrow"))
+    tokens, facts = tokenised(tmp_path / "corpus", model, tmp_path, progress)
+    assert tokens["document"][:] == ["a", "c"] and facts["documents_without_tokens"] == 1
+
+
+def test_nothing_is_written_into_the_corpus_and_nothing_else_is_left(corpus, model, tmp_path, progress):
+    before = sorted(path.name for path in (corpus / "arrow").iterdir())
+    tokenised(corpus, model, tmp_path, progress)
+    assert sorted(path.name for path in (corpus / "arrow").iterdir()) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["arrow", "blocks"]
+
+
+def test_an_interrupted_attempt_is_overwritten(corpus, model, tmp_path, progress):
+    (tmp_path / "blocks").mkdir()
+    (tmp_path / "blocks/0.arrow").write_bytes(b"half")
+    (tmp_path / "arrow").mkdir()
+    (tmp_path / "arrow/data-00000-of-00001.arrow").write_bytes(b"half")
+    tokens, facts = tokenised(corpus, model, tmp_path, progress)
+    assert len(tokens) == facts["chunks"]
+
+
+def test_wrong_parameters_and_empty_corpora_are_refused(corpus, model, tmp_path, progress):
+    with pytest.raises(UsageError, match="no value of policy 'slice'"):
+        tokenised(corpus, model, tmp_path, progress, policy="slice")
+    with pytest.raises(UsageError, match="length of 2 tokens"):
+        tokenised(corpus, model, tmp_path, progress, length=2)
+    Dataset.from_dict({"id": ["a"], "title": [""], "text": [""]}).save_to_disk(str(tmp_path / "empty/arrow"))
+    with pytest.raises(DataError, match="no document has any token"):
+        tokenised(tmp_path / "empty", model, tmp_path, progress)
+
+
+def test_documents_of_fewer_tokens_than_asked_for_are_left_out(corpus, model, tmp_path, progress):
+    tokens, facts = tokenised(corpus, model, tmp_path, progress, fewest_tokens=30)
+    long = [row["id"] for row in load_from_disk(str(corpus / "arrow")) if len(whole(row)) >= 30]
+    assert 0 < len(long) < 40 and list(dict.fromkeys(tokens["document"])) == long
+    assert facts["documents"] == len(long)
+
+
+PACKING = {"overshoot": True, "short_probability": 0.15, "minimum_spans": 2}
+
+
+def in_spans(corpus, model, out, progress, **changes):
+    params = {
+        "length": 24,
+        "policy": "spans",
+        "splitter": "rules",
+        "span_packing": PACKING,
+        "fields": ["title", "body"],
+        "seed": 42,
+    }
+    facts = tokenize.run(params | changes, {"corpus": corpus, "model": model}, out, progress)
+    return load_from_disk(str(out / "arrow")), facts
+
+
+@pytest.fixture(scope="module")
+def prose(tmp_path_factory):
+    """60 documents p0…p59 of 1 to 30 sentences; their addresses and every other title are words."""
+    generator = np.random.default_rng(21)
+
+    def sentence() -> str:
+        return tiny_text(generator, int(generator.integers(1, 12))).rstrip(".,-()").capitalize() + "."
+
+    folder = tmp_path_factory.mktemp("prose")
+    rows = {
+        "id": [f"p{number}" for number in range(60)],
+        "title": ["" if number % 2 else "Castle." for number in range(60)],
+        "text": [" ".join(sentence() for _ in range(1 + number // 2)) for number in range(60)],
+        "url": ["Orbit."] * 60,
+    }
+    Dataset.from_dict(rows).save_to_disk(str(folder / "arrow"))
+    return folder
+
+
+def sentences_of(row, *columns) -> list[list[int]]:
+    text = " ".join(row[column] for column in columns if row[column])
+    encoded = [tiny_tokenizer()(one, add_special_tokens=False) for one in sentences_by_rules(text)]
+    return [one["input_ids"] for one in encoded]
+
+
+def test_a_document_in_spans_is_one_row_of_all_its_sentences(prose, model, tmp_path, progress):
+    tokens, facts = in_spans(prose, model, tmp_path, progress)
+    kinds = [str(kind) for kind in tokens.data.schema.types]
+    assert tokens.column_names == ["document", "chunk", "input_ids", "sentences", "spans"]
+    assert kinds[:2] == ["string", "int32"] and all(kind.endswith("int32>") for kind in kinds[2:])
+    documents = {row["id"]: (n, row) for n, row in enumerate(load_from_disk(str(prose / "arrow")))}
+    for row in tokens:
+        place, source = documents[row["document"]]
+        sentences = sentences_of(source, "title", "text")
+        assert row["chunk"] == 0 and row["input_ids"] == list(itertools.chain(*sentences))
+        assert row["sentences"] == [len(sentence) for sentence in sentences]
+        how = {"target": 24, "overshoot": True, "short_probability": 0.15}
+        assert row["spans"] == packed(row["sentences"], generator=np.random.default_rng((42, place)), **how)
+        assert len(row["spans"]) >= 2 and sum(row["spans"]) == len(sentences)
+    kept = tokens["document"][:]
+    assert kept == [name for name in documents if name in kept] and 0 < len(kept) < 60
+    assert facts == {
+        "chunks": len(kept),
+        "documents": len(kept),
+        "documents_of_too_few_spans": 60 - len(kept),
+        "splitter": "rules 1",
+    }
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["arrow", "blocks"]
+
+
+def test_spans_that_may_not_overshoot_have_room_for_special_tokens(prose, model, tmp_path, progress):
+    strict = {"overshoot": False, "short_probability": 0.0, "minimum_spans": 1}
+    tokens, facts = in_spans(prose, model, tmp_path, progress, span_packing=strict)
+    assert facts["documents_of_too_few_spans"] == 0
+    longest = 0
+    for row in tokens:
+        ends = np.cumsum([0, *row["spans"]])
+        sums = [sum(row["sentences"][a:b]) for a, b in itertools.pairwise(ends)]
+        assert all(total <= 22 or count == 1 for total, count in zip(sums, row["spans"], strict=True))
+        longest = max(longest, *sums)
+    assert longest >= 22
+
+
+def test_fields_are_joined_in_their_order_and_those_a_corpus_lacks_are_passed_over(
+    prose, corpus, model, tmp_path, progress
+):
+    packing = PACKING | {"minimum_spans": 1}
+    given = {"span_packing": packing, "fields": ["url", "title", "body"]}
+    tokens, _ = in_spans(prose, model, tmp_path / "a", progress, **given)
+    for row, source in zip(tokens, load_from_disk(str(prose / "arrow")), strict=True):
+        assert row["input_ids"] == list(itertools.chain(*sentences_of(source, "url", "title", "text")))
+    tokens, _ = in_spans(corpus, model, tmp_path / "b", progress, **given)
+    for row, source in zip(tokens, load_from_disk(str(corpus / "arrow")), strict=True):
+        assert row["input_ids"] == list(itertools.chain(*sentences_of(source, "title", "text")))
+    with pytest.raises(DataError, match="no document has 1 span"):
+        in_spans(corpus, model, tmp_path / "c", progress, **(given | {"fields": ["url"]}))
+
+
+def test_targets_of_spans_depend_on_the_seed(prose, model, tmp_path, progress):
+    packing = PACKING | {"short_probability": 1.0, "minimum_spans": 1}
+    found = [
+        in_spans(prose, model, tmp_path / name, progress, span_packing=packing, seed=seed)[0]["spans"][:]
+        for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    ]
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"splitter": "lines"}, "no sentence splitter 'lines'"),
+        ({"fields": ["body", "text"]}, "no field 'text'"),
+        ({"fields": []}, "give some of url, title, body"),
+        ({"span_packing": PACKING | {"short_probability": 1.5}}, r"1.5 is not in 0\.\.1"),
+        ({"span_packing": PACKING | {"minimum_spans": 0}}, "minimum_spans is 0"),
+    ],
+)
+def test_wrong_spans_are_refused_before_anything_is_read(tmp_path, progress, changes, said):
+    with pytest.raises(UsageError, match=said):
+        in_spans(tmp_path, tmp_path, tmp_path, progress, **changes)
+
+
+def test_a_missing_splitter_blocks_before_anything_is_read(tmp_path, progress, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    with pytest.raises(BlockedError, match="choose the splitter 'rules'"):
+        in_spans(tmp_path, tmp_path, tmp_path, progress, splitter="nltk")
+
+
+def test_a_splitter_whose_model_changed_since_the_plan_is_refused(
+    prose, model, tmp_path, progress, monkeypatch
+):
+    def other(name, data):
+        return SentenceSplitter(str.splitlines, "nltk", "the digest of another model")
+
+    monkeypatch.setattr(tokenize, "sentence_splitter", other)
+    with pytest.raises(
+        DataError, match="the model of the sentence splitter nltk changed since it was planned"
+    ):
+        in_spans(prose, model, tmp_path, progress, splitter="nltk", identity="the digest of the model")
+
+
+CHUNKS = {"length": 12, "policy": "chunk", "titles": True, "separator": " "}
+SPANS = {"length": 24, "policy": "spans", "splitter": "rules", "span_packing": PACKING, "seed": 42}
+SPANS |= {"fields": ["title", "body"]}
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    for name, value in (("BATCH", 10), ("BLOCK", 20)):
+        monkeypatch.setattr(tokenize, name, value)
+    monkeypatch.setattr("datasets.config.MAX_SHARD_SIZE", "3KB")
+
+
+def all_mapped(params, corpus, model, out):
+    """The tokens of all documents as `datasets` maps them into one file, and saves that."""
+    from repro.retrieval.nn.checkpoint import load_tokenizer
+
+    tokenizer, documents = load_tokenizer(model / "model"), load_from_disk(str(corpus / "arrow"))
+    if params["policy"] == "spans":
+        made = tokenize._packer(tokenizer, tokenize._splitter(params), params, lambda count: None)
+        lists = tokenize.SPAN_LISTS
+    else:
+        made, lists = tokenize._chunker(tokenizer, params, lambda count: None), ("input_ids",)
+    features = {"document": Value("string"), "chunk": Value("int32")}
+    mapped = documents.map(
+        made,
+        batched=True,
+        batch_size=tokenize.BATCH,
+        with_indices=True,
+        remove_columns=documents.column_names,
+        features=Features(features | {name: Sequence(Value("int32")) for name in lists}),
+        cache_file_name=str(out.with_name("scratch.arrow")),
+        new_fingerprint="tokens",
+    )
+    mapped.save_to_disk(str(out))
+
+
+@pytest.mark.parametrize("params", [CHUNKS, SPANS], ids=["chunks", "spans"])
+def test_blocks_have_the_bytes_of_all_documents_mapped_at_once(
+    prose, model, tmp_path, progress, small_pieces, params
+):
+    (tmp_path / "out").mkdir()
+    tokenize.run(params, {"corpus": prose, "model": model}, tmp_path / "out", progress)
+    all_mapped(params, prose, model, tmp_path / "at once")
+    assert check_equal_files(tmp_path / "out/arrow", tmp_path / "at once") > 3
+    names = [(tmp_path / name / "state.json").read_text() for name in ("out/arrow", "at once")]
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("params", [CHUNKS, SPANS], ids=["chunks", "spans"])
+def test_killed_between_blocks_it_goes_on_to_the_same_bytes(prose, model, tmp_path, small_pieces, params):
+    inputs = {"corpus": prose, "model": model}
+    facts = check_killed_between_blocks(tokenize, params, inputs, tmp_path, places=(1, 2, 1))
+    assert facts["documents"] + facts.get("documents_of_too_few_spans", 0) == 60

@@ -1,0 +1,20 @@
+"""The settings of a small training."""
+
+from repro.retrieval.training.optimisation import Optimisation
+
+
+def settings(**changes) -> Optimisation:
+    """Twelve steps in batches of four, with changes."""
+    given = {
+        "epochs": None,
+        "max_steps": 12,
+        "learning_rate": 0.01,
+        "warmup_ratio": 0.25,
+        "warmup_steps": None,
+        "schedule": "linear",
+        "weight_decay": 0.0,
+        "max_grad_norm": 1.0,
+        "precision": "fp32",
+        "seed": 5,
+    }
+    return Optimisation.of(given | changes, batch_size=4)

@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from repro.errors import StageError, UsageError
+from repro.progress import Progress
+from repro.retrieval.training.loop import BatchOrder, save_model, train
+from repro.retrieval.training.optimisation import Execution
+from tests.floats import close
+from tests.retrieval.training.settings import settings
+
+
+class Regression(nn.Module):
+    """Dropout and tied weights, so that a resumed training must restore the generator and shared tensors."""
+
+    name = "regression"
+    version = 3
+
+    def __init__(self, model=None, tokenizer=None, *, width: int = 8, fails_at: int | None = None):
+        super().__init__()
+        self.first = nn.Linear(width, width)
+        self.second = nn.Linear(width, width)
+        self.second.weight = self.first.weight
+        self.fails_at, self.calls = fails_at, 0
+
+    def collate(self, examples):
+        drawn = [np.random.default_rng((1, e["epoch"], e["index"])).normal(size=8) for e in examples]
+        return {"x": torch.tensor(np.stack(drawn), dtype=torch.float32)}
+
+    def forward(self, batch):
+        self.calls += 1
+        if self.calls == self.fails_at:
+            raise KeyboardInterrupt
+        hidden = nn.functional.dropout(self.first(batch["x"]).tanh(), 0.5, self.training)
+        out = self.second(hidden)
+        return {"square": (out - batch["x"]).square().mean(), "size": 0.1 * out.abs().mean()}
+
+
+class Places:
+    def __init__(self, count: int):
+        self.count = count
+        self.seen: list[tuple[int, int]] = []
+
+    def __len__(self):
+        return self.count
+
+    def __getitems__(self, places):
+        self.seen += places
+        return [{"epoch": epoch, "index": index} for epoch, index in places]
+
+
+def trained(out, *, fails_at=None, examples=20, **changes):
+    out.mkdir(exist_ok=True)
+    torch.manual_seed(0)
+    objective = Regression(fails_at=fails_at)
+    try:
+        facts = train(
+            objective,
+            Places(examples),
+            settings(**changes),
+            out=out,
+            progress=Progress(),
+            execution=Execution.of(os.environ),
+        )
+    except KeyboardInterrupt:
+        facts = None
+    return objective, facts
+
+
+def weights(objective) -> bytes:
+    return b"".join(tensor.numpy().tobytes() for tensor in objective.state_dict().values())
+
+
+def log_of(out) -> list[dict]:
+    return [json.loads(line) for line in (out / "train_log.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("killed_at", [2, 7, 11, 12])
+def test_a_training_killed_at_any_step_ends_with_the_same_bits(tmp_path, monkeypatch, killed_at):
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
+    straight, facts = trained(tmp_path / "straight")
+    killed, nothing = trained(tmp_path / "killed", fails_at=killed_at)
+    assert nothing is None and weights(killed) != weights(straight)
+    resumed, again = trained(tmp_path / "killed")
+    assert weights(resumed) == weights(straight)
+    assert log_of(tmp_path / "killed") == log_of(tmp_path / "straight")
+    assert again.get("resumed_at", 0) == (killed_at - 1) // 3 * 3
+    assert again["losses"] == facts["losses"]
+
+
+def test_lines_of_the_log_are_means_of_the_same_steps_when_a_training_is_resumed_between_them(
+    tmp_path, monkeypatch
+):
+    from repro.retrieval.training import training_log
+
+    monkeypatch.setattr(training_log, "LINES", 2)  # at steps 6 and 12
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "4")
+    straight, facts = trained(tmp_path / "straight")
+    trained(tmp_path / "killed", fails_at=11)
+    resumed, again = trained(tmp_path / "killed")
+    assert again["resumed_at"] == 6 and weights(resumed) == weights(straight)
+    assert [line["step"] for line in log_of(tmp_path / "straight")] == [6, 12]
+    assert log_of(tmp_path / "killed") == log_of(tmp_path / "straight")
+    assert again["losses"] == facts["losses"] and again["flops"] == facts["flops"]
+    monkeypatch.setattr(training_log, "LINES", 12)
+    trained(tmp_path / "every step")
+    steps = log_of(tmp_path / "every step")
+    for line, some in zip(log_of(tmp_path / "straight"), (steps[:6], steps[6:]), strict=True):
+        for name in ("loss", "square", "size"):
+            close(line[name], np.mean([step[name] for step in some]), dtype="float32")
+
+
+def test_a_training_that_was_done_is_not_done_again(tmp_path):
+    straight, facts = trained(tmp_path)
+    resumed, again = trained(tmp_path, fails_at=1)
+    assert weights(resumed) == weights(straight) and again["resumed_at"] == 12
+    assert {name: facts[name] for name in ("losses", "flops", "steps")} == {
+        name: again[name] for name in ("losses", "flops", "steps")
+    }
+
+
+def test_a_damaged_checkpoint_is_passed_over(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
+    straight, _ = trained(tmp_path / "straight")
+    trained(tmp_path / "killed", fails_at=8)
+    weights_file = tmp_path / "killed/checkpoints/checkpoint-6/optimizer.pt"
+    weights_file.write_bytes(weights_file.read_bytes()[:-1] + b"x")
+    resumed, facts = trained(tmp_path / "killed")
+    assert facts["resumed_at"] == 3
+    assert weights(resumed) == weights(straight)
+
+
+def test_a_checkpoint_holds_no_pickled_arguments_and_a_forged_pickle_is_refused(tmp_path, monkeypatch):
+    import pickle
+
+    from repro.retrieval.training.checkpoints import seal
+
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
+    trained(tmp_path, fails_at=5)
+    checkpoint = tmp_path / "checkpoints/checkpoint-3"
+    names = {path.name for path in checkpoint.iterdir()}
+    states = {"optimizer.pt", "scheduler.pt", "rng_state.pth", "flops.json"}
+    reading = {"micro_batch.json", "batch_reading.json"}
+    assert names == {"model.safetensors", "seal.json"} | reading | states
+
+    class Forged:
+        def __reduce__(self):
+            return print, ("executed",)
+
+    for name in ("optimizer.pt", "scheduler.pt", "rng_state.pth"):
+        honest = (checkpoint / name).read_bytes()
+        torch.save({"x": Forged()}, checkpoint / name)
+        seal(checkpoint, steps=12)
+        with pytest.raises(pickle.UnpicklingError, match=r"[Ww]eights"):
+            trained(tmp_path)
+        (checkpoint / name).write_bytes(honest)
+
+
+def test_the_last_step_is_kept_for_whoever_is_killed_after_the_model_is_saved_and_nothing_is_printed(
+    tmp_path, monkeypatch, capfd
+):
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "5")
+    objective, facts = trained(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoints", "train_log.jsonl"]
+    assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {"checkpoint-10", "checkpoint-12"}
+    objective.save = lambda folder: folder.write_text("saved")
+    save_model(objective, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoints", "model", "train_log.jsonl"]
+    assert capfd.readouterr().out == ""
+    assert facts["steps"] == 12 and facts["examples"] == 20 and facts["epochs"] == 12 * 4 / 20
+
+
+def test_batches_made_by_other_processes_change_nothing(tmp_path, monkeypatch):
+    from repro.retrieval.training import trainer
+
+    straight, _ = trained(tmp_path / "straight")
+    monkeypatch.setattr(trainer, "collating_processes", lambda gpu: 2)
+    assert weights(trained(tmp_path / "workers")[0]) == weights(straight)
+
+
+def test_every_loss_is_logged_and_their_sum_is_what_is_minimised(tmp_path):
+    trained(tmp_path)
+    lines = log_of(tmp_path)
+    assert [line["step"] for line in lines] == list(range(1, 13))
+    for line in lines:
+        close(line["loss"], line["square"] + line["size"], dtype="float32")
+
+
+def test_the_rate_warms_up_over_a_quarter_and_falls_to_zero_at_the_last_step(tmp_path):
+    trained(tmp_path)
+    rates = [line["learning_rate"] for line in log_of(tmp_path)]
+    # the step that a rate was used in: 0, 1/3, 2/3 of the warm-up's 3 steps, then down by ninths
+    expected = [0.0, 1 / 3, 2 / 3, *[(12 - step) / 9 for step in range(3, 12)]]
+    assert rates == pytest.approx([0.01 * share for share in expected])
+
+
+@pytest.mark.parametrize("schedule", ["logarithmic", "deepspeed-0.6.0"])
+def test_a_logarithmic_warm_up_is_what_each_step_is_taken_with_and_is_resumed(
+    schedule, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
+    changes = {"schedule": schedule, "warmup_ratio": None, "warmup_steps": 5}
+    straight, _ = trained(tmp_path / "straight", **changes)
+    rates = [line["learning_rate"] for line in log_of(tmp_path / "straight")]
+    expected = [math.log(step + 1) / math.log(5) for step in range(5)] + [(12 - s) / 7 for s in range(5, 12)]
+    expected = expected if schedule == "logarithmic" else [1.0, *expected[:-1]]
+    assert rates == pytest.approx([0.01 * share for share in expected])
+    trained(tmp_path / "killed", fails_at=8, **changes)
+    resumed, facts = trained(tmp_path / "killed", **changes)
+    assert facts["resumed_at"] == 6 and weights(resumed) == weights(straight)
+    assert log_of(tmp_path / "killed") == log_of(tmp_path / "straight")
+
+
+def test_a_loss_that_is_not_finite_stops_the_training(tmp_path):
+    torch.manual_seed(0)
+    objective = Regression()
+    nn.init.constant_(objective.first.weight, math.inf)
+    with pytest.raises(StageError, match="not finite at step 1"):
+        train(
+            objective,
+            Places(20),
+            settings(),
+            out=tmp_path,
+            progress=Progress(),
+            execution=Execution.of(os.environ),
+        )
+
+
+def test_every_epoch_sees_every_example_once_in_its_own_order():
+    batches = list(BatchOrder(10, batch_size=4, steps=6, seed=1))
+    assert [len(batch) for batch in batches] == [4, 4, 2, 4, 4, 2]
+    first, second = ([place for batch in half for place in batch] for half in (batches[:3], batches[3:]))
+    assert sorted(first) == [(0, index) for index in range(10)]
+    assert sorted(second) == [(1, index) for index in range(10)]
+    assert [index for _, index in first] != [index for _, index in second]
+    assert list(BatchOrder(10, batch_size=4, steps=5, seed=1)) == batches[:5]
+    other = list(BatchOrder(10, batch_size=4, steps=6, seed=2))
+    assert other != batches
+    begun = [index for batch in other[:3] for _, index in batch]
+    assert begun != [index for _, index in second]  # a seed does not begin with what another goes on with
+
+
+def test_a_wrong_number_of_steps_between_checkpoints_is_a_usage_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "often")
+    with pytest.raises(UsageError, match="REPRO_SAVE_STEPS is 'often'"):
+        trained(tmp_path)
+
+
+def test_a_batch_without_any_loss_is_stepped_over(tmp_path):
+    class Empty(Regression):
+        def forward(self, batch):
+            return {} if len(batch["x"]) < 4 else super().forward(batch)
+
+    torch.manual_seed(0)
+    objective = Empty()
+    facts = train(objective, Places(6), settings(max_steps=4), out=tmp_path, progress=Progress())
+    assert facts["steps"] == 4
+    shutil.rmtree(tmp_path)

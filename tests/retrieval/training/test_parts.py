@@ -1,0 +1,289 @@
+"""Training by several processes, and of batches that do not fit into memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from repro.errors import UsageError
+from repro.progress import Progress
+from repro.retrieval.training.batch_order import BatchOrder
+from repro.retrieval.training.loop import train
+from repro.retrieval.training.optimisation import Execution
+from repro.retrieval.training.parts import are_texts, collated_in_parts
+from repro.retrieval.training.process_group import rank
+from tests.floats import close
+from tests.retrieval.nn.parted_objectives import Texts, objective
+from tests.retrieval.training.settings import settings
+
+NAMES = ("mlm", "costa", "in-batch", "four blocks", "distillation")
+FIVE_STEPS = {"max_steps": 5, "learning_rate": 0.001, "warmup_ratio": 0.2, "weight_decay": 0.01}
+
+
+def trained(name: str, out: Path, *, dropout=0.0, fails_at=None):
+    """A training over 10 examples, 4 at a time; in float64, as Adam makes a step of any rounding error."""
+    out.mkdir(exist_ok=True)
+    made = objective(name, dropout=dropout).double()
+    if fails_at is not None:
+        method = "represent" if hasattr(made, "represent") else "denominators"
+        setattr(made, method, failing(getattr(made, method), fails_at))
+    how = {"out": out, "progress": Progress(), "execution": Execution.of(os.environ)}
+    return made, train(made, Texts(name, 10), settings(**FIVE_STEPS), **how)
+
+
+def failing(function, at: int):
+    calls = []
+
+    def called(batch):
+        calls.append(1)
+        if len(calls) == at:
+            raise KeyboardInterrupt
+        return function(batch)
+
+    return called
+
+
+def weights(made) -> dict[str, np.ndarray]:
+    return {name: value.numpy() for name, value in made.state_dict().items()}
+
+
+def log_of(out: Path) -> list[dict]:
+    return [json.loads(line) for line in (out / "train_log.jsonl").read_text().splitlines()]
+
+
+def two(folder: Path) -> None:
+    """Every training of this file, by one process of two."""
+    os.environ["REPRO_SAVE_STEPS"] = "2"
+    for name in NAMES:
+        made, facts = trained(name, folder / name)
+        np.savez(folder / f"{name}-{rank()}.npz", **weights(made))
+        (folder / f"{name}-{rank()}.json").write_text(json.dumps(facts))
+    for name in ("mlm", "in-batch"):
+        straight, _ = trained(name, folder / f"{name} straight", dropout=0.3)
+        try:
+            trained(name, folder / f"{name} killed", dropout=0.3, fails_at=4)
+        except KeyboardInterrupt:
+            resumed, facts = trained(name, folder / f"{name} killed", dropout=0.3)
+        same = all((weights(resumed)[key] == value).all() for key, value in weights(straight).items())
+        other = np.load(folder / f"{name}-{rank()}.npz")
+        differs = any((other[key] != value).any() for key, value in weights(straight).items())
+        found = {"same": bool(same), "resumed_at": facts["resumed_at"], "dropout matters": bool(differs)}
+        (folder / f"{name}-resumed-{rank()}.json").write_text(json.dumps(found))
+    os.environ["REPRO_LENGTH_BUCKETS"] = "2"
+    for name in ("mlm", "in-batch"):
+        made, facts = trained(name, folder / f"{name} buckets")
+        np.savez(folder / f"{name}-buckets-{rank()}.npz", **weights(made))
+        (folder / f"{name}-buckets-{rank()}.json").write_text(json.dumps(facts))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory, in_two_processes):
+    folder = tmp_path_factory.mktemp("trained")
+    in_two_processes(two, folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_processes_end_with_the_weights_and_log_of_one(shared, tmp_path, name):
+    made, facts = trained(name, tmp_path)
+    before = weights(objective(name).double())
+    assert any(abs(value - before[key]).max() > 1e-4 for key, value in weights(made).items())
+    for process in (0, 1):
+        found = np.load(shared / f"{name}-{process}.npz")
+        close(dict(found), weights(made), dtype="float32")
+        told = json.loads((shared / f"{name}-{process}.json").read_text())
+        close(told["losses"], facts["losses"], dtype="float32")
+        assert told["epochs"] == facts["epochs"] == 2.0
+    ours, theirs = log_of(tmp_path), log_of(shared / name)
+    assert len(ours) == len(theirs) == 5
+    for one, other in zip(ours, theirs, strict=True):
+        close(one, other, dtype="float32")
+    assert {path.name for path in (shared / name).iterdir()} == {"checkpoints", "train_log.jsonl"}
+
+
+@pytest.mark.parametrize("name", ["mlm", "in-batch"])
+def test_two_processes_in_length_buckets_end_with_the_weights_of_one_without(shared, tmp_path, name):
+    made, _ = trained(name, tmp_path)
+    for process in (0, 1):
+        found = np.load(shared / f"{name}-buckets-{process}.npz")
+        close(dict(found), weights(made), dtype="float32")
+        told, plain = (
+            json.loads((shared / f"{name}{way}-{process}.json").read_text()) for way in ("-buckets", "")
+        )
+        assert told["length_buckets"] == 2 and "length_buckets" not in plain
+        assert told["flops"] < plain["flops"]
+
+
+@pytest.mark.parametrize("name", ["mlm", "in-batch"])
+def test_two_killed_processes_end_with_the_same_bits_as_two_that_were_not(shared, name):
+    for process in (0, 1):
+        found = json.loads((shared / f"{name}-resumed-{process}.json").read_text())
+        assert found == {"same": True, "resumed_at": 2, "dropout matters": True}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_batch_in_parts_ends_with_the_weights_of_the_whole(tmp_path, monkeypatch, name):
+    made, facts = trained(name, tmp_path / "whole")
+    monkeypatch.setenv("REPRO_MICRO_BATCH", "3")
+    parted, told = trained(name, tmp_path / "parts")
+    close(weights(parted), weights(made), dtype="float32")
+    close(told["losses"], facts["losses"], dtype="float32")
+
+
+@pytest.mark.parametrize("name", ["mlm", "in-batch"])
+def test_a_training_in_parts_has_the_precision_that_was_asked_for(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("REPRO_MICRO_BATCH", "3")
+    monkeypatch.setattr(
+        "repro.retrieval.nn.precision.check_precision", lambda precision: precision
+    )  # it wants a GPU
+    made, types = objective(name), set()
+    before = {key: value.clone() for key, value in made.named_parameters()}
+    for layer in made.modules():
+        if isinstance(layer, torch.nn.Linear):
+            layer.register_forward_hook(lambda layer, given, out: types.add(out.dtype))
+    train(
+        made,
+        Texts(name, 10),
+        settings(**FIVE_STEPS, precision="bf16"),
+        out=tmp_path,
+        progress=Progress(),
+        execution=Execution.of(os.environ),
+    )
+    assert types == {torch.bfloat16}
+    stayed = {key for key, value in made.named_parameters() if torch.equal(value, before[key])}
+    assert not {key for key in stayed if "layer" in key and "pooler" not in key}
+
+
+def test_parts_no_smaller_than_the_batch_leave_every_bit_as_it_is(tmp_path, monkeypatch):
+    made, _ = trained("in-batch", tmp_path / "whole", dropout=0.3)
+    monkeypatch.setenv("REPRO_MICRO_BATCH", "4")
+    again, _ = trained("in-batch", tmp_path / "again", dropout=0.3)
+    assert all(torch.equal(a, b) for a, b in zip(made.parameters(), again.parameters(), strict=True))
+
+
+def test_a_training_in_parts_that_is_killed_ends_with_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_MICRO_BATCH", "2")
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "1")
+    made, _ = trained("in-batch", tmp_path / "straight", dropout=0.3)
+    with pytest.raises(KeyboardInterrupt):
+        trained("in-batch", tmp_path / "killed", dropout=0.3, fails_at=8)  # 4 calls a step
+    again, facts = trained("in-batch", tmp_path / "killed", dropout=0.3)
+    assert facts["resumed_at"] == 1
+    assert all(torch.equal(a, b) for a, b in zip(made.parameters(), again.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("parts", [None, "3"])
+def test_length_buckets_end_with_the_weights_of_the_batch_as_it_is(tmp_path, monkeypatch, parts):
+    made, facts = trained("in-batch", tmp_path / "whole")
+    monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "3")
+    if parts:
+        monkeypatch.setenv("REPRO_MICRO_BATCH", parts)
+    again, told = trained("in-batch", tmp_path / "buckets")
+    close(weights(again), weights(made), dtype="float32")
+    close(told["losses"], facts["losses"], dtype="float32")
+    assert told["length_buckets"] == 3 and "length_buckets" not in facts
+    assert told.get("micro_batch") == (3 if parts else None)
+    if parts:  # whose vectors are made twice
+        monkeypatch.delenv("REPRO_LENGTH_BUCKETS")
+        facts = trained("in-batch", tmp_path / "parts")[1]
+    assert 0 < told["flops"] < facts["flops"]
+
+
+def test_a_pretraining_in_length_buckets_ends_with_the_same_weights_from_fewer_operations(
+    tmp_path, monkeypatch
+):
+    made, facts = trained("mlm", tmp_path / "whole")
+    monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "2")
+    again, told = trained("mlm", tmp_path / "buckets")
+    close(weights(again), weights(made), dtype="float32")
+    close(told["losses"], facts["losses"], dtype="float32")
+    assert 0 < told["flops"] < facts["flops"]
+
+
+@pytest.mark.parametrize("name", ["in-batch", "mlm"])
+def test_a_training_without_padding_ends_with_the_weights_of_the_padded_one(tmp_path, monkeypatch, name):
+    made, facts = trained(name, tmp_path / "padded")
+    monkeypatch.setenv("REPRO_PADDING_FREE", "1")
+    again, told = trained(name, tmp_path / "packed")
+    close(weights(again), weights(made), dtype="float32")
+    close(told["losses"], facts["losses"], dtype="float32")
+    assert told["padding_free"] == 1 and "padding_free" not in facts
+    assert 0 < told["flops"] < facts["flops"]
+
+
+def test_parts_by_length_are_of_neighbouring_lengths():
+    lengths = [5, 1, 9, 3, 7]
+    given = [{"input_ids": np.zeros(length), "index": n} for n, length in enumerate(lengths)]
+
+    def parts(**how) -> list[list[int]]:
+        return collated_in_parts(lambda some: [lengths[e["index"]] for e in some], given, **how)
+
+    assert parts(size=None, buckets=2) == [[1, 3], [5, 7, 9]]
+    assert parts(size=2, buckets=2) == [[1], [3, 5], [7, 9]]
+    assert parts(size=None, buckets=4) == [[1], [3], [5], [7, 9]]
+    assert parts(size=None, buckets=9) == [[1], [3], [5], [7], [9]]
+    assert parts(size=None) == [lengths]
+
+
+@pytest.mark.parametrize("name", ["costa", "views"])
+def test_facts_tell_of_buckets_only_where_there_were_some(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "2")
+    _, facts = trained(name, tmp_path)
+    assert facts.get("length_buckets") == (2 if name == "views" else None)
+
+
+def test_documents_with_spans_to_draw_from_and_ranked_passages_have_no_length():
+    text = {"input_ids": np.zeros(3)}
+    assert are_texts([text, text]) and not are_texts([text, text | {"spans": np.ones(2)}])
+    assert not are_texts([{"query": "a", "passages": []}])
+
+
+@pytest.mark.parametrize(("name", "fails_at"), [("in-batch", 4), ("mlm", 7)])  # 1 and 2 calls a step
+def test_a_training_in_buckets_that_is_killed_ends_with_the_same_bits(tmp_path, monkeypatch, name, fails_at):
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "1")
+    plain, _ = trained(name, tmp_path / "plain", dropout=0.3)
+    monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "2")
+    made, _ = trained(name, tmp_path / "straight", dropout=0.3)
+    with pytest.raises(KeyboardInterrupt):
+        trained(name, tmp_path / "killed", dropout=0.3, fails_at=fails_at)
+    again, facts = trained(name, tmp_path / "killed", dropout=0.3)
+    assert facts["resumed_at"] == 3 and facts["length_buckets"] == 2
+    assert not all(map(torch.equal, made.parameters(), plain.parameters()))  # its dropout fell otherwise
+    assert all(torch.equal(a, b) for a, b in zip(made.parameters(), again.parameters(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "wanted"),
+    [
+        ("REPRO_LENGTH_BUCKETS", "0", "give a number of groups"),
+        ("REPRO_MICRO_BATCH", "some", "give a number of examples"),
+        ("REPRO_PADDING_FREE", "2", "set it to 1 for texts without padding, or unset it"),
+    ],
+)
+def test_an_option_of_another_value_is_refused(variable, value, wanted):
+    with pytest.raises(UsageError, match=f"{variable} is '{value}'; {wanted}"):
+        Execution.of({variable: value})
+
+
+def test_the_shares_of_a_batch_are_the_batch_in_its_order():
+    whole = list(BatchOrder(10, batch_size=4, steps=6, seed=1))
+    shares = [list(BatchOrder(10, batch_size=4, steps=6, seed=1, rank=r, processes=2)) for r in (0, 1)]
+    assert [a + b for a, b in zip(*shares, strict=True)] == whole
+    assert [len(batch) for batch in shares[0]] == [2, 2, 1, 2, 2, 1]
+
+
+def test_a_batch_of_fewer_examples_than_processes_is_refused():
+    with pytest.raises(UsageError, match="a batch of 1 of the 9 examples cannot be shared among 2 processes"):
+        BatchOrder(9, batch_size=4, steps=3, seed=1, rank=0, processes=2)
+
+
+def test_a_small_batch_that_is_never_come_to_refuses_nothing():
+    reached = list(BatchOrder(9, batch_size=4, steps=2, seed=1, rank=1, processes=2))
+    assert [len(batch) for batch in reached] == [2, 2]
+    with pytest.raises(UsageError, match="a batch of 1 of the 1 examples"):
+        BatchOrder(1, batch_size=4, steps=1, seed=1, rank=1, processes=2)

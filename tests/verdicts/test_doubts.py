@@ -1,0 +1,132 @@
+"""Each kind of doubt about a number, by what its record or the store says."""
+
+from dataclasses import replace
+
+import pytest
+
+from repro.running.code_facts import planned_code
+from repro.running.plan import Plan
+from repro.store.results import Record, Results
+from repro.verdicts import doubts
+from repro.verdicts.comparison import compare
+from repro.verdicts.doubts import KINDS, doubts_in_brief
+from tests.verdicts.test_comparison import RR, only, planned
+
+THEIRS = "cpdae/1/bm25/dev-passage.rr10"  # measured by the same evaluation
+
+
+@pytest.fixture
+def results(tmp_path) -> Results:
+    return Results(tmp_path / "results")
+
+
+def kinds(made: Plan, results: Results, **how) -> list[str]:
+    return [doubt.kind for doubt in only(made, results, **how).doubts]
+
+
+def recorded(made: Plan, **facts) -> Record:
+    """A record of the plan's cell, as the code that is here makes it but for ``facts``."""
+    [m] = made.measurements
+    values = {"measured": 0.5, "seed": m.seed, "fingerprint": m.fingerprint, "queries": 9, "missing": 0}
+    values |= {"measure": m.measure, "unit": m.cell.unit, "code": planned_code(m.parts)}
+    return Record(m.cell.id, made.scale.name, **values | facts)
+
+
+def test_a_record_of_the_code_that_is_here_is_current_without_any_artefact(results):
+    made = planned(RR)
+    results.append([recorded(made)])
+    shown = only(made, results)
+    assert (shown.current, shown.doubts, shown.code.other_code, shown.code.unknown_code) == (True, (), 0, 0)
+
+
+def test_a_record_of_another_seed_that_changes_nothing_is_as_current(results):
+    made = planned(RR)
+    results.append([recorded(made), recorded(made, seed=2)])
+    assert only(made, results).current
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        ({"code": "0" * 16}, "other code"),
+        ({"code": ""}, "unknown code"),
+        ({"rows": {"d qrels": "0" * 64}}, "other data"),
+        ({"unchecked": ["judgements of d"]}, "from a peer"),
+        ({"commits": ["1" * 40 + "-dirty"]}, "dirty tree"),
+        ({"environment": {"commit": "1" * 40 + "-dirty"}}, "dirty tree"),
+        ({"commits": ["2" * 40]}, "unknown commit"),
+        ({"recorded": "2099-01-01T00:00:00+00:00"}, "from the future"),
+    ],
+)
+def test_what_a_record_says_is_the_only_doubt(results, monkeypatch, facts, kind):
+    monkeypatch.setattr(doubts, "differing", lambda rows: [f"{name} differ" for name in rows])
+    monkeypatch.setattr(doubts, "is_in_history", lambda folder, commit: commit != "2" * 40)
+    made = planned(RR)
+    results.append([recorded(made, **facts)])
+    assert kinds(made, results) == [kind]
+    assert not only(made, results).current
+
+
+def test_without_artefacts_how_many_are_of_other_code_is_unknown_and_not_none(results):
+    made = planned(RR)
+    results.append([recorded(made, code="0" * 16)])
+    assert only(made, results).code == doubts.CodeCounts(None, None)
+
+
+def test_a_number_on_other_data_is_not_comparable_at_full(results, monkeypatch):
+    made = planned(RR, at="full")
+    results.append([recorded(made, measured=0.187)])
+    assert only(made, results).verdict.name == "exact"
+    monkeypatch.setattr(doubts, "differing", lambda rows: ["the judgements are others"])
+    verdict = only(made, results).verdict
+    assert (verdict.name, verdict.difference) == ("not comparable", None)
+    assert "the judgements are others" in verdict.why
+
+
+def test_a_record_of_another_graph_is_outdated_whatever_code_made_it(results):
+    made = planned(RR)
+    results.append([recorded(made, fingerprint="0" * 64, code="0" * 16)])
+    assert kinds(made, results) == ["outdated"]
+
+
+def test_one_cell_has_one_number_whatever_else_is_selected(results):
+    """Another paper's newer record of the same evaluation counts, whether or not that paper is selected."""
+    mine, theirs = planned(RR), planned(THEIRS)
+    assert mine.measurements[0].identity == theirs.measurements[0].identity
+    results.append([recorded(mine, measured=0.5, recorded="2026-01-02T00:00:00+00:00")])
+    results.append([recorded(theirs, measured=0.25, recorded="2026-01-03T00:00:00+00:00")])
+    both = planned(RR, THEIRS)
+    assert only(mine, results).measured == 0.25
+    assert [c.measured for c in compare(both, results).cells] == [0.25, 0.25]
+    assert kinds(mine, results) == ["contradicted"]
+
+
+def test_what_was_measured_again_on_a_clean_tree_is_recorded_and_clears_the_doubt(results):
+    made = planned(RR)
+    results.append([recorded(made, commits=["1" * 40 + "-dirty"], recorded="2026-01-02T00:00:00+00:00")])
+    assert kinds(made, results) == ["dirty tree"]
+    [added] = results.append([recorded(made, recorded="2026-01-03T00:00:00+00:00")])
+    assert added.contradicted is None and kinds(made, results) == []
+
+
+def test_a_name_of_data_that_nobody_knows_is_told_as_it_is(results):
+    made = planned(RR)
+    results.append([recorded(made, rows={"a": "1", "b c d": "2", "tiny/passage/dev qrels": "3"})])
+    assert only(made, results).data_without_digest[:1] == [" of a"]
+
+
+def test_a_record_of_a_time_to_come_counts_after_every_other(results):
+    made, theirs = planned(RR), planned(THEIRS)
+    results.append([recorded(made, measured=0.5, recorded="2026-01-02T00:00:00+00:00")])
+    results.append([recorded(theirs, measured=0.25, recorded="2099-01-03T00:00:00+00:00")])
+    assert only(made, results).measured == 0.5
+
+
+def test_the_sentence_counts_cells_by_kind_in_the_order_of_kinds(results):
+    made = planned(RR)
+    results.append([recorded(made, code="", commits=["1" * 40 + "-dirty"])])
+    compared = only(made, results)
+    other = replace(compared, doubts=compared.doubts[:1])
+    sentence = doubts_in_brief([compared, other, replace(compared, doubts=())])
+    assert sentence.endswith(f": 2 {KINDS['unknown code']}; 1 {KINDS['dirty tree']}")
+    assert doubts_in_brief([replace(compared, doubts=())]) == ""

@@ -1,0 +1,193 @@
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from repro.errors import DataError
+from repro.manifest.printed import parse
+from repro.verdicts.tolerance import Tolerance
+from repro.verdicts.verdict import (
+    FAILS,
+    NEITHER,
+    PASSES,
+    Verdict,
+    equal_after_rounding,
+    prediction_half_width,
+    verdict,
+)
+
+ONE_POINT = Tolerance("retrained", Decimal(1), "a thread")
+
+
+def judge(printed, *measured, scale="full", changed=False, tolerance=ONE_POINT):
+    return verdict(parse(printed), measured, scale=scale, changed=changed, tolerance=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("printed", "measured", "exact"),
+    [
+        ("66.5", 66.47, True),
+        ("66.5", 66.45, True),  # half up
+        ("66.4", 66.45, True),  # half to even
+        ("66.5", 66.55, False),  # both roundings give 66.6
+        ("66.6", 66.55, True),
+        ("66.5", 66.449, False),
+        ("66.5", 66.44999999999999, True),  # 66.45 but for the noise of a binary mean
+        ("66.5", 0.6645 * 100, True),
+        ("0.366", 0.3655, True),
+        ("0.366", 0.36549, False),
+        ("0.3660", 0.3655, False),  # a printed zero is a digit
+        ("0.3660", 0.36604, True),
+        ("34", 34.4, True),
+        ("-1.3", -1.25, True),
+        ("**0.342*†‡**", 0.3421, True),
+    ],
+)
+def test_equal_after_either_rounding_at_the_printed_decimals_is_exact(printed, measured, exact):
+    tight = Tolerance("deterministic", Decimal(0), "nothing")
+    assert (judge(printed, measured, tolerance=tight).name == "exact") is exact
+
+
+def test_rounding_is_done_on_decimals_and_not_on_binary_fractions():
+    assert round(2.675, 2) == 2.67  # what Python makes of it
+    assert equal_after_rounding(Decimal("2.675"), parse("2.68"))
+    assert judge("2.68", 2.675).name == "exact"
+
+
+@pytest.mark.parametrize(
+    ("measured", "name"),
+    [
+        (35.25, "within tolerance"),  # 34.2 may stand for 34.25, and one point from there is inside
+        (35.26, "higher"),
+        (33.15, "within tolerance"),
+        (33.14, "lower"),
+        (34.3, "within tolerance"),
+    ],
+)
+def test_with_fewer_than_three_seeds_the_tolerance_class_decides(measured, name):
+    one = judge("34.2", measured)
+    assert one.name == name
+    assert "retrained tolerance of 1 (a thread)" in one.why
+    assert one.half_width == 1
+    assert judge("34.2", measured - 0.001, measured + 0.001).name == name
+
+
+def test_higher_is_no_pass():
+    assert judge("34.2", 39.0).name in FAILS
+
+
+def test_without_a_tolerance_only_equality_can_be_told():
+    assert judge("34.2", 34.21, tolerance=None).name == "exact"
+    assert judge("34.2", 34.3, tolerance=None).name == "inconclusive"
+    assert judge("34.2", 34.3, 34.3, 34.3, tolerance=None).name == "higher"
+    assert judge("34.2", 34.2, 34.3, 34.4, tolerance=None).name == "inconclusive"
+
+
+def test_the_prediction_interval_is_students():
+    from scipy.stats import t
+
+    values = [34.0, 34.4, 34.9, 35.0]
+    expected = t.ppf(0.975, 3) * np.std(values, ddof=1) * np.sqrt(1 + 1 / 4)
+    assert float(prediction_half_width([Decimal(str(v)) for v in values])) == pytest.approx(expected)
+    # three seeds: the next one falls within 4.97 standard deviations
+    three = [Decimal(x) for x in (-1, 0, 1)]
+    assert float(prediction_half_width(three)) == pytest.approx(4.97, abs=0.005)
+
+
+def test_a_narrow_prediction_interval_around_print_is_consistent():
+    # mean 34.35, s 0.05: 4.97 x 0.05 = 0.248
+    found = judge("34.2", 34.3, 34.35, 34.4)
+    assert found.name == "consistent"
+    assert found.half_width == pytest.approx(0.2484, abs=1e-3)
+    assert found.mean == pytest.approx(34.35)
+    assert found.difference == pytest.approx(0.15)
+
+
+def test_noise_does_not_make_success_easier():
+    # s 0.5: the interval of +-2.48 holds print, but is wider than one point
+    found = judge("34.2", 34.0, 34.5, 35.0)
+    assert found.name == "inconclusive"
+    assert "wider than the retrained tolerance" in found.why
+
+
+def test_print_outside_the_interval_is_refuted_however_wide_it_is():
+    assert judge("30.0", 34.0, 34.5, 35.0).name == "higher"
+    assert judge("39.0", 34.0, 34.5, 35.0).name == "lower"
+    # print within the tolerance, but seeds that never stray that far
+    assert judge("34.2", 34.9, 34.9, 34.91).name == "higher"
+
+
+def test_the_interval_is_widened_by_half_a_unit_of_the_last_printed_digit():
+    # mean 34.49, half-width 4.97 x 0.01 = 0.0497: 34.4 reaches up to 34.45, 34.40 only to 34.405
+    values = (34.48, 34.49, 34.5)
+    assert judge("34.4", *values).name == "consistent"
+    assert judge("34.40", *values).name == "higher"
+
+
+@pytest.mark.parametrize("measured", [(34.2,), (34.2, 34.2, 34.2), (99.0,)])
+def test_other_scales_and_changed_recipes_are_never_compared(measured):
+    for name, found in (
+        ("scaled", judge("34.2", *measured, scale="tiny")),
+        ("scaled", judge("34.2", *measured, scale="small", changed=True)),
+        ("not comparable", judge("34.2", *measured, changed=True)),
+    ):
+        assert found.name == name
+        assert found.name in NEITHER
+        assert found.difference is None
+        assert found.mean == pytest.approx(measured[0])
+
+
+def test_nothing_measured_is_not_run_at_any_scale():
+    found = {judge("34.2").name, judge("34.2", scale="tiny").name, judge("34.2", changed=True).name}
+    assert found == {"not run"}
+
+
+@pytest.mark.parametrize(
+    ("printed", "measured", "name"),
+    [
+        (">150GB", 170, "consistent"),
+        (">150GB", 150, "lower"),
+        ("<27GB", 26.1, "consistent"),
+        ("≤27", 28, "higher"),
+        ("≤27", 27, "consistent"),
+        ("≥27", 27, "consistent"),
+        ("≥27", 26, "lower"),
+    ],
+)
+def test_a_printed_bound_is_obeyed_or_not(printed, measured, name):
+    assert judge(printed, measured, tolerance=None).name == name
+
+
+@pytest.mark.parametrize("printed", ["-", "n.a."])
+def test_print_without_a_number_leaves_the_question_open(printed):
+    assert judge(printed, 34.0).name == "inconclusive"
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_measurement_that_is_no_number_is_refused(bad):
+    with pytest.raises(DataError, match="must be absent"):
+        judge("34.2", 34.0, bad)
+
+
+def test_every_verdict_passes_fails_or_does_neither():
+    assert {"exact", "consistent", "within tolerance"} == PASSES
+    assert {"lower", "higher", "failed"} == FAILS
+    assert {"inconclusive", "not comparable", "scaled", "blocked", "not run"} == NEITHER
+    with pytest.raises(AssertionError):
+        Verdict("OKish", "")
+
+
+def test_one_or_two_seeds_import_no_scipy():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys\nfrom decimal import Decimal\n"
+        "from repro.verdicts.tolerance import Tolerance\nfrom repro.verdicts.verdict import verdict\n"
+        "from repro.manifest.printed import parse\n"
+        "t = Tolerance('retrained', Decimal(1), 'x')\n"
+        "print(verdict(parse('34.2'), [34.5], scale='full', changed=False, tolerance=t).name)\n"
+        "print({'scipy', 'numpy'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["within tolerance", "set()"]

@@ -1,0 +1,257 @@
+"""What the terminal shows is compared as exact strings."""
+
+import io
+from dataclasses import replace
+from decimal import Decimal
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from repro.manifest.cells import Cell, cells_of
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Manifest
+from repro.plugins.reports.others import OthersValues
+from repro.store.results import Record
+from repro.verdicts.compared import ComparedCell, Comparison
+from repro.verdicts.doubts import Doubt
+from repro.verdicts.effects import Effect
+from repro.verdicts.imported import ImportedRun
+from repro.verdicts.plain_values import cell_as_row
+from repro.verdicts.verdict import Verdict
+from repro.writers.grid import Grid
+from repro.writers.terminal import _gain, against_paper, compared_table, printed_table
+from tests.made_up_reports import report_on, reported_of
+
+FACTS = {
+    "paper": "p",
+    "title": "T",
+    "tables": [
+        {
+            "id": "1",
+            "about": "a table",
+            "unit": "percent",
+            "bold": "column",
+            "columns": [
+                {"id": "a", "head": ["Dev", "MRR@10"], "dataset": "d", "measure": "RR@10"},
+                {"id": "b", "head": ["R@50"], "dataset": "d", "measure": "R@50"},
+            ],
+            "groups": [{"id": "g", "label": "Group"}],
+            "rows": [
+                {"id": "g.x", "group": "g", "label": "X", "cells": ["31.6", "-"]},
+                {"id": "g.y", "group": "g", "label": "Y", "cells": ["**34.2*** (+2.6)", "94.1"]},
+            ],
+        }
+    ],
+}
+PRINTED = """\
+p table 1: a table (percent; published)
+       Dev
+   MRR@10        R@50
+─────────────────────
+Group
+X  31.6             –
+Y  34.2* (+2.6)  94.1
+"""
+BESIDE = """\
+p table 1: a table (percent; scale full; published above, measured beneath)
+                Dev
+            MRR@10           R@50
+─────────────────────────────────
+Group
+a X         31.6                –
+  measured  31.6 exact
+b Y         34.2* (+2.6)     94.1
+  measured  36.0ᵃ higher  not run
+"""
+
+
+def _paper(**changes):
+    facts = {**FACTS, "tables": [{**FACTS["tables"][0], **changes}]}
+
+    class Made(Paper):
+        manifest = Manifest.model_validate(facts)
+
+    return Made("p", None, "papers.p")
+
+
+def _shown(view, width=100):
+    stream = io.StringIO()
+    Console(file=stream, width=width, highlight=False).print(view)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines() if line.strip()) + "\n"
+
+
+def _squeezed(text):
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def test_a_table_as_printed():
+    paper = _paper()
+    table = paper.manifest.tables[0]
+    assert _shown(printed_table("p", table, cells_of(paper, (table,)))) == PRINTED
+
+
+def test_a_transposed_table_has_its_systems_across():
+    paper = _paper(transposed=True)
+    table = paper.manifest.tables[0]
+    lines = _squeezed(_shown(printed_table("p", table, cells_of(paper, (table,)))))
+    assert lines[1] == "X Y"
+    assert lines[3:] == ["Dev MRR@10 31.6 34.2* (+2.6)", "R@50 – 94.1"]
+
+
+def _compared(paper, row, column, value, name):
+    table = paper.manifest.tables[0]
+    rows, columns = table.rows, table.columns
+    cell = Cell(paper, table, rows[row], columns[column], rows[row].cells[column])
+    records = (
+        (Record(cell.id, "full", value, None, "f", 1, 0, "RR@10", cell.unit),) if value is not None else ()
+    )
+    return ComparedCell(cell, "full", records, Verdict(name, ""))
+
+
+def _comparison(paper):
+    cells = [
+        _compared(paper, 0, 0, 31.58, "exact"),
+        _compared(paper, 1, 0, 36.04, "higher"),
+        _compared(paper, 1, 1, None, "not run"),
+    ]
+    test = {
+        "max_p": 0.05,
+        "measures": {
+            "RR@10": {
+                "names": ["g.x", "g.y"],
+                "means": [0.3158, 0.3604],
+                "holm_student_p": [[None, 0.01], [0.01, None]],
+            }
+        },
+    }
+    return Comparison(cells, {("p", "1", "d"): test})
+
+
+def test_ours_stands_beneath_print_with_its_verdict_and_the_rows_it_beats():
+    comparison = _comparison(_paper())
+    assert _shown(compared_table(comparison, comparison.cells)) == BESIDE
+
+
+def test_a_number_that_is_not_of_the_manifest_as_it_is_stands_in_brackets_and_beats_none():
+    first, second, third = _comparison(_paper()).cells
+    outdated = replace(second, doubts=(Doubt("outdated", "the recipe has changed since this was measured"),))
+    comparison = Comparison([first, outdated, third], _comparison(_paper()).tests)
+    assert (
+        _squeezed(_shown(compared_table(comparison, comparison.cells)))[-1]
+        == "measured (36.0) higher not run"
+    )
+    assert comparison.betters(outdated) == comparison.pairs(outdated) == []
+
+
+def test_a_cell_that_a_reading_measures_otherwise_has_the_tests_of_that_measure():
+    comparison = _comparison(_paper())
+    cell = comparison.cells[1]
+    other = replace(cell, records=(replace(cell.records[0], measure="Success@5"),))
+    assert comparison.betters(other) == []
+    [tests] = comparison.tests.values()
+    tests["measures"]["Success@5"] = tests["measures"]["RR@10"]
+    assert comparison.betters(other) == ["g.x"]
+
+
+def test_a_row_beats_another_only_when_it_is_better_and_significant():
+    comparison = _comparison(_paper())
+    assert comparison.betters(comparison.cells[1]) == ["g.x"]
+    assert comparison.betters(comparison.cells[0]) == []
+    comparison.tests[("p", "1", "d")]["measures"]["RR@10"]["holm_student_p"] = [[None, 0.06], [0.06, None]]
+    assert comparison.betters(comparison.cells[1]) == []
+
+
+def _stub(row: str, role: str, printed: str, measured: float):
+    cell = SimpleNamespace(
+        row=SimpleNamespace(id=row, group=None),
+        column=SimpleNamespace(id="dev"),
+        role=role,
+        is_numeric=True,
+        printed=SimpleNamespace(value=Decimal(printed)),
+    )
+    return SimpleNamespace(cell=cell, measured=measured, verdict=SimpleNamespace(name="lower"), outdated="")
+
+
+ROWS = [SimpleNamespace(id=i, label=i.upper()) for i in ("bert", "ict", "mine")]
+COLUMNS = [SimpleNamespace(id="dev", label="Dev MRR@10", head=("Dev", "MRR@10"))]
+GRID = Grid(SimpleNamespace(transposed=False), ROWS, COLUMNS, {})
+
+
+def test_order_and_gains_stand_beneath_a_table():
+    cells = [
+        _stub("bert", "rerun", "0.30", 0.28),
+        _stub("ict", "rerun", "0.32", 0.31),
+        _stub("mine", "ours", "0.36", 0.34),
+    ]
+    lines = [line.split() for line in _shown(against_paper(cells, GRID)).splitlines()]
+    assert ["order", "of", "rows,", "tau", "1.00", "(3", "rows)"] in lines
+    assert ["MINE", "over", "BERT", "1.00,", "-0.014"] in lines  # 0.06/0.30 - 0.06/0.28
+    assert ["MINE", "over", "ICT", "0.75,", "+0.028"] in lines  # 0.03/0.04
+
+
+def test_nothing_measured_adds_nothing():
+    assert against_paper([], GRID) is None
+
+
+def test_a_gain_of_nothing_in_print_is_a_dash():
+    assert _gain(Effect("a", "b", "dev", None, 0.1)).plain == "–, +0.100"
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_differences_intervals_and_runs_of_others_stand_with_what_they_are_of(transposed):
+    first, second, _ = _comparison(_paper(transposed=transposed)).cells
+    record = replace(first.records[0], queries=43, deviation=20.0)
+    verdict = Verdict("exact", "", difference=-0.02)
+    theirs = ImportedRun(replace(record, origin={"file": "a.trec"}), Verdict("not comparable", ""))
+    cells = [replace(first, records=(record,), verdict=verdict), replace(second, imported=(theirs,))]
+    shown = " ".join(_squeezed(_shown(compared_table(Comparison(cells), cells))))
+    assert "difference" in shown and "95 % over queries" in shown
+    assert "-0.0" in shown and "25.4 to 37.7" in shown
+    assert transposed or "run by others 31.6 not comparable" in shown
+
+
+def _with_reports(cells):
+    first, second, third = cells
+    several = OthersValues(
+        first.cell, (report_on(first.cell, "31.58", match="close"), report_on(first.cell, "30"))
+    )
+    doubtful = reported_of(second.cell, "36.0487", start="trained", match="loose")
+    return [replace(first, others=several), replace(second, others=doubtful), third]
+
+
+def test_the_closest_report_stands_below_ours_and_the_span_where_there_are_several():
+    cells = _with_reports(_comparison(_paper()).cells)
+    lines = _squeezed(_shown(compared_table(Comparison(cells), cells)))
+    assert lines[4:] == [
+        "Group",
+        "a X 31.6 –",
+        "measured 31.6 exact",
+        "stated by others 31.58 ~checkpoint",
+        "all of these 2: 30 to 31.58",
+        "b Y 34.2* (+2.6) 94.1",
+        "measured 36.0 higher not run",
+        "stated by others 36.05 ?trained",  # one decimal more than is published
+    ]
+
+
+def test_in_a_transposed_table_reports_have_columns_of_the_systems_that_have_some():
+    cells = _with_reports(_comparison(_paper(transposed=True)).cells)
+    lines = _squeezed(_shown(compared_table(Comparison(cells), cells), width=200))
+    [heads] = [line for line in lines if line.startswith("published")]
+    assert heads == "published measured stated by others all of these published measured stated by others"
+    [line] = [line for line in lines if line.startswith("Dev MRR@10")]
+    first, second = (
+        "31.6 31.6 exact 31.58 ~checkpoint 2: 30 to 31.58",
+        "34.2* (+2.6) 36.0 higher 36.05 ?trained",
+    )
+    assert line == f"Dev MRR@10 {first} {second}"
+
+
+def test_below_full_scale_where_nothing_is_compared_no_reports_are_shown():
+    cells = [replace(c, scale="tiny") for c in _with_reports(_comparison(_paper()).cells)]
+    assert "others" not in _shown(compared_table(Comparison(cells), cells))
+    fields = cell_as_row(cells[0])
+    assert (fields["others"], fields["others_count"]) == (31.58, 2)
+    assert (fields["others_least"], fields["others_most"]) == (30, 31.58)
+    assert (fields["others_how"], fields["others_match"]) == ("checkpoint", "close")
