@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """A name of ``repro.api.public``, loaded when asked for: every module of the suite imports this one."""
+    """Return a name of ``repro.api.public``, loaded when asked for: every module imports this one."""
+    if name == "recipe":  # `from repro import recipe` is how papers of other distributions begin
+        from repro.retrieval import recipe
+
+        return recipe
     if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:  # else a submodule is meant
         from repro.api import public
 

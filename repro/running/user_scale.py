@@ -106,7 +106,7 @@ def _unknown_keys(location: tuple, keys: Iterable[str], kind: str, valid: Iterab
 
 
 TAKEN = (Texts, Optimisation)
-MODELS = Path(__file__).parents[1] / "nn"  # where the objectives are that belong to no paper
+MODELS = Path(__file__).parents[1] / "retrieval/nn"  # where the objectives are that belong to no paper
 
 
 @functools.cache

@@ -43,7 +43,7 @@ def test_what_is_not_offered_is_an_attribute_error():
 
 def test_importing_the_suite_loads_nothing_heavy_and_a_submodule_no_api():
     code = (
-        "import sys, repro\nfrom repro import recipe\n"
+        "import sys, repro\nfrom repro.retrieval import recipe\n"
         "assert 'repro.api' not in sys.modules\n"
         "repro.papers()\n"
         "repro.measure\n"  # kernels are pinned before their libraries load

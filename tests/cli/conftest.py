@@ -171,7 +171,7 @@ tables:
   - {id: other, label: Other, cells: ["0.1", "-"]}
 """
 RECIPES = """\
-from repro import recipe
+from repro.retrieval import recipe
 
 
 def words(request, *, depth):

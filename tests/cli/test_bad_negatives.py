@@ -6,7 +6,7 @@ ID = "msmarco-passage/train/hard-negatives"
 RECIPES = """\
 from dataclasses import replace
 
-from repro import recipe
+from repro.retrieval import recipe
 
 TRAIN = "msmarco-passage/train/judged"
 OPTIONS = {

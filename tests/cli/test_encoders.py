@@ -29,7 +29,7 @@ tables:
   - {id: theirs, label: Theirs, recipe: theirs, cells: ["0.2", "-", "-", "-"]}
 """
 RECIPES = """\
-from repro import recipe
+from repro.retrieval import recipe
 from repro.graph import Node
 
 

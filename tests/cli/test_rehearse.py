@@ -27,7 +27,7 @@ tables:
 RECIPES = """\
 from dataclasses import replace
 
-from repro import recipe
+from repro.retrieval import recipe
 
 TRAIN = "msmarco-passage/train/judged"
 CONTRASTIVE = recipe.Objective("contrastive", 1, "repro.retrieval.nn.bi_encoder:BiEncoderContrastive")

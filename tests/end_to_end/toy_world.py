@@ -72,7 +72,7 @@ READINGS = """\
   default: plain
 """
 RECIPES = """\
-from repro import recipe
+from repro.retrieval import recipe
 from repro.graph import Node
 
 

@@ -13,7 +13,7 @@ from repro.writers.html.elements import Content, Markup, el, identifier, plain_t
 from repro.writers.html.standalone import standalone
 from repro.writers.markdown import escaped, link, table
 
-SHEET = ("repro.writers.reproduction", "reproduction.css")
+SHEET = ("repro.plugins.reports", "reproduction.css")
 FOOT = (
     f"Written by `repro show others` of repro {__version__} from papers/*/others.yaml. Numbers, names and "
     "places are facts; what is said at a place is restated."

@@ -160,7 +160,7 @@ def test_positions_are_counted_behind_that_of_padding():
 
 def test_one_function_alone_reads_checkpoints():
     """So that none forgets to say that their code is not to be run."""
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     files = [*(root / "repro").rglob("*.py"), *(root / "papers").rglob("*.py")]
     callers = [file for file in files if re.search(r"\.from_pretrained\(", file.read_text())]
     assert [file.name for file in callers] == ["checkpoint.py"]
