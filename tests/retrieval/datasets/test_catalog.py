@@ -144,6 +144,6 @@ def test_the_catalogue_is_read_without_heavy_libraries():
         "import sys; from repro.retrieval.datasets import sources, survey, fetching; survey.survey(None)\n"
         "print(sorted({'torch', 'datasets', 'ir_datasets', 'beir', 'pandas', 'numpy'} & set(sys.modules)))"
     )
-    root = Path(FILE).parents[2]
+    root = Path(FILE).parents[3]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -16,7 +16,7 @@ from repro.progress import Progress
 from repro.retrieval.stages.lucene import process
 from repro.retrieval.stages.lucene.process import call
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 needs_java = pytest.mark.skipif(jvm.missing_requirement() is not None, reason="no Java 21 on this machine")
 
 
