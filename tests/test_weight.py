@@ -1,20 +1,20 @@
 """Limits on how much a reader has to hold in mind at once; the suite's whole source is counted."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
+import pytest
+import yaml
+from click.testing import CliRunner
 from radon.complexity import cc_visit
 
-from repro.cli import cli
-from repro.cli.groups import LazyGroup
+from tests.weights import TABLE, heavier, weights, write
 
 ROOT = Path(__file__).resolve().parents[1]
 # through a function: McCabe's number, in which radon counts `and`, `or` and comprehensions, too
 MOST_PATHS = 10
 SHARE_ABOVE = 0.02
 FORMATTED_BY_HAND = 10
-VERBS, OPTIONS = 14, 160  # of the command line, its own and every verb's and view's
+SLACK = 0.25  # a part may be this much lighter than its number in the table of weights
 
 
 def sources(*folders: str) -> list[Path]:
@@ -54,17 +54,27 @@ def test_hardly_any_line_is_kept_from_the_formatter():
     assert len(lines) <= FORMATTED_BY_HAND, lines
 
 
-def commands(command: click.Command) -> Iterator[click.Command]:
-    """A command, the one that it means where none is named, and all of its own."""
-    yield command
-    if isinstance(command, LazyGroup) and command.default:
-        yield command.resolve_command(click.Context(command), [""])[1]
-    if isinstance(command, click.Group):
-        for name in command.list_commands(None):
-            yield from commands(command.get_command(None, name))
+@pytest.fixture(scope="module")
+def table() -> dict[str, dict]:
+    return yaml.safe_load(TABLE.read_text(encoding="utf-8"))
 
 
-def test_the_command_line_has_few_verbs_and_options():
-    assert len(cli.list_commands(None)) <= VERBS
-    options = [p for command in commands(cli) for p in command.params if isinstance(p, click.Option)]
-    assert 100 < len(options) <= OPTIONS
+def test_no_part_of_the_house_is_heavier_than_the_table_says(table):
+    assert heavier(weights(), table) == [], "python -m tests.weights --because …"
+
+
+def test_whoever_makes_a_part_lighter_lowers_its_number(table):
+    assert heavier(table, weights(), slack=SLACK) == [], "python -m tests.weights"
+
+
+def test_a_number_rises_for_a_reason_only(table, tmp_path, monkeypatch):
+    light = {part: {**units, "verbs": 1} if "verbs" in units else units for part, units in table.items()}
+    monkeypatch.setattr("tests.weights.TABLE", written := tmp_path / "weights.yaml")
+    monkeypatch.setattr("tests.weights.weights", lambda: table)
+    written.write_text(yaml.safe_dump(light))
+    refused = CliRunner().invoke(write, [])
+    assert refused.exit_code == 1 and "verbs, in the other table 1\n" in refused.output
+    assert yaml.safe_load(written.read_text()) == light
+    assert CliRunner().invoke(write, ["--because", "of a test"]).exit_code == 0
+    raised = {"the command line": {**table["the command line"], "because": "of a test"}}
+    assert yaml.safe_load(written.read_text()) == {**table, **raised}
