@@ -69,8 +69,14 @@ class Node:
             "inputs": {name: _fingerprints(value) for name, value in self.inputs.items()},
         }
 
+    def input(self, name: str) -> Node:
+        """Return the input of this name, where the stage takes a single node. Raises KeyError without it."""
+        value = self.inputs[name]
+        assert isinstance(value, Node), f"{self.stage} takes several nodes as {name}"
+        return value
+
     def parents(self) -> tuple[Node, ...]:
-        """The input nodes, one by one."""
+        """Return the input nodes, one by one."""
         return self._parents
 
     @cached_property
