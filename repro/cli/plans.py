@@ -9,8 +9,8 @@ from repro.cli.printing import emit_json, say, table
 from repro.graph import Node
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.cost.rehearsals import Rehearsals
-from repro.running.description import describe
 from repro.running.discarding import discarded_stages
+from repro.running.run_progress import describe
 from repro.stage_table import STAGES
 
 STATES = ("stored", "damaged", "partial", "missing", "blocked")

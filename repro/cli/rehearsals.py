@@ -7,9 +7,9 @@ from operator import attrgetter
 
 from repro.cli.printing import emit_json, say, table
 from repro.running.cost.extrapolation import RehearsedNode
-from repro.running.description import work_of
 from repro.running.discarding import discarded_stages
 from repro.running.rehearsal import Rehearsal
+from repro.running.run_progress import work_of
 from repro.stage_table import STAGES
 
 GB, MB = 1e9, 1e6

@@ -10,7 +10,7 @@ from typing import Any
 from repro.errors import BlockedError, StoreError
 from repro.graph import Node
 from repro.running.code_facts import differences
-from repro.running.engines import slurm_jobs
+from repro.running.engines import cluster
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.store.lineage import Lineage
@@ -122,7 +122,7 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
         return
     with one_at_a_time(store.root):
         lineage = Lineage(store.root)
-        queued_fingerprints = slurm_jobs.waiting_fingerprints(store) - lineage.stored()
+        queued_fingerprints = cluster.waiting_fingerprints(store) - lineage.stored()
         read_fingerprints = awaited_inputs(store.root).union(*map(lineage.inputs, queued_fingerprints))
         used_nodes = [node for node in nodes if node.fingerprint in read_fingerprints]
         if used_nodes:

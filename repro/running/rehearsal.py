@@ -8,15 +8,14 @@ from repro.errors import BlockedError, StageError, UsageError
 from repro.graph import Node
 from repro.machine.system import cores
 from repro.progress import Progress
-from repro.running.cost import peak
 from repro.running.cost.extrapolation import RehearsedNode, pairs, rehearsed_cost
 from repro.running.cost.work import work
-from repro.running.description import places
-from repro.running.discarding import Consumers, readers_first
+from repro.running.discarding import Consumers, fullest_level, levels, readers_first
 from repro.running.engines.child import Child, stop
 from repro.running.engines.inline import ensure
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
+from repro.running.run_progress import places
 from repro.running.runner import Options, Outcome
 from repro.running.scale_facts import RowCounts
 from repro.store import Store
@@ -68,7 +67,7 @@ class Rehearsal:
 
         nodes = self.plan.nodes
         consumers = Consumers(self.plan.ends, nodes, nodes, (), discarded)
-        level = peak.fullest_level(list(peak.levels(readers_first(nodes, discarded), consumers, sizes)))
+        level = fullest_level(levels(readers_first(nodes, discarded), consumers, sizes))
         return level.during if level else 0.0
 
     @property

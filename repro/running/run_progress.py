@@ -1,4 +1,4 @@
-"""The course of a run: what is said of its nodes as they begin and end, and of the time that is left."""
+"""Nodes in words, and the course of a run: which begin and end, for which rows, and what time is left."""
 
 import contextlib
 import time
@@ -8,12 +8,96 @@ from pathlib import Path
 from statistics import median_low
 
 from repro.errors import StoreError
-from repro.graph import Node
+from repro.graph import Node, walk
 from repro.progress import OverallProgress, Progress, span
 from repro.running.cost.work import work
-from repro.running.description import Place, describe, describe_rows
+from repro.running.plan import Plan
 from repro.running.requirements import Machine
 from repro.store import Store
+
+# inputs by which a node is about the collection that it is about, the first that it has
+ABOUT = (
+    *("qrels", "queries", "texts", "corpus", "tokens", "tokenizer", "training_set", "training_sets"),
+    *("run", "runs", "scores", "passages", "index"),
+)
+
+
+def describe(node: Node) -> str:
+    """Say in a few words what a node is: the stage and what tells it from others of its kind."""
+    return f"{work_of(node)} ({node.fingerprint[:12]})"
+
+
+def work_of(node: Node) -> str:
+    """Say what a node does, with its collection: "finetune contrastive on tiny/passage/train, 250 steps"."""
+    objective = node.params.get("objective", {}).get("name")
+    kind = node.params.get("kind")
+    words = " ".join(word for word in (node.stage, objective, kind) if word)
+    subject = " and ".join(collections(node)[:1]) or node.params.get("name", "")
+    return ", ".join(
+        filter(None, [f"{words} {'of' if kind else 'on'} {subject}" if subject else words, *_sizes(node)])
+    )
+
+
+def _sizes(node: Node) -> Iterable[str]:
+    depth, steps = node.params.get("depth"), node.params.get("max_steps")
+    if depth is not None:
+        yield f"depth {depth}"
+    if steps is not None:
+        yield f"{'at most ' if node.params.get('epochs') is not None else ''}{steps} steps"
+
+
+def collections(node: Node) -> list[str]:
+    """Return the ids of the collections that a node is about, each once; models have none."""
+    if "dataset" in node.params:
+        return [node.params["dataset"]]
+    value = next((node.inputs[name] for name in ABOUT if name in node.inputs), ())
+    parents = value if isinstance(value, tuple) else (value,)
+    return list(dict.fromkeys(id for parent in parents for id in collections(parent)))
+
+
+@dataclass(frozen=True)
+class Place:
+    """A row of a table, or an exhibit, as progress names it.
+
+    Attributes:
+        table: ``paper/table``.
+        row: the whole id, or the exhibit's.
+        system: the row without its group.
+    """
+
+    table: str
+    row: str
+    system: str
+
+
+def places(plan: Plan) -> dict[str, list[Place]]:
+    """Return, by fingerprint, the rows of tables and the exhibits that a node is run for."""
+    ends: dict[Place, list[Node]] = {}
+    for m in plan.measurements:
+        row = m.cell.row
+        ends.setdefault(Place(f"{m.cell.paper.name}/{m.cell.table.id}", row.id, row.system), []).extend(
+            m.parts
+        )
+    for item, node in plan.exhibits.items():
+        name = item.exhibit.id
+        ends.setdefault(Place(f"{item.paper.name}/{item.owner}", name, name), []).append(node)
+    by_fingerprint: dict[str, list[Place]] = {}
+    for place, nodes in ends.items():
+        for node in walk(nodes):
+            by_fingerprint.setdefault(node.fingerprint, []).append(place)
+    return by_fingerprint
+
+
+def describe_rows(places: Sequence[Place]) -> str:
+    """Name rows in a few words, with their table; a system for several groups; empty without any."""
+    if len(places) < 2:
+        return "".join(f"{place.table} {place.row}" for place in places)
+    first, systems = places[0], list(dict.fromkeys(place.system for place in places))
+    if any(place.table != first.table for place in places):
+        return f"{first.table} {first.system} and {len(places) - 1} more rows"
+    if len(systems) < 3:
+        return f"{first.table} {', '.join(systems)}"
+    return f"{first.table} {systems[0]} and {len(systems) - 1} more"
 
 
 class RunProgress:
@@ -49,18 +133,18 @@ class RunProgress:
         self._whole = self._overall_progress()
 
     def begins(self, node: Node) -> None:
-        """A node begins."""
+        """Show that a node begins."""
         piece = self._piece(node)
         self._began[node.fingerprint] = time.monotonic(), piece
         self._progress.begins(piece, self._whole)
 
     def goes_on(self, node: Node, log: Path) -> None:
-        """A node is under way in a process of its own, whose words are in ``log``."""
+        """Show that a node is under way in a process of its own, whose words are in ``log``."""
         _, piece = self._began[node.fingerprint]
         self._progress.goes_on(piece, log)
 
     def ends(self, node: Node) -> None:
-        """A node is stored."""
+        """Show that a node is stored."""
         start, piece = self._began.pop(node.fingerprint)
         seconds = time.monotonic() - start
         if self._apart:
@@ -70,7 +154,7 @@ class RunProgress:
         self._progress.ends(piece, span(seconds), self._without(node))
 
     def fails(self, node: Node, why: object, how: str = "failed") -> None:
-        """A node failed, or turned out to be blocked; so will, unsaid, what needs it."""
+        """Show that a node failed, or turned out to be blocked; so will, unsaid, what needs it."""
         _, piece = self._began.pop(node.fingerprint)
         self._left = _unhindered(self._left.values(), {node.fingerprint}) | {node.fingerprint: node}
         self._progress.ends(piece, how, self._without(node))
@@ -137,7 +221,7 @@ class Pace:
         return max([sum(known) / beside, *known]), len(known) == len(estimates)
 
     def expected(self, node: Node) -> float | None:
-        """Seconds that a node will take; None where nothing done is like it."""
+        """Return the seconds that a node will take; None where nothing done is like it."""
         operations = self._work(node)
         for kind in _kinds(node):
             if by_operations := self._seconds.get(kind):
@@ -157,5 +241,5 @@ def _ratio(one: float, other: float) -> float:
 
 
 def _kinds(node: Node) -> list[tuple[str, ...]]:
-    """The keys under which paces of a node may be known, the closest first."""
+    """Return the keys under which paces of a node may be known, the closest first."""
     return [(node.stage, node.params.get("objective", {}).get("name", "")), (node.stage,)]

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from repro.errors import BlockedError, ReproError, StoreError, UsageError
 from repro.graph import Node, walk
 from repro.progress import Progress
-from repro.running.discarding import Consumers, discarded_stages, readers_first
-from repro.running.disk_room import DiskRoom
-from repro.running.engines import slurm_jobs
-from repro.running.engines.site import Site
+from repro.running.discarding import Consumers, DiskRoom, discarded_stages, readers_first
+from repro.running.engines import cluster
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
 from repro.store import Store, damage, notes, underway
@@ -41,7 +39,7 @@ class Options:
     rebuild: bool = False
     jobs: int | None = None
     gpus_per_stage: int = 1
-    site: Site = field(default_factory=Site)
+    site: cluster.Site = field(default_factory=cluster.Site)
     discard: tuple[str, ...] = ()
     may_discard: bool = True
     max_disk: int | None = None
@@ -84,7 +82,7 @@ Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 
 
 def prepare(ends: Iterable[Node], store: Store, *, rebuild: bool) -> list[Node]:
-    """The nodes to run so that the store holds ``ends``, inputs first; the store then knows all below them.
+    """Return the nodes to run so that the store holds ``ends``, inputs first, and tell it of all below them.
 
     A node that is stored is not run, and neither is what only such nodes need. Damage is looked for in
     all of them: a damaged artefact is refused, or discarded if ``rebuild`` says so or its stage is one of
@@ -104,7 +102,7 @@ def prepare(ends: Iterable[Node], store: Store, *, rebuild: bool) -> list[Node]:
 def prepared_nodes(
     ends: Iterable[Node], store: Store, progress: Progress, options: Options
 ) -> Iterator[tuple[list[Node], DiskRoom]]:
-    """The nodes to run as ``prepare`` has them, and the room that they have on the disk.
+    """Give the nodes to run as ``prepare`` has them, and the room that they have on the disk.
 
     While the block lasts, other processes know what this one waits for. What an artefact that goes is read by
     comes right after it. Raises StoreError as ``prepare`` does.
@@ -116,19 +114,23 @@ def prepared_nodes(
             needed = prepare(ends, store, rebuild=options.rebuild)
             announcement = stack.enter_context(underway.announce(store.root, needed))
         stored_ids = {n.fingerprint for n in nodes if n.stage in stages and store.state(n) == "stored"}
-        consumers = Consumers(ends, nodes, needed, stored_ids, stages)
-        arguments = {"announcement": announcement, "most": options.max_disk}
-        arguments |= {"discard": options.discard, "may_discard": options.may_discard}
         start = announcement.stat().st_mtime_ns
         room = DiskRoom(
-            consumers, store, progress, **arguments, waiting=lambda: _awaited_fingerprints(store, since=start)
+            Consumers(ends, nodes, needed, stored_ids, stages),
+            store,
+            progress,
+            announcement=announcement,
+            most=options.max_disk,
+            discard=options.discard,
+            may_discard=options.may_discard,
+            waiting=lambda: _awaited_fingerprints(store, since=start),
         )
         room.let_go()
         yield readers_first(needed, stages), room
 
 
 def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
-    """Fingerprints of what jobs in Slurm's queue are to read, and what others noted after a time in ns.
+    """Return what jobs in Slurm's queue are to read, and what others noted after a time in ns.
 
     Who notes nodes for others to build, `repro plan --remember` say, tells nobody when these end.
     """
@@ -136,17 +138,23 @@ def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
     noted_ids = notes.asked_after(store.root, since) - lineage.stored()
     return {
         fingerprint
-        for node in slurm_jobs.waiting_fingerprints(store) | noted_ids
+        for node in cluster.waiting_fingerprints(store) | noted_ids
         for fingerprint in lineage.inputs(node)
     }
 
 
-def held_back(node: Node, machine: Machine, outcome: Outcome) -> bool:
-    """Whether an obstacle, or what became of its inputs, keeps a node from running; noted in ``outcome``."""
+def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
+    """Whether an obstacle, or what became of its inputs, keeps a node from running; noted in ``outcome``.
+
+    Args:
+        obstacle: one more of the node, which the machine then knows.
+    """
+    if obstacle:
+        machine.obstacles[node.fingerprint] = obstacle
     errors = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]
     obstacles = [o for p in node.parents() for o in outcome.blocked.get(p.fingerprint, ())]
-    if obstacle := machine.obstacles.get(node.fingerprint):
-        obstacles.insert(0, obstacle)
+    if node.fingerprint in machine.obstacles:
+        obstacles.insert(0, machine.obstacles[node.fingerprint])
     if errors:
         outcome.failed[node.fingerprint] = errors[0]
     elif obstacles:

@@ -7,10 +7,10 @@ from repro.errors import ReproError
 from repro.graph import Node
 from repro.progress import Progress, span
 from repro.retrieval.datasets.catalog import dataset
-from repro.running.description import collections
 from repro.running.engines.inline import ensure
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
+from repro.running.run_progress import collections
 from repro.store import Store, read_json
 from repro.verdicts.compared import Comparison
 

@@ -188,7 +188,7 @@ def test_what_is_being_read_by_a_stage_alone_stays(world):
 def test_what_is_asked_for_while_a_run_goes_on_stays_until_it_is_stored(world, monkeypatch, way):
     ends, first, second, store = world
     other, queue = _searched(first, "q3"), set()
-    monkeypatch.setattr("repro.running.engines.slurm_jobs.waiting_fingerprints", lambda store: set(queue))
+    monkeypatch.setattr("repro.running.engines.cluster.waiting_fingerprints", lambda store: set(queue))
     store.remember(walk([other]))
     seen, build = [], _engine(store, [])
 

@@ -10,7 +10,7 @@ from repro.errors import UsageError
 from repro.graph import Node, walk
 from repro.machine.sizes import bytes_of, size_in_words
 from repro.progress import Progress
-from repro.running import disk_room
+from repro.running import discarding
 from repro.running.cost.work import Work
 from repro.running.discarding import DISCARDABLE
 from repro.running.engines import local
@@ -39,7 +39,7 @@ def store(tmp_path, monkeypatch) -> Store:
     def sizes(node):
         return Work(stored=MB, beside=MB / 2) if node.stage == "encode" else Work()
 
-    monkeypatch.setattr(disk_room, "work", sizes)
+    monkeypatch.setattr(discarding, "work", sizes)
     return Store(tmp_path / "store")
 
 

@@ -166,7 +166,7 @@ def test_what_was_made_from_an_input_that_came_out_otherwise_since_is_counted_an
 def test_nothing_goes_while_another_run_is_to_read_some_of_it(chain, monkeypatch, way):
     _, store, index, run = chain
     reads, queue = Node("bm25", {"depth": 5}, dict(run.inputs)), set()
-    monkeypatch.setattr("repro.running.engines.slurm_jobs.waiting_fingerprints", lambda store: set(queue))
+    monkeypatch.setattr("repro.running.engines.cluster.waiting_fingerprints", lambda store: set(queue))
     with announce(store.root, [reads] if way == "announced" else []):
         if way == "queued":
             store.remember([reads])

@@ -9,11 +9,10 @@ from repro.graph import Node
 from repro.manifest.cells import select
 from repro.progress import TerminalProgress
 from repro.running.cost.work import work
-from repro.running.description import collections, describe, describe_rows, places
 from repro.running.engines.inline import ensure
 from repro.running.plan import plan
 from repro.running.requirements import Machine, Obstacle
-from repro.running.run_progress import Pace
+from repro.running.run_progress import Pace, collections, describe, describe_rows, places
 from repro.running.scale import scale
 from repro.store import Store
 

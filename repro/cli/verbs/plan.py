@@ -9,9 +9,9 @@ from repro.cli.options import disk_options, json_option, selection_options, stat
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.progress import SILENT
-from repro.running.description import describe
-from repro.running.engines.slurm_jobs import Job
+from repro.running.engines.cluster import Job
 from repro.running.plan import Plan
+from repro.running.run_progress import describe
 from repro.store import Store, make_writable
 
 
@@ -96,7 +96,7 @@ def progress_lines(plan: Plan, workspace) -> Iterator[str]:
 
 def job_lines(plan: Plan, store: Store) -> Iterator[str]:
     """Yield how many jobs of nodes that are not stored are queued, running or over, and a line a failure."""
-    from repro.running.engines.slurm_jobs import jobs
+    from repro.running.engines.cluster import jobs
 
     missing = [node for node in plan.nodes if plan.states[node.fingerprint] != "stored"]
     try:

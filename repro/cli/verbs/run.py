@@ -7,8 +7,8 @@ import click
 
 from repro.cli.options import disk_options, format_option, selecting_words, selection_options, stated_options
 from repro.errors import UsageError
-from repro.running.engines.site import Site
-from repro.running.engines.site import site as read_site
+from repro.running.engines.cluster import Site
+from repro.running.engines.cluster import site as read_site
 from repro.running.engines.table import ENGINES
 from repro.running.runner import Options
 

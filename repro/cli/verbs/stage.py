@@ -24,8 +24,7 @@ def command(fingerprint, shard):
     to end puts it together. A shard that was killed goes on when it is started again.
     """
     from repro.machine.shard import Shard
-    from repro.running.engines.child import end_with_parent
-    from repro.running.engines.workers import serve
+    from repro.running.engines.child import end_with_parent, serve
     from repro.store import Store
 
     part = Shard.parse(shard) if shard else Shard()

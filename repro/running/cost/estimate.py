@@ -9,11 +9,10 @@ from repro.errors import UsageError
 from repro.graph import Node, walk
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.offers import archives
-from repro.running.cost.peak import MemoryLevel, fullest_level, levels
 from repro.running.cost.rehearsals import Rehearsals
 from repro.running.cost.throughput import Throughput
 from repro.running.cost.work import Work, work
-from repro.running.discarding import Consumers, readers_first
+from repro.running.discarding import Consumers, MemoryLevel, fullest_level, levels, readers_first
 from repro.running.plan import Plan
 from repro.running.requirements import PIECES, Obstacle
 from repro.store.disk import size_on_disk
@@ -89,7 +88,7 @@ class Estimate:
 
         stored_ids = {fingerprint for fingerprint, state in self.plan.states.items() if state == "stored"}
         consumers = Consumers(self.plan.ends, self.plan.nodes, self.nodes, stored_ids, stages)
-        return list(levels(readers_first(self.nodes, stages), consumers, sizes, before=before))
+        return levels(readers_first(self.nodes, stages), consumers, sizes, before=before)
 
     def fullest(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> MemoryLevel | None:
         """The level of ``disk`` at which most is taken; None where nothing is to run."""

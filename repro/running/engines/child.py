@@ -1,14 +1,18 @@
-"""A stage as a process of its own: ``python -m repro stage FINGERPRINT``, and its result."""
+"""A stage as a process: one of its own, ``python -m repro stage FINGERPRINT``, or one that stays for many.
+
+Of a process that stays, what libraries take to load and to compile is paid once.
+"""
 
 import contextlib
 import functools
 import os
+import queue
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import repro
@@ -22,12 +26,12 @@ PATIENCE = 10  # seconds between asking a process to end and ending it
 
 
 def command(node: Node, store: Store, python: str = sys.executable, *, processes: int = 1) -> list[str]:
-    """The command that builds one artefact whose inputs are stored; several processes run under torchrun."""
+    """Return the command that builds an artefact whose inputs are stored; several run under torchrun."""
     return stage_command(node.fingerprint, store, python, launcher(processes) if processes > 1 else ())
 
 
 def stage_command(fingerprint: str, store: Store, python: str, launched: Sequence[str] = ()) -> list[str]:
-    """The command that builds the artefact of a fingerprint, by a launcher where there is one.
+    """Return the command that builds the artefact of a fingerprint, by a launcher where there is one.
 
     -P: no module of the working folder is imported; for what torchrun starts PYTHONSAFEPATH says so.
     """
@@ -35,12 +39,12 @@ def stage_command(fingerprint: str, store: Store, python: str, launched: Sequenc
 
 
 def launcher(processes: int, meeting: Sequence[str] = ("--standalone",)) -> list[str]:
-    """torchrun with ``processes`` on each machine; ``meeting`` says how several machines find each other."""
+    """Return torchrun with ``processes`` a machine; ``meeting`` says how several machines find each other."""
     return ["-m", "torch.distributed.run", *meeting, f"--nproc-per-node={processes}"]
 
 
 def import_path() -> str:
-    """PYTHONPATH with which a child finds this very program, from whatever folder it is started.
+    """Return the PYTHONPATH with which a child finds this very program, from whatever folder it is started.
 
     An installed program is found without: its folder holds the packages of one Python, no other may see them.
     """
@@ -52,7 +56,7 @@ def import_path() -> str:
 
 @functools.cache
 def _lifeline() -> int:
-    """The end for reading of a pipe into which nothing is written, and which closes with this process."""
+    """Return the reading end of a pipe into which nothing is written, and which closes with this process."""
     return os.pipe()[0]
 
 
@@ -77,13 +81,13 @@ def end_with_parent() -> None:
 
 
 def environment(threads: int, more: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a process that carries out stages; what the user's says of threads goes first."""
+    """Return the environment of a process for stages; what the user's says of threads goes first."""
     settings = {"PYTHONPATH": import_path(), "PYTHONSAFEPATH": "1", **more}
     return {"OMP_NUM_THREADS": str(threads), **os.environ, **settings}
 
 
 def new_log(node: Node, store: Store) -> Path:
-    """An empty file of this process for what the node's stage says; never one that was there before."""
+    """Make an empty file for what the node's stage says; never one that was there before."""
     log = store.log(node).with_suffix(f".{os.getpid()}.err")
     with translated_errors(store.root):
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +96,7 @@ def new_log(node: Node, store: Store) -> Path:
 
 
 def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str | Obstacle | None:
-    """None when a stage with this exit status stored its artefact, else a sentence, or an obstacle."""
+    """Return None when a stage with this exit status stored its artefact, else a sentence, or an obstacle."""
     if status == 0:
         log.unlink(missing_ok=True)
         return None
@@ -136,17 +140,129 @@ class Child:
         return self.process.poll() is not None
 
     def result(self) -> str | Obstacle | None:
-        """None when the stage that ended stored its artefact, else a sentence, or an obstacle."""
+        """Return None when the stage that ended stored its artefact, else a sentence, or an obstacle."""
         return result_of(self.node, self.process.returncode, self.log, processes=self.processes)
 
 
-def stop(children: Sequence[Child]) -> None:
+def stop(children: Iterable["Child | WorkerStage | _Worker"]) -> None:
     """End them and what they started, all at once; what they had written lies in partial directories."""
+    processes = [child.process for child in children]
     for number in (signal.SIGTERM, signal.SIGKILL):
-        for child in children:
+        for process in processes:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.process.pid, number)
+                os.killpg(process.pid, number)
         deadline = time.monotonic() + PATIENCE
-        for child in children:
+        for process in processes:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                child.process.wait(max(0, deadline - time.monotonic()))
+                process.wait(max(0, deadline - time.monotonic()))
+
+
+class _Worker:
+    """A process that takes a fingerprint and a log at a time, and answers with an exit status."""
+
+    def __init__(self, store: Store, *, threads: int):
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "repro", "stage", "-", "--store", str(store.root)],
+            env=environment(threads, {WATCHES: "1"}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C reaches the engine alone, which ends the others
+        )
+        assert self.process.stdin and self.process.stdout  # as they are pipes
+        self._orders, self._answers = self.process.stdin, self.process.stdout
+        os.set_blocking(self._answers.fileno(), False)
+
+    def order(self, fingerprint: str, log: os.PathLike) -> None:
+        self._orders.write(f"{fingerprint} {os.fspath(log)}\n".encode())
+        self._orders.flush()
+
+    def answer(self) -> int | None:
+        """Return the exit status of the order, of the whole process where that ended, None before."""
+        line = self._answers.readline()
+        return int(line) if line else self.process.poll()
+
+
+class WorkerStage:
+    """A stage that a worker carries out; used as a ``Child`` is."""
+
+    gpus = None
+
+    def __init__(self, node: Node, store: Store, worker: _Worker):
+        self.node, self.worker, self.process = node, worker, worker.process
+        self.log, self.status = new_log(node, store), 0
+        try:
+            worker.order(node.fingerprint, self.log)
+        except BrokenPipeError:
+            worker.process.wait()  # it is gone, as its status says
+
+    def ended(self) -> bool:
+        status = self.worker.answer()
+        self.status = status or 0
+        return status is not None
+
+    def result(self) -> str | Obstacle | None:
+        """Return the result of the stage, as ``Child.result`` has it."""
+        return result_of(self.node, self.status, self.log)
+
+
+class Workers:
+    """The processes of a run, as many as there were stages at once; each goes on to the next stage.
+
+    Args:
+        threads: of numerical libraries, in each.
+    """
+
+    def __init__(self, store: Store, *, threads: int):
+        self._store, self._threads = store, threads
+        self._idle: list[_Worker] = []
+        self._all: list[_Worker] = []
+
+    def begin(self, node: Node) -> WorkerStage:
+        """Begin the node's stage in an idle process, a new one where all are busy."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.process.poll() is None:
+                return WorkerStage(node, self._store, worker)
+        worker = _Worker(self._store, threads=self._threads)
+        self._all.append(worker)
+        return WorkerStage(node, self._store, worker)
+
+    def release(self, child: WorkerStage | Child) -> None:
+        """Take back the process of a stage that ended."""
+        if isinstance(child, WorkerStage):
+            self._idle.append(child.worker)
+
+    def close(self) -> None:
+        """End all processes, and what they started."""
+        stop([worker for worker in self._all if worker.process.poll() is None])
+
+
+def serve(build: Callable[[str], int]) -> None:
+    """Build, as a worker process, what standard input names, until the engine closes it or is gone.
+
+    Args:
+        build: builds the artefact of a fingerprint and returns an exit status; what it says goes to the log.
+    """
+    orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    source, answers, null_device = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
+    os.dup2(null_device, 0)
+    os.dup2(null_device, 1)
+    os.environ.pop(WATCHES, None)
+
+    def listen() -> None:
+        with open(source, "rb") as lines:
+            for line in lines:
+                orders.put(line)
+        os.killpg(0, signal.SIGKILL)  # what was written lies in the partial directory, as after any end
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        fingerprint, _, log = os.fsdecode(orders.get()).rstrip("\n").partition(" ")
+        messages = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
+        os.dup2(messages, 2)
+        os.close(messages)
+        status = build(fingerprint)
+        sys.stderr.flush()
+        os.dup2(null_device, 2)
+        os.write(answers, b"%d\n" % status)

@@ -8,7 +8,6 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -22,15 +21,13 @@ from repro.machine import kernels, peak_memory
 from repro.machine.shard import WHOLE, Shard, shard
 from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
-from repro.progress import OverallProgress, Progress
+from repro.progress import Progress
 from repro.running.code_facts import made_by
-from repro.running.description import Place
-from repro.running.description import places as rows_of
-from repro.running.engines import shards
-from repro.running.engines.torchrun import build
+from repro.running.engines.shared_work import build, build_shard
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
-from repro.running.run_progress import RunProgress
+from repro.running.run_progress import Place, RunProgress
+from repro.running.run_progress import places as rows_of
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.store import Store, translated_errors
 from repro.store.attempts import NOTE as INPUTS
@@ -49,7 +46,7 @@ _DEFAULT = Options()
 
 
 def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) -> Path | None:
-    """The node's artefact, built here if the store lacks it; its inputs must be stored.
+    """Return the node's artefact, built here if the store lacks it; its inputs must be stored.
 
     Args:
         part: a shard of it to be filled; then None where other shards are not done.
@@ -69,7 +66,7 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
     store.progress = progress
     try:
         if not part.whole:
-            return shards.build(node, store, work, part, waiting=note_wait)
+            return build_shard(node, store, work, part, waiting=note_wait)
         return build(node, store, work, waiting=note_wait)
     except ReproError:
         raise
@@ -122,7 +119,7 @@ def ensure(
     options: Options = _DEFAULT,
     quiet: bool = False,
     places: Mapping[str, Sequence[Place]] = MappingProxyType({}),
-    run: Callable[[Node, Store, Progress], Path] = run_node,
+    run: Callable[[Node, Store, Progress], Path | None] = run_node,
 ) -> Outcome:
     """Make sure that the store holds ``nodes``: run those that it lacks, and what these need.
 
@@ -145,18 +142,14 @@ def ensure(
         )
         with progress.showing():
             for node in needed:
-                if held_back(node, machine, outcome):
-                    continue
-                if obstacle := room.lacking(node):
-                    machine.obstacles[node.fingerprint] = obstacle
-                    held_back(node, machine, outcome)
+                if held_back(node, machine, outcome) or held_back(node, machine, outcome, room.lacking(node)):
                     continue
                 if _carry_out(node, course, outcome, lambda node: run(node, store, progress)):
                     room.stored(node)
     return outcome
 
 
-def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[[Node], Path]) -> bool:
+def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[[Node], object]) -> bool:
     """Run a node; returns whether it is stored."""
     course.begins(node)
     try:
@@ -176,8 +169,8 @@ def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
     """Run what the plan needs, one node after another. Raises StoreError as ``prepare`` does."""
-    arguments = {"machine": plan.machine, "options": options, "places": rows_of(plan)}
-    return ensure(plan.ends, store, progress, **arguments)
+    rows = rows_of(plan)
+    return ensure(plan.ends, store, progress, machine=plan.machine, options=options, places=rows)
 
 
 def _quieten_libraries() -> None:
@@ -250,30 +243,12 @@ def _has_begun(directory: Path) -> bool:
     return bool(blocks) or (directory / CHECKPOINTS).is_dir()
 
 
-@dataclass
-class _Task:
-    """A task as it advances; the pace is that between its first and its last advance."""
-
-    began: float
-    done: int = 0
-    first: tuple[float, int] | None = None
-    last: tuple[float, int] | None = None
-
-    def advance(self, n: int) -> None:
-        self.done += n
-        self.last = time.monotonic(), self.done
-        self.first = self.first or self.last
-
-    def facts(self) -> dict[str, float]:
-        """``done``, ``seconds``, and ``pace``, seconds of one unit, where it advanced twice or more."""
-        facts = {"done": self.done, "seconds": round(time.monotonic() - self.began, 3)}
-        if self.first and self.last and self.last[1] > self.first[1]:
-            facts["pace"] = (self.last[0] - self.first[0]) / (self.last[1] - self.first[1])
-        return facts
-
-
 class TimedTasks(Progress):
-    """Shows what ``shown`` shows, and remembers each task by its name; of one name the longest."""
+    """Shows tasks and notes of a stage where ``shown`` does, and keeps the facts of each task by its name.
+
+    These are what was ``done``, the ``seconds``, and where it advanced twice or more the ``pace``, seconds of
+    one unit between the first advance and the last. Of several tasks of one name they are of the longest.
+    """
 
     def __init__(self, shown: Progress):
         self._shown = shown
@@ -281,26 +256,23 @@ class TimedTasks(Progress):
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
-        timer = _Task(time.monotonic())
+        began, done = time.monotonic(), 0
+        marks: list[tuple[float, int]] = []  # when it advanced first and last, and what was done by then
         with self._shown.task(name, total, log=log) as advance:
 
             def advance_both(n: int = 1) -> None:
-                timer.advance(n)
+                nonlocal done
+                done += n
+                marks.append((time.monotonic(), done))
+                del marks[1:-1]
                 advance(n)
 
             yield advance_both
-        facts, longest = timer.facts(), self.facts.get(name)
-        if longest is None or facts["seconds"] > longest["seconds"]:
+        facts: dict[str, float] = {"done": done, "seconds": round(time.monotonic() - began, 3)}
+        if len(marks) == 2 and marks[1][1] > marks[0][1]:
+            facts["pace"] = (marks[1][0] - marks[0][0]) / (marks[1][1] - marks[0][1])
+        if name not in self.facts or facts["seconds"] > self.facts[name]["seconds"]:
             self.facts[name] = facts
-
-    def showing(self) -> contextlib.AbstractContextManager[None]:
-        return self._shown.showing()
-
-    def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
-        self._shown.begins(piece, whole)
-
-    def ends(self, piece: str, how: str, whole: OverallProgress | None = None) -> None:
-        self._shown.ends(piece, how, whole)
 
     def note(self, message: str) -> None:
         self._shown.note(message)

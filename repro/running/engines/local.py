@@ -10,14 +10,12 @@ from repro.errors import StageError, UsageError
 from repro.graph import Node
 from repro.machine.system import cores, gpu
 from repro.progress import Progress
-from repro.running.description import places
-from repro.running.disk_room import DiskRoom
-from repro.running.engines.child import Child, stop
-from repro.running.engines.torchrun import SHARED
-from repro.running.engines.workers import Workers, WorkerStage
+from repro.running.discarding import DiskRoom
+from repro.running.engines.child import Child, Workers, WorkerStage, stop
+from repro.running.engines.shared_work import SHARED
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
-from repro.running.run_progress import RunProgress
+from repro.running.run_progress import RunProgress, places
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.stage_table import STAGES
 from repro.store import Store
@@ -81,9 +79,18 @@ class _Run:
         self.machine, self.store, self.progress, self.room = plan.machine, store, progress, room
         self.gpus_per_stage = options.gpus_per_stage
         self.jobs = options.jobs or default_jobs(plan, options.gpus_per_stage)
-        arguments = {"progress": progress, "places": places(plan), "beside": self.jobs, "apart": True}
-        self.course = RunProgress(needed, plan.nodes, store=store, machine=plan.machine, **arguments)
-        self.waiting, self.running = needed, []
+        self.course = RunProgress(
+            needed,
+            plan.nodes,
+            store=store,
+            machine=plan.machine,
+            progress=progress,
+            places=places(plan),
+            beside=self.jobs,
+            apart=True,
+        )
+        self.waiting = needed
+        self.running: list[Child | WorkerStage] = []
         self.unsettled = {node.fingerprint for node in needed}  # neither stored nor held back nor failed
         self.free, self.has_gpus = gpus(), bool(gpus())
         self.share = max(1, cores() // self.jobs)
@@ -132,8 +139,7 @@ class _Run:
         if obstacle and self.running:
             return False
         if obstacle:
-            self.machine.obstacles[node.fingerprint] = obstacle
-            held_back(node, self.machine, self.outcome)
+            held_back(node, self.machine, self.outcome, obstacle)
             self.unsettled.discard(node.fingerprint)
         else:
             self.course.begins(node)

@@ -1,27 +1,33 @@
-"""Stages as jobs of Slurm, each waiting for its inputs' jobs; submitted, not waited for."""
+"""Stages as jobs of Slurm, each waiting for its inputs' jobs; submitted, not waited for.
+
+Nodes that are alike are submitted together: siblings of one stage, and shards of one node, as one job array.
+"""
 
 import os
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.progress import Progress
-from repro.running.description import describe, describe_rows, places
-from repro.running.engines import shards, slurm_jobs
+from repro.running.engines import cluster
 from repro.running.engines.child import import_path, launcher, stage_command
-from repro.running.engines.site import Resources, Site
-from repro.running.engines.slurm_arrays import Batch, shard_array, siblings
-from repro.running.engines.torchrun import SHARED
+from repro.running.engines.cluster import Job, Resources, Site
+from repro.running.engines.shared_work import SHARED, count_of, finished_shards, shard_numbers
 from repro.running.plan import Plan
+from repro.running.run_progress import describe, describe_rows, places
 from repro.running.runner import Options, Outcome, held_back, prepare
 from repro.stage_table import TRAININGS
 from repro.store import Store, underway
+
+LONGEST = 1000  # where a cluster says nothing else, the number of an array's task is at most that
+PORTS = 20_000  # first port and number of ports, of which a job takes one by its number
+HEAD = 'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
 
 
 @dataclass
@@ -35,13 +41,47 @@ class Submission:
         calls: how many times Slurm was asked to take something.
         again: those among them whose job had ended without an artefact: why.
         standing: fingerprint -> job, of what was queued or running before.
+        ids: fingerprint -> what waits for it waits for these jobs, tasks or arrays.
     """
 
     outcome: Outcome = field(default_factory=Outcome)
     submitted: dict[str, str] = field(default_factory=dict)
     calls: int = 0
-    again: dict[str, slurm_jobs.Job] = field(default_factory=dict)
-    standing: dict[str, slurm_jobs.Job] = field(default_factory=dict)
+    again: dict[str, Job] = field(default_factory=dict)
+    standing: dict[str, Job] = field(default_factory=dict)
+    ids: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The tasks that one call of sbatch submits.
+
+    Attributes:
+        tasks: number in the array -> node; of a single job 0.
+        shards: how many shards the node has, where the tasks are shards of one node.
+        waits: ids of jobs that every task waits for: whole jobs, whole arrays, or tasks ("12_3").
+        same: ids of arrays of which each task waits for the one of its own number.
+    """
+
+    tasks: Mapping[int, Node]
+    shards: int = 1
+    waits: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+
+    @property
+    def array(self) -> bool:
+        return 0 not in self.tasks
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The nodes that its tasks build, each once."""
+        return list(dict.fromkeys(self.tasks.values()))
+
+    def dependency(self) -> list[str]:
+        """Options of sbatch: a task starts when what it waits for ended well, and goes when that failed."""
+        kinds = (("afterok", self.waits), ("aftercorr", self.same))
+        conditions = [":".join((kind, *ids)) for kind, ids in kinds if ids]
+        return [f"--dependency={','.join(conditions)}", "--kill-on-invalid-dep=yes"] if conditions else []
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
@@ -58,7 +98,7 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
             f"{len(submission.submitted)} jobs submitted, {len(submission.standing)} queued or running before"
         )
         hint = "`repro plan` tells of them, the same command prints what was measured"
-        progress.note(f"{counts}; {hint}; their output lies in {slurm_jobs.logs(store)}")
+        progress.note(f"{counts}; {hint}; their output lies in {cluster.logs(store)}")
     return submission.outcome
 
 
@@ -78,34 +118,32 @@ def submit(plan: Plan, store: Store, progress: Progress, options: Options) -> Su
         raise UsageError("sbatch is not on PATH; run this where Slurm is, or take --engine local")
     plan.machine.leave()
     needed = prepare(plan.ends, store, rebuild=options.rebuild)
-    submission, known_jobs = Submission(), slurm_jobs.jobs(store, needed)
+    done, known_jobs = Submission(), cluster.jobs(store, needed)
     _note_unused_gpus(needed, options.site, progress)
-    ids: dict[str, tuple[str, ...]] = {}
     todo: list[Node] = []
     for node in needed:
         job = known_jobs.get(node.fingerprint)
-        if job and job.state in ("queued", "running") and not _waits_in_vain(node, known_jobs, submission):
-            ids[node.fingerprint] = job.standing
-            submission.standing[node.fingerprint] = job
-        elif not held_back(node, plan.machine, submission.outcome):
+        if job and job.state in ("queued", "running") and not _waits_in_vain(node, job, done):
+            done.ids[node.fingerprint] = job.standing
+            done.standing[node.fingerprint] = job
+        elif not held_back(node, plan.machine, done.outcome):
             todo.append(node)
             if job:
-                submission.again[node.fingerprint] = job
-    teller = _Teller(progress, places(plan), submission)
+                done.again[node.fingerprint] = job
+    rows = places(plan)
     while todo:
         todo_fingerprints = {node.fingerprint for node in todo}
         ready = [node for node in todo if not any(p.fingerprint in todo_fingerprints for p in node.parents())]
-        for batch in _batches(ready, store, options.shards, ids, submission):
-            _submit(batch, store, options, ids, submission)
-            teller.tell(batch)
-        todo = [node for node in todo if node.fingerprint not in ids]
-    return submission
+        for batch in _batches(ready, store, options.shards, done):
+            _submit(batch, store, options, done)
+            progress.note(_sentence(batch, describe_rows(rows[batch.nodes[0].fingerprint]), done))
+        todo = [node for node in todo if node.fingerprint not in done.ids]
+    return done
 
 
-def _waits_in_vain(node: Node, known_jobs: dict[str, slurm_jobs.Job], submission: Submission) -> bool:
+def _waits_in_vain(node: Node, job: Job, done: Submission) -> bool:
     """Whether a job waits for one that ended badly: Slurm takes a moment to cancel it."""
-    is_queued = known_jobs[node.fingerprint].state == "queued"
-    return is_queued and any(p.fingerprint in submission.again for p in node.parents())
+    return job.state == "queued" and any(p.fingerprint in done.again for p in node.parents())
 
 
 def _note_unused_gpus(nodes: list[Node], site: Site, progress: Progress) -> None:
@@ -115,61 +153,119 @@ def _note_unused_gpus(nodes: list[Node], site: Site, progress: Progress) -> None
             progress.note(f"{stage}: the site file asks for {gpus} GPUs; this stage is one process, on one")
 
 
-def _batches(
-    nodes: list[Node], store: Store, shard_count: int, ids: dict[str, tuple[str, ...]], submission: Submission
-) -> list[Batch]:
-    """The submissions of nodes whose inputs are stored or submitted."""
-    counts = {node.fingerprint: shards.count_of(node, shard_count) for node in nodes}
-    batches = siblings([node for node in nodes if counts[node.fingerprint] == 1], ids)
+def _batches(nodes: list[Node], store: Store, shard_count: int, done: Submission) -> list[Batch]:
+    """Return the submissions of nodes whose inputs are stored or submitted."""
+    counts = {node: count_of(node, shard_count) for node in nodes}
+    batches = siblings([node for node in nodes if counts[node] == 1], done.ids)
     for node in nodes:
-        if (count := counts[node.fingerprint]) > 1:
-            missing = shards.shard_numbers(count) - shards.finished_shards(store, node, count)
-            if job := submission.again.get(node.fingerprint):
+        if (count := counts[node]) > 1:
+            missing = shard_numbers(count) - finished_shards(store, node, count)
+            if job := done.again.get(node.fingerprint):
                 missing -= {int(id.partition("_")[2] or 0) for id in job.standing}
-            batches.append(shard_array(node, missing or {count}, count, ids))  # the last puts it together
+            batches.append(shard_array(node, missing or {count}, count, done.ids))  # the last joins them
     return batches
 
 
-def _submit(
-    batch: Batch, store: Store, options: Options, ids: dict[str, tuple[str, ...]], submission: Submission
-) -> None:
+def siblings(nodes: Iterable[Node], jobs: Mapping[str, Sequence[str]]) -> list[Batch]:
+    """Arrange nodes, whose inputs are stored or submitted, into few submissions.
+
+    In one array are nodes of one stage that wait for the same jobs and, in arrays submitted before, for the
+    tasks of their own number. Nothing waits for more than its own inputs. Of the arrays that are possible
+    the largest is taken first.
+
+    Args:
+        jobs: fingerprint -> ids of the jobs that build it, of what is submitted.
+    """
+    possible: dict[_Dependency, dict[Node, int | None]] = {}
+    for node in nodes:
+        for way, number in _ways(node, _ids(node, jobs)):
+            possible.setdefault(way, {})[node] = number
+    batches: list[Batch] = []
+    while possible:
+        way = max(possible, key=lambda way: len(possible[way]))
+        members = possible.pop(way)
+        batches += _arrays(way, members, jobs)
+        possible = {
+            w: remaining
+            for w, numbers in possible.items()
+            if (remaining := {n: numbers[n] for n in numbers if n not in members})
+        }
+    return batches
+
+
+@dataclass(frozen=True)
+class _Dependency:
+    """A way for tasks of one array to wait: all for ``waits``, each for its own number in ``same``."""
+
+    stage: str
+    waits: tuple[str, ...]
+    same: tuple[str, ...]
+
+
+def _ways(node: Node, ids: tuple[str, ...]) -> Iterator[tuple[_Dependency, int | None]]:
+    """Yield the ways in which a node can wait for jobs and tasks, with the number that it then must have."""
+    yield _Dependency(node.stage, ids, ()), None
+    for number in dict.fromkeys(id.partition("_")[2] for id in ids if "_" in id):
+        numbered_ids = tuple(id for id in ids if id.endswith(f"_{number}"))
+        other_ids = tuple(id for id in ids if id not in numbered_ids)
+        arrays = tuple(id.partition("_")[0] for id in numbered_ids)
+        yield _Dependency(node.stage, other_ids, arrays), int(number)
+
+
+def _ids(node: Node, jobs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    ids = (id for parent in node.parents() for id in jobs.get(parent.fingerprint, ()))
+    return tuple(dict.fromkeys(ids))
+
+
+def _arrays(
+    way: _Dependency, members: Mapping[Node, int | None], jobs: Mapping[str, Sequence[str]]
+) -> Iterator[Batch]:
+    """Yield the arrays of nodes that wait in one way: two that must have one number are in two of them."""
+    arrays: list[dict[int, Node]] = []
+    for node, number in members.items():
+        free_arrays = (array for array in arrays if (number not in array if number else len(array) < LONGEST))
+        if (array := next(free_arrays, None)) is None:
+            arrays.append(array := {})
+        array[number or len(array) + 1] = node
+    for array in arrays:
+        [node, *other_nodes] = array.values()
+        alone = Batch({0: node}, waits=_ids(node, jobs))
+        yield Batch(array, waits=way.waits, same=way.same) if other_nodes else alone
+
+
+def shard_array(node: Node, numbers: Iterable[int], shards: int, jobs: Mapping[str, Sequence[str]]) -> Batch:
+    """Return an array whose tasks are shards of one node: those of ``numbers``, among ``shards``."""
+    return Batch(dict.fromkeys(sorted(numbers), node), shards=shards, waits=_ids(node, jobs))
+
+
+def _submit(batch: Batch, store: Store, options: Options, done: Submission) -> None:
     """Submit a batch, and note its jobs."""
-    log = slurm_jobs.log(store, batch.nodes[0], array=batch.array)
+    log = cluster.log(store, batch.nodes[0], array=batch.array)
     id = _sbatch(batch, store, options, log)
-    submission.calls += 1
+    done.calls += 1
     if batch.shards > 1:
         [node] = batch.nodes
-        standing_ids = (
-            submission.again[node.fingerprint].standing if node.fingerprint in submission.again else ()
-        )
-        slurm_jobs.note(store, node, [*standing_ids, *(f"{id}_{number}" for number in batch.tasks)], log)
-        ids[node.fingerprint], submission.submitted[node.fingerprint] = (*standing_ids, id), id
+        job = done.again.get(node.fingerprint)
+        standing_ids = job.standing if job else ()
+        cluster.note(store, node, [*standing_ids, *(f"{id}_{number}" for number in batch.tasks)], log)
+        done.ids[node.fingerprint], done.submitted[node.fingerprint] = (*standing_ids, id), id
         return
     for number, node in batch.tasks.items():
         task = f"{id}_{number}" if batch.array else id
-        slurm_jobs.note(store, node, [task], log)
-        ids[node.fingerprint], submission.submitted[node.fingerprint] = (task,), task
+        cluster.note(store, node, [task], log)
+        done.ids[node.fingerprint], done.submitted[node.fingerprint] = (task,), task
 
 
-@dataclass
-class _Teller:
-    """Says what was submitted."""
-
-    progress: Progress
-    of_rows: dict
-    done: Submission
-
-    def tell(self, batch: Batch) -> None:
-        node, *other_nodes = batch.nodes
-        job = self.done.again.get(node.fingerprint)
-        why = f", again: job {job.id} is {job.slurm}" if job else ""
-        id = self.done.submitted[node.fingerprint].partition("_")[0]
-        parts = [f"job {id}", describe_rows(self.of_rows[node.fingerprint]), describe(node)]
-        if other_nodes:
-            parts = [f"job {id}", f"{len(batch.nodes)} stages {node.stage}"]
-        if batch.shards > 1:
-            parts.append(f"{len(batch.tasks)} of {batch.shards} shards")
-        self.progress.note(f"{': '.join(filter(None, parts))}{why}")
+def _sentence(batch: Batch, rows: str, done: Submission) -> str:
+    """Say what was submitted, for which rows, and why once more."""
+    node, *other_nodes = batch.nodes
+    job = done.again.get(node.fingerprint)
+    why = f", again: job {job.id} is {job.slurm}" if job else ""
+    parts = [f"job {done.submitted[node.fingerprint].partition('_')[0]}"]
+    parts += [f"{len(batch.nodes)} stages {node.stage}"] if other_nodes else [rows, describe(node)]
+    if batch.shards > 1:
+        parts.append(f"{len(batch.tasks)} of {batch.shards} shards")
+    return f"{': '.join(filter(None, parts))}{why}"
 
 
 def _sbatch(batch: Batch, store: Store, options: Options, log: Path) -> str:
@@ -177,7 +273,8 @@ def _sbatch(batch: Batch, store: Store, options: Options, log: Path) -> str:
     node = batch.nodes[0]
     resources = resources_of(node.stage, options.site, options.nodes)
     log.parent.mkdir(parents=True, exist_ok=True)
-    for file in _logs(batch, log):
+    for number in batch.tasks:
+        file = log.with_name(log.name.replace("%a", str(number)))
         if file.is_symlink():  # Slurm would write wherever it leads
             file.unlink()
     output = str(log.parent).replace("%", "%%") + f"/{log.name}"
@@ -199,32 +296,25 @@ def _sbatch(batch: Batch, store: Store, options: Options, log: Path) -> str:
     return id
 
 
-def _logs(batch: Batch, log: Path) -> Iterable[Path]:
-    return [log.with_name(log.name.replace("%a", str(number))) for number in batch.tasks]
-
-
-PORTS = 20_000  # first port and number of ports, of which a job takes one by its number
-HEAD = 'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
+def resources_of(stage: str, site: Site, nodes: int | None) -> Resources:
+    """Return what the site file states for a stage; a training takes its ``nodes`` machines."""
+    resources = site.of(stage)
+    machines = nodes if nodes and stage in TRAININGS else resources.machines
+    return resources.model_copy(update={"nodes": machines if stage in SHARED else 1})
 
 
 class _ShellWord(str):
     """A word that the shell has to fill in, quoted by whoever wrote it."""
 
 
-def resources_of(stage: str, site: Site, nodes: int | None) -> Resources:
-    """The resources that the site file states for a stage; a training takes its ``nodes`` machines."""
-    resources = site.of(stage)
-    machines = nodes if nodes and stage in TRAININGS else resources.nodes or 1
-    return resources.model_copy(update={"nodes": machines if stage in SHARED else 1})
-
-
 def script(batch: Batch, store: Store, site: Site, resources: Resources) -> str:
-    """The job: the prologue in the shell, then the stage in its place, so that signals reach it.
+    """Return the job: the prologue in the shell, then the stage in its place, so that signals reach it.
 
     With several GPUs, a stage that shares its work is a process for each: torchrun under srun, on every
     machine of the job.
     """
     processes = (resources.gpus or 1) if batch.nodes[0].stage in SHARED else 1
+    machines = resources.machines
     # PYTHONSAFEPATH is -P for what torchrun starts
     lines = ["#!/bin/bash", resources.prologue or "", "export PYTHONSAFEPATH=1"]
     if path := import_path():
@@ -234,19 +324,19 @@ def script(batch: Batch, store: Store, site: Site, resources: Resources) -> str:
     if batch.array and batch.shards == 1:
         cases = [f"{number}) node={node.fingerprint} ;;" for number, node in batch.tasks.items()]
         lines += ['case "$SLURM_ARRAY_TASK_ID" in', *cases, "esac"]
-    if resources.nodes > 1:
+    if machines > 1:
         lines += [HEAD, f"port=$(({PORTS} + SLURM_JOB_ID % {PORTS}))"]
-    stage = _stage(batch, store, site.python or sys.executable, processes, resources.nodes)
-    if processes > 1 or resources.nodes > 1:
+    stage = _stage(batch, store, site.python or sys.executable, processes, machines)
+    if processes > 1 or machines > 1:
         cpus = [f"--cpus-per-task={resources.cpus}"] if resources.cpus else []  # srun does not take it over
-        flags = ["--kill-on-bad-exit=1"] if resources.nodes > 1 else []  # all, when one machine's does
-        stage = ["srun", f"--nodes={resources.nodes}", f"--ntasks={resources.nodes}", *flags, *cpus, *stage]
+        flags = ["--kill-on-bad-exit=1"] if machines > 1 else []  # all, when one machine's does
+        stage = ["srun", f"--nodes={machines}", f"--ntasks={machines}", *flags, *cpus, *stage]
     words = (word if isinstance(word, _ShellWord) else shlex.quote(word) for word in stage)
     return "\n".join([*lines, f"exec {' '.join(words)}", ""])
 
 
 def _stage(batch: Batch, store: Store, python: str, processes: int, machines: int) -> Sequence[str]:
-    """The command of a task, under torchrun where it has several processes or machines."""
+    """Return the command of a task, under torchrun where it has several processes or machines."""
     launch, shard = [], []
     if machines > 1:
         rendezvous = ["--rdzv-backend=c10d", "--rdzv-id=stage", _ShellWord('--rdzv-endpoint="$head:$port"')]

@@ -10,7 +10,7 @@ from repro.machine.shard import WHOLE, Shard, only_shard
 from repro.progress import Progress
 from repro.retrieval.nn import pair_scores, precision
 from repro.retrieval.nn.checkpoint import save_model
-from repro.running.engines.shards import DIVISIBLE
+from repro.running.engines.shared_work import DIVISIBLE
 from repro.store.disk import BLOCKS
 from tests.retrieval.nn.test_multi_view_bi_encoder import strong_model
 from tests.retrieval.stages.outputs import Outputs

@@ -8,9 +8,8 @@ from repro.graph import Node, walk
 from repro.manifest.cells import select
 from repro.progress import Progress
 from repro.running.cost.estimate import estimate
-from repro.running.cost.peak import fullest_level, levels
 from repro.running.cost.work import work
-from repro.running.discarding import Consumers, discarded_stages
+from repro.running.discarding import Consumers, discarded_stages, fullest_level, levels
 from repro.running.engines.inline import ensure
 from repro.running.plan import plan
 from repro.running.requirements import Machine

@@ -18,7 +18,7 @@ from repro.progress import Progress, TerminalProgress
 from repro.running.engines import child, local
 from repro.running.engines.child import command
 from repro.running.engines.inline import ensure
-from repro.running.engines.torchrun import SHARED
+from repro.running.engines.shared_work import SHARED
 from repro.running.runner import Options
 from repro.stage_table import STAGES
 from repro.store import Store

@@ -19,9 +19,9 @@ from repro.graph import Node
 from repro.machine.system import cores, memory
 from repro.manifest.cells import select
 from repro.progress import Progress
-from repro.running.engines import shards, slurm, slurm_jobs
+from repro.running.engines import shared_work, slurm
+from repro.running.engines.cluster import Resources, Site, jobs
 from repro.running.engines.inline import run_node
-from repro.running.engines.site import Resources, Site
 from repro.running.plan import Plan, plan
 from repro.running.requirements import Machine
 from repro.running.runner import Options
@@ -117,11 +117,11 @@ def _settled(store: Store, nodes) -> dict[str, str]:
     """States of the jobs, by stage, once none is queued or running."""
     until = time.monotonic() + 600
     while time.monotonic() < until:
-        jobs = slurm_jobs.jobs(store, nodes)
-        if not {"queued", "running"} & {job.state for job in jobs.values()}:
-            return {n.stage: jobs[n.fingerprint].state for n in nodes if n.fingerprint in jobs}
+        states = jobs(store, nodes)
+        if not {"queued", "running"} & {job.state for job in states.values()}:
+            return {n.stage: states[n.fingerprint].state for n in nodes if n.fingerprint in states}
         time.sleep(1)
-    raise AssertionError(f"jobs do not end: {jobs}")
+    raise AssertionError(f"jobs do not end: {states}")
 
 
 def test_siblings_of_a_failed_stage_end_and_a_second_submission_continues(cluster, tmp_path):
@@ -221,12 +221,15 @@ def test_shards_equal_the_whole_and_one_that_was_killed_is_done_again_alone(clus
     _until(kept.exists)
     subprocess.run(["scancel", "--full", "--signal=KILL", f"{id}_2"], check=True)
     assert _settled(parted, [encoding]) == {"encode": "cancelled"}
-    assert shards.finished_shards(parted, encoding, SHARDS) == {1, 3} and parted.state(encoding) == "partial"
+    assert (
+        shared_work.finished_shards(parted, encoding, SHARDS) == {1, 3}
+        and parted.state(encoding) == "partial"
+    )
     written = kept.stat().st_mtime_ns
 
     held = os.open(kept, os.O_RDONLY)  # so that its time can be seen when it is gone
     again = _submitted(parted, encoding)
-    job = slurm_jobs.jobs(parted, [encoding])[encoding.fingerprint]
+    job = jobs(parted, [encoding])[encoding.fingerprint]
     assert job.id == f"{again.submitted[encoding.fingerprint]}_2" and not job.tasks, "it alone"
     assert _settled(parted, [encoding]) == {"encode": "done"}
     assert os.fstat(held).st_mtime_ns == written
@@ -247,11 +250,11 @@ def test_of_siblings_one_that_fails_takes_only_what_waits_for_it(cluster, tmp_pa
     done = _submitted(store, *unions)
     assert done.calls == 2, "an array of three, and another"
     until = time.monotonic() + 300
-    while {job.state for job in slurm_jobs.jobs(store, [*drawn, *unions]).values()} & {"queued", "running"}:
+    while {job.state for job in jobs(store, [*drawn, *unions]).values()} & {"queued", "running"}:
         assert time.monotonic() < until, "jobs do not end"
         time.sleep(1)
-    jobs = slurm_jobs.jobs(store, [*drawn, *unions])
-    assert [jobs[node.fingerprint].state for node in drawn] == ["done", "failed", "done"]
-    assert [jobs[node.fingerprint].state for node in unions] == ["done", "cancelled", "done"]
+    states = jobs(store, [*drawn, *unions])
+    assert [states[node.fingerprint].state for node in drawn] == ["done", "failed", "done"]
+    assert [states[node.fingerprint].state for node in unions] == ["done", "cancelled", "done"]
     assert [store.state(node) for node in unions] == ["stored", "missing", "stored"]
-    assert "a sample of 0 queries is none" in jobs[drawn[1].fingerprint].log.read_text()
+    assert "a sample of 0 queries is none" in states[drawn[1].fingerprint].log.read_text()

@@ -21,7 +21,7 @@ from repro.progress import Progress
 from repro.retrieval.nn import pair_scores
 from repro.retrieval.stages import encode, encode_views, mine
 from repro.running.code_facts import differences, made_by
-from repro.running.engines import inline, shards
+from repro.running.engines import inline, shared_work
 from repro.running.engines.inline import run_node
 from repro.running.plan import plan
 from repro.running.requirements import Machine
@@ -76,7 +76,7 @@ def test_the_last_shard_to_end_makes_the_bytes_of_the_whole(new, node):
     whole, parted = new("whole"), new("parted")
     run_node(node, whole, Progress())
     assert fill(parted, node, "3/3", "1/3") == [None, None]
-    assert parted.state(node) == "partial" and shards.finished_shards(parted, node, 3) == {1, 3}
+    assert parted.state(node) == "partial" and shared_work.finished_shards(parted, node, 3) == {1, 3}
     assert fill(parted, node, "2/3") == [parted.path(node)]
     assert files(parted, node) == files(whole, node)
     facts = parted.record(node)["facts"]
@@ -126,7 +126,7 @@ def test_a_shard_that_was_killed_is_done_again_alone_and_keeps_its_blocks(new, m
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         encoded_blocks(patch, dies_after=2)
         fill(parted, ENCODE, "1/2")
-    assert shards.finished_shards(parted, ENCODE, 2) == {2}
+    assert shared_work.finished_shards(parted, ENCODE, 2) == {2}
     seen = encoded_blocks(monkeypatch)
     assert fill(parted, ENCODE, "1/2") == [parted.path(ENCODE)]
     assert len(seen) == 1, "of its three blocks two were there"
@@ -173,7 +173,7 @@ def test_shards_that_end_together_seal_the_artefact_once(new, monkeypatch):
 
     monkeypatch.setattr(Store, "build", counted)
     monkeypatch.setattr(
-        shards, "only_shard", lambda part: contextlib.nullcontext()
+        shared_work, "only_shard", lambda part: contextlib.nullcontext()
     )  # two threads are one process
     results: dict[int, object] = {}
 
@@ -185,7 +185,7 @@ def test_shards_that_end_together_seal_the_artefact_once(new, monkeypatch):
             assert directory == folder
 
         both.wait()
-        results[number] = shards.build(ENCODE, opened, work, part, waiting=silent)
+        results[number] = shared_work.build_shard(ENCODE, opened, work, part, waiting=silent)
 
     threads = [threading.Thread(target=end, args=(number,)) for number in (1, 2)]
     for thread in threads:
@@ -234,7 +234,7 @@ def test_a_stage_without_shards_and_a_stage_that_fails_are_told(new, monkeypatch
     monkeypatch.setattr(encode, "note", fail)
     with pytest.raises(StageError, match="no luck"):
         fill(store, ENCODE, "1/2")
-    assert shards.finished_shards(store, ENCODE, 2) == set()
+    assert shared_work.finished_shards(store, ENCODE, 2) == set()
 
 
 def test_the_verb_fills_a_shard_and_says_whether_others_are_missing(new, monkeypatch, capsys):
@@ -261,7 +261,7 @@ def test_no_stage_has_more_shards_than_blocks():
     counts: dict[str, set[int]] = {}
     for node in plan(cells, scale=scale("full"), machine=Machine()).nodes:
         kind = f"{node.stage} {node.params['kind']}" if node.stage == "encode" else node.stage
-        counts.setdefault(kind, set()).add(shards.count_of(node, 16))
+        counts.setdefault(kind, set()).add(shared_work.count_of(node, 16))
     divided = {kind: max(numbers) for kind, numbers in counts.items() if max(numbers) > 1}
     assert divided == {
         "encode passages": 16,
@@ -271,16 +271,16 @@ def test_no_stage_has_more_shards_than_blocks():
         "score_pairs": 16,
     }
     assert 1 in counts["search"], "6,980 queries are one block"
-    assert shards.count_of(ENCODE, 8) == 8, "nobody counted its texts"
+    assert shared_work.count_of(ENCODE, 8) == 8, "nobody counted its texts"
 
 
 @pytest.mark.parametrize("stage", ["encode", "encode_views", "search", "search_views"])
 def test_blocks_are_as_large_as_their_stages_say(stage):
     import importlib
 
-    assert shards.DIVISIBLE[stage] == importlib.import_module(f"repro.retrieval.stages.{stage}").BLOCK
+    assert shared_work.DIVISIBLE[stage] == importlib.import_module(f"repro.retrieval.stages.{stage}").BLOCK
 
 
 def test_blocks_of_pairs_and_of_runs_are_as_large_as_their_stages_say():
-    assert pair_scores.BLOCK == shards.DIVISIBLE["score_pairs"] == shards.DIVISIBLE["rerank"]
-    assert shards.DIVISIBLE["mine"] == mine.BLOCK // 43
+    assert pair_scores.BLOCK == shared_work.DIVISIBLE["score_pairs"] == shared_work.DIVISIBLE["rerank"]
+    assert shared_work.DIVISIBLE["mine"] == mine.BLOCK // 43

@@ -3,7 +3,7 @@
 import pytest
 
 from repro.errors import ManifestError, UsageError
-from repro.running.engines.site import Site, site
+from repro.running.engines.cluster import Site, site
 
 SITE = """\
 default: {partition: cpu, cpus: 4, memory: 16G, time: "4:00:00", prologue: module load python}

@@ -11,10 +11,11 @@ from repro.graph import Node, walk
 from repro.machine.shard import Shard
 from repro.manifest.cells import select
 from repro.progress import Progress
-from repro.running.engines import shards, slurm, slurm_jobs
+from repro.running.engines import shared_work, slurm
 from repro.running.engines.child import import_path
-from repro.running.engines.site import Resources, Site
-from repro.running.engines.slurm_arrays import Batch
+from repro.running.engines.cluster import Resources, Site, jobs, waiting_fingerprints
+from repro.running.engines.cluster import log as log_of
+from repro.running.engines.slurm import Batch
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.runner import Options
@@ -149,7 +150,7 @@ def test_a_job_that_squeue_forgot_is_looked_up_in_the_accounting(make, store, cl
     ids = dict.fromkeys(done.submitted.values())
     first, second, *_ = ids
     (cluster / "sacct").write_text(f"{first}|CANCELLED by 1000\n{second}|OUT_OF_MEMORY\n")
-    states = {job.id: (job.state, job.slurm) for job in slurm_jobs.jobs(store, plan.nodes).values()}
+    states = {job.id: (job.state, job.slurm) for job in jobs(store, plan.nodes).values()}
     assert states[first] == ("cancelled", "cancelled") and states[second] == ("failed", "out_of_memory")
     assert {states[id] for id in list(ids)[2:]} == {("failed", "unknown")}
 
@@ -180,7 +181,7 @@ def test_a_percent_sign_in_the_stores_path_stays_one_in_the_log_of_a_job(make, t
     done = _submit(plan, store)
     for node in plan.nodes:
         words = _words(cluster, done.submitted[node.fingerprint])
-        assert f"--output={str(slurm_jobs.log(store, node)).replace('%j', '%%j')}" in words
+        assert f"--output={str(log_of(store, node)).replace('%j', '%%j')}" in words
 
 
 def test_neither_log_nor_note_of_a_job_is_written_through_a_link(make, store, tmp_path, cluster):
@@ -188,7 +189,7 @@ def test_neither_log_nor_note_of_a_job_is_written_through_a_link(make, store, tm
     victim.write_text("mine")
     (store.root / "slurm").mkdir(parents=True)
     for node in plan.nodes:
-        slurm_jobs.log(store, node).symlink_to(victim)
+        log_of(store, node).symlink_to(victim)
         (store.root / "slurm" / f"{node.fingerprint}.json").symlink_to(victim)
     _submit(plan, store)
     assert victim.read_text() == "mine"
@@ -199,10 +200,10 @@ def test_what_waits_in_the_queue_is_known_and_without_an_answer_all_that_was_sub
     plan = make(("bm25",))
     stages = _stages(plan, _submit(plan, store))
     _say(cluster, stages, corpus="FAILED", queries="COMPLETED", qrels="RUNNING")
-    waiting = {n.stage for n in plan.nodes if n.fingerprint in slurm_jobs.waiting_fingerprints(store)}
+    waiting = {n.stage for n in plan.nodes if n.fingerprint in waiting_fingerprints(store)}
     assert waiting == {"qrels", "lucene_index", "bm25", "evaluate"}
     (cluster / "down").touch()
-    assert slurm_jobs.waiting_fingerprints(store) == {n.fingerprint for n in plan.nodes}
+    assert waiting_fingerprints(store) == {n.fingerprint for n in plan.nodes}
 
 
 def test_the_path_of_an_installed_program_is_not_told_to_other_pythons(tmp_path, monkeypatch):
@@ -218,7 +219,7 @@ def test_a_refusal_is_told_and_what_was_submitted_before_is_remembered(make, sto
     (cluster / "refuse").touch()
     with pytest.raises(UsageError, match=r"sbatch refuses corpus/.*: sbatch: error: invalid partition"):
         _submit(make(("bm25",)), store)
-    assert slurm_jobs.jobs(store, make(("bm25",)).nodes) == {}
+    assert jobs(store, make(("bm25",)).nodes) == {}
 
 
 def test_a_cluster_that_does_not_answer_gets_no_second_jobs(make, store, cluster):
@@ -256,7 +257,7 @@ def test_several_gpus_are_a_process_each_where_a_stage_shares_its_work(make, sto
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Encodings of the tiny scale have four blocks and more."""
-    monkeypatch.setitem(shards.DIVISIBLE, "encode", 100)
+    monkeypatch.setitem(shared_work.DIVISIBLE, "encode", 100)
 
 
 def _encoding(plan):
@@ -265,7 +266,7 @@ def _encoding(plan):
 
 def _fill(store, node, *parts):
     for part in parts:
-        shards.build(node, store, lambda directory: None, Shard.parse(part), waiting=lambda: None)
+        shared_work.build_shard(node, store, lambda directory: None, Shard.parse(part), waiting=lambda: None)
 
 
 def _waits(cluster, id) -> set[str]:
@@ -285,7 +286,7 @@ def test_an_encoding_of_passages_is_an_array_of_shards_for_which_its_search_wait
     assert last.endswith(f'{stage} --shard "$SLURM_ARRAY_TASK_ID/3"')
     below = [n for n in plan.nodes if any(p.fingerprint == node.fingerprint for p in n.parents())]
     assert below and all(id in _waits(cluster, done.submitted[child.fingerprint]) for child in below)
-    job = slurm_jobs.jobs(store, [node])[node.fingerprint]
+    job = jobs(store, [node])[node.fingerprint]
     assert [task.id for task in job.tasks] == [f"{id}_{number}" for number in (1, 2, 3)]
     assert [task.log.name.split(".")[-2] for task in job.tasks] == ["1", "2", "3"]
 
@@ -300,12 +301,12 @@ def test_a_shard_that_failed_is_submitted_again_alone(make, store, cluster, smal
     others = [f"{other}|PENDING\n" for other in first.submitted.values() if other != id]
     states = {1: "COMPLETED", 2: "NODE_FAIL", 3: "RUNNING", 4: "PENDING"}
     (cluster / "squeue").write_text("".join([f"{id}_{n}|{state}\n" for n, state in states.items()] + others))
-    job = slurm_jobs.jobs(store, [node])[node.fingerprint]
+    job = jobs(store, [node])[node.fingerprint]
     assert (job.id, job.state, job.slurm) == (f"{id}_2", "failed", "node_fail")
     again = _submit(plan, store, shards=4)
     new = again.submitted[node.fingerprint]
     assert "--array=2" in _words(cluster, new)
-    job = slurm_jobs.jobs(store, [node])[node.fingerprint]
+    job = jobs(store, [node])[node.fingerprint]
     assert [task.id for task in job.tasks] == [f"{id}_3", f"{id}_4", f"{new}_2"]
     search = next(n for n in plan.nodes if n.fingerprint in again.submitted and node in n.parents())
     assert {f"{id}_3", f"{id}_4", new} <= _waits(cluster, again.submitted[search.fingerprint])
@@ -320,7 +321,7 @@ def test_where_all_shards_are_filled_and_nobody_put_them_together_one_does(
     with monkeypatch.context() as patch:
         patch.setattr(Store, "build", lambda *arguments, **named: None)  # as if killed before
         _fill(store, node, "1/2", "2/2")
-    assert shards.finished_shards(store, node, 2) == {1, 2} and store.state(node) == "partial"
+    assert shared_work.finished_shards(store, node, 2) == {1, 2} and store.state(node) == "partial"
     assert "--array=2" in _words(cluster, _submit(plan, store, shards=2).submitted[node.fingerprint])
 
 
@@ -391,7 +392,7 @@ def test_a_plan_counts_the_jobs_and_names_failures_with_their_logs(make, store, 
     corpus = next(n for n in plan.nodes if n.stage == "corpus")
     id = next(id for id, stage in stages.items() if stage == "corpus")
     assert failed.startswith("failed: corpus ") and f": job {id} is failed" in failed
-    assert failed.endswith(f"(log: {slurm_jobs.log(store, corpus)})")
+    assert failed.endswith(f"(log: {log_of(store, corpus)})")
     (cluster / "down").touch()
     [line] = job_lines(plan, store)
     assert line.startswith("squeue does not answer (")

@@ -8,7 +8,7 @@ import pytest
 
 from repro.graph import Node, walk
 from repro.manifest.cells import select
-from repro.running.engines.slurm_arrays import LONGEST, shard_array, siblings
+from repro.running.engines.slurm import LONGEST, shard_array, siblings
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale

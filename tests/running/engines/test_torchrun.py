@@ -7,7 +7,7 @@ import pytest
 
 from repro.graph import Node
 from repro.retrieval.training.process_group import everybody_waits, rank
-from repro.running.engines.torchrun import build
+from repro.running.engines.shared_work import build
 from repro.store import Store
 
 SHARED = Node("pretrain", {"objective": {"name": "none", "version": 1, "path": "none:None"}})

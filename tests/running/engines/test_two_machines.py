@@ -13,10 +13,9 @@ import pytest
 
 from repro.graph import Node
 from repro.progress import Progress
+from repro.running.engines.cluster import Site
 from repro.running.engines.inline import run_node
-from repro.running.engines.site import Site
-from repro.running.engines.slurm import PORTS, resources_of, script
-from repro.running.engines.slurm_arrays import Batch
+from repro.running.engines.slurm import PORTS, Batch, resources_of, script
 from repro.store import Store
 from tests.floats import close
 from tests.stage_inputs import pretraining, texts_and_model

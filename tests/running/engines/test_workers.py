@@ -9,8 +9,8 @@ import pytest
 
 from repro.progress import Progress
 from repro.running.engines import local
+from repro.running.engines.child import Workers
 from repro.running.engines.table import fitting
-from repro.running.engines.workers import Workers
 from repro.running.runner import Options
 
 LIGHT = ("corpus", "queries", "qrels")

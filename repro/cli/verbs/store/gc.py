@@ -52,7 +52,7 @@ def command(names, scales_, keep_days, finished, yes):
     """
     from repro.manifest.papers import paper, papers
     from repro.progress import TerminalProgress
-    from repro.running.engines import slurm_jobs
+    from repro.running.engines import cluster
     from repro.running.kept_artefacts import kept_artefacts
     from repro.running.scale import known_scales, scale
     from repro.running.workspace import Workspace
@@ -75,7 +75,7 @@ def command(names, scales_, keep_days, finished, yes):
         print("0 removed, 0 bytes" if yes else "0 could go, 0 bytes")
         return 0
     with progress.task("what nothing needs"):
-        queue = slurm_jobs.waiting_fingerprints(workspace.store)
+        queue = cluster.waiting_fingerprints(workspace.store)
         items = leftovers(workspace.store, needs.fingerprints, keep_days=keep_days, waiting=queue)
     _tell_of_trainings(items)
     removals = _remove(workspace.store, items) if yes else set(items)
@@ -114,7 +114,7 @@ def _tell_of_trainings(items) -> None:
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
     """The vectors of finished rows that went, or that could go, each with a line about it."""
-    from repro.running.engines import slurm_jobs
+    from repro.running.engines import cluster
     from repro.running.kept_artefacts import finished_vectors
     from repro.store import underway
     from repro.store.disk import size_on_disk
@@ -123,7 +123,7 @@ def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
 
     def queued_inputs() -> set[str]:
         lineage = Lineage(store.root)
-        return {key for job in slurm_jobs.waiting_fingerprints(store) for key in lineage.inputs(job)}
+        return {key for job in cluster.waiting_fingerprints(store) for key in lineage.inputs(job)}
 
     items = []
     for node in finished_vectors(plans, store, keep_days=keep_days):

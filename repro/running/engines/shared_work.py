@@ -1,0 +1,206 @@
+"""The work of one stage, shared by several processes: those that torchrun started, or shards of a queue.
+
+A shard fills its blocks beside the others, and the last makes the whole of them.
+"""
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from repro.errors import UsageError
+from repro.graph import Node
+from repro.machine.shard import Shard, only_shard
+from repro.machine.system import launched_processes, local_rank
+from repro.running.cost.shapes import queries, texts
+from repro.stage_table import ENCODINGS, TRAININGS
+from repro.store import Store, translated_errors
+from repro.store.disk import BLOCKS, write_whole
+
+# stages that share their work among processes; of any other the first process does all
+SHARED = (*TRAININGS, *ENCODINGS)
+Work = Callable[[Path], dict | None]
+Built = Path | None
+RUN_LINES = (1 << 26) // 43  # in 64 MiB of a run, with ids of MS MARCO
+# stage whose work is blocks, of which each is made without the others -> texts, pairs or lines of a block
+DIVISIBLE = {
+    "encode": 20_000,
+    "encode_views": 10_000,
+    "search": 65_536,
+    "search_views": 32_768,
+    "mine": RUN_LINES,
+    "score_pairs": 20_000,
+    "rerank": 20_000,
+}
+
+
+def build(
+    node: Node,
+    store: Store,
+    work: Work,
+    *,
+    waiting: Callable[[], None],
+    way: Callable[..., Built] | None = None,
+) -> Built:
+    """Do ``store.build`` in one process or in several: the first holds the lock and seals the artefact.
+
+    The others work beside it in the same directory, or wait for it.
+
+    Args:
+        way: in place of ``store.build``, with its arguments.
+    """
+    way = way or store.build
+    if launched_processes() == 1:
+        return way(node, work, waiting=waiting)
+    with connected_processes() as rank:
+        if rank:
+            while _broadcast_word() == "work":
+                if node.stage in SHARED:
+                    work(store.partial(node))
+            return store.path(node)
+
+        def announce_work(directory: Path) -> dict | None:
+            _broadcast_word("work")
+            return work(directory)
+
+        path = way(node, announce_work, waiting=waiting)
+        _broadcast_word("stored")
+        return path
+
+
+@contextlib.contextmanager
+def connected_processes() -> Iterator[int]:
+    """Connect the processes that a launcher started, unless they are; the value given is this one's rank."""
+    if launched_processes() == 1:
+        yield 0
+        return
+    from torch import cuda, distributed
+
+    from repro.retrieval.training.process_group import LONGEST_WAIT
+
+    is_ours = not distributed.is_initialized()
+    if is_ours and cuda.is_available():
+        cuda.set_device(local_rank())
+    if is_ours:
+        backend = "cpu:gloo,cuda:nccl" if cuda.is_available() else "gloo"
+        distributed.init_process_group(backend, timeout=LONGEST_WAIT)
+    try:
+        yield distributed.get_rank()
+    finally:
+        if is_ours:
+            distributed.destroy_process_group()
+
+
+def _broadcast_word(word: str = "") -> str:
+    """Give the first process's word to all; the word of others is not looked at."""
+    from torch import device, distributed
+
+    message = [word]
+    distributed.broadcast_object_list(message, 0, device=device("cpu"))
+    return message[0]
+
+
+def count_of(node: Node, wanted: int) -> int:
+    """Return the number of shards of a node where ``wanted`` are: no more than blocks, as far as is known."""
+    if node.stage not in DIVISIBLE:
+        return 1
+    size = _size(node)
+    return wanted if size is None else min(wanted, max(1, -(-size // DIVISIBLE[node.stage])))
+
+
+def _size(node: Node) -> int | None:
+    """Return the number of texts, queries, pairs or lines that are worked through; None if unknown."""
+    if node.params.get("kind") == "passages":
+        return texts(node)
+    per_node, source = 1, node
+    if node.stage in ("score_pairs", "rerank"):
+        per_node = node.params["per_query" if node.stage == "score_pairs" else "depth"]
+    if node.stage == "mine":
+        source = node.input("run")
+        per_node = source.params.get("depth", 1)
+    while source.stage != "queries":
+        names = [name for name in ("queries", "texts") if name in source.inputs]
+        if not names:
+            return None
+        source = source.input(names[0])
+    count = queries(source)
+    return None if count is None else count * per_node
+
+
+def build_shard(
+    node: Node, store: Store, work: Work, part: Shard, *, waiting: Callable[[], None]
+) -> Path | None:
+    """Fill one shard of the node's artefact; the last of all shards to end builds what they make together.
+
+    The shards may run on any machines that share the store, at any times. A block that is there is kept, so
+    that a shard which was killed goes on where it was. Facts of the artefact name every shard under
+    ``shards``, with its host and seconds; its own ``seconds`` are those of all.
+
+    Returns:
+        the artefact's folder, None where other shards are not done.
+
+    Raises:
+        UsageError: the stage cannot be divided.
+        StoreError: as ``Store.build``.
+    """
+    if node.stage not in DIVISIBLE:
+        raise UsageError(f"{node}: a stage {node.stage} has no shards; {', '.join(DIVISIBLE)} do")
+
+    def fill_beside(node: Node, work: Work, *, waiting: Callable[[], None]) -> None:
+        store.work_beside(node, lambda directory: _fill_blocks(directory, work, part), waiting=waiting)
+
+    def build_whole(node: Node, work: Work, *, waiting: Callable[[], None]) -> Path | None:
+        is_finished = finished_shards(store, node, part.count) == shard_numbers(part.count)
+        if is_finished or store.state(node) == "stored":
+            return store.build(node, work, waiting=waiting)
+        return None
+
+    def combine(directory: Path) -> dict:
+        parts, facts = _notes(directory), work(directory) or {}
+        seconds = facts.get("seconds", 0) + sum(part["seconds"] for part in parts)
+        return {**facts, "seconds": round(seconds, 3), "shards": parts}
+
+    with connected_processes():
+        with only_shard(part):
+            build(node, store, work, waiting=waiting, way=fill_beside)
+        return build(node, store, combine, waiting=waiting, way=build_whole)
+
+
+def shard_numbers(count: int) -> set[int]:
+    """Return the numbers of ``count`` shards."""
+    return set(range(1, count + 1))
+
+
+def finished_shards(store: Store, node: Node, count: int) -> set[int]:
+    """Return the numbers of those of ``count`` shards whose blocks are all filled."""
+    notes = _folder(store.partial(node)).glob(f"*-of-{count}.json")
+    return {_number(path) for path in notes}
+
+
+def _fill_blocks(directory: Path, work: Work, part: Shard) -> None:
+    """Fill a shard's blocks, and note that in the directory."""
+    start = time.monotonic()
+    facts = work(directory) or {}
+    copied_facts = {name: facts[name] for name in ("peak_memory_kib", "finished") if name in facts}
+    seconds = round(time.monotonic() - start, 3)
+    note = {"shard": str(part), "host": socket.gethostname(), "seconds": seconds, **copied_facts}
+    folder = _folder(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{part.number}-of-{part.count}.json"
+    with translated_errors(directory):
+        write_whole(path, json.dumps(note))
+
+
+def _notes(directory: Path) -> list[dict]:
+    """Return the notes of the shards, in their order."""
+    return [json.loads(path.read_text()) for path in sorted(_folder(directory).glob("*.json"), key=_number)]
+
+
+def _folder(directory: Path) -> Path:
+    return directory / BLOCKS / "shards"
+
+
+def _number(note: Path) -> int:
+    return int(note.name.partition("-")[0])
