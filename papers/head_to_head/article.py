@@ -25,7 +25,7 @@ from repro.errors import ReproError
 from repro.graph import Node, walk
 from repro.machine.history import contains, last_change
 from repro.manifest.papers import paper, papers
-from repro.manifest.study_pointers import StudyPointer, study_pointer
+from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.plugins.studies.studies import study_of
 from repro.plugins.studies.study_answers import of_means, primary_column, tested_answer
 from repro.plugins.studies.words import (

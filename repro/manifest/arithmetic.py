@@ -9,7 +9,7 @@ from repro.manifest.schema import Table
 
 
 def disagreements(source: Paper) -> Iterator[tuple[str, str]]:
-    """Cells that do not follow from the rest of their table: pairs of cell id and what does not fit.
+    """Yield the cells that do not follow from the rest of their table: pairs of id and what does not fit.
 
     A disagreement is an error of the transcription or of the paper; a paper's are readings of kind misprint.
     """
@@ -22,17 +22,17 @@ def disagreements(source: Paper) -> Iterator[tuple[str, str]]:
 
 
 def rounded(value: Decimal, decimals: int) -> set[Decimal]:
-    """The value at so many decimals, under both usual roundings of a tie."""
+    """Return the value at so many decimals, under both usual roundings of a tie."""
     places = Decimal(1).scaleb(-decimals)
     return {value.quantize(places, rounding=mode) for mode in (ROUND_HALF_UP, ROUND_HALF_EVEN)}
 
 
 def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
     for cell in cells.values():
-        parts = [cells[cell.row.id, column].printed.value for column in cell.column.mean_of]
-        if not parts or None in parts or cell.printed.value is None:
+        parts = [cells[cell.row.id, column] for column in cell.column.mean_of]
+        if not parts or not all(part.is_numeric for part in (cell, *parts)):
             continue
-        mean = sum(parts) / len(parts)
+        mean = sum((part.printed.number for part in parts), Decimal()) / len(parts)
         if cell.printed.value not in rounded(mean, cell.printed.decimals):
             statement = f"{mean:.4f}, the paper says {cell.printed.plain}"
             yield cell.id, f"the mean of its {len(parts)} cells is {statement}"
@@ -40,10 +40,10 @@ def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tupl
 
 def _deltas(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
     for cell in cells.values():
-        if cell.printed.delta is None:
+        if cell.printed.delta is None or table.delta_from is None:
             continue
-        base = cells[table.delta_from, cell.column.id].printed.value
-        if cell.printed.value - base != cell.printed.delta:
+        base = cells[table.delta_from, cell.column.id].printed.number
+        if cell.printed.number - base != cell.printed.delta:
             yield cell.id, f"{cell.printed.plain} - {base} is not {cell.printed.delta}"
 
 
@@ -56,19 +56,16 @@ def _bolds(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[s
         if cell.is_numeric:
             scopes.setdefault(bold_scope(cell), []).append(cell)
     for members in scopes.values():
-        if any(cell.printed.bold for cell in members):
-            yield from _bolds_of_scope(table, members)
-
-
-def _bolds_of_scope(table: Table, members: list[Cell]) -> Iterator[tuple[str, str]]:
-    best = max(cell.printed.value for cell in members)
-    for cell in members:
-        if cell.printed.bold != (cell.printed.value == best):
-            state = "bold" if cell.printed.bold else "not bold"
-            yield cell.id, f"{cell.printed.plain} is {state}, the best of its {table.bold} is {best}"
+        if not any(cell.printed.bold for cell in members):
+            continue
+        best = max(cell.printed.number for cell in members)
+        for cell in members:
+            if cell.printed.bold != (cell.printed.number == best):
+                state = "bold" if cell.printed.bold else "not bold"
+                yield cell.id, f"{cell.printed.plain} is {state}, the best of its {table.bold} is {best}"
 
 
 def bold_scope(cell: Cell) -> tuple:
-    """The cells that a bold number is the best of are those of its table with an equal scope."""
+    """Return what the cells that a bold number is the best of have in common with it, in their table."""
     scopes = {"group": (cell.column.id, cell.row.group), "column": (cell.column.id,), "row": (cell.row.id,)}
     return scopes.get(cell.table.bold, ())

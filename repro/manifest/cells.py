@@ -49,10 +49,8 @@ class Cell:
         """The digits after the point that the column's numbers have most often, else as the table says."""
         place = [c.id for c in self.table.columns].index(self.column.id)
         texts = [row.cells[place] for row in self.table.rows if row.cells]
-        values = [value for value in map(printed.parse, texts) if value.value is not None]
-        return (
-            Counter(v.decimals or 0 for v in values).most_common(1)[0][0] if values else self.table.decimals
-        )
+        counts = Counter(cell.decimals for cell in map(printed.parse, texts) if cell.value is not None)
+        return counts.most_common(1)[0][0] if counts else self.table.decimals
 
     @property
     def is_unpublished(self) -> bool:
@@ -73,9 +71,9 @@ class Cell:
     @property
     def role(self) -> str:
         """Who made the number: ours, rerun, cited, or nobody before; of the cell, its mark or its row."""
-        mark_roles = [self.table.marks[m].role for m in self.printed.marks if m in self.table.marks]
-        cell_role = self.row.roles.get(self.column.id)
-        return cell_role or next((role for role in mark_roles if role), None) or self.row.role
+        marks = self.table.marks
+        mark_roles = [marks[mark].role for mark in self.printed.marks if mark in marks]
+        return next(filter(None, [self.row.roles.get(self.column.id), *mark_roles]), self.row.role)
 
     @property
     def grade(self) -> str:
@@ -118,7 +116,7 @@ class Cell:
             "measure": self.column.measure,
             "printed": self.text,
             "value": None if p.value is None else float(p.value),
-            "decimals": p.decimals,
+            "decimals": None if p.value is None else p.decimals,
             "unit": self.unit,
             "bold": None if self.table.bold == "unknown" else p.bold,  # None where the text lost its bold
             "marks": p.marks,
@@ -131,13 +129,13 @@ class Cell:
 
 
 def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cell]:
-    """Every cell of a paper's tables in printed order, dashes and words included."""
+    """Return every cell of a paper's tables in printed order, dashes and words included."""
     selected_tables = source.manifest.tables if tables is None else tables
     return [cell for table in selected_tables for cell in _table_cells(source, table)]
 
 
 def _table_cells(source: Paper, table: Table) -> tuple[Cell, ...]:
-    """The cells of one table, the same objects for everybody, so that each is taken apart once."""
+    """Return the cells of one table, the same objects for everybody, so that each is taken apart once."""
     cells = (
         Cell(source, table, row, row.own(column), text)
         for row in table.rows
@@ -168,7 +166,7 @@ def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = N
     Args:
         measured: ids of the cells that are measured at ``scale``; None where that is not asked.
     """
-    phrases = []
+    phrases: list[str] = []
     for kind, chosen in by_count(cells).items():
         phrase = f"{len(chosen)} {COUNTED[kind][len(chosen) != 1]}"
         if measured is not None:
@@ -179,7 +177,7 @@ def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = N
 
 
 def cell(identifier: str) -> Cell:
-    """The cell named ``paper/table/row/column``. Raises UsageError naming what there is instead."""
+    """Return the cell named ``paper/table/row/column``. Raises UsageError naming what there is instead."""
     parts = identifier.split("/")
     if len(parts) != 4:
         raise UsageError(f"{identifier!r} names no cell: a cell is named paper/table/row/column")
@@ -188,21 +186,17 @@ def cell(identifier: str) -> Cell:
 
 
 def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
-    """The cell of a table. Raises UsageError naming its rows or columns."""
-    rows = {r.id: r for r in table.rows}
-    columns = {c.id: number for number, c in enumerate(table.columns)}
-    hint = f"`repro show {source.name}/{table.id}` shows the table"
-    if row not in rows:
-        raise unknown(f"row of {source.name}/{table.id}", row, list(rows), hint=hint)
-    if column not in columns:
-        raise unknown(f"column of {source.name}/{table.id}", column, list(columns), hint=hint)
-    number = columns[column]
-    entry = rows[row]
-    return Cell(source, table, entry, entry.own(table.columns[number]), entry.printed(table)[number])
+    """Return the cell of a table. Raises UsageError naming its rows or columns."""
+    rows, columns = ([part.id for part in parts] for parts in (table.rows, table.columns))
+    for kind, name, known in (("row", row, rows), ("column", column, columns)):
+        if name not in known:
+            hint = f"`repro show {source.name}/{table.id}` shows the table"
+            raise unknown(f"{kind} of {source.name}/{table.id}", name, known, hint=hint)
+    return _table_cells(source, table)[rows.index(row) * len(columns) + columns.index(column)]
 
 
 def table_of(source: Paper, identifier: str) -> Table:
-    """A paper's table by id. Raises UsageError naming its tables."""
+    """Return a paper's table by id. Raises UsageError naming its tables."""
     for table in (*source.manifest.tables, *figure_tables(source)):
         if table.id == str(identifier):
             return table
@@ -210,7 +204,7 @@ def table_of(source: Paper, identifier: str) -> Table:
 
 
 def figure_tables(source: Paper) -> tuple[Table, ...]:
-    """The figures that are measured point by point, each as a table named ``figure-N``."""
+    """Return the figures that are measured point by point, each as a table named ``figure-N``."""
     return tuple(figure.as_table for figure in source.manifest.figures if figure.lines)
 
 
@@ -244,7 +238,7 @@ class ShownExhibit:
 
 
 def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhibit]:
-    """The exhibits of papers, or of all, in the tables and figures named (``4``, ``figure-3``), or in all."""
+    """Return the exhibits of papers, or of all, in the tables and figures named (``4``, ``figure-3``)."""
     result = []
     for source in [paper(name) for name in names or papers()]:
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
@@ -256,7 +250,7 @@ def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhib
 
 
 def figure_of(source: Paper, identifier: str) -> Figure:
-    """A paper's figure by id. Raises UsageError naming its figures."""
+    """Return a paper's figure by id. Raises UsageError naming its figures."""
     for figure in source.manifest.figures:
         if figure.id == str(identifier):
             return figure
@@ -266,7 +260,7 @@ def figure_of(source: Paper, identifier: str) -> Figure:
 def select(
     names: tuple[str, ...], *, tables: tuple[str, ...], rows: tuple[str, ...], cells: tuple[str, ...]
 ) -> list[Cell]:
-    """The numeric cells that a command line names, in printed order, each once.
+    """Return the numeric cells that a command line names, in printed order, each once.
 
     Args:
         names: papers; none means all of them (or those that ``cells`` name).
@@ -277,26 +271,27 @@ def select(
     Raises:
         UsageError: a name that no selected paper or table has; a selection without a number to measure.
     """
-    result = [_require_measured(cell(identifier)) for identifier in cells]
-    if cells and not (tables or rows):
-        return _distinct_cells(result)
-    sources = [paper(name) for name in names or papers()]
-    result += _cells_in_rows([c for source in sources for c in _candidates(source, tables)], rows, result)
-    measured_cells = _distinct_cells([c for c in result if is_measured(c)])
+    result = [cell(identifier) for identifier in cells]
+    for chosen in result:
+        if not is_measured(chosen):
+            raise UsageError(f"{chosen.id} is published as {chosen.text!r}, which is no measured number")
+    if tables or rows or not cells:
+        candidates: list[Cell] = []
+        for source in map(paper, names or papers()):
+            named_tables = tuple(table_of(source, table) for table in tables)
+            candidates += cells_of(source, named_tables) if tables else every_cell(source)
+        result += _cells_in_rows(candidates, rows, result)
+    measured_cells = {c.id: c for c in result if is_measured(c)}
     if not measured_cells:
         reason = "what is selected has no published number that could be measured"
         raise UsageError(
             f"{reason}; `repro show` prints it, and `repro show settings` judges what is a setting"
         )
-    return measured_cells
-
-
-def _candidates(source: Paper, tables: tuple[str, ...]) -> list[Cell]:
-    return cells_of(source, tuple(table_of(source, t) for t in tables)) if tables else every_cell(source)
+    return list(measured_cells.values())
 
 
 def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: list[Cell]) -> list[Cell]:
-    """The candidates in the rows named, or all of them. Raises UsageError for a row that nothing is in."""
+    """Return the candidates in the rows named, or all. Raises UsageError for a row that nothing is in."""
     matches = [c for c in candidates if not rows or {c.row.id, c.row.system} & set(rows)]
     for row in rows:
         if not any(row in (c.row.id, c.row.system) for c in (*selection, *matches)):
@@ -306,16 +301,5 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
 
 
 def is_measured(chosen: Cell) -> bool:
-    """Whether there is something to measure: a number of a result table, or what is published nowhere."""
+    """Return whether there is something to measure: a number of a result table, or what nobody published."""
     return chosen.counted_as is not None
-
-
-def _require_measured(candidate: Cell) -> Cell:
-    """The cell itself. Raises UsageError when the paper has no measured number there."""
-    if not is_measured(candidate):
-        raise UsageError(f"{candidate.id} is published as {candidate.text!r}, which is no measured number")
-    return candidate
-
-
-def _distinct_cells(cells: list[Cell]) -> list[Cell]:
-    return list({c.id: c for c in cells}.values())

@@ -4,26 +4,26 @@ from decimal import ROUND_HALF_UP, Decimal
 
 
 def decimals_of(value: Decimal) -> int:
-    """The number of digits after the point with which a value is stated."""
-    return max(0, -value.as_tuple().exponent)
+    """Return the number of digits after the point with which a value is stated."""
+    return max(0, -int(value.as_tuple().exponent))
 
 
 def half_unit(decimals: int) -> Decimal:
-    """Half a unit of the last of so many digits after the point: the farthest that rounding to them goes."""
+    """Return half a unit of the last of so many digits: the farthest that rounding to them goes."""
     return Decimal(5).scaleb(-decimals - 1)
 
 
 def half_up(value: Decimal, decimals: int) -> Decimal:
-    """The value rounded to so many digits after the point, halves away from zero."""
+    """Round a value to so many digits after the point, halves away from zero."""
     return value.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
 
 
 def shift_point(value: Decimal | str, digits: int) -> Decimal:
-    """A number with its point moved to the right, or left where negative; no exponent is left to be shown."""
+    """Move the point of a number to the right, or left where negative; no exponent is left to be shown."""
     number = Decimal(value).scaleb(digits)
-    return number.quantize(Decimal(1)) if number.as_tuple().exponent > 0 else number
+    return number.quantize(Decimal(1)) if int(number.as_tuple().exponent) > 0 else number
 
 
 def percent(value: Decimal, unit: str) -> Decimal:
-    """A number of a cell in percent; of another unit than a fraction or percent, as it is."""
+    """Return a number of a cell in percent; of another unit than a fraction or percent, as it is."""
     return shift_point(value, 2) if unit == "fraction" else value

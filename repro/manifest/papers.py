@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 from repro.errors import UsageError, unknown
 from repro.locations import PAPERS
 from repro.manifest import yaml_file
-from repro.manifest.manifest_faults import faults
 from repro.manifest.reading_schema import Reading, reading_faults
-from repro.manifest.schema import Manifest
+from repro.manifest.schema import Manifest, faults
 from repro.plugins.settings.schema import FILE, FolderSteps, Settings, Step, completed_step, read_settings
 from repro.plugins.statements.claims_schema import Claim, claims
 from repro.plugins.studies.analysis_schema import Analysis, read_analysis

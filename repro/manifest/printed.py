@@ -22,7 +22,7 @@ class PublishedCell:
     Attributes:
         text: the string in the manifest, unchanged.
         value: the number it states, in the paper's unit; None for a dash or words.
-        decimals: digits after the point as printed, trailing zeros included; None without a number.
+        decimals: digits after the point as printed, trailing zeros included; 0 without a number.
         marks: the footnote marks behind the number, in printed order.
         bold: whether the transcription marks the cell bold.
         bound: ``>`` or ``<`` where the paper gives a bound and not a value.
@@ -31,11 +31,17 @@ class PublishedCell:
 
     text: str
     value: Decimal | None = None
-    decimals: int | None = None
+    decimals: int = 0
     marks: str = ""
     bold: bool = False
     bound: str = ""
     delta: Decimal | None = None
+
+    @property
+    def number(self) -> Decimal:
+        """The value, for who knows that there is one."""
+        assert self.value is not None, f"{self.text!r} states no number"
+        return self.value
 
     @property
     def is_dash(self) -> bool:
@@ -52,17 +58,7 @@ class PublishedCell:
         """The number as printed, without bold, marks and delta: what a reader would copy."""
         if self.value is None:
             return "–" if self.is_dash else self.text
-        match = _NUMBER.fullmatch(_unbold(self.text)[0])
-        return f"{match['bound'] or ''}{match['number']}{match['unit'] or ''}"
-
-
-def _unbold(text: str) -> tuple[str, bool]:
-    """The text without its ``**…**``, and whether it had one."""
-    text = text.strip()
-    opening, closing = text[:2], text.rfind("**")
-    if opening != "**" or closing < 2:
-        return text, False
-    return text[2:closing] + text[closing + 2 :], True
+        return re.sub(r"[\s*†‡]+|\(.*", "", self.text)
 
 
 def parse(text: str) -> PublishedCell:
@@ -71,7 +67,11 @@ def parse(text: str) -> PublishedCell:
     Bold is written ``**…**`` with the marks inside or behind it. What is neither a number nor a dash
     is kept as words (``value`` None).
     """
-    bare_text, bold = _unbold(text)
+    bare_text = text.strip()
+    closing = bare_text.rfind("**") if bare_text.startswith("**") else 0
+    bold = closing >= 2
+    if bold:
+        bare_text = bare_text[2:closing] + bare_text[closing + 2 :]
     match = _NUMBER.fullmatch(bare_text)
     if match is None:
         return PublishedCell(text)

@@ -1,17 +1,50 @@
-"""The shape of readings.yaml; a misspelt key is an error."""
+"""The shape of readings.yaml, a misspelt key being an error, and of pointers at comparisons of a study."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import model_validator
+from pydantic import AfterValidator, model_validator
 
-from repro.manifest.identified import Identified, repetitions
 from repro.manifest.places import Citation
-from repro.manifest.study_pointers import PointerText
-from repro.manifest.yaml_file import Fault
+from repro.manifest.yaml_file import Fault, Identified, repetitions
 
+RELATIONS = ("above", "below", "against")
+_FORM = re.compile(rf"([\w-]+)/([\w.-]+)/([\w.-]+) ({'|'.join(RELATIONS)}) ([\w.-]+)")
+
+
+@dataclass(frozen=True)
+class StudyPointer:
+    """Two rows of a study's table, which answer a text on equal terms, and how the text orders them.
+
+    Attributes:
+        stated: above or below, the order of ``row`` towards ``other`` in the text; against where it has none.
+    """
+
+    study: str
+    table: str
+    row: str
+    stated: str
+    other: str
+
+
+def study_pointer(text: str) -> StudyPointer:
+    """Read ``STUDY/TABLE/ROW above OTHER``; also below, or against. Raises ValueError for another form."""
+    parts = _FORM.fullmatch(text)
+    if parts is None:
+        raise ValueError(f"{text!r} is not STUDY/TABLE/ROW {'|'.join(RELATIONS)} OTHER")
+    return StudyPointer(*parts.groups())
+
+
+def _check_pointer(text: str) -> str:
+    study_pointer(text)
+    return text
+
+
+PointerText = Annotated[str, AfterValidator(_check_pointer)]
 Against = Literal["paper", "code", "another paper", "third party"]
 
 
@@ -69,5 +102,5 @@ class Reading(Identified):
 
 
 def reading_faults(content: tuple[Reading, ...]) -> Iterator[Fault]:
-    """The faults of a readings.yaml that no single reading can tell: an id twice."""
+    """Yield the faults of a readings.yaml that no single reading can tell: an id twice."""
     yield from repetitions("unspecified choice", content, ())

@@ -1,15 +1,16 @@
-"""The shape of cells.yaml; a misspelt key is an error."""
+"""The shape of cells.yaml, a misspelt key being an error, and the faults that no single field can tell."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from repro.manifest.identified import Identified
-from repro.manifest.yaml_file import StrictMapping
+from repro.errors import unknown
+from repro.manifest.printed import parse
+from repro.manifest.yaml_file import Fault, Identified, StrictMapping, repetitions
 
 Role = Literal["ours", "rerun", "cited", "reference"]
 Grade = Literal["A", "B", "C", "P"]
@@ -80,9 +81,7 @@ class Row(Identified):
     with_: dict[str, Any] = Field(default_factory=dict, alias="with")
     marks: str = ""
     attributes: dict[str, Any] = Field(default_factory=dict)
-    measures: dict[str, str] = Field(
-        default_factory=dict
-    )  # of columns in which its numbers count another thing
+    measures: dict[str, str] = Field(default_factory=dict)  # column -> what its own number is of
     tolerance: ToleranceClass | None = None
     delta_from: str | None = None  # the row of its table that it is compared with, if not the table's own
     not_measurable: str = ""  # why no recipe makes it: what was looked for, or what the suite lacks
@@ -174,6 +173,30 @@ class Line(Identified):
     over: str | None = None
 
 
+Positive = Annotated[float, Field(gt=0)]
+
+
+class LargerSize(StrictMapping):
+    """The larger size that a trend is extrapolated to."""
+
+    x: Positive
+    across: Positive
+
+
+class SizeTrend(StrictMapping):
+    """The regression of each method's difference to a reference on the logarithms of two sizes.
+
+    Attributes:
+        reference: the method that the others are compared with.
+        across: the option of its lines that is the second size, beside the x-axis.
+        to: a larger size.
+    """
+
+    reference: str
+    across: str
+    to: LargerSize
+
+
 class Figure(Identified):
     """One printed figure: what it plots, not the pixels.
 
@@ -198,8 +221,14 @@ class Figure(Identified):
 
     @model_validator(mode="after")
     def _trend_is_of_its_lines(self):
-        if self.trend:
-            self.trend.check([(line.method, line.with_) for line in self.lines if line.method])
+        if self.trend is None:
+            return self
+        lines, across = [line for line in self.lines if line.method], self.trend.across
+        if self.trend.reference not in (methods := dict.fromkeys(line.method for line in lines)):
+            names = ", ".join(methods) or "none"
+            raise ValueError(f"trend: {self.trend.reference!r} is the method of no line ({names})")
+        if missing := [line.method for line in lines if across not in line.with_]:
+            raise ValueError(f"trend: a line of {missing[0]} has no option {across!r}")
         return self
 
     @property
@@ -258,35 +287,95 @@ class Manifest(StrictMapping):
         return "study" in kinds and "results" not in kinds
 
 
-Positive = Annotated[float, Field(gt=0)]
+def faults(manifest: Manifest) -> Iterator[Fault]:
+    """Yield the faults of a manifest, each with its location in the document."""
+    yield from repetitions("table", manifest.tables, ("tables",))
+    yield from repetitions("figure", manifest.figures, ("figures",))
+    within = [(("tables", number), _table_faults(table)) for number, table in enumerate(manifest.tables)]
+    within += [(("figures", number), _figure_faults(one)) for number, one in enumerate(manifest.figures)]
+    for location, found in within:
+        yield from (((*location, *place), reason) for place, reason in found)
 
 
-class LargerSize(StrictMapping):
-    """The larger size that a trend is extrapolated to."""
+def _table_faults(table: Table) -> Iterator[Fault]:
+    for name in ("column", "row", "group", "exhibit"):
+        yield from repetitions(name, getattr(table, f"{name}s"), (f"{name}s",))
+    if table.delta_from is not None and table.delta_from not in {row.id for row in table.rows}:
+        yield ("delta_from",), f"the table has no row {table.delta_from!r}"
+    names = dict.fromkeys(name for row in table.rows for name in (row.system, row.id))
+    for mark, entry in table.marks.items():
+        for name in entry.over:
+            if name not in names:
+                yield ("marks", mark, "over"), str(unknown("row or system of the table", name, names))
+    for number, column in enumerate(table.columns):
+        for reason in (*_column_faults(table, column), *_unit_faults(table, number)):
+            yield ("columns", number), f"column {column.id!r} {reason}"
+    for number, row in enumerate(table.rows):
+        for reason in _row_faults(table, row):
+            yield ("rows", number), f"row {row.id!r} {reason}"
 
-    x: Positive
-    across: Positive
+
+def _figure_faults(figure: Figure) -> Iterator[Fault]:
+    for name in ("panel", "line", "exhibit"):
+        yield from repetitions(name, getattr(figure, f"{name}s"), (f"{name}s",))
+    texts = [f"{point:g}" for point in figure.points]  # by which cells are named
+    for place, text in enumerate(texts):
+        if text in texts[:place]:
+            yield ("points", place), f"point {text} occurs twice, to six digits, as cells are named by it"
+    for place, line in enumerate(figure.lines):
+        if line.over and not figure.points:
+            yield ("lines", place), f"line {line.id!r} varies {line.over!r}, and the figure has no `points`"
 
 
-class SizeTrend(StrictMapping):
-    """The regression of each method's difference to a reference on the logarithms of two sizes.
+def _column_faults(table: Table, column: Column) -> Iterator[str]:
+    for part in column.mean_of:
+        if part not in {c.id for c in table.columns}:
+            yield f"averages {part!r}, which the table does not have"
+    if column.id in column.mean_of:
+        yield "averages itself"
+    if len(set(column.mean_of)) < len(column.mean_of):
+        yield f"averages a column twice: {', '.join(column.mean_of)}"
+    if column.mean_of:
+        if column.dataset:
+            yield "has a dataset and averages others; keep one of the two"
+    elif bool(column.dataset) != bool(column.measure):
+        has, lacks = ("dataset", "measure") if column.dataset else ("measure", "dataset")
+        yield f"has a {has} and no {lacks}, so that nothing would be measured; give both"
 
-    Attributes:
-        reference: the method that the others are compared with.
-        across: the option of its lines that is the second size, beside the x-axis.
-        to: a larger size.
-    """
 
-    reference: str
-    across: str
-    to: LargerSize
+def _unit_faults(table: Table, place: int) -> Iterator[str]:
+    """Yield what is wrong with a column's numbers: beyond its unit, or fractions where that is percent."""
+    unit = table.columns[place].unit or table.unit
+    if table.kind != "results" or unit not in SHARES:
+        return
+    values = [parse(row.cells[place]).value for row in table.rows if len(row.cells) > place]
+    magnitudes = [abs(value) for value in values if value is not None]
+    if magnitudes and max(magnitudes) > SHARES[unit]:
+        yield f"has the number {max(magnitudes)}, and its unit is {unit}, which ends at {SHARES[unit]}"
+    if unit == "percent" and len(magnitudes) > 1 and 0 < max(magnitudes) <= 1:
+        yield "has no number above 1, and its unit is percent; give `unit: fraction`"
 
-    def check(self, lines: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        """Raise ValueError where the lines, each a method and its options, do not have what this names."""
-        methods = dict.fromkeys(method for method, _ in lines)
-        if self.reference not in methods:
-            names = ", ".join(methods) or "none"
-            raise ValueError(f"trend: {self.reference!r} is the method of no line ({names})")
-        missing = [method for method, options in lines if self.across not in options]
-        if missing:
-            raise ValueError(f"trend: a line of {missing[0]} has no option {self.across!r}")
+
+def _row_faults(table: Table, row: Row) -> Iterator[str]:
+    if len(row.printed(table)) != len(table.columns):
+        yield f"has {len(row.cells)} cells, the table has {len(table.columns)} columns"
+    if row.group is not None and row.group not in {g.id for g in table.groups}:
+        yield f"names group {row.group!r}, which the table does not have"
+    if row.delta_from is not None and row.delta_from not in {other.id for other in table.rows} - {row.id}:
+        yield f"is compared with {row.delta_from!r}, which is no other row of the table"
+    if row.recipe and row.not_measurable:
+        yield "has a recipe and says why it cannot be measured; keep one of the two"
+    if row.with_ and not (row.recipe or any(column.recipe for column in table.columns)):
+        yield "has options and no recipe that takes them; give `recipe` or leave `with` out"
+    for column in sorted({*row.roles, *row.grades, *row.measures} - {c.id for c in table.columns}):
+        yield f"names column {column!r}, which the table does not have"
+    yield from _cell_faults(table, row)
+
+
+def _cell_faults(table: Table, row: Row) -> Iterator[str]:
+    for text in row.cells:
+        if table.kind == "results" and parse(text).is_garbled:
+            yield f"has {text!r}, which is neither a number, with marks and bold, nor a dash, nor words"
+        for mark in dict.fromkeys(parse(text).marks):
+            if mark not in table.marks:
+                yield f"marks {text!r} with {mark!r}, whose meaning the table's marks do not state"

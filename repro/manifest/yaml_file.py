@@ -3,15 +3,15 @@
 A file is anybody's, so it is read in bounded time and memory: with limits on bytes, values and nesting.
 """
 
-import copy
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 from yaml.composer import Composer
 
 from repro.errors import ManifestError, unknown
@@ -24,6 +24,7 @@ MOST_VALUES = 200_000  # of a file, with what its aliases repeat; the suite's ow
 DEEPEST = 50  # mappings and sequences within each other; the suite's own go down to 12
 MOST_MERGES = 16  # mappings that one << takes over
 _OPEN = object()  # in place of the value of a node that is still being read
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class _SafeLoader(Composer, yaml.CSafeLoader):
@@ -36,7 +37,7 @@ class _SafeLoader(Composer, yaml.CSafeLoader):
         yaml.CSafeLoader.__init__(self, stream)
         Composer.__init__(self)
         self._values: dict[yaml.Node, Any] = {}
-        self._sizes: dict[yaml.Node, int] = {}
+        self._sizes: dict[yaml.Node, int] = {}  # values in a node, each as often as an alias repeats it
         self._depth = self._nodes = 0
 
     def compose_node(self, parent, index):
@@ -53,13 +54,13 @@ class _SafeLoader(Composer, yaml.CSafeLoader):
         return self._value(node)
 
     def _value(self, node: yaml.Node) -> Any:
-        """The plain value of a node, text and the usual mappings and sequences without yaml's own detours."""
+        """Return the plain value of a node; text and usual collections without yaml's own detours."""
         if node.tag == _TEXT and isinstance(node, yaml.ScalarNode):
             return node.value
         if node not in self._values:
             self._values[node] = _OPEN
             self._values[node] = self._content(node)
-            self._sizes[node] = 1 + sum(map(self._size, _children(node)))
+            self._sizes[node] = 1 + sum(self._sizes.get(part, 1) for part in _children(node))
             if self._sizes[node] > MOST_VALUES:
                 raise _too_much(f"aliases multiply it to more than {MOST_VALUES:,} values", node)
         if self._values[node] is _OPEN:
@@ -72,10 +73,6 @@ class _SafeLoader(Composer, yaml.CSafeLoader):
         if node.tag == _SEQUENCE and isinstance(node, yaml.SequenceNode):
             return list(map(self._value, node.value))
         return self.construct_object(node, deep=True)
-
-    def _size(self, node: yaml.Node) -> int:
-        """Return the number of values in a node that was read, each as often as an alias repeats it."""
-        return self._sizes.get(node, 1)
 
     def flatten_mapping(self, node):
         for key, value in node.value:
@@ -128,12 +125,7 @@ class _TextLoader(_SafeLoader):
     }
 
 
-Fault = tuple[tuple, str]
-
-
-def _nothing(content: Any) -> Iterable[Fault]:
-    """No fault beyond those that the shape tells."""
-    return ()
+Fault = tuple[tuple, str]  # the location in a document, and what is wrong there
 
 
 class StrictMapping(BaseModel):
@@ -142,14 +134,35 @@ class StrictMapping(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Identified(StrictMapping):
+    """Anything with an id: letters, digits, ``. _ -``; never a slash, which separates the parts of a path."""
+
+    id: str
+
+    @model_validator(mode="after")
+    def _id_is_a_path_segment(self):
+        if not _ID.fullmatch(self.id):
+            raise ValueError(f"id {self.id!r} may hold only letters, digits, '.', '_' and '-'")
+        return self
+
+
+def repetitions(name: str, items: Sequence[Identified], location: tuple[str | int, ...]) -> Iterator[Fault]:
+    """Yield a fault for each entry of a list whose id an earlier one has, at its place in the document."""
+    seen: set[str] = set()
+    for number, item in enumerate(items):
+        if item.id in seen:
+            yield (*location, number), f"{name} {item.id!r} occurs twice"
+        seen.add(item.id)
+
+
 def read(
     path: Path,
-    shape: type | Any,
+    shape: Any,
     *,
-    faults: Callable[[Any], Iterable[Fault]] = _nothing,
+    faults: Callable[[Any], Iterable[Fault]] = lambda content: (),
     as_text: bool = False,
 ) -> Any:
-    """The content of a YAML file as ``shape`` (a pydantic model or a type such as ``tuple[Reading, ...]``).
+    """Read a YAML file as ``shape``, a pydantic model or a type such as ``tuple[Reading, ...]``.
 
     Args:
         faults: what the shape cannot tell: pairs of a location in the document and what is wrong there.
@@ -160,7 +173,7 @@ def read(
     """
     text = _text(path)
     try:
-        data = _copy(_load(text, _TextLoader if as_text else _SafeLoader))
+        data = yaml.load(text, _TextLoader if as_text else _SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark, start = error.problem_mark, error.context_mark
         context = f" ({error.context} on line {start.line + 1})" if start and start.line != mark.line else ""
@@ -173,14 +186,16 @@ def read(
     except ValidationError as error:
         # a key that is not known is usually the misspelling of one that is then missing: say that first
         fault = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        raise _error_at(path, text, fault["loc"], _reason(fault, shape)) from None
+        raise fault_at(path, fault["loc"], _reason(fault, shape)) from None
     for location, reason in faults(content):
-        raise _error_at(path, text, location, reason)
+        raise fault_at(path, location, reason)
     return content
 
 
-def read_shared(path: Path, shape: type | Any, *, faults: Callable[[Any], Iterable[Fault]] = _nothing) -> Any:
-    """The content as ``read`` gives it, which is one object for everybody as long as the file stays.
+def read_shared(
+    path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()
+) -> Any:
+    """Return the content as ``read`` does, which is one object for everybody as long as the file stays.
 
     For what many ask for and nobody changes. Raises what ``read`` raises.
     """
@@ -188,28 +203,14 @@ def read_shared(path: Path, shape: type | Any, *, faults: Callable[[Any], Iterab
 
 
 @functools.lru_cache(maxsize=64)
-def _read_cached(path: Path, text: str, shape: type | Any, faults: Callable[[Any], Iterable[Fault]]) -> Any:
+def _read_cached(path: Path, text: str, shape: Any, faults: Callable[[Any], Iterable[Fault]]) -> Any:
     return read(path, shape, faults=faults)
 
 
-@functools.lru_cache(maxsize=64)
-def _load(text: str, loader: type[_SafeLoader]) -> Any:
-    """The data of a YAML text, kept because many recipes ask for the same few files; not to be changed."""
-    return yaml.load(text, loader)
-
-
-def _copy(data: Any) -> Any:
-    """The data of a YAML text once more, to be changed."""
-    if isinstance(data, str):
-        return data
-    if isinstance(data, dict):
-        return {key: _copy(value) for key, value in data.items()}
-    return [_copy(value) for value in data] if isinstance(data, list) else copy.deepcopy(data)
-
-
 def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> ManifestError:
-    """The error about one place of a YAML file, with its line."""
-    return _error_at(path, _text(path), location, reason)
+    """Return the error about one place of a YAML file, with its line."""
+    place = ".".join(str(part) for part in location) or "top level"
+    return ManifestError(f"{path}:{_line(_text(path), location)}: {place}: {reason}")
 
 
 def _text(path: Path) -> str:
@@ -223,7 +224,7 @@ def _text(path: Path) -> str:
         raise ManifestError(f"{path}:{line}: not UTF-8 text") from None
 
 
-def _reason(error: Mapping[str, Any], shape: type | Any) -> str:
+def _reason(error: Mapping[str, Any], shape: Any) -> str:
     """Tell one of pydantic's errors in words that name no class and say what would be right."""
     kind, value = error["type"], error["input"]
     if kind in ("model_type", "dataclass_type", "dict_type"):
@@ -239,8 +240,8 @@ def _reason(error: Mapping[str, Any], shape: type | Any) -> str:
     return error["msg"].removeprefix("Value error, ")
 
 
-def _keys(shape: type | Any, place: Sequence[str | int]) -> list[str]:
-    """The keys that a mapping at a place of the document may have; none where the shape does not tell."""
+def _keys(shape: Any, place: Sequence[str | int]) -> list[str]:
+    """Return the keys that a mapping at a place of the document may have, none if the shape is silent."""
     if isinstance(shape, type) and issubclass(shape, BaseModel):
         fields = {field.alias or name: field for name, field in shape.model_fields.items()}
         if not place:
@@ -253,13 +254,8 @@ def _keys(shape: type | Any, place: Sequence[str | int]) -> list[str]:
     return next(filter(None, (_keys(argument, place) for argument in arguments)), [])
 
 
-def _error_at(path: Path, text: str, location: tuple[str | int, ...], reason: str) -> ManifestError:
-    place = ".".join(str(part) for part in location) or "top level"
-    return ManifestError(f"{path}:{_line(text, location)}: {place}: {reason}")
-
-
 def _line(text: str, location: tuple[str | int, ...]) -> int:
-    """The line, from 1, of the innermost part of ``location`` that the document has."""
+    """Return the line, from 1, of the innermost part of ``location`` that the document has."""
     node = yaml.compose(text, yaml.CSafeLoader)
     for part in location:
         if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):

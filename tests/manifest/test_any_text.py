@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from repro.errors import DataError, ManifestError
 from repro.manifest import yaml_file
-from repro.manifest.manifest_faults import faults
 from repro.manifest.papers import papers
 from repro.manifest.reading_schema import Reading
-from repro.manifest.schema import Manifest
+from repro.manifest.schema import Manifest, faults
 from repro.retrieval.evaluation.qrels import read_qrels
 
 MANIFEST = (papers()["cpdae"].folder / "cells.yaml").read_text(encoding="utf-8")

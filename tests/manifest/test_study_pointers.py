@@ -4,7 +4,7 @@ import pytest
 
 from repro.errors import ManifestError
 from repro.manifest.papers import readings
-from repro.manifest.study_pointers import StudyPointer, study_pointer
+from repro.manifest.reading_schema import StudyPointer, study_pointer
 
 READING = """\
 - id: a

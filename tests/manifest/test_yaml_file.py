@@ -7,9 +7,8 @@ import yaml
 
 from repro.errors import ManifestError
 from repro.manifest import yaml_file
-from repro.manifest.manifest_faults import faults
 from repro.manifest.reading_schema import Reading
-from repro.manifest.schema import Manifest
+from repro.manifest.schema import Manifest, faults
 from tests.bounded_memory import peak_growth
 
 GOOD = """\

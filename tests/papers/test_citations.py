@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from repro.manifest.checkpoints import released_models
 from repro.manifest.papers import ROOT, readings
 from repro.manifest.reading_schema import Reading
-from repro.manifest.released import released_models
 
 FILES = {path.parent.name: path for path in sorted(ROOT.glob("*/readings.yaml"))}
 REPOSITORY = re.compile(

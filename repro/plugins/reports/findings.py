@@ -15,9 +15,8 @@ from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.decimals import percent
-from repro.manifest.identified import Identified
 from repro.manifest.papers import kept_with_papers, papers
-from repro.manifest.yaml_file import Fault, StrictMapping
+from repro.manifest.yaml_file import Fault, Identified, StrictMapping
 from repro.plugins.reports.reports import CellReport, reports
 
 FILE = "findings.yaml"

@@ -19,11 +19,10 @@ from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.decimals import decimals_of, half_unit, shift_point
-from repro.manifest.identified import Identified
 from repro.manifest.papers import Paper
 from repro.manifest.places import DAY, Place, Who
 from repro.manifest.schema import SHARES
-from repro.manifest.yaml_file import Fault, StrictMapping
+from repro.manifest.yaml_file import Fault, Identified, StrictMapping
 
 FILE = "others.yaml"
 DECIMAL = r"^\d+(\.\d+)?$"

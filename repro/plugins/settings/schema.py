@@ -10,8 +10,7 @@ from pydantic import Field
 
 from repro.errors import check_known
 from repro.manifest import yaml_file
-from repro.manifest.identified import Identified, repetitions
-from repro.manifest.yaml_file import Fault, StrictMapping
+from repro.manifest.yaml_file import Fault, Identified, StrictMapping, repetitions
 from repro.stage_table import STAGES
 
 FILE = "settings.yaml"

@@ -7,9 +7,8 @@ from pathlib import Path
 from pydantic import model_validator
 
 from repro.manifest import yaml_file
-from repro.manifest.identified import Identified, repetitions
-from repro.manifest.study_pointers import PointerText
-from repro.manifest.yaml_file import StrictMapping
+from repro.manifest.reading_schema import PointerText
+from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 from repro.plugins.statements.claim_expressions import fault
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

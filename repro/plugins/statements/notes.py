@@ -8,10 +8,9 @@ from pydantic import Field
 from repro.errors import unknown
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.identified import Identified
 from repro.manifest.papers import Paper, papers
 from repro.manifest.reading_schema import Against
-from repro.manifest.yaml_file import StrictMapping
+from repro.manifest.yaml_file import Identified, StrictMapping
 
 FILE = "audit.yaml"
 

@@ -8,9 +8,8 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from repro.manifest import yaml_file
-from repro.manifest.identified import Identified, repetitions
 from repro.manifest.schema import Manifest, Table
-from repro.manifest.yaml_file import StrictMapping
+from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 
 FILE = "analysis.yaml"
 

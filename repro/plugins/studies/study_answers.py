@@ -8,8 +8,8 @@ from statistics import fmean
 from repro.errors import check_known
 from repro.manifest.cells import Cell, cells_of, table_of
 from repro.manifest.papers import Paper, paper
+from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.manifest.schema import Column, Table
-from repro.manifest.study_pointers import StudyPointer, study_pointer
 from repro.plugins.studies.studies import Study, judged, known_scores
 from repro.plugins.studies.study_scores import StudyEvidence, scores_paths
 from repro.retrieval.datasets.catalog import dataset

@@ -5,7 +5,7 @@ import pytest
 from repro.errors import UsageError
 from repro.manifest.cells import select, table_of
 from repro.manifest.papers import paper, papers
-from repro.manifest.study_pointers import study_pointer
+from repro.manifest.reading_schema import study_pointer
 from repro.plugins.studies.study_answers import (
     StudyRecords,
     answers,
