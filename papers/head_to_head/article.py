@@ -23,7 +23,7 @@ from repro.api.comparisons import ComparedCells, compare_selection
 from repro.cli.options import seeds_of
 from repro.errors import ReproError
 from repro.graph import Node, walk
-from repro.machine.history import contains, last_change
+from repro.machine.versions import contains, last_change
 from repro.manifest.papers import paper, papers
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.plugins.studies.studies import study_of

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from repro.api.selection import Selection, select
 from repro.cli import completion
 from repro.errors import UsageError, check_known
-from repro.machine.sizes import bytes_of
+from repro.machine.system import bytes_of
 from repro.manifest.papers import papers
 from repro.running.scale import with_scale_of
 from repro.running.workspace import Workspace

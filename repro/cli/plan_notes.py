@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from repro.graph import Node
-from repro.machine import search, system
+from repro.machine import system
 from repro.retrieval.training.declaration import declaration
 from repro.retrieval.training.memory import StepMemory, example_tokens, predicts_words
 from repro.running.cost.estimate import Estimate
@@ -49,13 +49,13 @@ def _micro_batches(cost: Estimate, memory: float) -> list[str]:
 
 def _searches(cost: Estimate) -> list[str]:
     sizes = [cost.works[node.fingerprint].search or 0 for node in cost.nodes if node.stage == "search"]
-    if not sizes or not search.leaves_gpu_idle():
+    if not sizes or not system.leaves_gpu_idle():
         return []
-    rate = (cost.throughput and cost.throughput.search) or search.assumed_rate()
+    rate = (cost.throughput and cost.throughput.search) or system.assumed_search_rate()
     total, longest = sum(sizes) / rate / 3600, max(sizes) / rate / 3600
     return [
         f"search: faiss has no GPU here, so that {len(sizes)} searches take {system.cores()} cores about"
-        f" {total:,.1f} hours, the longest {longest:,.1f}; {search.REMEDY}"
+        f" {total:,.1f} hours, the longest {longest:,.1f}; {system.FAISS_REMEDY}"
     ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from repro.cli.plan_notes import device_notes
 from repro.cli.printing import say
-from repro.machine.sizes import size_in_words
+from repro.machine.system import size_in_words
 from repro.manifest.cells import count_in_words
 from repro.running.cost.estimate import Estimate
 from repro.running.cost.throughput import ASSUMED, assumed_throughput

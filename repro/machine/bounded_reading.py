@@ -1,4 +1,7 @@
-"""Reads what a user or a peer gives in bounded memory: no line, file or nesting beyond what is ever meant."""
+"""Reads files: what a user or a peer gives in bounded memory, and YAML of the package, which is not checked.
+
+No line, file or nesting goes beyond what is ever meant.
+"""
 
 import errno
 import json
@@ -48,3 +51,10 @@ def parsed_json(text: str | bytes) -> Any:
 def read_json_file(path: Path) -> Any:
     """Return the content of a JSON file of settings. Raises OSError or ValueError where it has none."""
     return parsed_json(whole_file(path, LARGEST_SETTINGS).decode("utf-8"))
+
+
+def read_facts(path: Path) -> Any:
+    """The plain values of a YAML file of the package, by libyaml, which is ten times as fast."""
+    import yaml
+
+    return yaml.load(path.read_bytes(), yaml.CSafeLoader)  # a safe loader: it makes plain values only

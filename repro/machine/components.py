@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.locations import data_folder
-from repro.machine import jvm, search, system, versions
+from repro.machine import jvm, system, versions
 
 # operations: MS MARCO's training queries and passages, vectors of 768 numbers
 MINING = 2 * 502_939 * 8_841_823 * 768
@@ -47,9 +47,10 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
 
 def java() -> Component:
     """The Java of :func:`repro.machine.jvm.runtime`, or what to do about its absence."""
+    if missing := jvm.missing_requirement():
+        return Component("java", "missing", *missing)
     runtime = jvm.runtime()
-    if runtime is None:
-        return Component("java", "missing", *jvm.missing_requirement())
+    assert runtime, "nothing is missing"
     return Component("java", "ok", f"{runtime.version} of {runtime.source} at {runtime.home}")
 
 
@@ -75,14 +76,14 @@ def _gpu() -> Component:
 
 def _faiss() -> list[Component]:
     """A note where a GPU is there and faiss has none: mining is what searches for very many queries."""
-    if not search.leaves_gpu_idle():
+    if not system.leaves_gpu_idle():
         return []
-    hours = MINING / search.assumed_rate() / 3600
+    hours = MINING / system.assumed_search_rate() / 3600
     detail = (
         f"without the GPU, so that searches take {system.cores()} cores: mining for 502,939 queries in"
         f" 8,841,823 passages about {hours:,.1f} hours each"
     )
-    return [Component("faiss", "note", detail, search.REMEDY)]
+    return [Component("faiss", "note", detail, system.FAISS_REMEDY)]
 
 
 def _distributions() -> list[Component]:

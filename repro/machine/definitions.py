@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repro.machine.package_data import Places, data_files, digest_of_data, may_be_place
-from repro.machine.scopes import PLAIN_DECORATORS, Scope, assigned_names, imports_of, is_main_guard, loaded_by
+from repro.machine.bounded_reading import read_facts
+from repro.machine.scopes import (
+    PLAIN_DECORATORS,
+    Module,
+    Scope,
+    assigned_names,
+    imports_of,
+    is_main_guard,
+    loaded_by,
+)
 
 if TYPE_CHECKING:
     from repro.machine.source_code import Sources
 
 Key = tuple[str, str]  # a module and a name in it; WHOLE is all of it, FILE a file of data, "#0" a statement
 WHOLE, FILE = "*", "@"
+# What these say of rows is part of fingerprints, as a digest of the rows themselves; the rest of them says
+# where files lie, what they cost and who may use them.
+IN_FINGERPRINTS = ("catalog.yaml", "homes.yaml")
+_SAME_PLACE = ("Path", "resolve", "absolute", "abspath", "realpath", "fspath", "str")
+_OF_PACKAGES = ("files", "get_data", "read_text", "read_binary", "open_text", "open_binary", "path")
+_RENAMED = ("with_name", "with_suffix", "with_stem")
+_CALLS = {*_SAME_PLACE, *_OF_PACKAGES, *_RENAMED, "joinpath", "join", "dirname"}
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(\.|\.[A-Za-z_]\w*|:[A-Za-z_]\w*)")
 
 
@@ -45,6 +62,7 @@ class Reader:
 
     sources: Sources
     module: str
+    source: Module
     words: list[str] = field(default_factory=list)
     keys: list[Key] = field(default_factory=list)
     modules: set[str] = field(default_factory=set)
@@ -93,8 +111,54 @@ class Reader:
         self.words.append(")")
 
     def place(self, node: ast.AST) -> Path | str | None:
-        """The place or text that an expression stands for, as far as it can be told."""
-        return Places(self.sources.module(self.module).path, self._stated, self._folder).find(node)
+        """Return the place, or the text, that an expression stands for; None where it cannot be told."""
+        match node:
+            case ast.Name(id="__file__"):
+                return self.source.path
+            case ast.Constant(value=str() as text):
+                return text
+            case ast.Attribute(value=inner, attr="parent"):
+                return self._above(inner, 0)
+            case ast.Name() | ast.Attribute():
+                return self._stated(node)
+            case ast.Subscript(ast.Attribute(inner, attr="parents"), ast.Constant(value=int() as number)):
+                return self._above(inner, number)
+            case ast.BinOp(left=left, op=ast.Div(), right=right):
+                return self._join(self.place(left), [right])
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return self._call(name, arguments)
+            case ast.Call(func=ast.Attribute(value=inner, attr=name), args=arguments):
+                return self._method(self.place(inner), name, arguments) or self._call(name, arguments)
+        return None
+
+    def _above(self, node: ast.expr, number: int) -> Path | None:
+        place = self.place(node)
+        above = place.parents if isinstance(place, Path) else ()
+        return above[number] if number in range(len(above)) else None
+
+    def _join(self, place: Path | str | None, others: list[ast.expr]) -> Path | None:
+        parts = [part for other in others if isinstance(part := self.place(other), str)]
+        return place.joinpath(*parts) if isinstance(place, Path) and len(parts) == len(others) else None
+
+    def _method(self, place: Path | str | None, name: str, arguments: list[ast.expr]) -> Path | None:
+        if not isinstance(place, Path):
+            return None
+        if name in _RENAMED:
+            part = self.place(arguments[0]) if arguments else None
+            return getattr(place, name)(part) if isinstance(part, str) else None
+        if name == "joinpath":
+            return self._join(place, arguments)
+        return place if name in _SAME_PLACE else None
+
+    def _call(self, name: str, arguments: list[ast.expr]) -> Path | None:
+        if name not in _CALLS or not arguments:
+            return None
+        if name in _OF_PACKAGES:
+            return self._join(self._folder(arguments[0]), arguments[1:])
+        place = self.place(arguments[0])
+        if name == "join" or not isinstance(place, Path):
+            return self._join(place, arguments[1:])
+        return place.parent if name == "dirname" else place if name in _SAME_PLACE else None
 
     def _is_place(self, node: ast.AST) -> bool:
         """Whether a node is the place of something beside a module, which then is read by its content."""
@@ -114,29 +178,31 @@ class Reader:
 
     def _stated(self, node: ast.Name | ast.Attribute) -> Path | str | None:
         """The place or text that a constant of a module, or a variable that is assigned once, stands for."""
-        scopes = reversed(self.scopes) if isinstance(node, ast.Name) else ()
-        if scope := next((scope for scope in scopes if node.id in scope.names), None):
-            is_likely = b"__file__" in self.sources.module(self.module).words
-            value = scope.constants.get(node.id) if is_likely else None
-            return self.place(value) if value is not None and may_be_place(value) else None
+        for scope in reversed(self.scopes) if isinstance(node, ast.Name) else ():
+            if isinstance(node, ast.Name) and node.id in scope.names:
+                value = scope.constants.get(node.id) if b"__file__" in self.source.words else None
+                return self.place(value) if value is not None and may_be_place(value) else None
         targets = self._targets(node)
         return self.sources.stated(*targets[0]) if len(targets) == 1 else None
 
     def _Assign(self, node: ast.Assign) -> None:
         """A folder that is given a name counts where the name is used, which tells what of it is read."""
-        [target, *others] = node.targets
-        is_named = isinstance(target, ast.Name) and not others and may_be_place(node.value)
-        is_only = is_named and (not self.scopes or self.scopes[-1].constants.get(target.id) is node.value)
-        place = self.place(node.value) if is_only else None
-        if isinstance(place, Path) and place.is_dir():
-            self.words += ["Assign", target.id, self.sources.relative(place)]
-        else:
-            self._node(node)
+        match node.targets:
+            case [ast.Name(id=name)] if may_be_place(node.value) and self._is_only_value(name, node.value):
+                place = self.place(node.value)
+                if isinstance(place, Path) and place.is_dir():
+                    self.words += ["Assign", name, self.sources.relative(place)]
+                    return
+        self._node(node)
+
+    def _is_only_value(self, name: str, value: ast.expr) -> bool:
+        """Whether a name has this value everywhere in its scope, as far as functions go."""
+        return not self.scopes or self.scopes[-1].constants.get(name) is value
 
     def _folder(self, node: ast.AST) -> Path | None:
         """The folder of the package of ours that an argument of ``importlib.resources`` names."""
         is_here = isinstance(node, ast.Name) and node.id in ("__package__", "__name__")
-        name = self.sources.module(self.module).package if is_here else getattr(node, "value", None)
+        name = self.source.package if is_here else getattr(node, "value", None)
         targets = [] if is_here else self._targets(node)
         name = targets[0][0] if targets and targets[0][1] == WHOLE else name
         source = self.sources.module(name) if isinstance(name, str) else None
@@ -217,7 +283,7 @@ class Reader:
             self._node(node)
 
     def _Import(self, node: ast.Import | ast.ImportFrom) -> None:
-        package = self.sources.module(self.module).package
+        package = self.source.package
         self.modules |= set(self.sources.loaded(loaded_by(node, package)))
         used = self.scopes[-1].used if self.scopes else ()
         for name, targets in imports_of(node, package):
@@ -251,7 +317,7 @@ class Reader:
                     self.read(one.annotation)
         self.read(arguments.defaults)
         self.read(arguments.kw_defaults)
-        self._within(Scope.of(node, self.sources.module(self.module).package), node.body)
+        self._within(Scope.of(node, self.source.package), node.body)
 
     _AsyncFunctionDef = _Lambda = _FunctionDef
 
@@ -259,7 +325,7 @@ class Reader:
         self.words += ["ClassDef", node.name]
         for part in (node.decorator_list, node.bases, node.keywords):
             self.read(part)
-        scope, package = Scope({}, is_class=True), self.sources.module(self.module).package
+        scope, package = Scope({}, is_class=True), self.source.package
         self.scopes.append(scope)
         for statement in _without_docstring(node.body):
             self.read(statement)
@@ -281,6 +347,48 @@ class Reader:
         self.scopes.append(scope)
         self.read(_without_docstring(body) if isinstance(body, list) else body)
         self.scopes.pop()
+
+
+def digest_of_data(path: str) -> str:
+    """sha256, in hexadecimal, of the values that a file holds, in their order; of no values, of its bytes.
+
+    Comments and layout of YAML and JSON are no part of it.
+    """
+    import yaml
+
+    file = Path(path)
+    if file.name in IN_FINGERPRINTS:
+        return hashlib.sha256(b"").hexdigest()
+    content = file.read_bytes()
+    with contextlib.suppress(ValueError, RecursionError, yaml.YAMLError):
+        if file.suffix in (".yaml", ".yml"):
+            content = repr(read_facts(file)).encode()
+        elif file.suffix == ".json":
+            content = repr(json.loads(content)).encode()
+    return hashlib.sha256(content).hexdigest()
+
+
+def data_files(place: Path) -> list[Path]:
+    """The file at a place, or all of a folder in a package, as far as they are data and no source."""
+    if place.is_file():
+        return [] if place.suffix == ".py" else [place]
+    is_inner = (place.parent / "__init__.py").is_file()
+    if not is_inner and not (place / "__init__.py").is_file():
+        return []  # what all of a suite lies in is where other things are sought
+    paths = place.rglob("*") if is_inner else place.glob("*")
+    return sorted(p for p in paths if p.is_file() and p.suffix not in (".py", ".pyc"))
+
+
+def may_be_place(node: ast.AST) -> bool:
+    """Return whether an expression has a form of those of which ``Reader.place`` finds the place."""
+    match node:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name in _CALLS
+        case ast.Attribute(attr="parent") | ast.Subscript(value=ast.Attribute(attr="parents")):
+            return True
+        case ast.BinOp(op=ast.Div()) | ast.Name(id="__file__"):
+            return True
+    return False
 
 
 def read_file(path: str) -> Definition:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeGuard
 
 Import = tuple[str, str]  # a module and a name of it; the empty name is the module itself, "*" every name
 Names = dict[str, list[Import]]  # name -> what is imported as it; nothing where it is assigned
@@ -75,13 +76,13 @@ def assigned_names(body: Iterable[ast.AST], package: str) -> Names:
         elif isinstance(node, _OUTER):
             outer.update(node.names)
         else:
-            if name := _own_name(node):
-                names.setdefault(name, [])
+            if own_name := _own_name(node):
+                names.setdefault(own_name, [])
             pending += _within(node)
     return {name: targets for name, targets in names.items() if name not in outer}
 
 
-def _is_stored(node: ast.AST) -> bool:
+def _is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
 
 
@@ -129,12 +130,12 @@ def loaded_by(node: ast.Import | ast.ImportFrom, package: str) -> list[str]:
     return [module for base, name in targets for module in (base, f"{base}.{name}")]
 
 
-def is_main_guard(node: ast.AST) -> bool:
+def is_main_guard(node: ast.AST) -> TypeGuard[ast.If]:
     """Whether a statement is ``if __name__ == "__main__"``, whose body an import does not run."""
     return isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'"
 
 
-def is_type_guard(node: ast.AST) -> bool:
+def is_type_guard(node: ast.AST) -> TypeGuard[ast.If]:
     """Whether a statement is ``if TYPE_CHECKING``, whose body is never run."""
     return isinstance(node, ast.If) and ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING"
 

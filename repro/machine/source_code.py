@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.locations import PAPERS
-from repro.machine.definitions import FILE, WHOLE, Definition, Key, Reader, read_file
-from repro.machine.package_data import may_be_place
+from repro.machine.definitions import FILE, WHOLE, Definition, Key, Reader, may_be_place, read_file
 from repro.machine.scopes import Module
 
 OURS = {"repro": Path(__file__).resolve().parents[2], "papers": PAPERS.parent}  # package -> what it lies in
@@ -83,11 +82,11 @@ class Sources:
 
     def __init__(self, packages: frozenset[str]):
         self.packages = packages
-        self.module, self._meaning = functools.cache(self.module), functools.cache(self._meaning)
-        self.definition = functools.cache(self.definition)
-        self.effects, self.stated = functools.cache(self.effects), functools.cache(self.stated)
+        self.module, self.resolve = functools.cache(self._module), functools.cache(self._resolve)
+        self.definition = functools.cache(self._definition)
+        self.effects, self.stated = functools.cache(self._effects), functools.cache(self._stated)
 
-    def module(self, name: str) -> Module | None:
+    def _module(self, name: str) -> Module | None:
         """The module of that name; None where it is none, of another package, or no Python."""
         parts = name.split(".")
         if parts[0] not in self.packages or not all(
@@ -120,7 +119,7 @@ class Sources:
         """The one definition of that name, in its own package or else in any."""
         for packages in ([package], sorted(self.packages)):
             modules = (m for each in packages for m in self.inside(each, deep=True))
-            if len(keys := [(m, name) for m in modules if name in self.module(m).units]) == 1:
+            if len(keys := [(m, name) for m in modules if (s := self.module(m)) and name in s.units]) == 1:
                 return keys
         return []
 
@@ -136,11 +135,8 @@ class Sources:
             name for name in (f"{package}.{'.'.join(parts)}" for parts in sorted(names)) if self.module(name)
         ]
 
-    def resolve(self, module: str, name: str, seen: tuple[Key, ...] = ()) -> list[Key]:
+    def _resolve(self, module: str, name: str, seen: tuple[Key, ...] = ()) -> list[Key]:
         """Return what a name of a module means: definitions, whole modules, and names of libraries."""
-        return self._meaning(module, name, seen)
-
-    def _meaning(self, module: str, name: str, seen: tuple[Key, ...]) -> list[Key]:
         source = self.module(module)
         if source is None or (module, name) in seen:
             return []
@@ -171,13 +167,15 @@ class Sources:
         prefixes = (".".join(p[:count]) for p in parts for count in range(1, len(p) + 1))
         return [name for name in dict.fromkeys(prefixes) if self.module(name)]
 
-    def stated(self, module: str, name: str) -> Path | str | None:
+    def _stated(self, module: str, name: str) -> Path | str | None:
         """The place or text that a constant states, as far as its own module tells it."""
         source = self.module(module) if module else None
         values = [getattr(s, "value", None) for s in source.units.get(name, ())] if source else []
-        if len(values) != 1 or not (isinstance(values[0], ast.Constant) or may_be_place(values[0])):
+        if source is None or len(values) != 1 or values[0] is None:
             return None
-        return Reader(self, module).place(values[0])
+        if not (isinstance(values[0], ast.Constant) or may_be_place(values[0])):
+            return None
+        return Reader(self, module, source).place(values[0])
 
     def module_at(self, place: Path) -> str | None:
         """The module whose source lies at a place; None where it is no source of ours."""
@@ -192,12 +190,14 @@ class Sources:
             str(place),
         )
 
-    def definition(self, key: Key) -> Definition:
+    def _definition(self, key: Key) -> Definition:
         """Return what a definition, a file of data, a statement or a whole module says."""
         module, name = key
         if name == FILE:
             return read_file(module)
-        reader, source = Reader(self, module), self.module(module)
+        source = self.module(module)
+        assert source, "keys are of modules that there are"
+        reader = Reader(self, module, source)
         if name == WHOLE:
             for each in sorted(source.units.keys() | source.imports.keys()):
                 reader.refer(self.resolve(module, each))
@@ -207,13 +207,13 @@ class Sources:
             reader.read([source.statements[int(name[1:])]] if name[0] == "#" else source.units[name])
         return reader.definition
 
-    def effects(self, module: str) -> frozenset[Key]:
+    def _effects(self, module: str) -> frozenset[Key]:
         """The statements that do something when a module is loaded, with all that it loads."""
-        pending, seen, keys = self.loaded([module]), set(), set()
+        pending, seen = self.loaded([module]), set[str]()
+        keys: set[Key] = set()
         while pending:
-            if (name := pending.pop()) not in seen:
+            if (name := pending.pop()) not in seen and (source := self.module(name)):
                 seen.add(name)
-                source = self.module(name)
                 keys |= {(name, f"#{number}") for number in range(len(source.statements))}
                 keys |= {(name, each) for each in source.decorated()}
                 pending += self.loaded(source.loads)
@@ -222,7 +222,7 @@ class Sources:
     def reached(self, roots: Iterable[Key]) -> dict[Key, Definition]:
         """The definitions that are named by others, beginning with ``roots``, and what loading them does."""
         found: dict[Key, Definition] = {}
-        pending, loaded = list(roots), set()
+        pending, loaded = list(roots), set[str]()
         while pending:
             if (key := pending.pop()) in found:
                 continue

@@ -1,18 +1,39 @@
-"""Processor, memory, disk and GPUs, asked of the system, and the place that a launcher gave this process."""
+"""Processor, memory, disk and GPUs, asked of the system, and the memory and launcher of this process."""
 
+import contextlib
+import ctypes
 import functools
 import os
 import platform
 import re
+import resource
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+from repro.machine import versions
 
 GIB = 2**30
 CPU_INFORMATION = Path("/proc/cpuinfo")
 # a flag of the kernel's -> the instruction set that it tells of, the widest first
 INSTRUCTION_SETS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "sse4_2": "SSE4.2"}
 INSTRUCTION_SETS |= {"sve": "SVE", "asimd": "NEON"}
+# a unit as people write it -> its bytes
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+CORE_RATE = 50e9  # float32 operations a second of a core, a guess; `repro doctor calibrate` measures
+# Both lay their files into one folder: taking one away takes files of the other, so it comes again.
+FAISS_REMEDY = (
+    "`pip install 'repro-bench[gpu]'`, then `pip uninstall faiss-cpu`, then"
+    " `pip install --force-reinstall --no-deps 'faiss-gpu>=1.15'`"
+)
+TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's malloc.h
+KEPT = {MMAP: 1 << 30, TRIM: (1 << 31) - 1}  # bytes
+USUAL = {MMAP: 32 << 20, TRIM: 64 << 20}  # what glibc sets itself at most, as large blocks are freed
+STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+RESET = "5"  # what the kernel takes for: the peak begins anew
 
 
 def hardware() -> dict[str, object]:
@@ -135,3 +156,108 @@ def local_rank() -> int:
 def local_processes() -> int:
     """The number of processes that a launcher started on this machine for one stage; 1 without a launcher."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+
+
+def leaves_gpu_idle() -> bool:
+    """Whether there is a GPU, and the faiss that is imported does not use it."""
+    return bool(gpu()) and not versions.faiss_gpu()
+
+
+def assumed_search_rate() -> float:
+    """Float32 operations a second of all cores together, as nobody measured them."""
+    return CORE_RATE * cores()
+
+
+def bytes_of(size: str) -> int | None:
+    """``1GB``, ``1.5 GiB`` or ``1000000`` in bytes; None for what is no positive size."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", size.strip())
+    if match and match[2].upper() in UNITS:
+        return int(float(match[1]) * UNITS[match[2].upper()]) or None
+    return None
+
+
+def size_in_words(size: float) -> str:
+    """A number of bytes in GB, a small one in MB."""
+    return f"{size / 1e9:,.1f} GB" if size >= 5e7 else f"{size / 1e6:,.1f} MB"
+
+
+@contextlib.contextmanager
+def freed_memory_kept() -> Iterator[None]:
+    """Keep what is freed in this context for what is allocated next.
+
+    glibc gives every block of more than 32 MB back when it is freed. A step of training allocates the same
+    gradients and activations again, of which the system would then clear each page anew: an eighth of the
+    time of a step of BERT's size. Where the C library is another one, nothing happens.
+    """
+    glibc = _glibc()
+    if glibc is None:
+        yield
+        return
+    _set(glibc, KEPT)
+    try:
+        yield
+    finally:
+        _set(glibc, USUAL)
+        glibc.malloc_trim(0)
+
+
+@functools.cache
+def _glibc() -> ctypes.CDLL | None:
+    library = ctypes.CDLL(None)
+    names = ("gnu_get_libc_version", "mallopt", "malloc_trim")
+    return library if all(hasattr(library, name) for name in names) else None
+
+
+def _set(glibc: ctypes.CDLL, limits: dict[int, int]) -> None:
+    for option, value in limits.items():
+        glibc.mallopt(option, value)
+
+
+class PeakMemory:
+    """The peak since it was made, where the kernel lets it begin anew, else that of the process so far."""
+
+    def __init__(self):
+        with contextlib.suppress(OSError):
+            CLEAR.write_text(RESET)
+        self._children = _children_peak()
+
+    def kib(self) -> int:
+        """KiB of this process, or of the largest that it started and waited for meanwhile."""
+        children = _children_peak()
+        # the largest ever: below an earlier one nobody can tell
+        return max(_resident_peak(), children if children > self._children else 0)
+
+
+def peak_gpu_bytes() -> int | None:
+    """The most that torch held of the GPU since ``begin_gpu_peak``; None without a GPU in use."""
+    cuda = _cuda()
+    return cuda.max_memory_reserved() if cuda else None
+
+
+def begin_gpu_peak() -> None:
+    """Let the peak of the GPU's memory begin anew."""
+    if cuda := _cuda():
+        cuda.reset_peak_memory_stats()
+
+
+def _cuda():
+    """torch's module of GPUs if this process uses one: a stage that does not must not load torch for it."""
+    torch = sys.modules.get("torch")
+    return torch.cuda if torch and torch.cuda.is_initialized() else None
+
+
+def _resident_peak() -> int:
+    """KiB; ``ru_maxrss`` would count the process that started this one, too."""
+    with contextlib.suppress(OSError, StopIteration):
+        lines = STATUS.read_text(encoding="ascii").splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+    return _kib(resource.RUSAGE_SELF)
+
+
+def _children_peak() -> int:
+    return _kib(resource.RUSAGE_CHILDREN)
+
+
+def _kib(who: int) -> int:
+    peak = resource.getrusage(who).ru_maxrss
+    return peak // 1024 if sys.platform == "darwin" else peak  # bytes there, KiB on Linux

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from repro.errors import check_known
 from repro.graph import Node
-from repro.machine.sizes import size_in_words
+from repro.machine.system import size_in_words
 from repro.progress import Progress
 from repro.running.cost.work import work
 from repro.running.requirements import Obstacle

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from repro.graph import walk
 from repro.locations import CHECKOUT
-from repro.machine.history import is_in_history
-from repro.machine.versions import DIRTY
+from repro.machine.versions import DIRTY, is_in_history
 from repro.retrieval.datasets.published_rows import differing
 from repro.store.record_lines import is_future
 from repro.store.results import Record

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from repro.errors import check_known
 from repro.graph import Node, walk
-from repro.machine.package_data import read_facts
+from repro.machine.bounded_reading import read_facts
 from repro.stage_table import TRAININGS
 
 UNITS = {"fraction": Decimal(1), "percent": Decimal(100)}

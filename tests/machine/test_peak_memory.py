@@ -3,11 +3,11 @@
 import subprocess
 import sys
 
-from repro.machine import peak_memory
-from repro.machine.peak_memory import PeakMemory
+from repro.machine import system
+from repro.machine.system import PeakMemory
 
 HOLD_AND_LET_GO = """
-from repro.machine.peak_memory import PeakMemory
+from repro.machine.system import PeakMemory
 
 before = PeakMemory().kib()
 held = bytearray(200_000_000)
@@ -27,17 +27,17 @@ def test_a_peak_is_that_since_it_began():
 
 
 def test_where_a_peak_cannot_begin_anew_it_is_that_of_the_process(monkeypatch, tmp_path):
-    monkeypatch.setattr(peak_memory, "CLEAR", tmp_path / "there is none" / "clear_refs")
+    monkeypatch.setattr(system, "CLEAR", tmp_path / "there is none" / "clear_refs")
     status = tmp_path / "status"
     status.write_text("Name:\tpython\nVmHWM:\t  1234 kB\nVmRSS:\t  1000 kB\n")
-    monkeypatch.setattr(peak_memory, "STATUS", status)
+    monkeypatch.setattr(system, "STATUS", status)
     assert PeakMemory().kib() == 1234
 
 
 def test_without_the_kernel_s_status_it_is_what_the_process_used_at_most(monkeypatch, tmp_path):
-    monkeypatch.setattr(peak_memory, "CLEAR", tmp_path / "there is none" / "clear_refs")
-    monkeypatch.setattr(peak_memory, "STATUS", tmp_path / "nor this")
+    monkeypatch.setattr(system, "CLEAR", tmp_path / "there is none" / "clear_refs")
+    monkeypatch.setattr(system, "STATUS", tmp_path / "nor this")
     peak = PeakMemory().kib()
     assert peak > 10_000
-    monkeypatch.setattr(peak_memory.sys, "platform", "darwin")  # whose system counts bytes
+    monkeypatch.setattr(system.sys, "platform", "darwin")  # whose system counts bytes
     assert PeakMemory().kib() < peak // 100

@@ -103,7 +103,7 @@ def test_the_cuda_of_torch_is_read_from_its_files(line, cuda, tmp_path, monkeypa
 def test_the_faiss_that_is_imported_tells_by_its_files_whether_it_uses_gpus(
     files, uses, tmp_path, monkeypatch
 ):
-    from repro.machine import search, system
+    from repro.machine import system
 
     (tmp_path / "faiss").mkdir()
     for name, text in {"__init__.py": "", **files}.items():
@@ -112,13 +112,13 @@ def test_the_faiss_that_is_imported_tells_by_its_files_whether_it_uses_gpus(
     monkeypatch.delitem(sys.modules, "faiss", raising=False)
     monkeypatch.setattr(versions, "version", lambda name: "1.15.1")  # both are installed
     monkeypatch.setattr(system, "gpu", lambda: ["NVIDIA H100 80GB HBM3, 81559 MiB"])
-    assert versions.faiss_gpu() is uses and search.leaves_gpu_idle() is not uses
+    assert versions.faiss_gpu() is uses and system.leaves_gpu_idle() is not uses
 
 
 def test_the_remedy_ends_with_the_faiss_that_the_extra_names_and_without_what_depends_on_the_other():
-    from repro.machine.search import REMEDY
+    from repro.machine.system import FAISS_REMEDY
 
     extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["gpu"]
     last = f"pip install --force-reinstall --no-deps '{extra[0]}'`"
-    assert len(extra) == 1 and REMEDY.endswith(last)
-    assert REMEDY.index("[gpu]") < REMEDY.index("uninstall faiss-cpu") < REMEDY.index(last)
+    assert len(extra) == 1 and FAISS_REMEDY.endswith(last)
+    assert FAISS_REMEDY.index("[gpu]") < FAISS_REMEDY.index("uninstall faiss-cpu") < FAISS_REMEDY.index(last)

@@ -8,7 +8,7 @@ import pytest
 
 from repro.errors import UsageError
 from repro.graph import Node, walk
-from repro.machine.sizes import bytes_of, size_in_words
+from repro.machine.system import bytes_of, size_in_words
 from repro.progress import Progress
 from repro.running import discarding
 from repro.running.cost.work import Work

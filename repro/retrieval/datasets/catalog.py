@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from repro.errors import UsageError, check_known, unknown
-from repro.machine.package_data import read_facts
+from repro.machine.bounded_reading import read_facts
 from repro.retrieval.datasets.folds import FOLDS
 
 PIECES = ("documents", "queries", "qrels", "triples", "negatives")

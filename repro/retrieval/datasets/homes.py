@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError
-from repro.machine.package_data import read_facts
+from repro.machine.bounded_reading import read_facts
 from repro.retrieval.datasets.catalog import Dataset
 from repro.retrieval.datasets.lines import container
 from repro.retrieval.datasets.source import Source

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from repro.machine.package_data import read_facts
+from repro.machine.bounded_reading import read_facts
 from repro.retrieval.datasets import reading
 from repro.retrieval.datasets.catalog import WORDS, Dataset, catalog
 from repro.retrieval.datasets.row_digests import ContentDigest

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from torch import nn
 
-from repro.machine.heap import freed_memory_kept
+from repro.machine.system import freed_memory_kept
 from repro.progress import SILENT, Progress
 from repro.retrieval.nn.precision import threads_for
 from repro.retrieval.nn.recent_tokens import tokens_remembered

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from repro.graph import Node, walk
-from repro.machine.bounded_reading import read_json_file
-from repro.machine.package_data import read_facts
+from repro.machine.bounded_reading import read_facts, read_json_file
 from repro.retrieval.datasets.catalog import catalog
 
 CHARACTERS = 6  # bytes of a word with its space

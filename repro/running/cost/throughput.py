@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import UsageError, unknown
-from repro.machine import search
+from repro.machine import system
 from repro.machine.bounded_reading import read_json_file
 from repro.machine.system import gpu_memory
 from repro.running.cost.work import Work
@@ -76,7 +76,7 @@ def assumed_throughput(gpu: str) -> Throughput:
     rate = PEAKS[name] * ASSUMED
     basis = f"{name}, assumed {ASSUMED:.0%} of {PEAKS[name] / 1e12:.0f} TFLOP/s"
     single = SINGLE[name] * ASSUMED
-    search_rate = search.assumed_rate() if search.leaves_gpu_idle() else single
+    search_rate = system.assumed_search_rate() if system.leaves_gpu_idle() else single
     return Throughput("GPU", rate, rate, basis, search_rate, single, MEMORY[name], LAYER)
 
 
@@ -109,4 +109,4 @@ def _search_rates(calibration: dict) -> tuple[float | None, float | None]:
     """The measured rates of faiss, on the device that it takes, and of torch; None where it is not known."""
     names = ("single_precision_flops_per_second", "cores_flops_per_second")
     single, cores = (float(calibration[name]) if name in calibration else None for name in names)
-    return (cores or search.assumed_rate()) if search.leaves_gpu_idle() else single, single
+    return (cores or system.assumed_search_rate()) if system.leaves_gpu_idle() else single, single

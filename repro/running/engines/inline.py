@@ -17,7 +17,7 @@ from typing import Any
 from repro import __version__
 from repro.errors import BlockedError, ReproError, StageError
 from repro.graph import Node, walk
-from repro.machine import kernels, peak_memory
+from repro.machine import kernels, system
 from repro.machine.shard import WHOLE, Shard, shard
 from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
@@ -94,8 +94,8 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
     earlier_code_facts, input_contents = beginnings(directory, code_facts), store.contents(node.parents())
     stage = importlib.import_module(f"repro.retrieval.stages.{node.stage}")
     inputs = {name: _paths(value, store) for name, value in node.inputs.items()}
-    start, peak, tasks = time.monotonic(), peak_memory.PeakMemory(), TimedTasks(progress)
-    peak_memory.begin_gpu()
+    start, peak, tasks = time.monotonic(), system.PeakMemory(), TimedTasks(progress)
+    system.begin_gpu_peak()
     with contextlib.redirect_stdout(sys.stderr):
         facts = stage.run(dict(node.params), inputs, directory, tasks) or {}
     code_facts = made_by_all(code_facts, earlier_code_facts, facts)
@@ -181,8 +181,8 @@ def _paths(value: Node | tuple[Node, ...], store: Store) -> Path | list[Path]:
     return [store.path(n) for n in value] if isinstance(value, tuple) else store.path(value)
 
 
-def _circumstances(peak: peak_memory.PeakMemory) -> dict:
-    gpu = peak_memory.gpu_bytes()
+def _circumstances(peak: system.PeakMemory) -> dict:
+    gpu = system.peak_gpu_bytes()
     return {
         "repro": __version__,
         "peak_memory_kib": peak.kib(),

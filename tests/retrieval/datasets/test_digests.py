@@ -5,7 +5,7 @@ import os
 import pytest
 
 from repro.errors import BlockedError, DataError
-from repro.machine.package_data import read_facts
+from repro.machine.bounded_reading import read_facts
 from repro.retrieval.datasets import digests, tiny
 from repro.retrieval.datasets.digests import digest, file_sha256, identity, planned_source, unchanged
 from repro.retrieval.datasets.records import Judgement

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from repro.errors import UsageError
-from repro.machine import search, system, versions
+from repro.machine import system, versions
 from repro.running.cost.throughput import (
     MEMORY,
     PEAKS,
@@ -34,11 +34,11 @@ def beside_a_gpu(monkeypatch):
 
 def test_mining_takes_hours_of_the_cores_where_faiss_leaves_the_gpu_idle(beside_a_gpu):
     beside_a_gpu("faiss-cpu")
-    assert search.leaves_gpu_idle() and assumed_throughput("h100").hours(MINING) == pytest.approx(
+    assert system.leaves_gpu_idle() and assumed_throughput("h100").hours(MINING) == pytest.approx(
         2.36, rel=0.01
     )
     beside_a_gpu("faiss-gpu")
-    assert not search.leaves_gpu_idle() and assumed_throughput("h100").hours(MINING) == pytest.approx(
+    assert not system.leaves_gpu_idle() and assumed_throughput("h100").hours(MINING) == pytest.approx(
         0.08, rel=0.01
     )
 
@@ -68,7 +68,7 @@ def test_measured_rates_of_searches_are_those_of_the_device_that_faiss_takes(bes
 
 def test_a_measurement_without_them_takes_assumed_cores_or_the_rate_of_encoding(beside_a_gpu, tmp_path):
     beside_a_gpu("faiss-cpu")
-    assert _calibrated(tmp_path).search == 16 * search.CORE
+    assert _calibrated(tmp_path).search == 16 * system.CORE_RATE
     beside_a_gpu("faiss-gpu")
     assert _calibrated(tmp_path).hours(Work(search=2e12 * 3600)) == pytest.approx(1)
     with pytest.raises(UsageError, match="`repro doctor calibrate` writes it anew"):

@@ -4,7 +4,7 @@ import functools
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro.machine.package_data import read_facts
+from repro.machine.bounded_reading import read_facts
 from repro.retrieval.datasets.tiny.draw import Draw
 
 ONSETS = ("b", "br", "d", "dr", "f", "gr", *"hjklmnprs", "sk", "t", "th", "v", "z")

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 import psutil
 
 from repro.errors import UsageError
-from repro.machine.sizes import bytes_of
+from repro.machine.system import bytes_of
 
 VARIABLE = "REPRO_SEARCH_MEMORY"
 LEAST = 2**26  # even where nothing is free

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from repro.machine import heap
-from repro.machine.heap import freed_memory_kept
+from repro.machine import system
+from repro.machine.system import freed_memory_kept
 from repro.progress import Progress
 from repro.retrieval.training.loop import train
 from tests.bounded_memory import in_fresh_process
@@ -18,7 +18,7 @@ from tests.stage_inputs import Rows, optimisation
 
 LARGE = 48 << 20  # bytes: more than glibc keeps by itself
 PAGES = LARGE // resource.getpagesize()
-glibc = pytest.mark.skipif(heap._glibc() is None, reason="another C library")
+glibc = pytest.mark.skipif(system._glibc() is None, reason="another C library")
 
 
 def faults() -> int:
@@ -58,7 +58,7 @@ def test_what_is_freed_serves_again_and_is_given_back_in_the_end():
 
 
 def test_with_another_c_library_nothing_happens(monkeypatch):
-    monkeypatch.setattr(heap, "_glibc", lambda: None)
+    monkeypatch.setattr(system, "_glibc", lambda: None)
     with freed_memory_kept():
         assert len(fill()) == LARGE // 4
 
