@@ -119,7 +119,7 @@ def theirs(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.T
 
 
 def in_groups(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
-    from repro.retrieval.nn.length_buckets import length_buckets
+    from repro.retrieval.nn.batches import length_buckets
 
     step = ours(folder, texts, chosen)
 

@@ -19,7 +19,7 @@ from gpu_models import DEVICE, TYPES, has_flash, lengths, masked_lm, precision
 from gpu_rates import HALF, measured, rate, seconds
 from torch.nn.functional import scaled_dot_product_attention
 
-from repro.retrieval.nn import packed_layers
+from repro.retrieval.nn import padding_free
 
 DROPOUT = 0.1
 LENGTH = 144
@@ -73,14 +73,14 @@ class Uneven:
         self.lengths, self.heads = drawn.tolist(), max(1, chosen.hidden // 64)
         shape, how = (int(drawn.sum()), self.heads, 64), {"dtype": TYPES[HALF], "device": DEVICE}
         self.given = [torch.randn(shape, **how, requires_grad=True) for _ in range(3)]
-        self.layout = packed_layers.Layout(self.lengths, DEVICE)
+        self.layout = padding_free.Layout(self.lengths, DEVICE)
         self.mask = torch.arange(LENGTH) < torch.tensor(drawn)[:, None]
 
     def one_kernel(self, dropout: float) -> torch.Tensor:
-        return packed_layers.by_kernel(*self.given, self.layout, dropout)
+        return padding_free.by_kernel(*self.given, self.layout, dropout)
 
     def a_call_for_each_length(self, dropout: float) -> torch.Tensor:
-        return packed_layers.text_by_text(*self.given, self.layout, dropout)
+        return padding_free.text_by_text(*self.given, self.layout, dropout)
 
     def nested(self, dropout: float) -> torch.Tensor:
         ends = torch.tensor([0, *np.cumsum(self.lengths)], device=DEVICE)

@@ -38,14 +38,14 @@ from search import made as made_vectors
 
 from repro.machine.versions import faiss_gpu
 from repro.progress import Progress
-from repro.retrieval.nn import packed_layers
+from repro.retrieval.nn import padding_free as packing
+from repro.retrieval.nn.batches import length_buckets
 from repro.retrieval.nn.checkpoint import load_tokenizer
 from repro.retrieval.nn.cross_encoder import CrossEncoder, load_cross_encoder
 from repro.retrieval.nn.encoder import load_text_encoder
-from repro.retrieval.nn.length_buckets import length_buckets
 from repro.retrieval.nn.padding_free import padding_free
 from repro.retrieval.stages import search as stage
-from repro.retrieval.training.micro_batches import random_state, restore_random_state
+from repro.retrieval.training.parts import random_state, restore_random_state
 
 # relative, of the loss and of all gradients as one vector
 BOUNDS = {"fp32": (1e-5, 1e-3), "fp16": (1e-2, 0.05), "bf16": (3e-2, 0.25)}
@@ -92,7 +92,7 @@ def compared_with_cpu(
     for name in BOUNDS:
         where = f"{name} on {DEVICE.type} and fp32 on cpu"
         yield from rows_of(f"{work}, {where}", expected, gradients(objective, whole, name=name), name)
-        kernel = patch.object(packed_layers, "by_kernel", wraps=packed_layers.by_kernel)
+        kernel = patch.object(packing, "by_kernel", wraps=packing.by_kernel)
         with padding_free(objective, True) as packed_batch, kernel as calls:
             loss, gradient = gradients(objective, whole, name=name)
         loss = loss if packed_batch.used else math.nan
@@ -102,7 +102,7 @@ def compared_with_cpu(
     for name in ("fp32", "bf16"):
         found = gradients(objective, pieces, name=name)
         yield from rows_of(f"{work}, {in_parts}, {name}", expected, found, name)
-    with padding_free(objective, True), patch.object(packed_layers, "has_kernel", lambda *_: False):
+    with padding_free(objective, True), patch.object(packing, "has_kernel", lambda *_: False):
         found = gradients(objective, pieces, name="bf16")
     yield from rows_of(f"{work} without padding, {in_parts}, bf16", expected, found, "bf16", "text by text")
 

@@ -16,7 +16,7 @@ from transformers.utils import is_flash_attn_2_available
 from papers.simlm import generator as simlm_generator
 from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
 from repro.retrieval.nn.checkpoint import load_encoder, load_tokenizer
-from repro.retrieval.training.micro_batches import backward_in_parts
+from repro.retrieval.training.parts import backward_in_parts
 
 DEVICE = torch.device("cuda" if GPU else "cpu")
 CPU = torch.device("cpu")

@@ -35,11 +35,11 @@ from transformers import AutoTokenizer, Trainer, TrainerCallback, TrainingArgume
 from repro.graph import Node
 from repro.retrieval.nn.mlm import MaskedLanguageModel
 from repro.retrieval.nn.padding_free import padding_free
-from repro.retrieval.training.collation import collating_processes
 from repro.retrieval.training.flop_count import needed_operations
 from repro.retrieval.training.loop import train
 from repro.retrieval.training.memory import step_memory
 from repro.retrieval.training.optimisation import Optimisation
+from repro.retrieval.training.parts import collating_processes
 
 ELSEWHERE = (  # tool, tokens a second, MFU, precision: to read the rates by
     ("ModernBERT-base, one H100, as stated elsewhere", "304,000", "20 to 27 %, by 6ND"),

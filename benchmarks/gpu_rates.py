@@ -18,7 +18,7 @@ from typing import TypeVar
 import torch
 from pretraining import GPU, data_sheet, device
 
-from repro.retrieval.nn.memory import free_memory, is_out_of_memory
+from repro.retrieval.nn.batches import is_out_of_memory, release_memory
 from repro.retrieval.training.process_group import OutOfMemory
 
 HALF = "bf16" if GPU else "fp32"
@@ -76,7 +76,7 @@ def measured(work: str, tools: Tools, chosen: Namespace, *, precision: str = HAL
 @contextlib.contextmanager
 def alone() -> Iterator[dict[str, int]]:
     """Without what others left on the GPU; ``peak`` at the end, the bytes beyond what they still hold."""
-    free_memory()
+    release_memory()
     held: dict[str, int] = {}
     if GPU:
         torch.cuda.synchronize()
@@ -101,7 +101,7 @@ def largest_that_runs(attempt: Callable[[int], T], size: int) -> tuple[int, T]:
         except (RuntimeError, OutOfMemory) as error:
             if size == 1 or not ran_out(error):
                 raise
-        free_memory()
+        release_memory()
         size //= 2
 
 
@@ -117,7 +117,7 @@ def most_that_fits(attempt: Callable[[int], object], *, limit: int) -> tuple[int
                 raise
             break
         finally:
-            free_memory()
+            release_memory()
         size *= 2
     return size // 2, size > limit
 

@@ -26,7 +26,7 @@ from pretraining import RandomTexts, pretrainings
 
 from repro.progress import Progress
 from repro.retrieval.nn import precision as where
-from repro.retrieval.training import trainer
+from repro.retrieval.training import loop
 from repro.retrieval.training.loop import train
 from repro.retrieval.training.optimisation import Execution, Optimisation
 
@@ -142,7 +142,7 @@ def as_on_cpu(trainings: Trainings) -> Iterator[dict]:
 
 def on_cpu(work):
     """Return the result of ``work`` if the suite trains on the CPU meanwhile."""
-    with patch.object(where, "device", lambda: CPU), patch.object(trainer, "device", lambda: CPU):
+    with patch.object(where, "device", lambda: CPU), patch.object(loop, "device", lambda: CPU):
         return work()
 
 

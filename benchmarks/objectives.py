@@ -24,9 +24,9 @@ from beside import Beside
 from report import write
 
 from papers.cpdae.distribution_contrast import jensen_shannon
-from repro.retrieval.nn import sparse_view
+from repro.retrieval.nn import view_encoder
 from repro.retrieval.nn.encoder import span_means
-from repro.retrieval.nn.token_cross_entropy import IGNORED, chunked_token_cross_entropy, token_cross_entropy
+from repro.retrieval.nn.masked_tokens import IGNORED, chunked_token_cross_entropy, token_cross_entropy
 
 V, H, L = 30522, 256, 128
 GIVING_BACK = {"MALLOC_MMAP_THRESHOLD_": "1000000"}
@@ -74,9 +74,9 @@ def in_chunks(hidden, weight, labels):
 
 
 def pooled_lean(hidden, weight, labels):
-    sparse_view.POSITIONS = CHUNK
+    view_encoder.POSITIONS = CHUNK
     keep = torch.ones(hidden.shape[:2], dtype=torch.bool)
-    return sparse_view.max_log_saturated(hidden, lambda rows: rows @ weight.T, keep).square().mean()
+    return view_encoder.max_log_saturated(hidden, lambda rows: rows @ weight.T, keep).square().mean()
 
 
 def pooled_naive(hidden, weight, labels):
@@ -120,7 +120,7 @@ CASES = {
     "Jensen-Shannon of all pairs": Case(
         "32 distributions", 32, distributions, divergences, divergences_naive
     ),
-    "FLOPS": Case("512 vectors", 512, lambda n: ([torch.rand(n, V)], []), sparse_view.flops, flops_naive),
+    "FLOPS": Case("512 vectors", 512, lambda n: ([torch.rand(n, V)], []), view_encoder.flops, flops_naive),
     "span means": Case(
         "32 texts of 512, 40 spans",
         32,

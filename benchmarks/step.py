@@ -283,7 +283,7 @@ def bare(objective, examples, optimisation) -> dict[str, object]:
 
     from repro.retrieval.nn.precision import threads_for
     from repro.retrieval.training.batch_order import BatchOrder
-    from repro.retrieval.training.schedules import OWN_SCHEDULES
+    from repro.retrieval.training.optimizer import OWN_SCHEDULES
 
     steps = optimisation.steps(len(examples))
     how = {"batch_size": optimisation.batch_size, "steps": steps, "seed": optimisation.seed}

@@ -168,7 +168,7 @@ ORACLE = Declared(
             "mask | attention_mask",
         ),
         Mutation(
-            "repro.retrieval.nn.token_cross_entropy:token_cross_entropy",
+            "repro.retrieval.nn.masked_tokens:token_cross_entropy",
             "reduction=reduction",
             "reduction='sum'",
         ),

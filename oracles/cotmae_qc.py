@@ -25,7 +25,7 @@ from oracles.sides import Side, gradients
 from papers.baselines.whole_words import WholeWords
 from papers.cotmae_v2.multi_view_autoencoder import MultiViewAutoEncoder
 from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED
 
 LOSSES = {
     "encoder.mlm": "bert_mlm_loss",

@@ -12,7 +12,7 @@ from oracles import shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side
 from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
-from repro.retrieval.training.schedules import OWN_SCHEDULES
+from repro.retrieval.training.optimizer import OWN_SCHEDULES
 
 NAME = "deepspeed-0.6.0"  # of a node's schedule
 
@@ -69,7 +69,7 @@ def _compared(warmup: int, total: int, rate: float) -> Compared:
     return Compared(f"{total} steps, {warmup} of them of warm-up; shares of the peak", inputs, ours, official)
 
 
-SHARE = "repro.retrieval.training.schedules:logarithmic_warmup_share"
+SHARE = "repro.retrieval.training.optimizer:logarithmic_warmup_share"
 ORACLE = Declared(
     file="simlm/learning-rate",
     objective="The learning rate's course: DeepSpeed 0.6.0, by which SimLM was trained",
@@ -88,8 +88,8 @@ ORACLE = Declared(
     },
     numbers="the rate, as a share of its peak",
     mutations=(
-        Mutation("repro.retrieval.training.schedules:deepspeed_share", "step - 1", "step + 1"),
-        Mutation("repro.retrieval.training.schedules:deepspeed_share", "else 1.0", "else 0.0"),
+        Mutation("repro.retrieval.training.optimizer:deepspeed_share", "step - 1", "step + 1"),
+        Mutation("repro.retrieval.training.optimizer:deepspeed_share", "else 1.0", "else 0.0"),
         Mutation(SHARE, "math.log(step + 1)", "math.log(step + 2)"),
         Mutation(SHARE, "(total - step) / max", "(total + step) / max"),
         Mutation(SHARE, "max(1, total - warmup)", "max(1, total + warmup)"),

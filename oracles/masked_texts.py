@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from oracles.made_up import text, tokenizer
+from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.nn.text import padded
-from repro.retrieval.nn.token_cross_entropy import IGNORED
 
 SPECIAL = 5  # entries of the vocabulary, its first ones
 

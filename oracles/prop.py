@@ -27,7 +27,7 @@ from papers.baselines.representative_words import RepresentativeWords
 from papers.baselines.whole_words import WholeWords
 from papers.baselines.word_set_preference import preference_hinge
 from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
-from repro.retrieval.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from repro.retrieval.nn.masked_tokens import IGNORED, token_cross_entropy
 
 ABSENT = ("boto3", "botocore", "botocore.exceptions")
 DRAWN_THINNER = 1e-4  # t of the sub-sampling

@@ -21,7 +21,7 @@ from oracles.sides import Side, gradients
 from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
 from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:

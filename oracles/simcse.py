@@ -19,7 +19,7 @@ from oracles.shims import imported
 from oracles.sides import Side, gradients
 from papers.baselines.dropout_contrast import DropoutContrast
 from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED
 
 LENGTH = 5  # tokens of a text; what an encoder makes of them is given
 
@@ -128,7 +128,7 @@ ORACLE = Declared(
     },
     mutations=(
         Mutation(
-            "repro.retrieval.nn.projector:Projector.forward",
+            "repro.retrieval.nn.encoder:Projector.forward",
             "torch.tanh(output)",
             "-torch.tanh(output).abs()",
         ),

@@ -19,7 +19,7 @@ from oracles.older_transformers import older_transformers
 from oracles.shims import imported
 from oracles.sides import Side, gradients
 from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
-from repro.retrieval.nn.released_encoder import SpladeEncoder
+from repro.retrieval.nn.library_encoder import SpladeEncoder
 from repro.retrieval.nn.view_encoder import ViewEncoder
 
 
@@ -99,12 +99,12 @@ ORACLE = Declared(
         for pooling, of in (("max", "trained"), ("max", "released"), ("sum", "released"))
     },
     mutations=(
-        Mutation("repro.retrieval.nn.sparse_view:sum_log_saturated", "logits.relu()", "(-logits).relu()"),
+        Mutation("repro.retrieval.nn.view_encoder:sum_log_saturated", "logits.relu()", "(-logits).relu()"),
         Mutation(
-            "repro.retrieval.nn.sparse_view:max_log_saturated", ".relu().log1p()", ".neg().relu().log1p()"
+            "repro.retrieval.nn.view_encoder:max_log_saturated", ".relu().log1p()", ".neg().relu().log1p()"
         ),
         Mutation(
-            "repro.retrieval.nn.sparse_view:max_log_saturated", "~mask.unsqueeze(-1)", "mask.unsqueeze(-1)"
+            "repro.retrieval.nn.view_encoder:max_log_saturated", "~mask.unsqueeze(-1)", "mask.unsqueeze(-1)"
         ),
     ),
     shims=("an empty omegaconf", "fp16 off"),

@@ -18,7 +18,7 @@ from oracles.sides import Side
 from oracles.splade import CODE, weighed
 from oracles.tevatron_splade import bi_encoder
 from repro.plugins.settings.oracles import ConcernedNodes
-from repro.retrieval.nn.sparse_view import flops, top_k
+from repro.retrieval.nn.view_encoder import flops, top_k
 
 RANDOM = {"seed": 61, "shape": [6, 40]}
 
@@ -114,12 +114,12 @@ ORACLE = Declared(
     },
     mutations=(
         Mutation(
-            "repro.retrieval.nn.sparse_view:_MeanMagnitude.backward",
+            "repro.retrieval.nn.view_encoder:_MeanMagnitude.backward",
             "gradient / len(vectors)",
             "-gradient / len(vectors)",
         ),
-        Mutation("repro.retrieval.nn.sparse_view:_MeanMagnitude.forward", "vectors.abs()", "vectors.neg()"),
-        Mutation("repro.retrieval.nn.sparse_view:top_k", "values > last", "values < last"),
+        Mutation("repro.retrieval.nn.view_encoder:_MeanMagnitude.forward", "vectors.abs()", "vectors.neg()"),
+        Mutation("repro.retrieval.nn.view_encoder:top_k", "values > last", "values < last"),
         Mutation(
             "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder.flops_losses",
             "clamp(max=1.0)",

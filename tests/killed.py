@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from repro.progress import Progress
-from repro.retrieval.training.trainer import ObjectiveTrainer
+from repro.retrieval.training.loop import ObjectiveTrainer
 
 MODEL = "model/model.safetensors"
 KILLS = 10 if os.environ.get("REPRO_SLOW_TESTS") == "1" else 2  # of one training: more of them every night

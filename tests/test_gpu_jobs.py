@@ -177,13 +177,13 @@ def test_a_check_says_one_kernel_where_one_was_called(gpu, chosen, tmp_path, mon
     import gpu_checks
     from gpu_models import bi_encoder, without_dropout
 
-    from repro.retrieval.nn import packed_layers
+    from repro.retrieval.nn import padding_free
 
     objective, examples = bi_encoder(tmp_path, chosen)
     batch = [without_dropout(objective).collate(examples[:2])]
-    monkeypatch.setattr(packed_layers, "by_kernel", packed_layers.text_by_text)
+    monkeypatch.setattr(padding_free, "by_kernel", padding_free.text_by_text)
     for has in (True, False):
-        monkeypatch.setattr(packed_layers, "has_kernel", lambda *_, has=has: has)
+        monkeypatch.setattr(padding_free, "has_kernel", lambda *_, has=has: has)
         rows = list(gpu_checks.compared_with_cpu("x", objective, batch, batch))
         notes = {row["note"] for row in rows if "x without padding, fp32" in row["compared"]}
         assert notes == {"one kernel for all texts" if has else "text by text"}
@@ -227,14 +227,14 @@ def test_the_kernel_takes_what_a_model_gives_it_forward_and_backward(gpu, chosen
     from gpu_models import masked_lm
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    from repro.retrieval.nn import packed_layers
+    from repro.retrieval.nn import padding_free
 
-    monkeypatch.setattr(packed_layers, "has_kernel", lambda query: query.dtype == torch.bfloat16)
+    monkeypatch.setattr(padding_free, "has_kernel", lambda query: query.dtype == torch.bfloat16)
     layer = masked_lm(chosen, dropout=0.1).bert.encoder.layer[0].train()
     with FakeTensorMode(allow_non_fake_inputs=True), torch.autocast("cpu", torch.bfloat16):
         hidden = torch.empty(21, chosen.hidden, requires_grad=True)
-        layout = packed_layers.Layout([5, 8, 8], torch.device("cpu"))
-        whole = packed_layers.layer_output(layer, hidden, hidden, layout)
-        firsts = packed_layers.layer_output(layer, hidden[:3], hidden, layout)
+        layout = padding_free.Layout([5, 8, 8], torch.device("cpu"))
+        whole = padding_free.layer_output(layer, hidden, hidden, layout)
+        firsts = padding_free.layer_output(layer, hidden[:3], hidden, layout)
         (whole.float().sum() + firsts.float().sum()).backward()
         assert whole.shape == hidden.grad.shape == (21, chosen.hidden) and firsts.shape == (3, chosen.hidden)

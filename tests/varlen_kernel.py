@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from repro.retrieval.nn import packed_layers
+from repro.retrieval.nn import padding_free
 
 
 def attention(
@@ -35,6 +35,6 @@ def calls(monkeypatch) -> list[int]:
         seen.append(len(query))
         return attention(query, *given)
 
-    monkeypatch.setattr(packed_layers, "flash_attention", noted)
-    monkeypatch.setattr(packed_layers, "has_kernel", lambda query: True)
+    monkeypatch.setattr(padding_free, "flash_attention", noted)
+    monkeypatch.setattr(padding_free, "has_kernel", lambda query: True)
     return seen

@@ -8,9 +8,9 @@ from papers.baselines.segments import pair_segments, segments_for
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
 from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
-from repro.retrieval.nn.masked_pretraining import MaskedPretraining
+from repro.retrieval.nn.masked_tokens import IGNORED, divisor, token_cross_entropy
+from repro.retrieval.nn.objectives import MaskedPretraining
 from repro.retrieval.nn.text import frame_texts, side_by_side
-from repro.retrieval.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
 
 QUOTAS = ("text", "all")
 

@@ -3,12 +3,10 @@
 import torch
 from torch import nn
 
-from repro.retrieval.nn.contrastive import in_batch_contrastive
-from repro.retrieval.nn.heads import set_dropout
-from repro.retrieval.nn.masked_pretraining import MaskedPretraining, Tensors
-from repro.retrieval.nn.projector import Projector
-from repro.retrieval.nn.similarity import check_similarity
-from repro.retrieval.nn.token_cross_entropy import IGNORED, mlm_loss, mlm_rows
+from repro.retrieval.nn.contrastive import check_similarity, in_batch_contrastive
+from repro.retrieval.nn.encoder import Projector
+from repro.retrieval.nn.masked_tokens import IGNORED, mlm_loss, mlm_rows
+from repro.retrieval.nn.objectives import MaskedPretraining, Tensors, set_dropout
 
 
 class DropoutContrast(MaskedPretraining):

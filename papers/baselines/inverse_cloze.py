@@ -6,12 +6,10 @@ from torch import nn
 
 from papers.baselines.sentences import sentence_ends_of, sentences
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.contrastive import in_batch_contrastive
-from repro.retrieval.nn.heads import with_head
-from repro.retrieval.nn.masked_pretraining import MaskedPretraining, Tensors
-from repro.retrieval.nn.similarity import check_similarity
+from repro.retrieval.nn.contrastive import check_similarity, in_batch_contrastive
+from repro.retrieval.nn.masked_tokens import mlm_loss, mlm_rows
+from repro.retrieval.nn.objectives import MaskedPretraining, Tensors, with_head
 from repro.retrieval.nn.text import padded
-from repro.retrieval.nn.token_cross_entropy import mlm_loss, mlm_rows
 
 SENTENCES, MASKS = 0, 1  # streams of random numbers
 SHORT_TEXTS = ("whole", "drop")

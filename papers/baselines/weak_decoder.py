@@ -11,15 +11,14 @@ from torch import nn
 from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
 from repro.errors import check_known
 from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
-from repro.retrieval.nn.heads import with_head
-from repro.retrieval.nn.masked_pretraining import MaskedPretraining
-from repro.retrieval.nn.token_cross_entropy import (
+from repro.retrieval.nn.masked_tokens import (
     CHUNK,
     IGNORED,
     chunked_token_cross_entropy,
     divisor,
     token_cross_entropy,
 )
+from repro.retrieval.nn.objectives import MaskedPretraining, with_head
 
 INPUTS = ("masked", "clean")
 PARTS = ("shared", "own")

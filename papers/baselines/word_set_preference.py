@@ -6,9 +6,8 @@ import torch
 from torch import nn
 
 from repro.errors import check_known
-from repro.retrieval.nn.contrastive import own_scores
-from repro.retrieval.nn.similarity import check_similarity
-from repro.retrieval.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
+from repro.retrieval.nn.contrastive import check_similarity, own_scores
+from repro.retrieval.nn.masked_tokens import IGNORED, divisor, token_cross_entropy
 
 SCORES = ("similarity", "pair-softmax")
 INPUTS = ("masked", "clean")

@@ -10,9 +10,8 @@ import torch
 
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.masking import masked_texts
+from repro.retrieval.nn.masked_tokens import IGNORED, masked_texts
 from repro.retrieval.nn.text import frame_texts, side_by_side
-from repro.retrieval.nn.token_cross_entropy import IGNORED
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,13 +17,10 @@ from papers.costa.spans import (
     sampled_spans,
 )
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.batch_loss import BatchLoss
-from repro.retrieval.nn.encoder import span_means
-from repro.retrieval.nn.heads import with_head
-from repro.retrieval.nn.masked_pretraining import MaskedPretraining
-from repro.retrieval.nn.projector import Projector
-from repro.retrieval.nn.similarity import check_similarity
-from repro.retrieval.nn.token_cross_entropy import mlm_loss, mlm_rows
+from repro.retrieval.nn.contrastive import check_similarity
+from repro.retrieval.nn.encoder import Projector, span_means
+from repro.retrieval.nn.masked_tokens import mlm_loss, mlm_rows
+from repro.retrieval.nn.objectives import BatchLoss, MaskedPretraining, with_head
 from repro.retrieval.nn.words import Words
 
 SPANS, MASKS = 0, 1  # streams of random numbers

@@ -2,7 +2,7 @@
 
 import torch
 
-from repro.retrieval.nn.similarity import similarities
+from repro.retrieval.nn.contrastive import similarities
 
 
 def group_contrastive(

@@ -11,9 +11,8 @@ import torch
 from papers.baselines.whole_words import WholeWords, covered
 from papers.cotmae_v2.contexts import Contexts
 from repro.errors import UsageError
-from repro.retrieval.nn.seeded_generators import seeded_generators
+from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.nn.text import frame_texts, inner_tokens, side_by_side
-from repro.retrieval.nn.token_cross_entropy import IGNORED
 
 # of random numbers: a side's masks, and the windows that it takes for itself, do not move the other's
 STREAMS = {"encoder": 1, "auto_encoding": 2, "auto_regressive": 3}
@@ -169,8 +168,8 @@ class AnchorsAndContexts:
         return batch
 
     def _side(self, side: str, texts: list[Sequence[np.ndarray]], examples: list[dict]) -> dict:
-        keys = [(self.seed, STREAMS[side], row["epoch"], row["index"]) for row in examples]
-        generators = seeded_generators(keys)
+        places = [(STREAMS[side], row["epoch"], row["index"]) for row in examples]
+        generators = [np.random.default_rng((self.seed, *place)) for place in places]
         rows = Rows.joined([self._rows(side, slot, generators) for slot in texts])
         pad = self.tokenizer.pad_token_id
         columns = {"clean": (rows.clean, pad), "ids": (rows.fed, pad), "labels": (rows.labels, IGNORED)}

@@ -11,8 +11,8 @@ from papers.cotmae_v2.decoders import KINDS, SLOTS, decoded, new_decoder
 from papers.cotmae_v2.masked_texts import WINDOWS, AnchorsAndContexts, Masking
 from repro.errors import UsageError, check_known
 from repro.retrieval.nn.checkpoint import save_model
-from repro.retrieval.nn.sparse_view import kept_positions, max_log_saturated
-from repro.retrieval.nn.token_cross_entropy import CHUNK, IGNORED, chunked_token_cross_entropy, divisor
+from repro.retrieval.nn.masked_tokens import CHUNK, IGNORED, chunked_token_cross_entropy, divisor
+from repro.retrieval.nn.view_encoder import kept_positions, max_log_saturated
 
 VIEWS = ("dense", "sparse")
 

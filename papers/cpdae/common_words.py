@@ -89,7 +89,7 @@ def decoded(folder: Path, rows: Sequence[Sequence[int]]) -> "torch.Tensor":
     from papers.cpdae.decoder import saved_decoder
     from papers.cpdae.distribution_contrast import word_distributions
     from repro.retrieval.nn.checkpoint import load_encoder, load_tokenizer
-    from repro.retrieval.nn.token_rows import TokenRows
+    from repro.retrieval.nn.tokens import TokenRows
 
     encoder = load_encoder(folder).eval()
     decoder = saved_decoder(folder, encoder.config).eval()
@@ -105,7 +105,7 @@ def decoded(folder: Path, rows: Sequence[Sequence[int]]) -> "torch.Tensor":
 def shares_of(folder: Path, texts: Sequence[str], *, common: int, length: int) -> WordShares:
     """The shares of the ``common`` commonest words of these texts in what a saved model decodes of them."""
     from repro.retrieval.nn.checkpoint import load_tokenizer
-    from repro.retrieval.nn.token_rows import token_ids
+    from repro.retrieval.nn.tokens import token_ids
 
     tokenizer = load_tokenizer(folder)
     rows, special = token_ids(tokenizer, texts, length=length), tokenizer.all_special_ids

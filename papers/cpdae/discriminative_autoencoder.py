@@ -16,11 +16,9 @@ from papers.cpdae.distribution_contrast import (
 from papers.cpdae.idf import weights_of
 from papers.cpdae.reconstruction import REDUCTIONS, SECOND_TERMS, text_losses, text_mean, word_labels
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.batch_loss import BatchLoss
-from repro.retrieval.nn.heads import with_head
-from repro.retrieval.nn.masked_pretraining import MaskedPretraining
-from repro.retrieval.nn.similarity import check_similarity
-from repro.retrieval.nn.token_cross_entropy import CHUNK, mlm_loss, mlm_rows
+from repro.retrieval.nn.contrastive import check_similarity
+from repro.retrieval.nn.masked_tokens import CHUNK, mlm_loss, mlm_rows
+from repro.retrieval.nn.objectives import BatchLoss, MaskedPretraining, with_head
 
 CONTRASTS = ("distribution", "representation", "none")
 TARGETS = {"original": "clean_ids", "masked": "masked_ids"}

@@ -7,7 +7,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.similarity import similarities
+from repro.retrieval.nn.contrastive import similarities
 
 NORMALISATIONS = ("sum", "softmax")
 DIRECTIONS = ("both", "first")

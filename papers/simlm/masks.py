@@ -9,7 +9,6 @@ import torch
 from papers.baselines.segments import pair_segments
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.seeded_generators import seeded_generators
 from repro.retrieval.nn.text import frame_texts, side_by_side
 
 SUPERSETS = ("union", "exact")
@@ -135,5 +134,5 @@ class TwiceMasked:
             tokenizer=self.tokenizer,
             words=self.words,
             masks=self.masks,
-            generators=seeded_generators([(self.seed, row["epoch"], row["index"]) for row in examples]),
+            generators=[np.random.default_rng((self.seed, row["epoch"], row["index"])) for row in examples],
         )

@@ -3,9 +3,9 @@
 import torch
 from torch.nn import functional
 
+from repro.retrieval.nn.contrastive import similarities
 from repro.retrieval.nn.cosine_bi_encoder import CosineBiEncoder
 from repro.retrieval.nn.distilled_bi_encoder import DistilledBiEncoder
-from repro.retrieval.nn.similarity import similarities
 
 
 def printed_contrastive(

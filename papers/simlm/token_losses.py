@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from repro.errors import check_known
-from repro.retrieval.nn.token_cross_entropy import CHUNK, chunked_token_cross_entropy
+from repro.retrieval.nn.masked_tokens import CHUNK, chunked_token_cross_entropy
 
 PER = ("batch", "text")
 

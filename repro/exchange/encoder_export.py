@@ -77,7 +77,7 @@ def _layers(source: MeasuredEncoder, folder: Path, model):
     if source.passages.stage == "encode_views":
         yield from _reduction(folder, model)
         return
-    from repro.retrieval.nn.projector import saved_projector
+    from repro.retrieval.nn.encoder import saved_projector
 
     projector, encodes = saved_projector(folder) or (None, False)
     if not encodes:

@@ -12,14 +12,14 @@ from repro.exchange.measured_encoder import MeasuredEncoder
 from repro.graph import Node
 from repro.plugins.yours.encoders import UserEncoder
 from repro.progress import Progress
-from repro.retrieval.nn.projector import Projector
+from repro.retrieval.nn.encoder import Projector
 from repro.retrieval.nn.text import tokenised
 from repro.retrieval.nn.view_encoder import ViewEncoder
 from repro.retrieval.stages import encode, encode_by_library, encode_views
 from repro.running.requirements import Machine
 from repro.store import Store
 from tests.floats import close
-from tests.retrieval.nn.test_released_encoder import TEXTS
+from tests.retrieval.nn.test_library_encoder import TEXTS
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
 
 MODEL = Node("initialise", {"seed": 0}, {"tokenizer": Node("vocabulary", {}, {"corpus": Node("corpus", {})})})

@@ -11,9 +11,8 @@ from torch import nn
 
 import papers
 from papers.simlm import generator
-from repro.retrieval.training.micro_batches import backward_in_parts
 from repro.retrieval.training.objective import BatchObjective, SumObjective
-from repro.retrieval.training.parts import collated_in_parts
+from repro.retrieval.training.parts import backward_in_parts, collated_in_parts
 from repro.retrieval.training.process_group import rank, sum_gradients
 from tests.floats import close
 from tests.papers.pretraining_in_parts import CASES, COUNT, PARTS, batches, likeliest, objective, rows

@@ -7,11 +7,9 @@ from torch import nn
 
 from repro.errors import check_known
 from repro.retrieval.nn.checkpoint import load_encoder, save_model
-from repro.retrieval.nn.contrastive import check_negatives, contrastive
-from repro.retrieval.nn.encoder import Encoder
-from repro.retrieval.nn.projector import PROJECTORS, Projector, saved_projector
-from repro.retrieval.nn.ranked_texts import RankedTextsLoss
-from repro.retrieval.nn.similarity import check_similarity
+from repro.retrieval.nn.contrastive import check_negatives, check_similarity, contrastive
+from repro.retrieval.nn.encoder import PROJECTORS, Encoder, Projector, saved_projector
+from repro.retrieval.nn.objectives import RankedTextsLoss
 
 PROJECTOR_STARTS = ("pre-trained", "new")
 

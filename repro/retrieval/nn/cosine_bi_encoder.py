@@ -12,7 +12,7 @@ from repro.errors import UsageError, check_known
 from repro.retrieval.nn.checkpoint import load_encoder, save_model
 from repro.retrieval.nn.contrastive import four_block_contrastive, in_batch_contrastive
 from repro.retrieval.nn.encoder import check_pooling, pooled
-from repro.retrieval.nn.ranked_texts import RankedTextsLoss
+from repro.retrieval.nn.objectives import RankedTextsLoss
 
 
 class CosineBiEncoder(RankedTextsLoss):

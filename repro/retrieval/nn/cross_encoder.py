@@ -8,12 +8,11 @@ import torch
 from torch import nn
 
 from repro.errors import UsageError, check_known
+from repro.retrieval.nn.batches import in_buckets
 from repro.retrieval.nn.checkpoint import load, save_model
 from repro.retrieval.nn.contrastive import divergence, listwise
-from repro.retrieval.nn.length_buckets import in_buckets
 from repro.retrieval.nn.text import passage_text
-from repro.retrieval.nn.token_pairs import paired_rows
-from repro.retrieval.nn.token_rows import TokenRows
+from repro.retrieval.nn.tokens import TokenRows, paired_rows
 
 REGULARISERS = ("r-drop", "none")
 

@@ -5,7 +5,7 @@ from torch import nn
 
 from repro.retrieval.nn.contrastive import divergence, own_scores
 from repro.retrieval.nn.cosine_bi_encoder import CosineBiEncoder
-from repro.retrieval.nn.ranked_texts import teacher_scores
+from repro.retrieval.nn.objectives import teacher_scores
 
 
 class DistilledBiEncoder(CosineBiEncoder):

@@ -1,4 +1,4 @@
-"""Encoders of others, loaded and run by sentence-transformers, so that settings mean what they mean there."""
+"""Encoders of others as sentence-transformers loads them, so that settings mean the same; SPLADE."""
 
 from __future__ import annotations
 
@@ -10,22 +10,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 
-from repro.errors import DataError
+from repro.errors import DataError, check_known
+from repro.retrieval.nn.batches import is_out_of_memory, release_memory
 from repro.retrieval.nn.checkpoint import (
     check_heads,
     check_missing,
     check_self_contained,
     check_vocabulary,
+    load_masked_lm,
+    load_tokenizer,
     positions,
     quiet,
     reason,
 )
-from repro.retrieval.nn.memory import free_memory, is_out_of_memory
+from repro.retrieval.nn.encoder import pooled
 from repro.retrieval.nn.precision import autocast, device
+from repro.retrieval.nn.view_encoder import POSITIONS, max_log_saturated, sum_log_saturated
+from repro.stage_table import POOLINGS
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SparseEncoder
+
 
 SPARSE = {"splade": "max", "splade-sum": "sum"}  # kinds -> what they take over the positions
 TASKS = {"queries": "query", "passages": "document"}  # kinds of texts in the library's words
@@ -221,7 +228,7 @@ def encode(
                 if batch_size == 1 or not is_out_of_memory(error):
                     raise
                 batch_size //= 2
-                free_memory()
+                release_memory()
 
 
 def reading(model: SentenceTransformer | SparseEncoder, kind: str) -> tuple[str, int | None]:
@@ -262,3 +269,67 @@ def named(module: torch.nn.Module) -> str:
         routes = (f"{key}: {', '.join(map(named, parts))}" for key, parts in module.sub_modules.items())
         return f"{name} ({'; '.join(routes)})"
     return name
+
+
+class ReleasedEncoder(nn.Module):
+    """Token ids to one vector a text, through the modules that sentence-transformers reads of a folder.
+
+    Raises DataError where the folder is no model, or other than a transformer with one pooling before them.
+
+    Attributes:
+        size: numbers of a vector.
+    """
+
+    def __init__(self, folder: Path):
+        super().__init__()
+        encoder = load(folder, {"kind": "dense", "precision": "fp32"})
+        transformer, pooling, *heads = encoder.children()
+        self.pooling = getattr(pooling, "pooling_mode", None)
+        if self.pooling not in POOLINGS:
+            raise DataError(f"{folder}: pooling {self.pooling} is not known; known: {', '.join(POOLINGS)}")
+        self.model, self.heads = transformer.auto_model, nn.ModuleList(heads)
+        self.size = encoder.get_embedding_dimension()
+
+    def forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Model inputs, (N, L) each, to (N, ``size``)."""
+        hidden = self.model(**inputs).last_hidden_state
+        return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
+
+    def finished(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Pooled vectors, (N, H), through the heads, to (N, ``size``)."""
+        features = {"sentence_embedding": vectors}
+        for head in self.heads:
+            features = head(features)
+        return features["sentence_embedding"]
+
+
+class SpladeEncoder(nn.Module):
+    """Token ids to max_i log(1 + ReLU(w_ij)), w the logits of any masked language model (Formal et al. 2021).
+
+    The maximum, or with ``pooling`` ``sum`` the sum of the first version, is over all positions that are no
+    padding, [CLS] and [SEP] included, as released code has it. Logits are made for a few texts at a time.
+    """
+
+    def __init__(self, model: nn.Module, tokenizer, *, pooling: str = "max"):
+        super().__init__()
+        check_known("pooling of logits", pooling, valid=("max", "sum"))
+        self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
+
+    def forward(self, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Model inputs, (N, L) each, to ``sparse``, (N, V)."""
+        (count, length), rows = inputs["input_ids"].shape, []
+        step = max(1, POSITIONS // length)
+        for start in range(0, count, step):
+            part = {name: value[start : start + step] for name, value in inputs.items()}
+            keep = part["attention_mask"].bool()
+            logits = self.model(**part).logits
+            if self.pooling == "sum":
+                rows.append(sum_log_saturated(logits, keep))
+            else:
+                rows.append(max_log_saturated(logits, lambda highest: highest, keep))
+        return {"sparse": torch.cat(rows)}
+
+
+def load_splade_encoder(folder: Path, *, pooling: str = "max") -> SpladeEncoder:
+    """The masked language model in a directory as SPLADE. Raises DataError if the directory is not one."""
+    return SpladeEncoder(load_masked_lm(folder), load_tokenizer(folder), pooling=pooling)

@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from repro.retrieval.nn.masked_pretraining import MaskedPretraining
-from repro.retrieval.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
+from repro.retrieval.nn.masked_tokens import IGNORED, divisor, token_cross_entropy
+from repro.retrieval.nn.objectives import MaskedPretraining
 
 
 class MaskedLanguageModel(MaskedPretraining):

@@ -9,13 +9,17 @@ from torch import nn
 from torch.nn import functional
 
 from repro.errors import check_known
+from repro.retrieval.nn.batches import in_buckets, side_inputs
 from repro.retrieval.nn.checkpoint import load_masked_lm
-from repro.retrieval.nn.contrastive import divergence, own_columns
-from repro.retrieval.nn.length_buckets import in_buckets, side_inputs
-from repro.retrieval.nn.ranked_texts import RankedTextsLoss, teacher_scores
-from repro.retrieval.nn.similarity import OBJECTIVES, check_similarity, view_similarities
-from repro.retrieval.nn.sparse_view import flops, top_k
-from repro.retrieval.nn.view_encoder import ViewEncoder, check_names
+from repro.retrieval.nn.contrastive import (
+    OBJECTIVES,
+    check_similarity,
+    divergence,
+    own_columns,
+    view_similarities,
+)
+from repro.retrieval.nn.objectives import RankedTextsLoss, teacher_scores
+from repro.retrieval.nn.view_encoder import ViewEncoder, check_names, flops, top_k
 
 SIDES = {"queries": "query_", "passages": "passage_"}
 DIRECTIONS = ("teacher-student", "student-teacher")

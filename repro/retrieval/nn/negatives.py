@@ -4,13 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from repro.retrieval.nn.seeded_generators import seeded_generators
-
-
-def window_generators(indices: Sequence[int], *, seed: int) -> list[np.random.Generator]:
-    """The random numbers that ``next_window`` draws for each of some rows in every epoch."""
-    return seeded_generators([(seed, index) for index in indices])
-
 
 def next_window(
     positives: Sequence[int],
@@ -20,7 +13,6 @@ def next_window(
     seed: int,
     index: int,
     epoch: int,
-    generator: np.random.Generator | None = None,
 ) -> list[int]:
     """One positive, then ``passages`` - 1 negatives: another window of them every epoch.
 
@@ -35,13 +27,12 @@ def next_window(
         negatives: at least one, unless ``passages`` is 1.
         passages: P.
         seed, index, epoch: of the training, the query's row, the pass over the rows.
-        generator: the row's own of ``window_generators``, where many are made together.
 
     Returns:
         P entries of the two lists.
     """
     count, available = passages - 1, len(negatives)
-    generator = generator or np.random.default_rng((seed, index))
+    generator = np.random.default_rng((seed, index))
     positive = positives[(int(generator.integers(2**31)) + epoch) % len(positives)]
     if count == 0:
         return [positive]

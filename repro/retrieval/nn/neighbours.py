@@ -5,10 +5,9 @@ import torch
 from torch import nn
 
 from repro.errors import UsageError
-from repro.retrieval.nn.batch_loss import BatchLoss
 from repro.retrieval.nn.contrastive import in_batch_contrastive
-from repro.retrieval.nn.masked_pretraining import MaskedPretraining, Tensors
-from repro.retrieval.nn.token_cross_entropy import mlm_loss, mlm_rows
+from repro.retrieval.nn.masked_tokens import mlm_loss, mlm_rows
+from repro.retrieval.nn.objectives import BatchLoss, MaskedPretraining, Tensors
 
 SENTENCES, MASKS = 0, 1  # streams of random numbers
 

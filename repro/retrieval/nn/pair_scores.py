@@ -10,10 +10,9 @@ import torch
 
 from repro.errors import StageError
 from repro.machine.shard import blocks
-from repro.retrieval.nn.background import in_background
+from repro.retrieval.nn.batches import HalvingEncoder, in_background
 from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
 from repro.retrieval.nn.cross_encoder import load_cross_encoder, pair_tokens
-from repro.retrieval.nn.memory import HalvingEncoder
 from repro.retrieval.nn.padding_free import packs, padding_free
 from repro.retrieval.nn.precision import (
     autocast,

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from repro.retrieval.nn.token_pairs import paired_rows
-from repro.retrieval.nn.token_rows import TokenRows, token_ids
+from repro.retrieval.nn.tokens import TokenRows, paired_rows, token_ids
 
 
 def passage_text(title: str, text: str, *, separator: str) -> str:

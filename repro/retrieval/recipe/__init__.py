@@ -22,18 +22,20 @@ from repro.retrieval.recipe.ranking import (
     encode,
     encode_views,
     index_size,
+    inspect_text,
     judged_examples,
     mine,
     mine_answers,
+    project,
     rerank,
     score_pairs,
     search,
     search_views,
+    top_passages,
     union,
     weigh_terms,
 )
 from repro.retrieval.recipe.released import released_encoder, released_reranker_or
-from repro.retrieval.recipe.showing import inspect_text, project, top_passages
 from repro.retrieval.recipe.training import (
     Objective,
     backbone,

@@ -49,10 +49,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: a model cannot be read, there is no text, or an id that a run cannot hold.
         StageError: a vector is not finite, or beyond what float16 holds.
     """
+    from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
-    from repro.retrieval.nn.memory import HalvingEncoder
-    from repro.retrieval.nn.packed_texts import without_padding
-    from repro.retrieval.nn.padding_free import is_asked_for, packs
+    from repro.retrieval.nn.padding_free import is_asked_for, packs, without_padding
     from repro.retrieval.nn.precision import check_precision, device, threads_for
     from repro.retrieval.stages.vectors.token_groups import prepared_batches
 
@@ -117,7 +116,7 @@ def _passages(folder: Path, params: dict):
 def _encoder(folder: Path, pooling: str):
     """Load the encoder of a model made here, or a released one with heads of its own."""
     if pooling == MODULES:
-        from repro.retrieval.nn.released_encoder import ReleasedEncoder
+        from repro.retrieval.nn.library_encoder import ReleasedEncoder
 
         return ReleasedEncoder(folder)
     from repro.retrieval.nn.encoder import load_text_encoder

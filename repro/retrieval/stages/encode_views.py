@@ -53,8 +53,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: a model cannot be read, there is no text, or an id that a run cannot hold.
         StageError: a vector is not finite.
     """
+    from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits
-    from repro.retrieval.nn.memory import HalvingEncoder
     from repro.retrieval.nn.padding_free import is_asked_for, packs, padding_free
     from repro.retrieval.nn.precision import check_precision, device, on_device, threads_for
     from repro.retrieval.stages.vectors.token_groups import prepared_batches
@@ -92,7 +92,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def _encoder(folder: Path, params: dict):
     """Load the encoder of a model made here, or a released one whose head is its own."""
     if params["head"] in SPLADE:
-        from repro.retrieval.nn.released_encoder import load_splade_encoder
+        from repro.retrieval.nn.library_encoder import load_splade_encoder
 
         return load_splade_encoder(folder, pooling=SPLADE[params["head"]])
     from repro.retrieval.nn.view_encoder import load_view_encoder
@@ -105,7 +105,7 @@ def _encoder(folder: Path, params: dict):
 def _batch_encoder(encoder, params: dict) -> Callable[[list[tuple]], list[Arrays]]:
     from torch.nn.functional import normalize
 
-    from repro.retrieval.nn.sparse_view import top_k
+    from repro.retrieval.nn.view_encoder import top_k
 
     def encode(batches: list[tuple]) -> list[Arrays]:
         rows: list[Arrays] = [{}] * sum(len(places) for places, _ in batches)

@@ -1,7 +1,6 @@
 """Stage ``finetune``: a model trained on judged queries with negatives."""
 
 import os
-from itertools import repeat
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
@@ -59,15 +58,10 @@ class Groups:
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
         """``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive first; with
         ``"scores": [float, …]``, one a passage, where the training set has them."""
-        from repro.retrieval.nn.negatives import window_generators
-
-        indices = [int(self.kept[place]) for _, place in places]
-        generators = repeat(None)
-        if self.negative_choice == "window":
-            generators = window_generators(indices, seed=self.seed)
         examples = []
-        for index, (epoch, _), generator in zip(indices, places, generators, strict=False):
-            positive, *negatives = self._choose(index, epoch, generator)
+        for epoch, place in places:
+            index = int(self.kept[place])
+            positive, *negatives = self._choose(index, epoch)
             rows = [int(self.positives[index][positive]), *self.negatives[index][negatives].tolist()]
             passages = [{"title": self.titles[row], "text": self.texts[row]} for row in rows]
             example = {"query": self.queries[index], "passages": passages, "epoch": epoch, "index": index}
@@ -77,7 +71,7 @@ class Groups:
             examples.append(example)
         return examples
 
-    def _choose(self, index: int, epoch: int, generator) -> list[int]:
+    def _choose(self, index: int, epoch: int) -> list[int]:
         """Choose a place among the row's positives, then places among its negatives."""
         from repro.retrieval.nn.negatives import confident, next_slice, next_window
 
@@ -88,7 +82,7 @@ class Groups:
         turn = {"passages": self.passages, "seed": self.seed, "epoch": epoch}
         if self.negative_choice == "slice":
             return next_slice(positives, negatives, **turn)
-        return next_window(positives, negatives, index=index, generator=generator, **turn)
+        return next_window(positives, negatives, index=index, **turn)
 
 
 def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:

@@ -24,9 +24,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from transformers import AutoModelForTokenClassification
 
-    from repro.retrieval.nn.background import in_background
+    from repro.retrieval.nn.batches import HalvingEncoder, in_background
     from repro.retrieval.nn.checkpoint import check_fits, load, load_tokenizer
-    from repro.retrieval.nn.memory import HalvingEncoder
     from repro.retrieval.nn.precision import check_precision, device, on_device, threads_for
     from repro.retrieval.nn.text import text_rows
 
@@ -62,7 +61,7 @@ def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, flo
     """The tokens of each of the ``TokenRows`` with their weights, in order, by a ``HalvingEncoder``."""
     import torch
 
-    from repro.retrieval.nn.length_buckets import token_batches
+    from repro.retrieval.nn.batches import token_batches
     from repro.retrieval.nn.precision import autocast
 
     weighted_texts = [[] for _ in range(len(texts))]

@@ -1,20 +1,108 @@
-"""Sealed checkpoints, so that an interrupted training goes on from one that is whole, and its log from there.
+"""What a training writes down to go on from: its log, sealed checkpoints, and the states in them.
 
 A checkpoint is written file by file. One counts only once its seal is there, written last and by
 renaming: the digest of each file, and the length of the training it belongs to.
 """
 
+from __future__ import annotations
+
+import contextlib
 import hashlib
 import json
+import math
 import os
+import random
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import torch
+from safetensors.torch import load_model, save_model
+from torch import nn
+from transformers.trainer_pt_utils import safe_globals
 
-from repro.retrieval.training.process_group import decided_by_first, everybody_waits, rank
+from repro.errors import StageError
+from repro.retrieval.training.optimizer import Optimizer
+from repro.retrieval.training.process_group import decided_by_first, everybody_waits, processes, rank
+from repro.store.disk import write_whole
+
+LINES = 200
+
+
+class TrainingLog:
+    """Means of the losses of all steps since the line before; the process of rank 0 writes them.
+
+    Attributes:
+        every: steps to a line.
+    """
+
+    def __init__(self, path: Path, *, steps: int):
+        self.path, self.every = path, max(1, steps // LINES)
+        self._total: torch.Tensor | None = None
+        self._noted: dict[str, tuple[torch.Tensor, int]] = {}  # name -> sum, and how many steps have it
+        self._steps, self._file = 0, None
+
+    @contextlib.contextmanager
+    def open(self, resumed_at: int) -> Iterator[None]:
+        """Keep the file open, without the lines past that step."""
+        if rank() > 0:
+            yield
+            return
+        cut_log(self.path, resumed_at)
+        with open(self.path, "a", encoding="utf-8", buffering=1) as self._file:
+            yield
+
+    def note(
+        self,
+        step: int,
+        loss: torch.Tensor,
+        losses: dict[str, torch.Tensor],
+        *,
+        rate: float,
+        norm: torch.Tensor,
+    ) -> None:
+        """Hear of a step: its loss, the losses that this is the sum of, learning rate and gradient norm.
+
+        Raises:
+            StageError: a line is due, and a loss since the last one is not finite.
+        """
+        self._total = loss if self._total is None else self._total + loss
+        self._steps += 1
+        for name, value in losses.items():
+            total, count = self._noted.get(name, (None, 0))
+            self._noted[name] = value if total is None else total + value, count + 1
+        if step % self.every == 0:
+            self._write(step, rate, norm.item())
+
+    def _write(self, step: int, rate: float, norm: float) -> None:
+        mean = self._total.item() / self._steps
+        means = {name: (total / count).item() for name, (total, count) in self._noted.items()}
+        self._total, self._noted, self._steps = None, {}, 0
+        if not all(math.isfinite(value) for value in (mean, *means.values())):
+            details = ", ".join(f"{name} {value}" for name, value in means.items())
+            raise StageError(f"the loss is not finite at step {step} ({details})")
+        line = {"step": step, "learning_rate": rate, "loss": mean} | means
+        if math.isfinite(norm):  # fp16 skips a step whose gradient overflowed: no norm there
+            line["grad_norm"] = norm
+        if self._file is not None:
+            self._file.write(json.dumps(line) + "\n")
+
+
+def cut_log(path: Path, step: int) -> None:
+    """Keep the log's lines up to a step; what an interrupted attempt wrote after it is written again."""
+    lines = []
+    if step and path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                if json.loads(line)["step"] > step:
+                    break
+            except ValueError:  # the attempt was killed while it wrote this line
+                break
+            lines.append(line + "\n")
+    write_whole(path, "".join(lines))  # these lines are nowhere else
+
 
 SEAL = "seal.json"
 CHECKPOINT_SECONDS = 600
@@ -102,3 +190,52 @@ class Checkpoints:
             for older in sorted(self.folder.glob("checkpoint-*"), key=step_of)[:-2]:
                 shutil.rmtree(older)
         self.saved_time, self.saved_step = time.monotonic(), step
+
+
+WEIGHTS, OPTIMIZER, SCHEDULE, SCALER = "model.safetensors", "optimizer.pt", "scheduler.pt", "scaler.pt"
+
+
+def write_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
+    """Write weights and states into ``folder``; of several processes the first one does, and each its own
+    generators' states."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if rank() == 0:
+        save_model(objective, str(folder / WEIGHTS))  # knows weights that share memory
+        for name, part in _parts(optimizer).items():
+            torch.save(part.state_dict(), folder / name)
+    torch.save(_generator_states(), _generators(folder))
+
+
+def read_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
+    """Go on from a checkpoint. Raises pickle.UnpicklingError for a file that would run code."""
+    device = next(objective.parameters()).device
+    load_model(objective, str(folder / WEIGHTS), device="cpu" if device.type == "cpu" else str(device))
+    for name, part in _parts(optimizer).items():
+        part.load_state_dict(torch.load(folder / name, map_location="cpu", weights_only=True))
+
+
+def restore_generators(folder: Path) -> None:
+    """Have Python, numpy and torch draw what they would have drawn after a checkpoint."""
+    if not _generators(folder).exists():  # written by another number of processes
+        return
+    with safe_globals():
+        states = torch.load(_generators(folder), weights_only=True)
+    random.setstate(states["python"])
+    np.random.set_state(states["numpy"])
+    torch.set_rng_state(states["cpu"])
+    if torch.cuda.is_available() and torch.is_tensor(states.get("cuda")):  # not written without a GPU
+        torch.cuda.set_rng_state(states["cuda"])
+
+
+def _parts(optimizer: Optimizer) -> dict:
+    scaler = {} if optimizer.scaler is None else {SCALER: optimizer.scaler}
+    return {OPTIMIZER: optimizer.adamw, SCHEDULE: optimizer.schedule, **scaler}
+
+
+def _generator_states() -> dict:
+    cuda = {"cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else {}
+    return {"python": random.getstate(), "numpy": np.random.get_state(), "cpu": torch.get_rng_state(), **cuda}
+
+
+def _generators(folder: Path) -> Path:
+    return folder / ("rng_state.pth" if processes() == 1 else f"rng_state_{rank()}.pth")

@@ -57,7 +57,7 @@ class SumObjective(Objective, Protocol):
 class BatchObjective(Objective, Protocol):
     """Losses in which the texts of a batch meet: they are taken of what all parts are represented by.
 
-    ``forward`` is ``losses(represent(batch))``, as ``repro.retrieval.nn.batch_loss`` has it.
+    ``forward`` is ``losses(represent(batch))``, as ``repro.retrieval.nn.objectives`` has it.
     """
 
     def represent(self, batch: Tensors) -> Tensors:

@@ -1,10 +1,40 @@
-"""Batches cut into parts: a part is what ``collate`` makes of some of the examples."""
+"""Batches cut into the parts that memory holds, and the gradient of a batch that is encoded part by part.
 
+The parts of a ``SumObjective`` are weighted by its denominators. What all processes represent of a
+``BatchObjective`` is brought together, and several parts are encoded twice, without and with a graph, around
+the gradient of the losses (gradient caching; Gao et al. 2021).
+"""
+
+import contextlib
+import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import torch
+from torch import nn
+
+from repro.errors import StageError
+from repro.machine.system import cores, gpu_memory, local_processes
+from repro.retrieval.training.memory import StepMemory
+from repro.retrieval.training.objective import BatchObjective, SumObjective
+from repro.retrieval.training.optimisation import VARIABLES, Execution
+from repro.retrieval.training.process_group import gather_rows, in_memory, sum_values
+
+MOST = 16  # each holds two batches, and pages of what it reads
+
+
+def collating_processes(*, gpu: bool) -> int:
+    """The number of processes that make batches for one training process.
+
+    Beside a GPU it is this machine's cores divided among its training processes, less the one that such a
+    process runs on: 1 at least and ``MOST`` at most. Without a GPU it is 0, as a training has no core to
+    spare. A batch does not depend on which process makes it.
+    """
+    return max(1, min(MOST, cores() // local_processes() - 1)) if gpu else 0
+
 
 Batch = dict[str, torch.Tensor]
 
@@ -63,3 +93,215 @@ def collated_in_parts(
 
 def _count(examples: int, *, size: int, buckets: int) -> int:
     return min(max(buckets, math.ceil(examples / size)), examples)
+
+
+FILE = "micro_batch.json"  # in a checkpoint, so that a resumed training draws the same dropout
+VARIABLE = VARIABLES["micro_batch"][0]
+
+
+def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
+    """The execution with a micro-batch for this GPU where a step needs one and none was asked for.
+
+    Args:
+        memory: what a step takes; None where that is not known.
+        share: examples of a batch that a process has at most.
+    """
+    available = gpu_memory()
+    if execution.micro_batch is not None or memory is None or available is None:
+        return execution
+    size = memory.micro_batch(share, available)
+    return execution if size is None else replace(execution, micro_batch=size, origin="estimated")
+
+
+class Fitting:
+    """Keeps the size of a training's parts, and how it came about."""
+
+    def __init__(self, collate: Callable[[list[dict]], dict], execution: Execution, *, buckets: int):
+        self.parts = Parts(collate, size=execution.micro_batch, buckets=buckets)
+        self.origin, self.fixed = execution.origin, execution.parts_are_fixed
+        self._asked = execution.micro_batch is not None and not execution.origin
+
+    def reduce(self, examples: int, *, step: int, why: str) -> None:
+        """Halve the parts of a step, in which no process has more than so many examples.
+
+        Raises:
+            StageError: they cannot be smaller.
+        """
+        size = min(self.parts.size or examples, examples)
+        if self.fixed or size == 1:
+            parts = f"in parts of {size}, over which its loss is a mean" if self.fixed else "one at a time"
+            fault = f"memory does not suffice for the examples of step {step}, even {parts} ({why})"
+            raise StageError(f"{fault}; {VARIABLE} cannot help, run it where more memory is free")
+        self.parts.size = (size + 1) // 2
+        self.origin = f"halved at step {step}"
+
+    def facts(self) -> dict[str, int | str]:
+        """``micro_batch``, and ``micro_batch_origin`` unless it was asked for; empty for whole batches."""
+        if self.parts.size is None:
+            return {}
+        origin = {"micro_batch_origin": self.origin} if self.origin else {}
+        return {"micro_batch": self.parts.size, **origin}
+
+    def save(self, checkpoint: Path) -> None:
+        """Keep the size beside the weights."""
+        (checkpoint / FILE).write_text(json.dumps({"size": self.parts.size, "origin": self.origin}))
+
+    def load(self, checkpoint: Path) -> None:
+        """Go on with the size that a checkpoint was made with, where nobody asked for it."""
+        try:
+            record = json.loads((checkpoint / FILE).read_text())
+        except FileNotFoundError:
+            return
+        if record["origin"] and not self._asked:
+            self.parts.size, self.origin = record["size"], record["origin"]
+
+
+Backward = Callable[[torch.Tensor], None]
+RandomState = tuple[torch.Tensor, torch.Tensor | None]
+Precision = Callable[[], contextlib.AbstractContextManager]
+HALVES = (torch.float16, torch.bfloat16)
+
+
+def in_single_precision(values: Batch) -> Batch:
+    """Losses or rows as they are, but for those in half precision."""
+    return {name: value.float() if value.dtype in HALVES else value for name, value in values.items()}
+
+
+def backward_in_parts(
+    objective: SumObjective | BatchObjective,
+    pieces: list[Batch],
+    *,
+    backward: Backward,
+    autocast: Precision = contextlib.nullcontext,
+) -> Batch:
+    """Add the gradient of the batch of all processes to the parameters; a process adds its own share of it.
+
+    Args:
+        objective: also an ``nn.Module``.
+        pieces: this process's share of the whole batch, collated part by part; at least one.
+        backward: called for every loss that has a graph, as ``torch.Tensor.backward`` is.
+        autocast: makes the context that a part is encoded in; losses that meet are taken in single precision.
+
+    Returns:
+        The losses of the whole batch, by name, without a graph.
+
+    Raises:
+        OutOfMemory: memory ran out, in this process or another.
+    """
+    if isinstance(objective, SumObjective):
+        return _sum_of_parts(objective, pieces, backward, autocast)
+    if len(pieces) > 1:
+        return _with_cached_gradient(objective, pieces, backward, autocast)
+    device = next(objective.parameters()).device
+    rows = in_memory(lambda: _represent(objective, pieces[0], autocast), device)
+    all_rows = {name: gather_rows(values) for name, values in rows.items()}
+
+    def minimise() -> Batch:
+        losses = objective.losses(all_rows)
+        _minimise(losses, backward)
+        return {name: loss.detach() for name, loss in losses.items()}
+
+    return in_memory(minimise, device)
+
+
+def _sum_of_parts(
+    objective: SumObjective, pieces: list[Batch], backward: Backward, autocast: Precision
+) -> Batch:
+    """Losses that are means count in each part by what the part has of the whole batch's denominator."""
+    device = next(objective.parameters()).device
+
+    def count_parts() -> list[dict[str, int | None]]:
+        with autocast():  # one that draws what it predicts encodes the texts here
+            return [objective.denominators(piece) for piece in pieces]
+
+    counts = in_memory(count_parts, device)
+    totals = _totals(counts, device)
+
+    def add_parts() -> Batch:
+        sums = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
+        for piece, count in zip(pieces, counts, strict=True):
+            with autocast():
+                losses = in_single_precision(objective(piece))
+            for name in losses.keys() & totals.keys():
+                losses[name] = losses[name] * (count[name] / totals[name])
+            _minimise(losses, backward)
+            for name, loss in losses.items():
+                sums[name] += loss.detach()
+        return sums
+
+    sums = in_memory(add_parts, device)
+    return {name: sum_values(loss).float() for name, loss in sums.items() if totals.get(name, 1)}
+
+
+def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
+    """The denominator in the whole batch of each loss that is a mean."""
+    means = [name for name, count in counts[0].items() if count is not None]
+    sums = torch.tensor([float(sum(c[name] for c in counts)) for name in means], dtype=torch.float64)
+    return dict(zip(means, sum_values(sums.to(device)).tolist(), strict=True))
+
+
+def _with_cached_gradient(
+    objective: BatchObjective, pieces: list[Batch], backward: Backward, autocast: Precision
+) -> Batch:
+    """The losses' gradient at what all parts are represented by, then part by part through the encoder."""
+    device = next(objective.parameters()).device
+
+    def encode() -> list[tuple[RandomState, Batch]]:
+        with torch.no_grad():
+            return [(random_state(device), _represent(objective, piece, autocast)) for piece in pieces]
+
+    states, outputs = zip(*in_memory(encode, device), strict=True)
+    rows = {name: torch.cat([part[name] for part in outputs]) for name in outputs[0]}
+    for values in rows.values():
+        values.requires_grad_(values.is_floating_point())
+    all_rows = {name: gather_rows(values) for name, values in rows.items()}
+
+    def minimise() -> Batch:
+        losses = objective.losses(all_rows)
+        _minimise(losses, backward)
+        final_state = random_state(device)
+        for piece, state, gradients in zip(pieces, states, _gradients_by_part(rows, outputs), strict=True):
+            restore_random_state(state, device)  # the dropout of the first pass
+            second_pass = _represent(objective, piece, autocast)
+            _pass_gradients([(second_pass[name], gradient) for name, gradient in gradients.items()])
+        restore_random_state(final_state, device)
+        return {name: loss.detach() for name, loss in losses.items()}
+
+    return in_memory(minimise, device)
+
+
+def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:
+    """The gradients of all parts' rows cut into those of each part."""
+    sizes = {name: [len(part[name]) for part in outputs] for name in rows}
+    split = {name: v.grad.split(sizes[name]) for name, v in rows.items() if v.grad is not None}
+    return [{name: parts[place] for name, parts in split.items()} for place in range(len(outputs))]
+
+
+def _pass_gradients(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    """Pass gradients on from the rows that they belong to, as far as these have a graph."""
+    if pairs := [pair for pair in pairs if pair[0].requires_grad]:
+        torch.autograd.backward(*map(list, zip(*pairs, strict=True)))
+
+
+def _represent(objective: nn.Module, piece: Batch, autocast: Precision) -> Batch:
+    with autocast():  # left before the losses, which are taken in single precision
+        rows = objective.represent(piece)
+    return in_single_precision(rows)
+
+
+def _minimise(losses: Batch, backward: Backward) -> None:
+    total = sum(losses.values())
+    if losses and total.requires_grad:
+        backward(total)
+
+
+def random_state(device: torch.device) -> RandomState:
+    """The state of torch's generators, of the CPU and of the device where that is a GPU."""
+    return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
+
+
+def restore_random_state(state: RandomState, device: torch.device) -> None:
+    """Have torch draw from there what it drew before."""
+    torch.set_rng_state(state[0])
+    if state[1] is not None:
+        torch.cuda.set_rng_state(state[1], device)

@@ -14,7 +14,7 @@ from torch import distributed, nn
 
 from repro.machine.system import launched_processes, launched_rank
 from repro.retrieval.nn import precision
-from repro.retrieval.nn.memory import first_line, is_out_of_memory
+from repro.retrieval.nn.batches import first_line, is_out_of_memory
 
 T = TypeVar("T")
 LONGEST_WAIT = timedelta(days=30)  # one process may encode much longer than another

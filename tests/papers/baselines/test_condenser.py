@@ -11,7 +11,7 @@ from papers.baselines.whole_words import WholeWords
 from repro.errors import UsageError
 from repro.progress import Progress
 from repro.retrieval.nn.checkpoint import load_masked_lm
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.stages import pretrain
 from repro.retrieval.training.objective import build
 from tests.floats import close

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import gelu, layer_norm
 
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED
 from tests.floats import close
 from tests.papers.baselines.test_weak_decoder import WEIGHTS, objective, rows
 

@@ -11,7 +11,7 @@ from papers.baselines.weak_decoder import WeakDecoder
 from repro.errors import UsageError
 from repro.progress import Progress
 from repro.retrieval.nn.checkpoint import load_masked_lm
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.training.loop import train
 from repro.retrieval.training.objective import build
 from tests.floats import close

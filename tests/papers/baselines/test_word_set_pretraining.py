@@ -6,7 +6,7 @@ import pytest
 from papers.baselines.whole_words import WholeWords
 from papers.baselines.word_set_pretraining import ShortTexts, TextMasks
 from repro.errors import UsageError
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED
 from tests.papers.baselines import test_contrastive_term_words as b_prop
 from tests.papers.baselines import test_representative_words as prop
 from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts

@@ -9,7 +9,7 @@ from papers.costa.contrastive_spans import ContrastiveSpans
 from papers.costa.group_contrastive import group_contrastive
 from repro.errors import UsageError
 from repro.retrieval.nn.checkpoint import load_masked_lm
-from repro.retrieval.nn.projector import saved_projector
+from repro.retrieval.nn.encoder import saved_projector
 from repro.retrieval.training.objective import build
 from tests.floats import close
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer

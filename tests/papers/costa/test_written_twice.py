@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from oracles.declaration import Mutation
-from repro.retrieval.nn.projector import Projector
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.encoder import Projector
+from repro.retrieval.nn.masked_tokens import IGNORED
 from tests.papers.costa import written_again as again
 from tests.papers.costa.test_contrastive_spans import OPTIONS, objective, rows
 from tests.papers.written_twice import Given, Leaves, named, notices, random, redraw, uncollected
@@ -49,15 +49,11 @@ CHANGED = [  # a case that notices, and a change
     ("defaults", Mutation("repro.retrieval.nn.encoder:span_means", "(end - first)", "(end + first)")),
     (
         "defaults",
-        Mutation(
-            "repro.retrieval.nn.projector:Projector.forward", "torch.tanh(output)", "-torch.tanh(output)"
-        ),
+        Mutation("repro.retrieval.nn.encoder:Projector.forward", "torch.tanh(output)", "-torch.tanh(output)"),
     ),
     (
         "defaults",
-        Mutation(
-            "repro.retrieval.nn.token_cross_entropy:mlm_loss", 'rows["mlm"].sum()', '-rows["mlm"].sum()'
-        ),
+        Mutation("repro.retrieval.nn.masked_tokens:mlm_loss", 'rows["mlm"].sum()', '-rows["mlm"].sum()'),
     ),
     ("short-text", Mutation(CONTRAST, "~span_mask.flatten(), -torch.inf", "~span_mask.flatten(), torch.inf")),
     ("short-text", Mutation(CONTRAST, "own | ~anchors", "own")),

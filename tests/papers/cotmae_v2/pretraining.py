@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from papers.cotmae_v2.multi_view_autoencoder import MultiViewAutoEncoder
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.training.objective import build
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 

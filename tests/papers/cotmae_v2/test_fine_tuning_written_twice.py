@@ -40,14 +40,17 @@ READINGS = {
 }
 OBJECTIVE, SPARSE_VIEW = (
     "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder",
-    "repro.retrieval.nn.sparse_view:",
+    "repro.retrieval.nn.view_encoder:",
 )
 CHANGED = [  # a case that notices, and a change
-    ("defaults", Mutation("repro.retrieval.nn.similarity:similarities", "left @ right.T", "-left @ right.T")),
-    ("defaults", Mutation("repro.retrieval.nn.similarity:view_similarities", "sum(by_view", "-sum(by_view")),
+    (
+        "defaults",
+        Mutation("repro.retrieval.nn.contrastive:similarities", "left @ right.T", "-left @ right.T"),
+    ),
+    ("defaults", Mutation("repro.retrieval.nn.contrastive:view_similarities", "sum(by_view", "-sum(by_view")),
     (
         "hybrid-similarity",
-        Mutation("repro.retrieval.nn.similarity:view_similarities", "in terms)", "in set(terms))"),
+        Mutation("repro.retrieval.nn.contrastive:view_similarities", "in terms)", "in set(terms))"),
     ),
     ("temperature", Mutation(OBJECTIVE + ".losses", "score / self", "score * self")),
     ("defaults", Mutation(OBJECTIVE + ".ranking_losses", "places * rows.shape[1]", "places")),

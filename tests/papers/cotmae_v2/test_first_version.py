@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED
 from tests.floats import close
 from tests.papers.cotmae_v2.pretraining import FIRST_VERSION, by_loops, made, rows
 

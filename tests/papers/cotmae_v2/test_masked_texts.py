@@ -8,7 +8,7 @@ from papers.baselines.whole_words import WholeWords
 from papers.cotmae_v2.contexts import Contexts
 from papers.cotmae_v2.masked_texts import AnchorsAndContexts, Masking, causal
 from repro.errors import UsageError
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED
 from tests.papers.cotmae_v2.pretraining import FixedTexts, made, rows
 from tests.tiny_models import tiny_text, tiny_tokenizer
 

@@ -8,7 +8,7 @@ import torch
 
 from papers.cotmae_v2 import multi_view_autoencoder
 from repro.errors import UsageError
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED
 from tests.floats import close
 from tests.papers.cotmae_v2.pretraining import by_loops, made, rows
 

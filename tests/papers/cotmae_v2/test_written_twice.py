@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from oracles.declaration import Mutation
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED
 from tests.papers.cotmae_v2 import written_again as again
 from tests.papers.cotmae_v2.pretraining import OPTIONS, made, rows
 from tests.papers.scalars import tanh, value
@@ -40,7 +40,7 @@ READINGS = {
     "Table 4, auto-regressive": {"decoders": [AR]},
 }
 OBJECTIVE = "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder"
-SPARSE = "repro.retrieval.nn.sparse_view:"
+SPARSE = "repro.retrieval.nn.view_encoder:"
 CHANGED = [  # a case that notices, and a change
     ("defaults", Mutation(SPARSE + "max_log_saturated", "logits = head(states)", "logits = -head(states)")),
     ("defaults", Mutation(SPARSE + "max_log_saturated", "-torch.inf", "torch.inf")),

@@ -9,7 +9,7 @@ import torch
 from oracles.declaration import Mutation
 from papers.cpdae.decoder import MLPDecoder
 from papers.cpdae.idf import idf_weights
-from repro.retrieval.nn.token_cross_entropy import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED
 from tests.floats import close
 from tests.papers.baselines.tiny_texts import rows, save_statistics, texts
 from tests.papers.cpdae import written_again as again
@@ -97,9 +97,7 @@ CHANGED = [  # a case that notices, and a change
     ("defaults", Mutation(OBJECTIVE + ".represent", "hidden[:, 0]", "hidden[:, 1]")),
     (
         "defaults",
-        Mutation(
-            "repro.retrieval.nn.token_cross_entropy:mlm_loss", 'rows["mlm"].sum()', '-rows["mlm"].sum()'
-        ),
+        Mutation("repro.retrieval.nn.masked_tokens:mlm_loss", 'rows["mlm"].sum()', '-rows["mlm"].sum()'),
     ),
 ]
 

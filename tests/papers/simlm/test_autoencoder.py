@@ -4,8 +4,7 @@ import torch
 
 from papers.simlm.autoencoder import AutoEncoder
 from repro.retrieval.nn.checkpoint import load_masked_lm
-from repro.retrieval.training.micro_batches import backward_in_parts
-from repro.retrieval.training.parts import collated_in_parts
+from repro.retrieval.training.parts import backward_in_parts, collated_in_parts
 from tests.floats import close
 from tests.papers.simlm.pretraining import DECODER, TOKEN_LOSS, loops, made, rows
 from tests.tiny_models import tiny_tokenizer

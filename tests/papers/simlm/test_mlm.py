@@ -5,8 +5,8 @@ import torch
 
 from papers.simlm.mlm import PairMaskedLanguageModel
 from repro.errors import UsageError
+from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.nn.mlm import MaskedLanguageModel
-from repro.retrieval.nn.token_cross_entropy import IGNORED
 from tests.floats import close
 from tests.papers.simlm.pretraining import loops, made, rows
 

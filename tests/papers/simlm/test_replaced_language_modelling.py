@@ -6,7 +6,7 @@ import torch
 from papers.simlm.replaced_language_modelling import ReplacedLanguageModelling
 from repro.errors import DataError, UsageError
 from repro.retrieval.nn.checkpoint import load_masked_lm
-from repro.retrieval.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from repro.retrieval.nn.masked_tokens import IGNORED, token_cross_entropy
 from tests.floats import close
 from tests.papers.simlm.pretraining import DECODER, MASKS, TOKEN_LOSS, loops, made, rows
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer

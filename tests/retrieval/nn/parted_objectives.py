@@ -19,8 +19,7 @@ from repro.retrieval.nn.distilled_bi_encoder import DistilledBiEncoder
 from repro.retrieval.nn.mlm import MaskedLanguageModel
 from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
 from repro.retrieval.nn.neighbours import NeighbouringSentences
-from repro.retrieval.training.micro_batches import backward_in_parts
-from repro.retrieval.training.parts import collated_in_parts
+from repro.retrieval.training.parts import backward_in_parts, collated_in_parts
 from tests.floats import close
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 

@@ -4,12 +4,11 @@ import pytest
 import torch
 
 from repro.errors import UsageError
+from repro.retrieval.nn.batches import side_inputs as side
 from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
 from repro.retrieval.nn.checkpoint import load_encoder, save_model
 from repro.retrieval.nn.contrastive import NEGATIVES, contrastive
-from repro.retrieval.nn.encoder import load_text_encoder
-from repro.retrieval.nn.length_buckets import side_inputs as side
-from repro.retrieval.nn.projector import Projector, saved_projector
+from repro.retrieval.nn.encoder import Projector, load_text_encoder, saved_projector
 from repro.stage_table import POOLINGS
 from tests.floats import close
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer

@@ -77,7 +77,7 @@ def test_an_unknown_similarity_is_a_usage_error(batch):
 
 
 def test_half_precision_vectors_are_compared_in_float32():
-    from repro.retrieval.nn.similarity import similarities
+    from repro.retrieval.nn.contrastive import similarities
 
     left = torch.full((1, 64), 6.0, dtype=torch.float16)
     right = left.clone()

@@ -3,13 +3,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from repro.retrieval.nn import packed_layers, padding_free
-from repro.retrieval.nn.packed_layers import Layout, by_kernel, text_by_text
-from repro.retrieval.nn.packed_texts import PackedTexts
+from repro.retrieval.nn import padding_free
+from repro.retrieval.nn.padding_free import Layout, PackedTexts, by_kernel, text_by_text
 from repro.retrieval.training.flop_count import Flops
 from tests import varlen_kernel
 from tests.floats import close
-from tests.retrieval.nn import test_packed_texts as packed_texts
+from tests.retrieval.nn import test_padding_free as packed_texts
 from tests.retrieval.nn.parted_objectives import COUNT, batch_in_parts, cached_is_uncached, objective
 from tests.retrieval.nn.test_padding_free import held_against_the_padded, in_float64
 
@@ -44,13 +43,13 @@ def test_a_cached_gradient_by_the_kernel_is_the_uncached_one_of_the_same_dropout
 
 @pytest.mark.parametrize("name", ["mlm", "in-batch"])
 def test_a_training_drops_out_of_attention_in_the_kernel_what_the_model_says(calls, monkeypatch, name):
-    kernel, dropped = packed_layers.flash_attention, []
+    kernel, dropped = padding_free.flash_attention, []
 
     def noted(*given):
         dropped.append(given[7])
         return kernel(*given)
 
-    monkeypatch.setattr(packed_layers, "flash_attention", noted)
+    monkeypatch.setattr(padding_free, "flash_attention", noted)
     made = objective(name, dropout=0.3).double().train()
     [batch] = batch_in_parts(made, name, COUNT)
     with padding_free.padding_free(made, True):
@@ -61,7 +60,7 @@ def test_a_training_drops_out_of_attention_in_the_kernel_what_the_model_says(cal
 
 
 def test_the_kernel_takes_its_arguments_in_the_order_in_which_it_is_given_them():
-    names = [argument.name for argument in packed_layers.flash_attention.default._schema.arguments]
+    names = [argument.name for argument in padding_free.flash_attention.default._schema.arguments]
     given = ["query", "key", "value", "cum_seq_q", "cum_seq_k", "max_q", "max_k"]
     assert names[:10] == [*given, "dropout_p", "is_causal", "return_debug_mask"]
 
@@ -78,7 +77,7 @@ class OnGpu:
 def test_a_kernel_is_asked_for_on_a_gpu_in_half_precision_alone(monkeypatch):
     capability = {"a100": (8, 0), "v100": (7, 0), "h100": (9, 0)}
     monkeypatch.setattr(torch.cuda, "get_device_capability", capability.get)
-    rule = packed_layers.has_kernel
+    rule = padding_free.has_kernel
     assert rule(OnGpu()) and rule(OnGpu(torch.float16))
     assert not rule(OnGpu(torch.float32))
     assert not rule(OnGpu(head=20)) and not rule(OnGpu(head=264))
@@ -110,7 +109,7 @@ def gpu(monkeypatch, *, capability=(9, 0), kernel=varlen_kernel.attention) -> No
     fault = padding_free._fault
     cpu = torch.device("cpu")
     monkeypatch.setattr(padding_free, "_fault", lambda where, *others: fault(cpu, *others))
-    monkeypatch.setattr(packed_layers, "flash_attention", kernel)
+    monkeypatch.setattr(padding_free, "flash_attention", kernel)
 
 
 def refused(*given):

@@ -11,9 +11,8 @@ from datasets import load_from_disk
 from repro.errors import BlockedError, DataError, StageError, UsageError
 from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.nn.checkpoint import save_model
-from repro.retrieval.nn.sparse_view import top_k
 from repro.retrieval.nn.text import passage_text, tokenised
-from repro.retrieval.nn.view_encoder import load_view_encoder
+from repro.retrieval.nn.view_encoder import load_view_encoder, top_k
 from repro.retrieval.stages import encode, encode_views, finetune, index_size, search_views
 from tests.floats import close
 from tests.killed import check_killed_and_continued

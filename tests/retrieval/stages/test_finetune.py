@@ -7,8 +7,8 @@ import pytest
 
 from repro.errors import DataError, UsageError
 from repro.retrieval.nn.checkpoint import load_encoder
+from repro.retrieval.nn.encoder import Projector, saved_projector
 from repro.retrieval.nn.negatives import next_window
-from repro.retrieval.nn.projector import Projector, saved_projector
 from repro.retrieval.stages import finetune
 from repro.retrieval.stages.finetune import Groups
 from tests.killed import check_killed_and_continued
@@ -53,13 +53,13 @@ def test_a_fine_tuning_killed_at_step_7_ends_with_the_same_bytes(inputs, tmp_pat
 
 
 def test_batches_made_by_other_processes_change_nothing(inputs, tmp_path, progress, monkeypatch):
-    from repro.retrieval.training import trainer
+    from repro.retrieval.training import loop
 
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
     tiny_tokenizer()(["the king"] * 100)  # threads in this process, which a forked one does not have
     for name, workers in (("none", 0), ("two", 2)):
         (tmp_path / name).mkdir()
-        monkeypatch.setattr(trainer, "collating_processes", lambda gpu, number=workers: number)
+        monkeypatch.setattr(loop, "collating_processes", lambda gpu, number=workers: number)
         finetune.run(params(max_steps=4), inputs, tmp_path / name, progress)
     one, other = ((tmp_path / name / "model/model.safetensors").read_bytes() for name in ("none", "two"))
     assert one == other

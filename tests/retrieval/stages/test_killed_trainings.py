@@ -8,8 +8,8 @@ import pytest
 
 from repro.retrieval.stages import finetune, pretrain
 from repro.retrieval.training import checkpoints
+from repro.retrieval.training.loop import ObjectiveTrainer
 from repro.retrieval.training.objective import import_declared
-from repro.retrieval.training.trainer import ObjectiveTrainer
 from tests.killed import KILLS, MODEL, bytes_of
 from tests.retrieval.stages import test_finetune, test_pretrain
 

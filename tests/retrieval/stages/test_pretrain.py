@@ -9,7 +9,7 @@ import torch
 
 from repro.errors import BlockedError, DataError, UsageError
 from repro.retrieval.nn.checkpoint import load_masked_lm
-from repro.retrieval.nn.projector import saved_projector
+from repro.retrieval.nn.encoder import saved_projector
 from repro.retrieval.stages import pretrain
 from repro.retrieval.stages.pretrain import SpanRows, TokenRows
 from tests.killed import check_killed_and_continued

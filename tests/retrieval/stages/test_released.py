@@ -12,7 +12,7 @@ from repro.retrieval.nn.text import tokenised
 from repro.retrieval.stages import encode, encode_views, released
 from tests.floats import close
 from tests.retrieval.datasets.folders import planned
-from tests.retrieval.nn.test_released_encoder import TEXTS, distilbert, library_model
+from tests.retrieval.nn.test_library_encoder import TEXTS, distilbert, library_model
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from repro.retrieval.training.checkpoints import last_complete, seal
-from repro.retrieval.training.training_log import cut_log
+from repro.retrieval.training.checkpoints import cut_log, last_complete, seal
 from repro.store import disk
 
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
-from repro.retrieval.nn.token_cross_entropy import IGNORED
-from repro.retrieval.training.micro_batches import backward_in_parts
+from repro.retrieval.nn.masked_tokens import IGNORED
+from repro.retrieval.training.parts import backward_in_parts
 from repro.retrieval.training.process_group import gather_rows, rank, sum_gradients
 from tests.floats import close
 from tests.retrieval.nn.parted_objectives import COUNT, NAMES, batch_in_parts, objective

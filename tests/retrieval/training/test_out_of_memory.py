@@ -210,7 +210,7 @@ def test_a_model_without_layers_keeps_its_embeddings():
 
 def test_on_a_gpu_a_training_begins_with_the_estimate_unless_a_size_was_asked_for(tmp_path, monkeypatch):
     memory = StepMemory(parameters=0, layers=1, hidden=1, tokens=1, vocabulary=0, precision="fp32")
-    monkeypatch.setattr("repro.retrieval.training.fitting.gpu_memory", lambda: int(3 * memory.example))
+    monkeypatch.setattr("repro.retrieval.training.parts.gpu_memory", lambda: int(3 * memory.example))
     how = {"progress": Progress(), "memory": memory}
     for asked, expected in ((None, (2, "estimated")), (3, (3, None))):
         out = tmp_path / str(asked)

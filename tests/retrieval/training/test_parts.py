@@ -12,14 +12,29 @@ import torch
 
 from repro.errors import UsageError
 from repro.progress import Progress
+from repro.retrieval.training import parts
 from repro.retrieval.training.batch_order import BatchOrder
 from repro.retrieval.training.loop import train
 from repro.retrieval.training.optimisation import Execution
-from repro.retrieval.training.parts import are_texts, collated_in_parts
+from repro.retrieval.training.parts import are_texts, collated_in_parts, collating_processes
 from repro.retrieval.training.process_group import rank
 from tests.floats import close
 from tests.retrieval.nn.parted_objectives import Texts, objective
 from tests.retrieval.training.settings import settings
+
+
+@pytest.mark.parametrize(
+    "cores, local, wanted",
+    [(16, None, 15), (16, 4, 3), (1, None, 1), (8, 8, 1), (192, None, 16), (192, 8, 16)],
+)
+def test_a_training_on_a_gpu_leaves_its_other_cores_to_batches(monkeypatch, cores, local, wanted):
+    monkeypatch.setattr(parts, "cores", lambda: cores)
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    if local:
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", str(local))
+    assert collating_processes(gpu=True) == wanted
+    assert collating_processes(gpu=False) == 0
+
 
 NAMES = ("mlm", "costa", "in-batch", "four blocks", "distillation")
 FIVE_STEPS = {"max_steps": 5, "learning_rate": 0.001, "warmup_ratio": 0.2, "weight_decay": 0.01}

@@ -6,8 +6,7 @@ from typing import TypeVar
 
 import torch
 
-from repro.retrieval.nn.background import in_background
-from repro.retrieval.nn.length_buckets import token_batches, tokenised_together
+from repro.retrieval.nn.batches import in_background, token_batches, tokenised_together
 from repro.retrieval.nn.precision import ready_for_device
 from repro.retrieval.nn.text import passage_rows
 

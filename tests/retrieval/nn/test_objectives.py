@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from repro.errors import UsageError
-from repro.retrieval.nn.heads import set_dropout, with_head
+from repro.retrieval.nn.objectives import set_dropout, with_head
 from tests.floats import apart, close
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 

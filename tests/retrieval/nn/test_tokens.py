@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -9,10 +10,75 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 
-from repro.retrieval.nn import token_rows
-from repro.retrieval.nn.token_pairs import paired_rows
-from repro.retrieval.nn.token_rows import TokenRows, token_ids
+from repro.progress import Progress
+from repro.retrieval.nn import tokens
+from repro.retrieval.nn.tokens import TokenRows, paired_rows, token_ids, tokens_remembered
+from repro.retrieval.training.loop import train
+from tests.retrieval.nn.parted_objectives import Texts, objective
+from tests.stage_inputs import Rows, optimisation
 from tests.tiny_models import MARKS, PIECES, SPECIAL, WORDS, tiny_tokenizer
+
+READ_AGAIN = ["the cat sat", "a dog", "the cat sat", "birds sing in the old tree"]
+
+
+@pytest.fixture
+def read(monkeypatch) -> list[str]:
+    """The texts that are tokenised."""
+    texts, reading = [], tokens._read
+
+    def noted(tokenizer, some, **how):
+        texts.extend(some)
+        return reading(tokenizer, some, **how)
+
+    monkeypatch.setattr(tokens, "_read", noted)
+    return texts
+
+
+def test_a_text_is_tokenised_once_as_long_as_tokens_are_remembered(read):
+    tokenizer = tiny_tokenizer()
+    ways = [{"length": 8}, {"length": 4}, {"length": 8, "add_special_tokens": False}]
+    expected = [token_ids(tokenizer, READ_AGAIN, **way) for way in ways]
+    assert len(read) == 3 * len(READ_AGAIN)
+    read.clear()
+    with tokens_remembered():
+        assert [token_ids(tokenizer, READ_AGAIN, **way) for way in ways] == expected
+        assert [token_ids(tokenizer, READ_AGAIN[:2], **way) for way in ways] == [ids[:2] for ids in expected]
+        assert read == 3 * [READ_AGAIN[0], READ_AGAIN[1], READ_AGAIN[3]]
+        assert token_ids(copy.deepcopy(tokenizer), READ_AGAIN, length=8) == expected[0]
+        assert len(read) == 12
+
+
+def test_the_texts_read_longest_ago_are_forgotten(read, monkeypatch):
+    monkeypatch.setattr(tokens, "MOST", 2)
+    tokenizer = tiny_tokenizer()
+    with tokens_remembered():
+        for text in ("a dog", "the cat", "birds", "the cat", "a dog"):
+            assert token_ids(tokenizer, [text], length=8) == [tokenizer(text)["input_ids"][:8]]
+        assert read == ["a dog", "the cat", "birds", "a dog"]
+        assert len(token_ids(tokenizer, READ_AGAIN, length=8)) == len(READ_AGAIN)
+
+
+def test_as_many_texts_as_there_is_room_for_are_read_once(read, monkeypatch):
+    monkeypatch.setattr(tokens, "MOST", 8)
+    tokenizer, texts = tiny_tokenizer(), [f"{word} bridge" for word in ["the", "of", "and", "a", "in", "to"]]
+    with tokens_remembered():
+        for text in 2 * texts:
+            token_ids(tokenizer, [text], length=8)
+    assert read == texts
+
+
+def test_a_training_tokenises_each_text_in_its_first_epoch_only(read, tmp_path):
+    texts = Rows(Texts("in-batch", 4).__getitems__([(0, index) for index in range(4)]))
+    how = {"out": tmp_path, "progress": Progress()}
+    train(objective("in-batch"), texts, optimisation(batch_size=4, max_steps=1), **how)
+    once = len(read)
+    assert once > 4
+    read.clear()
+    (tmp_path / "longer").mkdir()
+    how["out"] = tmp_path / "longer"
+    train(objective("in-batch"), texts, optimisation(batch_size=4, max_steps=5), **how)
+    assert len(read) == once
+
 
 # words, marks and special tokens, with and without blanks between, among characters that BERT treats apart:
 # accents and marks that combine, Chinese ones, controls, other blanks, letters that grow when lower-cased
@@ -30,7 +96,7 @@ def theirs(texts, length, *pairs):
 @given(st.lists(TEXTS, min_size=1, max_size=3), st.integers(3, 12), st.integers(1, 4))
 def test_the_ids_of_a_beginning_are_those_of_the_whole_text(texts, length, characters):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(token_rows, "CHARACTERS", characters)
+        patch.setattr(tokens, "CHARACTERS", characters)
         assert token_ids(tiny_tokenizer(), texts, length=length) == theirs(texts, length)[0]
 
 
@@ -38,7 +104,7 @@ def test_the_ids_of_a_beginning_are_those_of_the_whole_text(texts, length, chara
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=3), st.integers(4, 14), st.integers(1, 4))
 def test_pairs_are_what_the_tokenizer_makes_of_them(pairs, length, characters):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(token_rows, "CHARACTERS", characters)
+        patch.setattr(tokens, "CHARACTERS", characters)
         rows = paired_rows(tiny_tokenizer(), *zip(*pairs, strict=True), length=length)
     ends = np.cumsum(rows.lengths)
     for pair, end, size in zip(pairs, ends, rows.lengths, strict=True):
@@ -129,7 +195,7 @@ def test_the_library_holds_its_records_of_few_texts_at_a_time(monkeypatch):
             self.calls.append(len(texts))
             return [SimpleNamespace(ids=[len(text)]) for text in texts]
 
-    monkeypatch.setattr(token_rows, "TOGETHER", 3)
+    monkeypatch.setattr(tokens, "TOGETHER", 3)
     texts = ["a" * length for length in range(1, 8)]
-    assert list(token_rows._ids(Library(), texts, {})) == [[length] for length in range(1, 8)]
+    assert list(tokens._ids(Library(), texts, {})) == [[length] for length in range(1, 8)]
     assert Library.calls == [3, 3, 1]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from repro.progress import Progress
-from repro.retrieval.training.batch_reading import FILE, WAYS, BatchReading
+from repro.retrieval.training.batch_order import FILE, WAYS, BatchReading
 from repro.retrieval.training.checkpoints import seal
 from repro.retrieval.training.loop import train
 from repro.retrieval.training.optimisation import Execution

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from repro.errors import DataError
-from repro.retrieval.nn.released_encoder import ReleasedEncoder, load_splade_encoder
+from repro.retrieval.nn.library_encoder import ReleasedEncoder, load_splade_encoder
 from repro.retrieval.nn.text import tokenised
 from tests.floats import close
 from tests.tiny_models import save_tiny_model, tiny_text, tiny_tokenizer
@@ -75,7 +75,7 @@ def distilbert():
 def test_splade_is_the_highest_logit_of_any_position_or_their_sum_for_any_architecture(
     tmp_path, monkeypatch, pooling, over_positions
 ):
-    monkeypatch.setattr("repro.retrieval.nn.released_encoder.POSITIONS", 30)  # one text at a time
+    monkeypatch.setattr("repro.retrieval.nn.library_encoder.POSITIONS", 30)  # one text at a time
     model = distilbert().eval()
     model.save_pretrained(tmp_path)
     tiny_tokenizer().save_pretrained(tmp_path)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from repro.retrieval.nn import sparse_view
-from repro.retrieval.nn.sparse_view import flops, kept_positions, max_log_saturated, top_k
+from repro.retrieval.nn import view_encoder
+from repro.retrieval.nn.view_encoder import flops, kept_positions, max_log_saturated, top_k
 from tests.floats import close
 from tests.tiny_models import tiny_tokenizer
 
@@ -40,7 +40,7 @@ def equation(hidden, head, keep):
 
 @pytest.mark.parametrize("positions", [1, 2 * L, 10_000])
 def test_the_vector_is_the_equation_written_as_loops_in_blocks_of_any_size(monkeypatch, positions):
-    monkeypatch.setattr(sparse_view, "POSITIONS", positions)
+    monkeypatch.setattr(view_encoder, "POSITIONS", positions)
     hidden, head, keep = made()
     for context in (torch.enable_grad, torch.no_grad, torch.inference_mode):
         with context():
@@ -51,7 +51,7 @@ def test_the_vector_is_the_equation_written_as_loops_in_blocks_of_any_size(monke
 
 @pytest.mark.parametrize("positions", [1, 10_000])
 def test_blocks_change_no_gradient(monkeypatch, positions):
-    monkeypatch.setattr(sparse_view, "POSITIONS", positions)
+    monkeypatch.setattr(view_encoder, "POSITIONS", positions)
     hidden, head, keep = made()
     weights = torch.randn(B, V, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
     gradients = []
@@ -87,7 +87,7 @@ def test_half_precision_comes_out_as_float32_and_half_vectors_have_gradients():
 
 
 def test_logits_are_computed_once_and_not_kept_for_the_gradient(monkeypatch):
-    monkeypatch.setattr(sparse_view, "POSITIONS", 64)
+    monkeypatch.setattr(view_encoder, "POSITIONS", 64)
     texts, length, size, vocabulary = 32, 32, 16, 4096
     hidden = torch.randn(texts, length, size, requires_grad=True)
     head = torch.nn.Linear(size, vocabulary)

@@ -1,0 +1,209 @@
+"""Batches of texts that an encoder takes: in groups of similar lengths, as large as memory holds, made ahead.
+
+Of groups the batch of a training, and so the loss and its gradient, stay the same; only what is drawn at
+random falls otherwise.
+"""
+
+import contextlib
+import gc
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import torch
+
+from repro.errors import StageError
+from repro.retrieval.nn.precision import device
+from repro.retrieval.nn.tokens import TokenRows
+
+Inputs = dict[str, torch.Tensor]
+Output = torch.Tensor | dict[str, torch.Tensor]
+# torch's own class is of GPUs; its allocator on a CPU, CUDA's calls and its libraries raise a RuntimeError
+WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a GPU, or the allocator of a CPU, had no memory left."""
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in WORDS)
+
+
+def first_line(error: BaseException) -> str:
+    """The first sentence of an error, without the advice that follows it."""
+    return str(error).strip().partition("\n")[0].partition(" GPU ")[0]
+
+
+def release_memory() -> None:
+    """Give back what a failed attempt left behind."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+class HalvingEncoder:
+    """Encodes batches of texts; from the first that does not fit memory on, with half as many tokens at once.
+
+    Args:
+        encode: model inputs, (n, l) each, to (n, …), or to several such by name; what it makes of a text
+            depends on no other.
+
+    Attributes:
+        tokens: of a batch, with padding, that are encoded at a time; None while every batch fits.
+    """
+
+    def __init__(self, encode: Callable[[Inputs], Output]):
+        self.encode, self.tokens = encode, None
+
+    def __call__(self, inputs: Inputs) -> Output:
+        """The rows of ``inputs``, ``attention_mask`` (N, L) among them, encoded in as few pieces as fit.
+
+        Raises:
+            StageError: memory does not suffice for a single text.
+        """
+        count, length = inputs["attention_mask"].shape
+        parts, first = [], 0
+        while first < count:
+            size = count - first
+            if self.tokens is not None:
+                size = min(size, max(1, self.tokens // length))
+            piece = {name: rows[first : first + size] for name, rows in inputs.items()}
+            part = self._attempt(piece, size, length)
+            if part is not None:
+                parts.append(part)
+                first += size
+        return _concatenate(parts)
+
+    def facts(self) -> dict[str, int]:
+        """``tokens_at_once``, what memory turned out to hold; empty while every batch fits."""
+        return {} if self.tokens is None else {"tokens_at_once": self.tokens}
+
+    def _attempt(self, inputs: Inputs, size: int, length: int) -> Output | None:
+        """Encode so many texts; None where they do not fit, and fewer shall be tried."""
+        try:
+            return self.encode(inputs)
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            words = first_line(error)
+        # outside of the handler, since the error's traceback holds what was computed
+        release_memory()
+        if size == 1:
+            remedy = "run it where more memory is free"
+            raise StageError(f"memory does not suffice for one text of {length} tokens ({words}); {remedy}")
+        self.tokens = (size + 1) // 2 * length
+        return None
+
+
+def _concatenate(parts: list[Output]) -> Output:
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], dict):
+        return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+    return torch.cat(parts)
+
+
+@dataclass
+class Buckets:
+    """The number of groups wanted, and whether anything has been encoded in several."""
+
+    count: int = 1
+    used: bool = False
+
+
+_buckets: ContextVar[Buckets] = ContextVar("length buckets")
+
+
+@contextlib.contextmanager
+def length_buckets(count: int) -> Iterator[Buckets]:
+    """Have ``in_buckets`` encode in so many groups here; 1 leaves the batch as it is."""
+    token = _buckets.set(buckets := Buckets(count))
+    try:
+        yield buckets
+    finally:
+        _buckets.reset(token)
+
+
+def in_buckets(encode: Callable[[Inputs], torch.Tensor | Inputs], inputs: Inputs) -> torch.Tensor | Inputs:
+    """Encode ``inputs`` in groups of similar length and return the rows in their original order.
+
+    Args:
+        encode: model inputs of n texts, (n, l) each, to (n, …), or to several such by name; what it makes of
+            a text depends on no other text and on no padding.
+        inputs: (N, L), ``attention_mask`` among them, padded at the right.
+    """
+    buckets = _buckets.get(Buckets())
+    groups = min(buckets.count, len(inputs["attention_mask"]))
+    if groups == 1:
+        return encode(inputs)
+    buckets.used = True
+    lengths = inputs["attention_mask"].sum(dim=1)  # (N,)
+    order = lengths.argsort(stable=True)
+    parts = []
+    for rows in order.tensor_split(groups):
+        longest = int(lengths[rows[-1]])
+        parts.append(encode({name: values[rows, :longest] for name, values in inputs.items()}))
+    inverse = order.argsort()
+    if isinstance(parts[0], dict):
+        return {name: torch.cat([part[name] for part in parts])[inverse] for name in parts[0]}
+    return torch.cat(parts)[inverse]
+
+
+def side_inputs(batch: Inputs, prefix: str) -> Inputs:
+    """The model inputs whose names in the batch begin so, under the model's names for them."""
+    return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
+
+
+TOGETHER = 2_000  # texts tokenised in one call, which uses all cores and little memory
+TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # of a batch, with padding
+
+
+def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
+    """Rows of (title, text) by their length in characters, the longest first, some thousands at a time."""
+    by_length = sorted(range(len(texts)), key=lambda row: sum(map(len, texts[row])), reverse=True)
+    return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
+
+
+def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Inputs]]:
+    """Model inputs by their length in tokens, the longest first.
+
+    Yields:
+        the places of the texts of a batch, and their inputs, (n, l), where the longest has l tokens.
+    """
+    order, start = np.argsort(-rows.lengths, kind="stable"), 0
+    while start < len(order):
+        longest = max(1, int(rows.lengths[order[start]]))
+        places = order[start : start + max(1, TOKENS[device().type] // longest)]
+        yield places.tolist(), rows.inputs(places)
+        start += len(places)
+
+
+Item = TypeVar("Item")
+END = object()
+
+
+@contextlib.contextmanager
+def in_background(items: Iterable[Item], *, ahead: int) -> Iterator[Iterator[Item]]:
+    """Give the items one after another, in their order, made by a thread while the caller works on others.
+
+    What ``items`` raises is raised where its item would have come. When the context ends, early or not, the
+    thread ends behind the item that it is making, and a generator is closed.
+
+    Args:
+        ahead: items that are made before they are asked for.
+    """
+    iterator = iter(items)
+
+    def results() -> Iterator[Item]:
+        while (item := futures.popleft().result()) is not END:
+            futures.append(thread.submit(next, iterator, END))
+            yield item
+
+    with contextlib.ExitStack() as stack:
+        stack.callback(getattr(iterator, "close", lambda: None))
+        thread = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="prepares"))
+        stack.callback(thread.shutdown, cancel_futures=True)
+        futures = deque(thread.submit(next, iterator, END) for _ in range(ahead))
+        yield results()
