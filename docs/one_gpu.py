@@ -200,7 +200,7 @@ def _alone(cost, stages: frozenset[str]) -> str:
 
 def _fetched(cost) -> str:
     from repro.retrieval.datasets.catalog import catalog
-    from repro.retrieval.datasets.offers import archives
+    from repro.retrieval.datasets.fetching import archives
     from repro.running.requirements import PIECES
 
     missing = [node for node in cost.nodes if node.fingerprint in cost.plan.machine.obstacles]

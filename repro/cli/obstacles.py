@@ -62,7 +62,7 @@ def show_needs(
 
 def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[str, str]]:
     """Everything that is missing and what the work costs, a line each."""
-    from repro.retrieval.datasets.offers import amount
+    from repro.retrieval.datasets.fetching import amount
 
     obstacles = obstacles_of(plan)
     rates = throughput(store, gpu)
@@ -141,7 +141,7 @@ def blocked_cell_lines(comparison: Comparison) -> list[str]:
 
 
 def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
-    from repro.retrieval.datasets.offers import amount
+    from repro.retrieval.datasets.fetching import amount
 
     lacking, places = distinct_obstacles(o for c in cells for o in c.obstacles), _places(cells)
     lines = [f"{o.cause}; {o.remedy}" for o in lacking.of_machine] + lacking.otherwise

@@ -8,7 +8,7 @@ from typing import Any
 from repro.errors import DataError, UsageError
 from repro.graph import Node, walk
 from repro.progress import Progress
-from repro.retrieval.datasets.source import Source
+from repro.retrieval.datasets.sources import Source
 from repro.running import source_rows
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle

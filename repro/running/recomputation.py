@@ -14,7 +14,7 @@ from repro.errors import BlockedError
 from repro.graph import Node
 from repro.machine import kernels
 from repro.progress import Progress
-from repro.retrieval.datasets.source import Source
+from repro.retrieval.datasets.sources import Source
 from repro.running import source_rows
 from repro.running.agreement import Agreement, agreement
 from repro.running.code_facts import differences

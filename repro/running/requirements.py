@@ -10,7 +10,6 @@ from repro.graph import Node, distinct, missing_files, rewrite
 from repro.locations import data_folder
 from repro.manifest.checkpoints import by_hand, known_checkpoints
 from repro.retrieval.datasets import word_lists
-from repro.retrieval.datasets.architectures import readable
 from repro.retrieval.datasets.catalog import catalog, dataset
 from repro.retrieval.datasets.digests import digest, identity
 from repro.retrieval.datasets.hub_models import (
@@ -19,11 +18,11 @@ from repro.retrieval.datasets.hub_models import (
     checkpoint_files,
     has_weights,
     model_type,
+    readable,
     tokenizer_fault,
 )
 from repro.retrieval.datasets.sentence_splitting import check_splitter, splitter_model
-from repro.retrieval.datasets.source import MissingPiece, Source
-from repro.retrieval.datasets.sources import locate
+from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 from repro.stage_table import STAGES
 
 PIECES = {

@@ -9,10 +9,8 @@ from repro.graph import Node
 from repro.retrieval.datasets import published_rows, reading
 from repro.retrieval.datasets.arrow import read_rows
 from repro.retrieval.datasets.catalog import catalog, dataset
-from repro.retrieval.datasets.digests import files, identity, planned_source
-from repro.retrieval.datasets.row_digests import ContentDigest, RowDigest
-from repro.retrieval.datasets.source import Source
-from repro.retrieval.datasets.sources import locate
+from repro.retrieval.datasets.digests import ContentDigest, RowDigest, files, identity, planned_source
+from repro.retrieval.datasets.sources import Source, locate
 from repro.retrieval.evaluation.text_lines import numbered_lines
 from repro.retrieval.stages.corpus import as_written
 from repro.running.requirements import PIECES

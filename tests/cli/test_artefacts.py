@@ -9,7 +9,7 @@ import pytest
 from repro.errors import DataError
 from repro.exchange import artefacts
 from repro.graph import Node
-from repro.retrieval.datasets.row_digests import ContentDigest, RowDigest
+from repro.retrieval.datasets.digests import ContentDigest, RowDigest
 from repro.running.requirements import Machine
 from repro.store import RECORD, Store
 from repro.store.seal import seal

@@ -3,7 +3,7 @@
 import pytest
 
 from repro.errors import BlockedError
-from repro.retrieval.datasets import fetching, hub_models
+from repro.retrieval.datasets import fetching
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.fetching import Offer
 from tests.retrieval.datasets.folders import beir_folder, without_counts, word_list
@@ -111,7 +111,6 @@ def network(monkeypatch):
         return Offer(f"{id}: some bytes", load)
 
     monkeypatch.setattr(fetching, "offer", offer)
-    monkeypatch.setattr(hub_models, "offer", lambda name: offer(f"model:{name}"))
     return fetched
 
 

@@ -18,7 +18,7 @@ MOVES = {  # five modules of which the stages behind CELL are made, in part into
     "repro/retrieval/evaluation/measures.py": "repro/retrieval/evaluation/effectiveness.py",
     "repro/retrieval/evaluation/run_writer.py": "repro/retrieval/stages/ranked_lists.py",
     "repro/retrieval/datasets/arrow.py": "repro/machine/rows_on_disk.py",
-    "repro/retrieval/datasets/tiny/words.py": "repro/retrieval/datasets/tiny/deeds.py",
+    "repro/retrieval/datasets/tiny/world.py": "repro/retrieval/datasets/tiny/deeds.py",
     "repro/store/disk.py": "repro/machine/files.py",
 }
 

@@ -9,9 +9,9 @@ import pytest
 
 from repro.errors import DataError, StoreError
 from repro.machine.bounded_reading import LONGEST_LINE, parsed_json, whole_file, whole_lines
-from repro.retrieval.datasets.document_files import json_rows
 from repro.retrieval.datasets.lines import lines
-from repro.retrieval.datasets.triple_files import chunks
+from repro.retrieval.datasets.negative_files import chunks
+from repro.retrieval.datasets.record_files import json_rows
 from repro.retrieval.evaluation import run_columns
 from repro.retrieval.evaluation.answers import read_answers
 from repro.retrieval.evaluation.given_runs import read_given_file

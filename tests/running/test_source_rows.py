@@ -8,7 +8,7 @@ from repro.errors import DataError
 from repro.graph import Node
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import write_rows
-from repro.retrieval.datasets.row_digests import ContentDigest, RowDigest
+from repro.retrieval.datasets.digests import ContentDigest, RowDigest
 from repro.retrieval.stages import corpus, qrels, queries
 from repro.running import source_rows
 from repro.running.requirements import Machine

@@ -107,7 +107,7 @@ def fetch_(identifiers, places, yes, library):
     then looked in by every verb.
     """
     from repro.manifest.checkpoints import check_on_hub
-    from repro.retrieval.datasets.offers import MODEL, offer
+    from repro.retrieval.datasets.fetching import MODEL, offer
 
     if not (identifiers or places):
         raise UsageError("name what to fetch, or --for PAPER/TABLE; `repro data list` says what there is")
@@ -142,7 +142,7 @@ def make_(name, files):
     lists/stopwords.txt, of NLTK's and INQUERY's stop words. Other files are refused.
     """
     from repro.progress import TerminalProgress
-    from repro.retrieval.datasets.making import make
+    from repro.retrieval.datasets.writing import make
     from repro.store import translated_errors
 
     target = data_folder()
@@ -151,7 +151,7 @@ def make_(name, files):
 
 
 def _describe(offers, target) -> None:
-    from repro.retrieval.datasets.offers import amount
+    from repro.retrieval.datasets.fetching import amount
 
     ending = f"; into {target}"
     for offer in offers.values():

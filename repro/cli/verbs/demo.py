@@ -88,8 +88,7 @@ def _is_at_hand(yes: bool) -> bool:
     from repro.locations import Locations
     from repro.progress import TerminalProgress
     from repro.retrieval.datasets.fetching import offer
-    from repro.retrieval.datasets.source import MissingPiece
-    from repro.retrieval.datasets.sources import locate
+    from repro.retrieval.datasets.sources import MissingPiece, locate
 
     pieces = ("documents", "queries", "qrels")
     if not any(isinstance(locate(REAL, piece, Locations.resolve().data), MissingPiece) for piece in pieces):

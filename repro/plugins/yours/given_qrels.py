@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from repro.errors import DataError
-from repro.retrieval.datasets import judgement_files
+from repro.retrieval.datasets import record_files
 from repro.retrieval.datasets.lines import lines
 from repro.retrieval.evaluation.peer_files import check_is_read, read_json
 from repro.retrieval.evaluation.qrels import Qrels
@@ -27,7 +27,7 @@ def read_given_qrels(path: Path) -> Qrels:
             what = "6 columns, as of a run" if columns == 6 else f"{columns} columns"
             raise DataError(f"{path}:{number}: it has {what}; {_FORMS}")
         qrels = {}
-        for judgement in judgement_files.judgements(path, "beir" if columns == 3 else "trec"):
+        for judgement in record_files.judgements(path, "beir" if columns == 3 else "trec"):
             qrels.setdefault(judgement.query, {})[judgement.document] = judgement.grade
     if not any(grade > 0 for grades in qrels.values() for grade in grades.values()):
         count = sum(map(len, qrels.values()))

@@ -10,10 +10,9 @@ from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
 from repro.retrieval.datasets import reading
 from repro.retrieval.datasets.catalog import Dataset, dataset
+from repro.retrieval.datasets.digests import ContentDigest
 from repro.retrieval.datasets.published_rows import differing, key
-from repro.retrieval.datasets.row_digests import ContentDigest
-from repro.retrieval.datasets.source import MissingPiece
-from repro.retrieval.datasets.sources import locate
+from repro.retrieval.datasets.sources import MissingPiece, locate
 from repro.retrieval.evaluation.qrels import Qrels
 
 

@@ -1,11 +1,17 @@
-"""Writes rows into an Arrow dataset as ``datasets.load_from_disk`` reads it, and reads the ids of one."""
+"""Writes rows into an Arrow dataset as ``load_from_disk`` reads it, and looks up ids, rows and texts."""
 
 import itertools
+import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from repro.errors import DataError
 from repro.retrieval.datasets.row_blocks import RowBlocks
 
 BATCH = 1000  # rows of a record batch, as `datasets` writes them
@@ -65,3 +71,137 @@ class IdColumn:
         for chunk in self._column.chunks:
             for first in range(0, len(chunk), BATCH):
                 yield from chunk[first : first + BATCH].to_pylist()
+
+
+# a training set whose passages carry scores, as columns of ``write_rows``
+SCORED_EXAMPLES = {
+    "query": "string",
+    "positives": ["string"],
+    "negatives": ["string"],
+    "positive_scores": ["float32"],
+    "negative_scores": ["float32"],
+}
+
+
+class Lists:
+    """Many lists in one array, end to end: 100 million entries without a Python object each.
+
+    Args:
+        values: (N,).
+        offsets: (L + 1,); list i is ``values[offsets[i]:offsets[i + 1]]``.
+    """
+
+    def __init__(self, values: np.ndarray, offsets: np.ndarray):
+        self.values, self.offsets = values, offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        return self.values[self.offsets[index] : self.offsets[index + 1]]
+
+    def lengths(self) -> np.ndarray:
+        """The number of entries of each list, (L,)."""
+        return self.offsets[1:] - self.offsets[:-1]
+
+
+class _Chunks:
+    """The chunks of an Arrow column, of which an entry is read from its memory-mapped file when asked for."""
+
+    def __init__(self, column):
+        self._chunks = column.chunks
+        self._firsts = list(accumulate((len(chunk) for chunk in self._chunks[:-1]), initial=0))
+
+    def _chunk(self, index: int) -> int:
+        """The number of the chunk that an entry lies in."""
+        return bisect_right(self._firsts, index) - 1
+
+
+class ColumnTexts(_Chunks):
+    """The strings of an Arrow column.
+
+    Args:
+        column: a ChunkedArray of strings.
+    """
+
+    def __getitem__(self, index: int) -> str:
+        number = self._chunk(index)
+        return self._chunks[number][index - self._firsts[number]].as_py()
+
+
+class ColumnLists(_Chunks):
+    """The lists of whole numbers of an Arrow column.
+
+    Args:
+        column: a ChunkedArray of lists, of which none is missing.
+    """
+
+    def __init__(self, column):
+        super().__init__(column)
+        self._views: dict[int, Lists] = {}  # by chunk, of those that were asked for
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        """List ``index``, (n,) int64, which its caller may change."""
+        number = self._chunk(index)
+        if number not in self._views:
+            chunk = self._chunks[number]
+            self._views[number] = Lists(chunk.values.to_numpy(), chunk.offsets.to_numpy())
+        return self._views[number][index - self._firsts[number]].astype(np.int64)
+
+
+def list_offsets(column) -> np.ndarray:
+    """The places at which the L lists of an Arrow column begin in the flattened column, (L + 1,)."""
+    import pyarrow.compute as pc
+
+    return np.concatenate(([0], np.cumsum(pc.list_value_length(column).to_numpy())))
+
+
+def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
+    """The corpus's row of each document id, joined inside Arrow.
+
+    Args:
+        documents: an Arrow array of N ids.
+        corpus: directory of the artefact.
+        source: where the ids are from, for the message.
+
+    Returns:
+        (N,) integers.
+
+    Raises:
+        DataError: a document is not in the corpus.
+    """
+    import pyarrow.compute as pc
+
+    ids = read_rows(corpus).data.column("id").combine_chunks()
+    rows = pc.index_in(documents, value_set=ids)
+    if rows.null_count:
+        missing = documents.filter(pc.is_null(rows))[0].as_py()
+        raise DataError(f"{source}: document {missing!r} is not in the corpus ({rows.null_count} are not)")
+    return rows.to_numpy()
+
+
+def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.ndarray:
+    """The rows that ``document_rows`` gives, for few ids beside the corpus: 4 bytes are taken a row of it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ids = read_rows(corpus).data.column("id")
+    positions = pc.fill_null(pc.index_in(ids, value_set=pa.array(documents, pa.string())), -1).to_numpy()
+    places = np.flatnonzero(positions >= 0)
+    rows = np.full(len(documents), -1)
+    rows[positions[places][::-1]] = places[::-1]  # of equal ids the first counts
+    missing = np.flatnonzero(rows < 0)
+    if len(missing):
+        problem = f"document {documents[missing[0]]!r} is not in the corpus ({len(missing)} are not)"
+        raise DataError(f"{source}: {problem}")
+    return rows
+
+
+def query_texts(queries: Path, wanted: Sequence[str], *, source: Path) -> list[str]:
+    """The text of each wanted query. Raises DataError where one is not among the queries."""
+    with open(queries / "queries.jsonl", encoding="utf-8") as file:
+        texts = {record["id"]: record["text"] for record in map(json.loads, file)}
+    missing = next((query for query in wanted if query not in texts), None)
+    if missing is not None:
+        raise DataError(f"{source}: query {missing!r} is not among the queries")
+    return [texts[query] for query in wanted]

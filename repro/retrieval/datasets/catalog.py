@@ -1,13 +1,24 @@
 """The catalogue of collections: pieces, counts, licence and stand-ins of each, by id."""
 
 import functools
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from repro.errors import UsageError, check_known, unknown
 from repro.machine.bounded_reading import read_facts
-from repro.retrieval.datasets.folds import FOLDS
+
+FOLDS = FITTING, VALIDATION = "fitting", "validation"
+EVERY = 11  # one query of so many is held out
+
+
+def in_fold(query: str, fold: str | None) -> bool:
+    """Whether the query of this id is in the part named; every query is where none is named."""
+    if fold is None:
+        return True
+    return (zlib.crc32(query.encode()) % EVERY == 0) == (fold == VALIDATION)
+
 
 PIECES = ("documents", "queries", "qrels", "triples", "negatives")
 WORDS = {piece: piece for piece in PIECES} | {"qrels": "judgements"}

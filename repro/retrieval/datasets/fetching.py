@@ -1,19 +1,31 @@
-"""Fetches a collection into the data folder, in the layout that ``sources`` looks for."""
+"""Fetches collections and checkpoints into the data folder, in the layout that ``sources`` looks for."""
 
+import json
+import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import BlockedError, DataError, UsageError
 from repro.progress import Progress
-from repro.retrieval.datasets import hub_texts, libraries, reading
+from repro.retrieval.datasets import libraries, reading
 from repro.retrieval.datasets.catalog import Dataset, catalog, dataset
-from repro.retrieval.datasets.records import Query
-from repro.retrieval.datasets.resumed import resumable_downloads
-from repro.retrieval.datasets.source import Source
-from repro.retrieval.datasets.sources import LIBRARIES, describe_size, fetched_with
-from repro.retrieval.datasets.writing import copy, write, write_documents, write_qrels, write_queries
+from repro.retrieval.datasets.hub_models import wanted
+from repro.retrieval.datasets.libraries import resumable_downloads
+from repro.retrieval.datasets.records import Document, Query
+from repro.retrieval.datasets.sources import LIBRARIES, Source, describe_size, fetched_with
+from repro.retrieval.datasets.writing import (
+    copy,
+    json_document,
+    write,
+    write_documents,
+    write_qrels,
+    write_queries,
+)
+
+MODEL = "model:"
+_NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
 
 
 @dataclass(frozen=True)
@@ -27,6 +39,91 @@ class Offer:
 
 
 def offer(id: str, *, library: str = "") -> Offer:
+    """The download of a collection, or of ``model:NAME``. Raises what the offers of either raise."""
+    if id.startswith(MODEL):
+        return _model_offer(id.removeprefix(MODEL))
+    return _collection_offer(id, library=library)
+
+
+def _model_offer(name: str) -> Offer:
+    """The model ``name`` of the hub, to be put into ``models/<name>`` of the data folder.
+
+    Raises UsageError for what cannot be a model's name. Loading raises BlockedError when the hub cannot be
+    reached or does not have it.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
+
+    def load(data_root: Path, progress: Progress) -> list[Path]:
+        from huggingface_hub import HfApi, snapshot_download
+
+        folder = data_root / "models" / name
+        try:
+            files = wanted(HfApi().list_repo_files(name, revision="main"))
+            snapshot_download(name, revision="main", local_dir=folder, allow_patterns=files)
+        except Exception as error:  # the hub's errors share no class with its network library's
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            remedy = f"try again with a network, or put the model's files into {folder}"
+            raise BlockedError(f"the model {name} could not be fetched ({reason})", remedy) from error
+        return [folder]
+
+    content = "weights and tokenizer from the model hub; the licence is on its page"
+    return Offer(f"{name} at main: {content}", load)
+
+
+def amount(ids: Iterable[str]) -> str:
+    """The downloads in words, as "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints".
+
+    An archive that several share counts once. The size of a checkpoint is not known here.
+    """
+    ids = list(dict.fromkeys(ids))
+    collections = [id for id in ids if not id.startswith(MODEL)]
+    parts = [f"{_count(collections, 'collection')} ({_size(collections)})"] if collections else []
+    checkpoints = [id for id in ids if id.startswith(MODEL)]
+    return ", ".join(parts + ([_count(checkpoints, "checkpoint")] if checkpoints else []))
+
+
+def _count(things: list[str], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
+
+
+def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
+    """The downloads of collections -> bytes, None where unknown; an archive that several share is there once.
+
+    A split without a size of its own comes in its corpus' archive; what nobody gives out is no download.
+    """
+    entries = [
+        entry
+        for id in collections
+        for entry in _download_entries(id)
+        if entry.source not in ("none", "embedded")
+    ]
+    sizes = {entry.id: entry.size or _corpus_size(entry) for entry in entries}
+    return {size or id: size for id, size in sizes.items()}
+
+
+def _corpus_size(entry: Dataset) -> int | None:
+    return dataset(entry.corpus_id).size if entry.source == "ir_datasets" else None
+
+
+def _size(collections: list[str]) -> str:
+    sizes = archives(collections)
+    known_sizes = [size for size in sizes.values() if size]
+    unknown_count = len(sizes) - len(known_sizes)
+    if not known_sizes:
+        return "size unknown"
+    return describe_size(sum(known_sizes)) + (
+        f", and {unknown_count} of unknown size" if unknown_count else ""
+    )
+
+
+def _download_entries(id: str) -> list[Dataset]:
+    """The collections that are fetched for one: its members or parts, or itself."""
+    entry = dataset(id)
+    return [dataset(part) for part in entry.members or entry.parts or (id,)]
+
+
+def _collection_offer(id: str, *, library: str = "") -> Offer:
     """The download that ``id`` stands for; ``library`` "beir" takes a BEIR collection through beir itself.
 
     Loading raises BlockedError when the network fails and DataError when the counts are not the catalogue's;
@@ -41,7 +138,7 @@ def offer(id: str, *, library: str = "") -> Offer:
 
     def load(data_root: Path, progress: Progress) -> list[Path]:
         if entry.source == "datasets":
-            return [hub_texts.fetch(entry, data_root, progress)]
+            return [fetch_text(entry, data_root, progress)]
         libraries.quiet_ir_datasets()
         with resumable_downloads(progress):
             return [path for part in parts for path in _load(part, data_root, progress, library)]
@@ -124,3 +221,96 @@ def _write_topics(entry: Dataset, root: Path) -> list[Path]:
         lines = (f"{row.query} 0 {row.document} {row.grade}\n" for row in rows)
         paths.append(write(root / "qrels" / f"qrels.{name}.txt", lines))
     return paths
+
+
+class _PartialText:
+    """The lines that were written, and a note beside them of how many files of which commit they are.
+
+    Args:
+        place: where the text belongs once it is whole.
+        commit: of the hub's repository; lines of another one are thrown away.
+    """
+
+    def __init__(self, place: Path, commit: str):
+        self._place, self._commit = place, commit
+        self._lines = place.with_name(f"{place.name}.partial")
+        self._note = place.with_name(f"{place.name}.partial.json")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        note = self._read_note()
+        self.files, self._bytes = note["files"], note["bytes"]
+
+    def add(self, lines: Iterable[str]) -> None:
+        """Write the lines of one more file behind the others."""
+        with self._lines.open("r+b" if self._lines.exists() else "w+b") as out:
+            out.seek(self._bytes)
+            out.truncate()  # of a file that was cut off
+            for line in lines:
+                out.write(line.encode())
+            self._bytes = out.tell()
+        self.files += 1
+        scratch = self._note.with_suffix(".fresh")
+        scratch.write_text(json.dumps({"commit": self._commit, "files": self.files, "bytes": self._bytes}))
+        scratch.replace(self._note)
+
+    def finish(self) -> Path:
+        """Move the text into its place."""
+        self._lines.replace(self._place)
+        self._note.unlink()
+        return self._place
+
+    def _read_note(self) -> dict[str, int]:
+        try:
+            note = json.loads(self._note.read_text())
+            fits = note["commit"] == self._commit and self._lines.stat().st_size >= note["bytes"]
+        except (OSError, ValueError, KeyError, TypeError):
+            fits = False
+        return note if fits else {"files": 0, "bytes": 0}
+
+
+def fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
+    """Download the text of ``entry``, one Parquet file after the other, and write it as JSON lines.
+
+    Cut off, it goes on with the file that it had come to. Raises BlockedError where the hub cannot be
+    reached or does not have the text.
+    """
+    from huggingface_hub import hf_hub_download
+
+    place = data_root / f"{entry.file}.jsonl"
+    try:
+        commit, names = _parquet_files(entry)
+        partial_text = _PartialText(place, commit)
+        with progress.task(f"fetching {entry.id}, files", len(names)) as advance:
+            advance(partial_text.files)
+            for name in names[partial_text.files :]:
+                options = {"revision": commit, "local_dir": place.parent / f"{place.name}.files"}
+                file = Path(hf_hub_download(entry.hub, name, repo_type="dataset", **options))
+                partial_text.add(map(json_document, _parquet_documents(file)))
+                file.unlink()
+                advance()
+    except Exception as error:  # the hub's errors share no class with its network library's
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        remedy = "check the network and the free disk space and run it again: it goes on where it stopped"
+        raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error
+    return partial_text.finish()
+
+
+def _parquet_files(entry: Dataset) -> tuple[str, list[str]]:
+    """The commit at which the repository is, and its Parquet files of this version, in order."""
+    from huggingface_hub import HfApi
+
+    info = HfApi().dataset_info(entry.hub)
+    names = [file.rfilename for file in info.siblings or ()]
+    version_names = [
+        name for name in names if name.startswith(f"{entry.version}/") and name.endswith(".parquet")
+    ]
+    if not version_names:
+        raise FileNotFoundError(2, f"{entry.hub} has no files of {entry.version}")
+    return info.sha, sorted(version_names)
+
+
+def _parquet_documents(file: Path) -> Iterator[Document]:
+    import pyarrow.parquet
+
+    for batch in pyarrow.parquet.ParquetFile(file).iter_batches():
+        for row in batch.to_pylist():
+            yield Document(str(row["id"]), row["title"], row["text"], row.get("url") or "")

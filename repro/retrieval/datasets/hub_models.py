@@ -1,49 +1,21 @@
-"""Fetches released checkpoints into the data folder, and gives stages the one that was planned with."""
+"""The checkpoints that are at hand: files, architectures and faults of each, and the one planned with."""
 
 import contextlib
-import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from hashlib import sha1, sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from repro.errors import BlockedError, DataError, UsageError
+from repro.errors import BlockedError, DataError
 from repro.machine.bounded_reading import read_json_file
-from repro.progress import Progress
 from repro.retrieval.datasets.digests import digest, file_sha256, unchanged
-from repro.retrieval.datasets.fetching import Offer
 
-_NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
 PICKLE = "pytorch_model.bin"  # where nothing else is; read as tensors alone
 SETTINGS = ("config.json", "modules.json", "adapter_config.json")  # one of which a model's folder has
 SUFFIXES = (".json", ".txt", ".safetensors", ".model")
-
-
-def offer(name: str, *, revision: str = "main") -> Offer:
-    """The model ``name`` of the hub, to be put into ``models/<name>`` of the data folder.
-
-    Raises UsageError for what cannot be a model's name. Loading raises BlockedError when the hub cannot be
-    reached or does not have it.
-    """
-    if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
-
-    def load(data_root: Path, progress: Progress) -> list[Path]:
-        from huggingface_hub import HfApi, snapshot_download
-
-        folder = data_root / "models" / name
-        try:
-            files = wanted(HfApi().list_repo_files(name, revision=revision))
-            snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=files)
-        except Exception as error:  # the hub's errors share no class with its network library's
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            remedy = f"try again with a network, or put the model's files into {folder}"
-            raise BlockedError(f"the model {name} could not be fetched ({reason})", remedy) from error
-        return [folder]
-
-    content = "weights and tokenizer from the model hub; the licence is on its page"
-    return Offer(f"{name} at {revision}: {content}", load)
 
 
 def wanted(files: Iterable[str]) -> list[str]:
@@ -168,3 +140,19 @@ def _is_edited(file: Path) -> bool:
 
 def _folder(name: str) -> str:
     return name.rpartition("/")[0]
+
+
+CONVERTED = {"backbone": ("seed_encoder",)}  # stage -> architectures that the suite itself reads
+
+
+@cache
+def readable(model_type: str, stage: str) -> bool:
+    """Whether a stage reads that architecture: one of transformers', or one that the suite converts."""
+    if model_type in CONVERTED.get(stage, ()):
+        return True
+    [package_folder] = find_spec("transformers").submodule_search_locations
+    if (Path(package_folder) / "models" / model_type.replace("-", "_")).is_dir():
+        return True
+    from transformers import CONFIG_MAPPING  # some architectures lie in another's folder
+
+    return model_type in CONFIG_MAPPING

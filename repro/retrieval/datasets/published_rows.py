@@ -13,8 +13,8 @@ from typing import Any
 from repro.machine.bounded_reading import read_facts
 from repro.retrieval.datasets import reading
 from repro.retrieval.datasets.catalog import WORDS, Dataset, catalog
-from repro.retrieval.datasets.row_digests import ContentDigest
-from repro.retrieval.datasets.source import Source
+from repro.retrieval.datasets.digests import ContentDigest
+from repro.retrieval.datasets.sources import Source
 
 FILE = Path(__file__).with_name("published_rows.yaml")
 NAMES = {"documents": "ids", "queries": "ids", "qrels": "pairs of a query and a document"}

@@ -11,21 +11,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from repro.errors import DataError
-from repro.retrieval.datasets import (
-    document_files,
-    home_files,
-    judgement_files,
-    libraries,
-    topic_files,
-    triple_files,
-)
-from repro.retrieval.datasets.catalog import WORDS, Dataset, dataset
-from repro.retrieval.datasets.folds import in_fold
-from repro.retrieval.datasets.homes import check_home
-from repro.retrieval.datasets.negative_files import ListedQuery, read_listed_queries
+from repro.retrieval.datasets import libraries, negative_files, record_files
+from repro.retrieval.datasets.catalog import WORDS, Dataset, dataset, in_fold
+from repro.retrieval.datasets.negative_files import Chunk, ListedQuery, read_listed_queries
 from repro.retrieval.datasets.records import Document, Judgement, Query
-from repro.retrieval.datasets.source import Source
-from repro.retrieval.datasets.triple_files import Chunk
+from repro.retrieval.datasets.sources import Source, check_home
 
 T = TypeVar("T")
 
@@ -45,9 +35,9 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
             records = documents(part, first=first, known=part_ids)
             yield from (document._replace(id=f"{number}:{document.id}") for document in records)
         return
-    skips_known = source.kind == "folder" and source.format not in home_files.DOCUMENTS
-    read = partial(document_files.documents, known=known)
-    records = _records(source, "documents", home_files.DOCUMENTS.get(source.format, read))
+    skips_known = source.kind == "folder" and source.format not in record_files.HOME_DOCUMENTS
+    read = partial(record_files.documents, known=known)
+    records = _records(source, "documents", record_files.HOME_DOCUMENTS.get(source.format, read))
     records = records if skips_known else islice(records, len(known), None)
     if first is None and not known:
         records = _some(records, lambda document: document.text.strip(), source, "has a text")
@@ -75,9 +65,9 @@ def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]
     """Judgements row by row, repeated ones included: so the collections' makers count them, and so do we."""
     if source.kind == "absent":
         return counted((), source)
-    read_judgements = partial(judgement_files.judgements, format=source.format)
+    read_judgements = partial(record_files.judgements, format=source.format)
     records = _records(
-        source, "judgements", home_files.contexts if source.format == "biencoder" else read_judgements
+        source, "judgements", record_files.contexts if source.format == "biencoder" else read_judgements
     )
     fold = dataset(source.dataset).fold
     records = (judgement for judgement in records if in_fold(judgement.query, fold))
@@ -114,7 +104,7 @@ def query_row(query: Query, entry: Dataset) -> dict[str, Any]:
 
 def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, str, str]]:
     """Query, relevant and irrelevant document ids, row by row. Raises DataError as ``documents`` does."""
-    return counted(_records(source, "triples", triple_files.triples), source, first=first)
+    return counted(_records(source, "triples", negative_files.triples), source, first=first)
 
 
 def negatives(source: Source, *, scored: bool = False, first: int | None = None) -> Iterator[ListedQuery]:
@@ -132,7 +122,7 @@ def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
     Raises DataError as ``documents`` does.
     """
     count = 0
-    for chunk in triple_files.chunks(source.files[0]):
+    for chunk in negative_files.chunks(source.files[0]):
         rows = use(chunk)
         count += rows
         yield rows
@@ -194,15 +184,15 @@ def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> 
 def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
     """Queries of a file; of a split's only those that its judgements, in a second file, are about."""
     if source.format == "biencoder":
-        return map(_with_single_blanks, home_files.questions(file))
-    queries, qrels_files = topic_files.queries(file, source.format), source.files[1:]
+        return map(_with_single_blanks, record_files.questions(file))
+    queries, qrels_files = record_files.queries(file, source.format), source.files[1:]
     if (source.kind, source.format) == ("home", "trec"):
         queries = map(_with_single_blanks, queries)
     if not qrels_files:
         return queries
     format = "beir" if source.format == "beir" else "trec"
-    judged_ids = {judgement.query for judgement in judgement_files.judgements(qrels_files[0], format)}
-    return topic_files.split_of(queries, judged_ids, file, qrels_files[0])
+    judged_ids = {judgement.query for judgement in record_files.judgements(qrels_files[0], format)}
+    return record_files.split_of(queries, judged_ids, file, qrels_files[0])
 
 
 def _with_single_blanks(query: Query) -> Query:

@@ -2,17 +2,83 @@
 
 A data folder (REPRO_DATA) holds a collection in a folder named after its corpus id, in BEIR format
 (``corpus.jsonl``, ``queries.jsonl``, ``qrels/<split>.tsv``), or judgements and topics without their corpus as
-``qrels/qrels.<short>.txt`` and ``topics/topics.<short>.txt``. Every file may be packed as .gz or .xz.
+``qrels/qrels.<short>.txt`` and ``topics/topics.<short>.txt``. Every file may be packed as .gz or .xz. Besides
+it the home of ir_datasets, where its downloads lie, is searched; those are checked by their md5 before use.
 """
 
-from collections.abc import Iterable
-from pathlib import Path
+from __future__ import annotations
 
-from repro.errors import UsageError, unknown
+import functools
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from repro.errors import BlockedError, DataError, UsageError, unknown
 from repro.locations import data_folder
+from repro.machine.bounded_reading import read_facts
 from repro.retrieval.datasets.catalog import PIECES, Dataset, dataset
-from repro.retrieval.datasets.homes import in_home
-from repro.retrieval.datasets.source import MissingPiece, Source
+from repro.retrieval.datasets.lines import container
+
+
+@dataclass(frozen=True)
+class Source:
+    """One piece of one collection, located.
+
+    Attributes:
+        dataset: id in the catalogue; for documents, of the corpus.
+        piece: "documents", "queries", "qrels", "triples" or "negatives" (listed by retriever).
+        kind: "embedded" (generated), "folder" (``files`` under the data folder), "home" (``files`` in the
+            home of ir_datasets, some of them in archives), "library" (to be downloaded), "parts" (other
+            sources, one after the other) or "absent" (an answer-judged set has no qrels).
+        format: how ``files`` are read ("jsonl", "beir", "trec", "answers", "triples" or "negatives"; in a
+            home also as homes.yaml says), or the library.
+        files: for queries also the qrels that say which of them belong to the split, behind the queries.
+        version: of the collection, as the catalogue states it.
+    """
+
+    dataset: str
+    piece: str
+    kind: str
+    format: str = ""
+    files: tuple[Path, ...] = ()
+    parts: tuple[Source, ...] = ()
+    version: str = "1"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, from which ``from_json`` makes an equal Source."""
+        files, parts = [str(path) for path in self.files], [part.to_json() for part in self.parts]
+        return {**vars(self), "files": files, "parts": parts}
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Source:
+        """The Source that ``to_json`` wrote."""
+        files = tuple(Path(path) for path in raw["files"])
+        parts = tuple(cls.from_json(part) for part in raw["parts"])
+        return cls(raw["dataset"], raw["piece"], raw["kind"], raw["format"], files, parts, raw["version"])
+
+
+@dataclass(frozen=True)
+class MissingPiece:
+    """A piece that is nowhere, in two half-sentences: what is missing, and what to do (an imperative).
+
+    Attributes:
+        fetch: the ids with which `repro data fetch` gets it, or some of it.
+        otherwise: what to do about the rest; empty where fetching gives all of it.
+    """
+
+    dataset: str
+    piece: str
+    cause: str
+    remedy: str
+    fetch: tuple[str, ...] = ()
+    otherwise: str = ""
+
+    def error(self) -> BlockedError:
+        """The error to raise where the piece cannot be done without."""
+        return BlockedError(self.cause, self.remedy)
+
 
 PACKINGS = ("", ".gz", ".xz")
 LIBRARIES = ("ir_datasets", "datasets", "web")
@@ -151,3 +217,62 @@ def _layout(entry: Dataset, piece: str) -> str:
     """The files that would do, relative to the data folder."""
     choices = _candidates(entry, piece, Path())
     return " or ".join(" with ".join(map(Path.as_posix, files)) for _, files in choices)
+
+
+FILE = Path(__file__).with_name("homes.yaml")
+
+
+@functools.cache
+def home_layout() -> Mapping[str, Any]:
+    """The content of homes.yaml: ``pieces`` by id, and the ``md5`` of downloads by their place."""
+    return read_facts(FILE)
+
+
+def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
+    """The piece as it lies in the home; None where some of it does not. Nothing is read but file names."""
+    places = home_layout()["pieces"].get(entry.id, _beir_places(entry))
+    if piece not in places:
+        return None
+    files = tuple(home / file for file in places[piece]["files"])
+    if not all(container(file).is_file() for file in files):
+        return None
+    return Source(entry.id, piece, "home", places[piece]["form"], files, version=entry.version)
+
+
+def check_home(source: Source) -> None:
+    """Compare the md5 of every download that a source of kind "home" is read from.
+
+    Raises DataError for a file that is not the one which ir_datasets downloads, or cannot be read.
+    """
+    for file in dict.fromkeys(map(container, source.files)):
+        expected_md5 = next(
+            (md5 for place, md5 in home_layout()["md5"].items() if file.as_posix().endswith(place)), None
+        )
+        if expected_md5 is not None and _md5(file) != expected_md5:
+            problem = f"{file}: is not the file that ir_datasets downloads (its md5 is not {expected_md5})"
+            raise DataError(f"{problem}; remove it, and `repro data fetch {source.dataset}`")
+
+
+def _beir_places(entry: Dataset) -> dict[str, dict[str, Any]]:
+    """Return the places of the pieces in BEIR's archives, none of others; the twelve forums share one."""
+    if not entry.id.startswith("beir/"):
+        return {}
+    name = entry.corpus_id.removeprefix("beir/")
+    top, _, forum_name = name.partition("/")
+    forum = f"{top}/{forum_name}" if top == "cqadupstack" else top
+    prefix = f"beir/{top if top == 'cqadupstack' else name}/source.zip/{forum}"
+    documents, queries, qrels = (f"{prefix}/{file}" for file in ("corpus.jsonl", "queries.jsonl", "qrels"))
+    split_qrels = f"{qrels}/{entry.split}.tsv"
+    return {
+        "documents": {"form": "jsonl", "files": [documents]},
+        "queries": {"form": "beir", "files": [queries, split_qrels]},
+        "qrels": {"form": "beir", "files": [split_qrels]},
+    }
+
+
+def _md5(file: Path) -> str:
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "md5").hexdigest()
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror}") from error

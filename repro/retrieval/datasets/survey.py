@@ -9,8 +9,7 @@ from repro.errors import DataError, ReproError
 from repro.retrieval.datasets import published_rows, reading
 from repro.retrieval.datasets.catalog import Dataset, catalog, dataset
 from repro.retrieval.datasets.digests import file_sha256
-from repro.retrieval.datasets.source import MissingPiece, Source
-from repro.retrieval.datasets.sources import locate
+from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 
 READERS = {"triples": reading.triples, "negatives": reading.negatives}
 SUMS = "SHA256SUMS"

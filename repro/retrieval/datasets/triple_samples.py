@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from repro.retrieval.datasets.negative_files import Chunk, Piece
 from repro.retrieval.datasets.row_blocks import RowBlocks
-from repro.retrieval.datasets.triple_files import Chunk, Piece
 
 GROUP = 4096  # queries whose triples are sorted together
 ROWS = 1000  # of a table that is given back

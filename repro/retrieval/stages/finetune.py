@@ -5,8 +5,14 @@ from pathlib import Path
 
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import read_rows
-from repro.retrieval.datasets.lookup import ColumnTexts, Lists, document_rows, list_offsets, query_texts
+from repro.retrieval.datasets.arrow import (
+    ColumnTexts,
+    Lists,
+    document_rows,
+    list_offsets,
+    query_texts,
+    read_rows,
+)
 from repro.stage_table import check_choices
 
 SCORES = ("positive_scores", "negative_scores")

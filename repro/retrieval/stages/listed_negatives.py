@@ -8,9 +8,8 @@ from repro.progress import Progress
 from repro.retrieval.datasets import reading
 from repro.retrieval.datasets.arrow import write_rows
 from repro.retrieval.datasets.catalog import dataset
-from repro.retrieval.datasets.digests import planned_source
+from repro.retrieval.datasets.digests import RowDigest, planned_source
 from repro.retrieval.datasets.first_rows import FirstRows
-from repro.retrieval.datasets.row_digests import RowDigest
 
 STEP = 1000  # queries between two steps of the bar
 COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}

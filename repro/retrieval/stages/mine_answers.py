@@ -7,9 +7,8 @@ from pathlib import Path
 
 from repro.errors import DataError
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import BATCH, read_rows
+from repro.retrieval.datasets.arrow import BATCH, SCORED_EXAMPLES, read_rows, rows_of_few
 from repro.retrieval.datasets.digests import stamps
-from repro.retrieval.datasets.lookup import SCORED_EXAMPLES, rows_of_few
 from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.retrieval.evaluation.answers import contains_answer, read_answers
 from repro.retrieval.evaluation.qrels import read_qrels

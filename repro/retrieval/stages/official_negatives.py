@@ -8,12 +8,11 @@ from repro.progress import Progress
 from repro.retrieval.datasets import reading
 from repro.retrieval.datasets.arrow import BATCH
 from repro.retrieval.datasets.catalog import dataset
-from repro.retrieval.datasets.digests import planned_source, stamps
+from repro.retrieval.datasets.digests import RowDigest, planned_source, stamps
 from repro.retrieval.datasets.first_rows import FirstRows
+from repro.retrieval.datasets.negative_files import pieces
 from repro.retrieval.datasets.row_blocks import RowBlocks
-from repro.retrieval.datasets.row_digests import RowDigest
-from repro.retrieval.datasets.source import Source
-from repro.retrieval.datasets.triple_files import pieces
+from repro.retrieval.datasets.sources import Source
 from repro.retrieval.datasets.triple_samples import TripleSamples
 from repro.retrieval.evaluation.qrels import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS

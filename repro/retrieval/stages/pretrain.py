@@ -7,8 +7,7 @@ import numpy as np
 
 from repro.errors import UsageError
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import read_rows
-from repro.retrieval.datasets.lookup import ColumnLists
+from repro.retrieval.datasets.arrow import ColumnLists, read_rows
 from repro.stage_table import check_choices
 
 TOKEN_COLUMNS = ("input_ids", "sentences", "spans")

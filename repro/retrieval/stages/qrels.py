@@ -4,9 +4,8 @@ from pathlib import Path
 
 from repro.progress import Progress
 from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.digests import planned_source
+from repro.retrieval.datasets.digests import ContentDigest, RowDigest, planned_source
 from repro.retrieval.datasets.first_rows import FirstRows
-from repro.retrieval.datasets.row_digests import ContentDigest, RowDigest
 
 
 def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:

@@ -9,7 +9,7 @@ import numpy as np
 from repro.errors import DataError
 from repro.machine.shard import shard
 from repro.progress import Progress
-from repro.retrieval.datasets.lookup import document_rows, query_texts
+from repro.retrieval.datasets.arrow import document_rows, query_texts
 from repro.retrieval.evaluation.rankings import rankings
 from repro.retrieval.evaluation.run_writer import write_run
 from repro.store.disk import BLOCKS

@@ -8,8 +8,15 @@ import numpy as np
 from repro.errors import DataError
 from repro.machine.shard import shard
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import read_rows, write_rows
-from repro.retrieval.datasets.lookup import SCORED_EXAMPLES, Lists, document_rows, list_offsets, query_texts
+from repro.retrieval.datasets.arrow import (
+    SCORED_EXAMPLES,
+    Lists,
+    document_rows,
+    list_offsets,
+    query_texts,
+    read_rows,
+    write_rows,
+)
 from repro.store.disk import BLOCKS
 
 

@@ -12,8 +12,7 @@ from repro.progress import Progress
 from repro.retrieval.datasets.arrow import BATCH, BLOCK, read_rows
 from repro.retrieval.datasets.digests import stamps
 from repro.retrieval.datasets.row_blocks import RowBlocks
-from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, sentence_splitter
-from repro.retrieval.datasets.span_packing import packed
+from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, packed, sentence_splitter
 from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
 

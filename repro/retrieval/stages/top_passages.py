@@ -6,8 +6,7 @@ from pathlib import Path
 
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import read_rows
-from repro.retrieval.datasets.lookup import document_rows
+from repro.retrieval.datasets.arrow import document_rows, read_rows
 from repro.retrieval.evaluation.qrels import read_qrels
 from repro.retrieval.evaluation.runs import read_run
 

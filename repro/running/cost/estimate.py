@@ -8,7 +8,7 @@ from pathlib import Path
 from repro.errors import UsageError
 from repro.graph import Node, walk
 from repro.retrieval.datasets.catalog import catalog
-from repro.retrieval.datasets.offers import archives
+from repro.retrieval.datasets.fetching import archives
 from repro.running.cost.rehearsals import Rehearsals
 from repro.running.cost.throughput import Throughput
 from repro.running.cost.work import Work, work

@@ -11,7 +11,7 @@ from typing import Any
 import datasets
 from datasets.arrow_writer import ArrowWriter
 
-from repro.retrieval.datasets.dataset_files import features_of
+from repro.retrieval.datasets.row_blocks import features_of
 
 
 def write_at_once(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> None:

@@ -7,11 +7,18 @@ import pytest
 from repro.errors import BlockedError, DataError
 from repro.machine.bounded_reading import read_facts
 from repro.retrieval.datasets import digests, tiny
-from repro.retrieval.datasets.digests import digest, file_sha256, identity, planned_source, unchanged
+from repro.retrieval.datasets.digests import (
+    ContentDigest,
+    RowDigest,
+    digest,
+    file_sha256,
+    identity,
+    planned_source,
+    unchanged,
+)
 from repro.retrieval.datasets.records import Judgement
-from repro.retrieval.datasets.row_digests import ContentDigest, RowDigest
-from repro.retrieval.datasets.source import Source
-from repro.retrieval.datasets.tiny import words
+from repro.retrieval.datasets.sources import Source
+from repro.retrieval.datasets.tiny import world
 from tests.retrieval.datasets.folders import write
 
 
@@ -117,7 +124,7 @@ def fewer_words(monkeypatch):
     """The embedded world told without a word of words.yaml, as on a branch."""
 
     def forget():
-        words.slots.cache_clear()
+        world.slots.cache_clear()
         tiny.collection.cache_clear()
 
     def read(path):
@@ -125,7 +132,7 @@ def fewer_words(monkeypatch):
         slot = next(iter(facts))
         return {**facts, slot: {name: forms[:1] for name, forms in facts[slot].items()}}
 
-    monkeypatch.setattr(words, "read_facts", read)
+    monkeypatch.setattr(world, "read_facts", read)
     forget()
     yield
     forget()

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from repro.errors import DataError
-from repro.retrieval.datasets import document_files
-from repro.retrieval.datasets.document_files import documents
+from repro.retrieval.datasets import record_files
+from repro.retrieval.datasets.record_files import documents
 from repro.retrieval.datasets.records import Document
 
 
@@ -76,7 +76,7 @@ def test_documents_that_are_known_are_passed_over_but_their_ids_count(tmp_path):
 
 @pytest.mark.parametrize("recent", [1, 2, 7, 1000])
 def test_an_id_that_comes_twice_is_found_however_far_apart(tmp_path, monkeypatch, recent):
-    monkeypatch.setattr(document_files, "RECENT", recent)
+    monkeypatch.setattr(record_files, "RECENT", recent)
     rows = [{"_id": f"d{n}", "text": ""} for n in range(40)]
     for place in (1, 2, 17, 39, 40):
         path = _write(tmp_path / "corpus.jsonl", *rows[:place], rows[place // 3], *rows[place:])
@@ -88,7 +88,7 @@ def test_an_id_that_comes_twice_is_found_however_far_apart(tmp_path, monkeypatch
 
 
 def test_ids_of_one_hash_are_told_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr(document_files, "RECENT", 3)
-    monkeypatch.setattr(document_files, "hash", len, raising=False)
+    monkeypatch.setattr(record_files, "RECENT", 3)
+    monkeypatch.setattr(record_files, "hash", len, raising=False)
     path = _write(tmp_path / "corpus.jsonl", *({"_id": f"d{n}", "text": ""} for n in range(10)))
     assert len(list(documents(path))) == 10

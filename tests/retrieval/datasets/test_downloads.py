@@ -14,7 +14,7 @@ from filelock import FileLock
 
 from repro.errors import BlockedError
 from repro.progress import Progress
-from repro.retrieval.datasets import catalog, libraries, resumed
+from repro.retrieval.datasets import catalog, libraries
 from repro.retrieval.datasets.fetching import offer
 from tests.local_site import served
 from tests.retrieval.datasets.folders import without_counts
@@ -42,7 +42,7 @@ class Told(Progress):
 @pytest.fixture
 def site(standins, tmp_path, monkeypatch):
     """A server of all that ir_datasets downloads, and an empty home."""
-    monkeypatch.setattr(resumed, "PAUSE", 0)
+    monkeypatch.setattr(libraries, "PAUSE", 0)
     without_counts(monkeypatch, *catalog.catalog())
     with served() as site:
         serve(site, standins / "home", monkeypatch)
@@ -66,7 +66,7 @@ def test_what_comes_over_the_network_is_what_lies_in_a_home(standins, site, tmp_
 
 def test_a_download_that_is_cut_off_goes_on_where_it_stopped(site, tmp_path, monkeypatch):
     path = "dpr-w100/docs"
-    monkeypatch.setattr(resumed, "CHUNK", 1000)
+    monkeypatch.setattr(libraries, "CHUNK", 1000)
     with pytest.raises(KeyboardInterrupt):
         offer("dpr-w100").load(tmp_path / "data", Told(most=5000))
     [kept] = (tmp_path / "home/downloads").glob("*.partial")
@@ -79,7 +79,7 @@ def test_a_download_that_is_cut_off_goes_on_where_it_stopped(site, tmp_path, mon
 def test_within_a_process_it_is_tried_again_as_long_as_something_comes(site, tmp_path, monkeypatch):
     path = "beir/scifact"
     site.cut[path] = 1000
-    monkeypatch.setattr(resumed, "CHUNK", 100)
+    monkeypatch.setattr(libraries, "CHUNK", 100)
     offer("beir/scifact").load(tmp_path / "data", Progress())
     assert site.asked == [(path, 0), (path, 1000)]
 

@@ -1,6 +1,5 @@
 from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.catalog import dataset
-from repro.retrieval.datasets.folds import FITTING, VALIDATION, in_fold
+from repro.retrieval.datasets.catalog import FITTING, VALIDATION, dataset, in_fold
 from repro.retrieval.datasets.sources import locate
 
 POOL = "msmarco-passage/train-pool-12k"

@@ -6,10 +6,9 @@ import pytest
 
 from repro.errors import DataError
 from repro.locations import Locations
-from repro.retrieval.datasets import catalog, homes, reading, survey
+from repro.retrieval.datasets import catalog, reading, sources, survey
 from repro.retrieval.datasets.digests import planned_source
-from repro.retrieval.datasets.source import MissingPiece
-from repro.retrieval.datasets.sources import locate
+from repro.retrieval.datasets.sources import MissingPiece, locate
 from repro.running.requirements import Machine
 from tests.retrieval.datasets.folders import planned, without_counts
 from tests.standins.fill import fill
@@ -34,8 +33,8 @@ def fetched(standins, tmp_path_factory):
 def believed(monkeypatch):
     """Let stand-ins pass for what they stand for: without counts and digests."""
     without_counts(monkeypatch, *catalog.catalog())
-    stated = homes.layout()
-    monkeypatch.setattr(homes, "layout", lambda: {**stated, "md5": {}})
+    stated = sources.home_layout()
+    monkeypatch.setattr(sources, "home_layout", lambda: {**stated, "md5": {}})
 
 
 def in_home(entry):
@@ -93,7 +92,7 @@ def test_the_digests_are_those_of_ir_datasets_own_list():
         for one in DownloadConfig.contents()[collection].values()
         if "cache_path" in one and "expected_md5" in one
     }
-    assert homes.layout()["md5"].items() <= stated.items() and len(homes.layout()["md5"]) == 33
+    assert sources.home_layout()["md5"].items() <= stated.items() and len(sources.home_layout()["md5"]) == 33
 
 
 def test_a_plan_takes_the_home_and_knows_it_by_its_bytes(standins, tmp_path, believed):

@@ -8,8 +8,8 @@ import pytest
 
 from repro.errors import BlockedError
 from repro.progress import Progress
-from repro.retrieval.datasets import fetching, hub_models
-from repro.retrieval.datasets.document_files import documents
+from repro.retrieval.datasets import fetching
+from repro.retrieval.datasets.record_files import documents
 from repro.retrieval.datasets.records import Document
 from tests.local_site import served
 
@@ -77,7 +77,7 @@ def test_a_checkpoint_comes_with_what_is_needed_of_it(hub, tmp_path):
         "vocab.txt": b"a\n",
     }
     publish(hub, "models", "some/model", files)
-    [folder] = hub_models.offer("some/model").load(tmp_path, Progress())
+    [folder] = fetching.offer("model:some/model").load(tmp_path, Progress())
     there = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert there == {name: content for name, content in files.items() if name != "tf_model.h5"}
 

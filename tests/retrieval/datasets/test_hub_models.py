@@ -6,7 +6,8 @@ import pytest
 
 from repro.errors import BlockedError, UsageError
 from repro.progress import Progress
-from repro.retrieval.datasets.hub_models import has_weights, offer, wanted
+from repro.retrieval.datasets.fetching import offer
+from repro.retrieval.datasets.hub_models import has_weights, wanted
 
 OLD = ["README.md", "config.json", "pytorch_model.bin", "tf_model.h5", "vocab.txt", "flax_model.msgpack"]
 NEW = [*OLD, "model.safetensors", "onnx/model.onnx"]
@@ -49,11 +50,11 @@ def test_other_pickles_are_never_fetched():
 
 def test_a_model_goes_below_the_data_folder_at_its_revision(tmp_path, hub):
     hub["files"] = OLD
-    assert offer("some/bert", revision="abc").load(tmp_path, Progress()) == [tmp_path / "models/some/bert"]
+    assert offer("model:some/bert").load(tmp_path, Progress()) == [tmp_path / "models/some/bert"]
     assert hub["allow_patterns"] == wanted(OLD)
     assert (hub["name"], hub["revision"], hub["local_dir"]) == (
         "some/bert",
-        "abc",
+        "main",
         tmp_path / "models/some/bert",
     )
 
@@ -66,9 +67,9 @@ def test_a_hub_that_does_not_answer_leaves_a_remedy(tmp_path, monkeypatch):
 
     monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_files", silent)
     with pytest.raises(BlockedError, match=r"some/bert could not be fetched \(OSError: no route\)"):
-        offer("some/bert").load(tmp_path, Progress())
+        offer("model:some/bert").load(tmp_path, Progress())
     with pytest.raises(UsageError, match="cannot be a model of the hub"):
-        offer("../bert")
+        offer("model:../bert")
 
 
 def test_weights_are_of_either_form_in_any_folder(tmp_path):

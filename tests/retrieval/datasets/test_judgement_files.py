@@ -3,7 +3,7 @@ import random
 import pytest
 
 from repro.errors import DataError
-from repro.retrieval.datasets.judgement_files import judgements
+from repro.retrieval.datasets.record_files import judgements
 from repro.retrieval.datasets.records import Judgement
 
 

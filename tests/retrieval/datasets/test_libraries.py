@@ -9,7 +9,7 @@ from repro.errors import BlockedError, DataError
 from repro.retrieval.datasets import libraries, reading
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.datasets.records import Document, Judgement, Query
-from repro.retrieval.datasets.source import Source
+from repro.retrieval.datasets.sources import Source
 from tests.retrieval.datasets.folders import beir_folder, write
 
 

@@ -8,8 +8,14 @@ import pytest
 from datasets import Dataset
 
 from repro.errors import DataError
-from repro.retrieval.datasets.arrow import write_rows
-from repro.retrieval.datasets.lookup import Lists, document_rows, list_offsets, query_texts, rows_of_few
+from repro.retrieval.datasets.arrow import (
+    Lists,
+    document_rows,
+    list_offsets,
+    query_texts,
+    rows_of_few,
+    write_rows,
+)
 
 
 def test_lists_end_to_end_are_the_lists():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.retrieval.datasets.offers import amount
+from repro.retrieval.datasets.fetching import amount
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import pytest
 from repro.retrieval.datasets import published_rows
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.published_rows import differing, highest_grade, problem, summary, unknown
-from repro.retrieval.datasets.source import Source
-from repro.retrieval.datasets.sources import locate
+from repro.retrieval.datasets.sources import Source, locate
 from tests.retrieval.datasets.folders import beir_folder, without_counts, write
 
 PIECES = {"documents": "beir/scifact", "queries": "beir/scifact/test", "qrels": "beir/scifact/test"}

@@ -4,8 +4,7 @@ from repro.errors import DataError
 from repro.retrieval.datasets import reading
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.records import Judgement
-from repro.retrieval.datasets.source import Source
-from repro.retrieval.datasets.sources import locate
+from repro.retrieval.datasets.sources import Source, locate
 from tests.retrieval.datasets.folders import beir_folder, without_counts, write
 
 READ = {"documents": reading.documents, "queries": reading.queries, "qrels": reading.judgement_rows}

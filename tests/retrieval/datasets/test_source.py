@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 
 from repro.errors import BlockedError
-from repro.retrieval.datasets.source import MissingPiece, Source
+from repro.retrieval.datasets.sources import MissingPiece, Source
 
 
 def test_a_source_survives_being_written_as_json():

@@ -1,8 +1,7 @@
 import pytest
 
 from repro.errors import UsageError
-from repro.retrieval.datasets.source import MissingPiece, Source
-from repro.retrieval.datasets.sources import describe_size, locate
+from repro.retrieval.datasets.sources import MissingPiece, Source, describe_size, locate
 from tests.retrieval.datasets.folders import beir_folder, write
 
 DL20 = "msmarco-passage/trec-dl-2020/judged"

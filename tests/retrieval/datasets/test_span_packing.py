@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from repro.retrieval.datasets.span_packing import packed
+from repro.retrieval.datasets.sentence_splitting import packed
 
 TARGET = 40
 

@@ -4,8 +4,8 @@ import random
 import pytest
 
 from repro.errors import DataError
+from repro.retrieval.datasets.record_files import queries, split_of
 from repro.retrieval.datasets.records import Query
-from repro.retrieval.datasets.topic_files import queries, split_of
 
 
 def _write(path, content):

@@ -4,8 +4,8 @@ import lzma
 import pytest
 
 from repro.errors import DataError
-from repro.retrieval.datasets import triple_files
-from repro.retrieval.datasets.triple_files import chunks, triples
+from repro.retrieval.datasets import negative_files
+from repro.retrieval.datasets.negative_files import chunks, triples
 
 
 def test_rows_of_three_ids_are_read_and_others_refused(tmp_path):
@@ -23,7 +23,7 @@ def test_rows_of_three_ids_are_read_and_others_refused(tmp_path):
 @pytest.mark.parametrize("size", [1, 30, 1 << 20])
 @pytest.mark.parametrize("packing", ["", ".gz", ".xz"])
 def test_chunks_have_every_row_once_and_know_their_first_line(tmp_path, monkeypatch, size, packing):
-    monkeypatch.setattr(triple_files, "CHUNK", size)
+    monkeypatch.setattr(negative_files, "CHUNK", size)
     text = "".join(f"{n % 7}\t{n}\tp{n * 3}\n" for n in range(40)) + "1\t2\t3"
     path = tmp_path / f"triples.tsv{packing}"
     with {"": open, ".gz": gzip.open, ".xz": lzma.open}[packing](path, "wb") as file:
@@ -59,7 +59,7 @@ def test_chunks_have_every_row_once_and_know_their_first_line(tmp_path, monkeypa
 )
 @pytest.mark.parametrize("place", [0, 3])
 def test_what_is_unusual_is_read_or_refused_as_line_by_line(tmp_path, monkeypatch, odd, place):
-    monkeypatch.setattr(triple_files, "CHUNK", 12)
+    monkeypatch.setattr(negative_files, "CHUNK", 12)
     path, lines = tmp_path / "triples.tsv", [f"1\t{n}\t3\n" for n in range(5)]
     path.write_bytes("".join([*lines[:place], odd, *lines[place:]]).encode())
 

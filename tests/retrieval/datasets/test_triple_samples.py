@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from repro.retrieval.datasets import triple_samples
-from repro.retrieval.datasets.triple_files import Chunk
+from repro.retrieval.datasets.negative_files import Chunk
 from repro.retrieval.datasets.triple_samples import TripleSamples
 from tests.bounded_memory import peak_growth
 from tests.retrieval.datasets.triples_at_once import sampled

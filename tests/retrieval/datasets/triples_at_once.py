@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from repro.retrieval.datasets.triple_files import Triple
+from repro.retrieval.datasets.negative_files import Triple
 
 
 @dataclass

@@ -4,9 +4,9 @@ import pytest
 
 from repro.errors import DataError
 from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.document_files import documents
-from repro.retrieval.datasets.row_digests import ContentDigest
-from repro.retrieval.datasets.source import Source
+from repro.retrieval.datasets.digests import ContentDigest
+from repro.retrieval.datasets.record_files import documents
+from repro.retrieval.datasets.sources import Source
 from repro.retrieval.stages import corpus
 from tests.bounded_memory import peak_growth
 from tests.retrieval.datasets.folders import beir_folder, planned, without_counts, write

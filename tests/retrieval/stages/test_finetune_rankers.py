@@ -9,8 +9,7 @@ from datasets import load_from_disk
 
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import write_rows
-from repro.retrieval.datasets.lookup import SCORED_EXAMPLES
+from repro.retrieval.datasets.arrow import SCORED_EXAMPLES, write_rows
 from repro.retrieval.nn.cross_encoder import load_cross_encoder
 from repro.retrieval.stages import finetune, score_pairs
 from repro.retrieval.stages.finetune import Groups

@@ -8,7 +8,7 @@ import pytest
 from datasets import Dataset, load_from_disk
 
 from repro.errors import DataError
-from repro.retrieval.datasets.lookup import SCORED_EXAMPLES
+from repro.retrieval.datasets.arrow import SCORED_EXAMPLES
 from repro.retrieval.evaluation.answers import contains_answer
 from repro.retrieval.evaluation.rankings import rankings
 from repro.retrieval.evaluation.run_writer import write_run

@@ -3,7 +3,7 @@ import gzip
 import pytest
 
 from repro.errors import DataError
-from repro.retrieval.datasets import triple_files, triple_samples
+from repro.retrieval.datasets import negative_files, triple_samples
 from repro.retrieval.datasets.first_rows import FirstRows
 from repro.retrieval.stages import official_negatives
 from repro.retrieval.stages.official_negatives import COLUMNS
@@ -85,7 +85,7 @@ CHUNKS = 10  # of `many`, before its three groups and three files
 
 
 def in_small_pieces(monkeypatch):
-    monkeypatch.setattr(triple_files, "CHUNK", 8000)
+    monkeypatch.setattr(negative_files, "CHUNK", 8000)
     monkeypatch.setattr(triple_samples, "GROUP", 700)
     monkeypatch.setattr("datasets.config.MAX_SHARD_SIZE", "30KB")
 
@@ -129,7 +129,7 @@ def test_a_file_that_changed_between_two_attempts_is_read_anew(many, tmp_path, p
 def test_the_first_rows_alone_are_read_and_named_by_what_was_read(many, tmp_path, progress, monkeypatch):
     from repro.retrieval.datasets.arrow import write_rows
 
-    monkeypatch.setattr(triple_files, "PIECE", 30)
+    monkeypatch.setattr(negative_files, "PIECE", 30)
     root, rows = many
     params = planned("official_negatives", root, dataset=ID, per_query=3, seed=1) | {"first": 100}
     (tmp_path / "queries").mkdir()

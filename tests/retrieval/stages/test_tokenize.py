@@ -7,8 +7,7 @@ import pytest
 from datasets import Dataset, Features, Sequence, Value, load_from_disk
 
 from repro.errors import BlockedError, DataError, UsageError
-from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, sentences_by_rules
-from repro.retrieval.datasets.span_packing import packed
+from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, packed, sentences_by_rules
 from repro.retrieval.nn.text import segment_pairs
 from repro.retrieval.stages import tokenize
 from tests.retrieval.datasets.rows_at_once import check_equal_files

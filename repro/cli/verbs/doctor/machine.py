@@ -37,7 +37,7 @@ def _full_scale(workspace):
     """A component on what the papers at hand need at full scale; what is stored needs nothing."""
     from repro.api.selection import select
     from repro.machine.components import Component
-    from repro.retrieval.datasets.offers import amount
+    from repro.retrieval.datasets.fetching import amount
     from repro.running.node_obstacles import obstacles_of
 
     plan = select(workspace=workspace).plan()

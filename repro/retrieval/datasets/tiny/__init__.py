@@ -3,26 +3,26 @@
 Everything is generated, deterministically, when asked for; the ids are those of the catalogue that begin
 with ``tiny/``. Deeds of invented people are told in one choice of words and asked for in another, so that
 counting words (BM25) is clearly imperfect while the synonymy can be learnt from the training questions and
-the texts.
+the answers.
 """
 
 import functools
 from collections.abc import Callable
 
 from repro.retrieval.datasets.records import Document, Judgement, Query
-from repro.retrieval.datasets.tiny import answers, passages, texts, zeroshot
-from repro.retrieval.datasets.tiny.collection import Collection
+from repro.retrieval.datasets.tiny import answers, passages
+from repro.retrieval.datasets.tiny.passages import Collection
 
 COLLECTIONS: dict[str, Callable[[], Collection]] = {
     "tiny/passage": passages.passages,
     "tiny/passage-many": passages.many_passages,
     "tiny/document": passages.documents,
     "tiny/wiki": answers.wiki,
-    "tiny/beir": zeroshot.beir,
-    "tiny/cqadupstack/mending": functools.partial(zeroshot.forum, "mending"),
-    "tiny/cqadupstack/travel": functools.partial(zeroshot.forum, "travel"),
-    "tiny/text": texts.articles,
-    "tiny/text/books": texts.books,
+    "tiny/beir": answers.beir,
+    "tiny/cqadupstack/mending": functools.partial(answers.forum, "mending"),
+    "tiny/cqadupstack/travel": functools.partial(answers.forum, "travel"),
+    "tiny/text": answers.articles,
+    "tiny/text/books": answers.books,
 }
 
 

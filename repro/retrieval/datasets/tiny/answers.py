@@ -1,13 +1,37 @@
-"""tiny/wiki: questions with answer strings over passages of town articles, and cases that trip a matcher."""
+"""tiny/wiki, tiny/beir, tiny/cqadupstack and tiny/text: with answers, without training, and no questions."""
 
 from collections.abc import Mapping, Sequence
 
 from repro.retrieval.datasets.records import Document, Judgement, Query
-from repro.retrieval.datasets.tiny.collection import Collection, Topics, in_id_order, shuffled_ids
-from repro.retrieval.datasets.tiny.draw import Draw
-from repro.retrieval.datasets.tiny.telling import ask, ask_for, tell
-from repro.retrieval.datasets.tiny.words import Concept
-from repro.retrieval.datasets.tiny.world import Deed, deeds, people, question
+from repro.retrieval.datasets.tiny.passages import (
+    Collection,
+    Topics,
+    graded_judgements,
+    in_id_order,
+    shuffled_ids,
+)
+from repro.retrieval.datasets.tiny.telling import (
+    HEADLINE,
+    NAMELESS,
+    POST,
+    TALES,
+    TITLES,
+    ask,
+    ask_for,
+    fill,
+    tell,
+)
+from repro.retrieval.datasets.tiny.world import (
+    SHORT_DEED,
+    Concept,
+    Deed,
+    Draw,
+    deeds,
+    people,
+    question,
+    slots,
+    with_article,
+)
 
 SIZES = (4, 5, 6)
 TOWN = "which town was home to the {person} who {predicate}"
@@ -104,3 +128,105 @@ def _question_and_answer(
     if draw.chance(0.3):
         return ask_for(TOWN, concepts, draw), deed.person.town
     return ask(concepts, draw, keywords=0.0), deed.person.name
+
+
+def beir() -> Collection:
+    """285 titled documents; 45 graded questions (0-2) and 15 that are documents, whose ids they bear.
+
+    For those the document itself comes back first and must be ignored; the relevant one tells the deed anew.
+    """
+    draw = Draw("tiny/beir")
+    world = deeds(draw, people(draw, 90), each=3)
+    ids = shuffled_ids(draw, len(world) + 15, first=1)
+    deeds_by_id = dict(zip(ids, world + world[:15], strict=True))
+    documents = {
+        id: Document(id, fill(draw.pick(TITLES), deed, draw), tell(deed, draw, asides=0.2))
+        for id, deed in deeds_by_id.items()
+    }
+    queries, judgements = [], []
+    for number, deed in enumerate(draw.sample(world[15:], 45), 5001):
+        concepts = question(draw, deed, world, sizes=(3, 4))
+        queries.append(Query(str(number), ask(concepts, draw, keywords=0.2)))
+        judgements += graded_judgements(
+            str(number), concepts, {id: (d,) for id, d in deeds_by_id.items()}, draw, top=2, others=6
+        )
+    for copy_id, original_id in zip(ids[len(world) :], ids[:15], strict=True):
+        queries.append(Query(copy_id, documents[copy_id].text))
+        judgements.append(Judgement(copy_id, original_id, 2))
+    return Collection(
+        in_id_order(list(documents.values())), {"test": Topics(tuple(queries), tuple(judgements))}
+    )
+
+
+def forum(name: str) -> Collection:
+    """120 posts, of which 24 ask again what another one asks; 36 questions with one or two relevant posts."""
+    draw = Draw(f"tiny/cqadupstack/{name}")
+    world = deeds(draw, people(draw, 96), each=1)
+    ids = shuffled_ids(draw, 120, first=1)
+    posts = list(zip(ids, world + world[:24], strict=True))
+    documents = [
+        Document(id, fill(draw.pick(HEADLINE), deed, draw), fill(draw.pick(POST), deed, draw))
+        for id, deed in posts
+    ]
+    queries, judgements = [], []
+    for number, deed in enumerate(world[12:48], 9001):
+        queries.append(
+            Query(str(number), fill("How to {base} {a_thing} near the {place} after {occasion}", deed, draw))
+        )
+        judgements += [Judgement(str(number), id, 1) for id, post_deed in posts if post_deed is deed]
+    return Collection(in_id_order(documents), {"test": Topics(tuple(queries), tuple(judgements))})
+
+
+NOTES = (
+    "In {town} nobody tells {first} from {second}.",
+    "What one calls {first} is {second} to another.",
+    "{first} or {second}, it comes to the same.",
+)
+NOUNS = ("object", "trade", "helper", "place", "occasion")
+
+
+def articles() -> Collection:
+    """1,200 articles titled with a name: a sentence with it, and two without that tell its deed again."""
+    draw = Draw("tiny/text")
+    persons = people(draw, 1200, asked=False)
+    all_deeds = deeds(draw, persons, each=1, of=SHORT_DEED)
+    return Collection(
+        tuple(
+            Document(str(number), deed.person.name, "\n".join(_article(deed, draw)))
+            for number, deed in enumerate(all_deeds, 1)
+        )
+    )
+
+
+def books() -> Collection:
+    """40 books without titles, ten deeds of five people each."""
+    draw = Draw("tiny/text/books")
+    persons = people(draw, 200, asked=False)
+    return Collection(
+        tuple(
+            Document(
+                str(n + 1), "", "\n".join(_chapters(deeds(draw, persons[5 * n : 5 * n + 5], each=2), draw))
+            )
+            for n in range(40)
+        )
+    )
+
+
+def _article(deed: Deed, draw: Draw) -> list[str]:
+    stories = (TALES, NAMELESS, NAMELESS)
+    lines = [tell(deed, draw, asides=0.0, stories=alternatives) for alternatives in stories]
+    return [*lines[:-1], f"{lines[-1]}{_note(deed, draw)}"]
+
+
+def _chapters(book_deeds: Sequence[Deed], draw: Draw) -> list[str]:
+    return [f"{tell(deed, draw, asides=0.1)}{_note(deed, draw)}" for deed in book_deeds for _ in range(2)]
+
+
+def _note(deed: Deed, draw: Draw) -> str:
+    if draw.chance(0.9):
+        return ""
+    first, second = draw.sample(draw.pick(slots()[draw.pick(NOUNS)]).forms, 2)
+    if not first.startswith("a "):
+        first, second = with_article(first), with_article(second)
+    note = draw.pick(NOTES).format(town=deed.person.town, first=first, second=second)
+    return f" {note[:1].upper()}{note[1:]}"

@@ -1,22 +1,77 @@
-"""tiny/passage and tiny/document: web passages and documents in miniature.
+"""tiny/passage and tiny/document: web passages and documents in miniature; and what a collection is made of.
 
 Train and evaluation questions share vocabulary and people but no deed: were the people others too, a model
 could learn whom it is never asked for in training, and would rank all that is relevant in evaluation last.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from repro.retrieval.datasets.records import Document, Judgement, Query
-from repro.retrieval.datasets.tiny.collection import (
-    Collection,
-    Topics,
-    graded_judgements,
-    in_id_order,
-    shuffled_ids,
-)
-from repro.retrieval.datasets.tiny.draw import Draw
 from repro.retrieval.datasets.tiny.telling import TALES, ask, tell
-from repro.retrieval.datasets.tiny.world import SHORT_DEED, Deed, deeds, people, question
+from repro.retrieval.datasets.tiny.world import (
+    SHORT_DEED,
+    Concept,
+    Deed,
+    Draw,
+    agreement,
+    deeds,
+    people,
+    question,
+)
+
+
+@dataclass(frozen=True)
+class Topics:
+    """Questions of one split; no judgements where answers decide."""
+
+    queries: tuple[Query, ...]
+    judgements: tuple[Judgement, ...] = ()
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One embedded collection, its documents in an order that says nothing about splits."""
+
+    documents: tuple[Document, ...]
+    topics: Mapping[str, Topics] = field(default_factory=dict)
+
+
+def shuffled_ids(draw: Draw, n: int, *, first: int) -> list[str]:
+    """The numbers from ``first`` on, one for each of ``n`` deeds, in random order."""
+    return [str(first + i) for i in draw.sample(range(n), n)]
+
+
+def in_id_order(documents: Sequence[Document]) -> tuple[Document, ...]:
+    """Documents by number, which undoes their order by split."""
+    return tuple(sorted(documents, key=lambda document: int(document.id)))
+
+
+def graded_judgements(
+    query: str,
+    concepts: Mapping[str, Concept],
+    world: Mapping[str, Sequence[Deed]],
+    draw: Draw,
+    *,
+    top: int,
+    others: int,
+) -> list[Judgement]:
+    """Graded judgements by meaning: ``top`` for all ``concepts``, one less for each that the document lacks.
+
+    Every document of grade 2 or more is judged, and up to ``others`` each of grade 1 and of grade 0 (which
+    agree in something, too). ``world`` gives the deeds a document tells: its best one counts.
+    """
+    grades: dict[int, list[str]] = {}
+    for document, life in world.items():
+        best = max(agreement(concepts, deed) for deed in life)
+        if best:
+            grades.setdefault(max(0, top - (len(concepts) - best)), []).append(document)
+    rows = []
+    for grade, documents in sorted(grades.items(), reverse=True):
+        sample = documents if grade > 1 else draw.sample(documents, min(others, len(documents)))
+        rows += [Judgement(query, document, grade) for document in sorted(sample, key=int)]
+    return rows
+
 
 SIZES = (4, 5, 6)  # concepts in a question with one right answer
 GRADED_SIZES = (3, 4)  # fewer, so that several documents answer a part

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from repro.retrieval.datasets.tiny.draw import Draw
-from repro.retrieval.datasets.tiny.words import Concept, slots, with_article
-from repro.retrieval.datasets.tiny.world import Deed
+from repro.retrieval.datasets.tiny.world import Concept, Deed, Draw, slots, with_article
 
 STORIES = (
     "{name}, {a_trait} {trade} from {town}, {past} {a_thing} by the {place} {time}. "

@@ -1,12 +1,108 @@
-"""People of an invented world, their deeds, and what a question about a deed asks for."""
+"""The embedded world: its words, its people and what they did, and choices that stay the same everywhere."""
 
+import functools
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from operator import attrgetter
+from pathlib import Path
+from typing import TypeVar
 
-from repro.retrieval.datasets.tiny.draw import Draw
-from repro.retrieval.datasets.tiny.words import Concept, names, slots, towns
+from repro.machine.bounded_reading import read_facts
+
+T = TypeVar("T")
+
+
+class Draw:
+    """A seeded source of choices; equal seeds give equal sequences."""
+
+    def __init__(self, seed: str):
+        self._next = random.Random(seed).random
+
+    def below(self, n: int) -> int:
+        """An integer in 0..n-1."""
+        return int(self._next() * n)
+
+    def pick(self, items: Sequence[T]) -> T:
+        """One of ``items``."""
+        return items[self.below(len(items))]
+
+    def chance(self, probability: float) -> bool:
+        """True with the given probability."""
+        return self._next() < probability
+
+    def sample(self, items: Sequence[T], k: int) -> list[T]:
+        """``k`` of ``items`` without repetition, in random order (Fisher-Yates, stopped early)."""
+        pool = list(items)
+        for i in range(k):
+            j = i + self.below(len(pool) - i)
+            pool[i], pool[j] = pool[j], pool[i]
+        return pool[:k]
+
+
+ONSETS = ("b", "br", "d", "dr", "f", "gr", *"hjklmnprs", "sk", "t", "th", "v", "z")
+VOWELS = ("a", "e", "i", "o", "u", "ae", "oa")
+CODAS = ("l", "n", "r", "th", "nd", "rk", "lm", "st", "v", "ld")
+GIVEN_ENDINGS = ("a", "en", "is", "o", "un", "ya")
+FAMILY_ENDINGS = ("ovar", "esh", "imel", "undo", "arrik", "ithe", "ogan", "ulla")
+TOWN_ENDINGS = ("avon", "esk", "umbra", "oril", "atha", "ynde", "orno", "eshi")
+
+
+@dataclass(frozen=True)
+class Concept:
+    """A thing that can be said of a deed, with the two or three ``forms`` that mean it."""
+
+    slot: str
+    key: str
+    forms: tuple[str, ...]
+
+
+@functools.cache
+def slots() -> dict[str, tuple[Concept, ...]]:
+    """Every concept by slot, in the order of words.yaml."""
+    raw = read_facts(Path(__file__).with_name("words.yaml"))
+    return {
+        slot: tuple(Concept(slot, f"{slot}:{name}", tuple(forms)) for name, forms in concepts.items())
+        for slot, concepts in raw.items()
+    }
+
+
+def with_article(noun: str) -> str:
+    """``noun`` behind "a" or "an"."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+@functools.cache
+def names() -> tuple[tuple[str, str], ...]:
+    """All pairs of 50 given and 50 family names, in an order of their own: few enough to be whole words of a
+    small vocabulary, and shared by all collections."""
+    draw = Draw("tiny/names")
+    given_names, family_names = (
+        _invent_names(draw, GIVEN_ENDINGS, 50),
+        _invent_names(draw, FAMILY_ENDINGS, 50),
+    )
+    pairs = [(first, last) for first in given_names for last in family_names]
+    return tuple(draw.sample(pairs, len(pairs)))
+
+
+@functools.cache
+def towns() -> tuple[str, ...]:
+    """The names of 24 towns, shared by all collections."""
+    return tuple(_invent_names(Draw("tiny/towns"), TOWN_ENDINGS, 24))
+
+
+def _invent_names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
+    """``n`` different names that end in one of ``endings``."""
+    unique_names: dict[str, None] = {}
+    while len(unique_names) < n:
+        unique_names[_syllable(draw).capitalize() + draw.pick(endings)] = None
+    return list(unique_names)
+
+
+def _syllable(draw: Draw) -> str:
+    return draw.pick(ONSETS) + draw.pick(VOWELS) + draw.pick(CODAS)
+
 
 PERSONAL = ("trait", "trade")
 DEED = ("act", "quality", "object", "place", "time", "occasion", "helper")

@@ -1,4 +1,4 @@
-from repro.retrieval.datasets.tiny.draw import Draw
+from repro.retrieval.datasets.tiny.world import Draw
 
 EXPECTED = [13, 23, 86, 28, 4]
 OTHER = 75

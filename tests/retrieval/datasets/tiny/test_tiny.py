@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from repro.retrieval.datasets import tiny
-from repro.retrieval.datasets.row_digests import RowDigest
+from repro.retrieval.datasets.digests import RowDigest
 
 # A change here changes what every tiny run measures, and by that its fingerprints.
 PINNED = {

@@ -1,4 +1,4 @@
-from repro.retrieval.datasets.tiny.words import names, slots, towns, with_article
+from repro.retrieval.datasets.tiny.world import names, slots, towns, with_article
 
 
 def test_no_form_belongs_to_two_concepts_and_every_concept_has_two_or_three():

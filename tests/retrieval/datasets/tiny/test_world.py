@@ -1,10 +1,8 @@
 import pytest
 
-from repro.retrieval.datasets.tiny.collection import graded_judgements
-from repro.retrieval.datasets.tiny.draw import Draw
+from repro.retrieval.datasets.tiny.passages import graded_judgements
 from repro.retrieval.datasets.tiny.telling import ask, ask_for, fill, tell
-from repro.retrieval.datasets.tiny.words import slots
-from repro.retrieval.datasets.tiny.world import agreement, deeds, people, question
+from repro.retrieval.datasets.tiny.world import Draw, agreement, deeds, people, question, slots
 
 
 @pytest.fixture

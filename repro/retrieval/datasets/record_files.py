@@ -1,0 +1,316 @@
+"""Reads documents, queries and judgements from their files: BEIR's, TREC's, and those of their makers.
+
+The makers' own forms are read as ir_datasets keeps them in its home, and nothing is unpacked to disk.
+"""
+
+import ast
+import contextlib
+import itertools
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from repro.errors import DataError
+from repro.retrieval.datasets.libraries import quiet_ir_datasets
+from repro.retrieval.datasets.lines import checked_id, lines, malformed, open_unpacked
+from repro.retrieval.datasets.records import Document, Judgement, Query
+
+RECENT = 20_000  # ids that are kept as they are
+
+
+def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
+    """Documents in the order of the file, one at a time: fields _id, title, text and url.
+
+    A title may be absent, a url may lie in ``metadata``; text may be empty (some of BEIR's are). Those that
+    the file begins with, whose ids are ``known``, are passed over. Raises DataError, with file and line, for
+    what is no such object, and for an id that comes twice, which may be told 20,000 lines later.
+    """
+    seen = SeenIds(path)
+    for place, id in enumerate(known):
+        seen.add(id, place)
+    for number, row in json_rows(path, after=len(known)):
+        id = checked_id(row.get("_id"), "_id", path, number)
+        seen.add(id, number)
+        metadata = row.get("metadata")
+        url = row.get("url") or (metadata.get("url") if isinstance(metadata, dict) else None)
+        title = checked_text(row, "title", path, number, needed=False)
+        text = checked_text(row, "text", path, number, needed=True)
+        yield Document(id, title, text, url if isinstance(url, str) else "")
+    seen.check()
+
+
+class SeenIds:
+    """The ids of a file, of which 8 bytes each are kept once some thousands have come.
+
+    Those are hashes: where two are equal, the file is read again to see whether the ids are.
+    """
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._recent: dict[str, int] = {}
+        self._sorted: list = []  # arrays, each at least twice as long as the next
+
+    def add(self, id: str, number: int) -> None:
+        """Count in an id on a line. Raises DataError for one that is on a line before, at once or later."""
+        if id in self._recent:
+            raise self._duplicate_error(id, number)
+        self._recent[id] = number
+        if len(self._recent) == RECENT:
+            self.check()
+
+    def check(self) -> None:
+        """Compare the ids that came last with all before. Raises DataError for one that came twice."""
+        import numpy as np  # the command line reads lists of collections without it
+
+        ids = list(self._recent)
+        hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
+        is_repeated = np.zeros(len(ids), bool)
+        for earlier_hashes in self._sorted:
+            places = np.minimum(earlier_hashes.searchsorted(hashes), len(earlier_hashes) - 1)
+            is_repeated |= earlier_hashes[places] == hashes
+        for place in np.flatnonzero(is_repeated):
+            if ids[place] in self._earlier_ids(number := self._recent[ids[place]]):
+                raise self._duplicate_error(ids[place], number)
+        self._sorted.append(np.sort(hashes))
+        while len(self._sorted) > 1 and len(self._sorted[-2]) < 2 * len(self._sorted[-1]):
+            self._sorted[-2:] = [np.sort(np.concatenate(self._sorted[-2:]))]
+        self._recent.clear()
+
+    def _earlier_ids(self, number: int) -> Iterator[str]:
+        rows = itertools.takewhile(lambda entry: entry[0] < number, json_rows(self._path))
+        return (row.get("_id") for _, row in rows)
+
+    def _duplicate_error(self, id: str, number: int) -> DataError:
+        return malformed(self._path, number, f"the _id {id!r} was on a line before")
+
+
+def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and object of every line that is not blank, behind the first ``after`` of them.
+
+    Raises DataError for a line that is not a JSON object, or that has an object with one key twice.
+    """
+    for number, line in itertools.islice(lines(path), after, None):
+        try:
+            row = _DECODER.decode(line)
+        except (ValueError, RecursionError) as error:
+            position = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            raise malformed(path, number, f"is not JSON: {getattr(error, 'msg', error)}{position}") from error
+        if not isinstance(row, dict):
+            raise malformed(path, number, f"is not a JSON object but {type(row).__name__}")
+        yield number, row
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Pairs as a dictionary. Raises ValueError for a key that comes twice: readers disagree which counts."""
+    row = dict(pairs)
+    if len(row) != len(pairs):
+        [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {key!r} comes twice")
+    return row
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+
+
+def checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, needed: bool) -> str:
+    """The field ``name``; without it, "" unless ``needed``. Raises DataError for what is not text."""
+    value = row.get(name)
+    if value is None and not needed:
+        return ""
+    if not isinstance(value, str):
+        raise malformed(path, number, f"the {name} is {value!r}, not a string")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:  # JSON can spell half of a surrogate pair, which no file can hold
+        raise malformed(path, number, f"the {name} has half a character at position {error.start}") from error
+    return value
+
+
+def queries(path: Path, format: str) -> Iterator[Query]:
+    """Queries in the order of the file, their text without surrounding white space.
+
+    ``format``: "beir" (JSON lines with _id and text), "trec" (id, tab, text) or "answers" (question, tab, a
+    list of strings as Python writes it; ids count from 0, as in ir_datasets). Raises DataError, with file and
+    line, for anything else, for a query without text and for an id that comes twice.
+    """
+    seen: set[str] = set()
+    for number, query in _QUERY_READERS[format](path):
+        if query.id in seen:
+            raise malformed(path, number, f"the query id {query.id!r} was on a line before")
+        if not query.text:
+            raise malformed(path, number, f"query {query.id!r} has no text")
+        seen.add(query.id)
+        yield query
+
+
+def split_of(every: Iterator[Query], wanted: set[str], queries_file: Path, qrels_file: Path) -> list[Query]:
+    """The queries that the split's judgements are about. Raises DataError when one of them is nowhere."""
+    queries_of_split = [query for query in every if query.id in wanted]
+    missing = wanted - {query.id for query in queries_of_split}
+    if missing:
+        example = f"judges query {min(missing)!r}, which {queries_file} does not have"
+        raise DataError(f"{qrels_file}: {example} ({len(missing)} such)")
+    return queries_of_split
+
+
+def _beir_queries(path: Path) -> Iterator[tuple[int, Query]]:
+    for number, row in json_rows(path):
+        id = checked_id(row.get("_id"), "_id", path, number)
+        yield number, Query(id, checked_text(row, "text", path, number, needed=True).strip())
+
+
+def _trec_queries(path: Path) -> Iterator[tuple[int, Query]]:
+    for number, line in lines(path):
+        id, text = _two_columns(line, path, number)
+        yield number, Query(checked_id(id.strip(), "query id", path, number), text.strip())
+
+
+def _answer_queries(path: Path) -> Iterator[tuple[int, Query]]:
+    for position, (number, line) in enumerate(lines(path)):
+        question, text = _two_columns(line, path, number)
+        yield number, Query(str(position), question.strip(), _answer_list(text.strip(), path, number))
+
+
+def _two_columns(line: str, path: Path, number: int) -> list[str]:
+    fields = line.split("\t")
+    if len(fields) != 2:
+        raise malformed(path, number, f"has {len(fields)} columns instead of 2 parted by a tab")
+    return fields
+
+
+def _answer_list(text: str, path: Path, number: int) -> tuple[str, ...]:
+    """The answers; a list with quotes in it may be quoted once more, as CSV files do."""
+    if text.startswith('"') and text.endswith('"') and len(text) > 1:
+        text = text[1:-1].replace('""', '"')
+    try:
+        answers = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
+        raise malformed(path, number, f"the answers are not a list of strings: {text[:60]!r}") from error
+    if not isinstance(answers, list) or not answers:
+        raise malformed(path, number, f"the answers are not a list with something in it: {text[:60]!r}")
+    if not all(isinstance(answer, str) and answer.strip() for answer in answers):
+        raise malformed(path, number, f"an answer is not a string with something in it: {text[:60]!r}")
+    return tuple(answers)
+
+
+_QUERY_READERS = {"beir": _beir_queries, "trec": _trec_queries, "answers": _answer_queries}
+
+
+INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
+HEADER = ("query-id", "corpus-id", "score")
+
+
+def judgements(path: Path, format: str) -> Iterator[Judgement]:
+    """One judgement for every row, in the order of the file, rows that say the same twice included.
+
+    ``format``: "beir" (query, document and grade parted by tabs, a header allowed) or "trec" (query,
+    anything, document and grade parted by white space). Raises DataError, with file and line, for a row that
+    is neither, a grade that is no integer, and a pair that was judged differently before.
+    """
+    grades: dict[tuple[str, str], int] = {}
+    for number, line in lines(path):
+        fields = line.split("\t") if format == "beir" else line.split()
+        if format == "beir" and number == 1 and tuple(field.strip() for field in fields) == HEADER:
+            continue
+        judgement = _judgement(fields, path, number, columns=3 if format == "beir" else 4)
+        earlier_grade = grades.setdefault((judgement.query, judgement.document), judgement.grade)
+        if earlier_grade != judgement.grade:
+            pair = f"{judgement.document!r} for query {judgement.query!r}"
+            raise malformed(
+                path, number, f"judges {pair} as {judgement.grade}, a line before as {earlier_grade}"
+            )
+        yield judgement
+    if not grades:
+        raise DataError(f"{path}: has a header but no judgements")
+
+
+def _judgement(fields: list[str], path: Path, number: int, *, columns: int) -> Judgement:
+    if len(fields) != columns:
+        separator = "tabs" if columns == 3 else "white space"
+        raise malformed(path, number, f"has {len(fields)} columns instead of {columns} parted by {separator}")
+    query = checked_id(fields[0].strip(), "query id", path, number)
+    document = checked_id(fields[-2].strip(), "document id", path, number)
+    grade = fields[-1].strip()
+    if not INTEGER.fullmatch(grade):
+        raise malformed(path, number, f"the grade {grade!r} is not an integer")
+    return Judgement(query, document, int(grade))
+
+
+class _File:
+    """A file as readers of ir_datasets take one; beside its path, which is none, they look for caches."""
+
+    def __init__(self, path: Path):
+        self._path = path
+
+    @contextlib.contextmanager
+    def stream(self) -> Iterator[IO[bytes]]:
+        with open_unpacked(self._path) as file:
+            yield file
+
+    def path(self, force: bool = True) -> str:
+        return "/dev/null"
+
+
+def collection(path: Path) -> Iterator[Document]:
+    """MS MARCO's passages: number and text by a tab; ir_datasets mends the encoding of the text."""
+    quiet_ir_datasets()
+    from ir_datasets.datasets.msmarco_passage import FixEncoding
+
+    for number, line in enumerate(FixEncoding(_File(path)), 1):
+        id, tab, text = line.decode().removesuffix("\n").partition("\t")
+        if not tab:
+            raise malformed(path, number, "is not a number and a text parted by a tab")
+        yield Document(id, "", text)
+
+
+def trec_documents(path: Path) -> Iterator[Document]:
+    """MS MARCO's documents in TREC's form, with address and title on the first two lines of their text."""
+    quiet_ir_datasets()
+    from ir_datasets.datasets.msmarco_document import MsMarcoTrecDocs
+
+    for row in MsMarcoTrecDocs(_File(path)).docs_iter():
+        yield Document(row.doc_id, row.title, row.body, row.url)
+
+
+def psgs(path: Path) -> Iterator[Document]:
+    """DPR's passages: number, text and title by tabs below a line that says so."""
+    rows = lines(path)
+    next(rows)
+    for number, line in rows:
+        fields = line.split("\t")
+        if len(fields) != 3:
+            raise malformed(path, number, f"has {len(fields)} columns instead of 3 parted by tabs")
+        yield Document(fields[0], fields[2], fields[1])
+
+
+def questions(path: Path) -> Iterator[Query]:
+    """Natural Questions with their answers, of DPR's training data; ids count from 0."""
+    with _dpr_readers(path) as (queries, _):
+        for row in queries.queries_iter():
+            yield Query(row.query_id, row.text.strip(), tuple(row.answers))
+
+
+def contexts(path: Path) -> Iterator[Judgement]:
+    """The passages of DPR's training data as judgements, by the grades that ir_datasets gives them."""
+    with _dpr_readers(path) as (_, qrels):
+        for row in qrels.qrels_iter():
+            yield Judgement(row.query_id, row.doc_id, int(row.relevance))
+
+
+@contextlib.contextmanager
+def _dpr_readers(path: Path) -> Iterator[tuple]:
+    """ir_datasets' readers of questions and passages, which write both as tables; those go afterwards."""
+    quiet_ir_datasets()
+    from ir_datasets.datasets.dpr_w100 import QREL_DEFS, DprW100Manager, DprW100Queries
+    from ir_datasets.formats import TrecQrels
+
+    with tempfile.TemporaryDirectory() as folder:
+        tables = DprW100Manager(_File(path), Path(folder))
+        yield DprW100Queries(tables.file_ref("queries.tsv")), TrecQrels(tables.file_ref("qrels"), QREL_DEFS)
+
+
+HOME_DOCUMENTS = {"collection": collection, "trec-documents": trec_documents, "psgs": psgs}
