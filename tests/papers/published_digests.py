@@ -17,9 +17,10 @@ from pathlib import Path
 
 import yaml
 
+from tests.papers.texts import NEAR
+
 ROOT = Path(__file__).resolve().parents[2]
 FILE = Path(__file__).with_suffix(".json")
-TEXTS = ROOT.parent / "shared" / "papers"
 PAPERS = ("costa", "cotmae_v2", "cpdae", "simlm")
 NUMBER = re.compile(r"\d*\.\d+|\d+(?=GB)")
 FOREIGN = 12  # numbers that may stand between two lines of a table
@@ -97,4 +98,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if sys.argv[1:] else TEXTS)
+    main(Path(sys.argv[1]) if sys.argv[1:] else NEAR)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
-import os
-from pathlib import Path
 
 import pytest
 
-from tests.papers.published_digests import FILE, PAPERS, TEXTS, digest, entry, lines, numbers, tables
+from tests.papers.published_digests import FILE, PAPERS, digest, entry, lines, numbers, tables
+from tests.papers.texts import texts_of
 
 KEPT = json.loads(FILE.read_text(encoding="utf-8"))
 EVERY = [(paper, table) for paper in PAPERS for table in tables(paper)]
@@ -53,8 +52,5 @@ def _rows_with(table, number):
 
 @pytest.mark.parametrize(("paper", "name"), EVERY)
 def test_the_digests_are_those_of_the_papers_texts(paper, name):
-    folder = Path(os.environ.get("REPRO_TEST_PAPERS", TEXTS))
-    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob(f"{paper}*.txt"))]
-    if not texts:
-        pytest.skip(f"no text of {paper} is in {folder}; REPRO_TEST_PAPERS may name another folder")
+    texts = list(texts_of(paper).values())
     assert entry(tables(paper)[name], texts) == KEPT[paper][name]

@@ -1,8 +1,6 @@
 """Every pointer of every text is in references.yaml, and each fault is a finding or a reading."""
 
-import os
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +10,8 @@ from repro.plugins.statements.notes import notes, notes_of
 from repro.plugins.statements.references import references_of
 from tests.papers.pointers import body, names, numbers, parts
 from tests.papers.statements import runs
+from tests.papers.texts import texts_of
 
-ROOT = Path(__file__).resolve().parents[2]
 EVERY = sorted(name for name, source in papers().items() if (source.folder / "references.yaml").exists())
 NUMBERED = {"costa", "cpdae"}
 
@@ -23,11 +21,7 @@ def _of(name):
 
 
 def _text(name):
-    folder = Path(os.environ.get("REPRO_TEST_PAPERS", ROOT.parent / "shared" / "papers"))
-    path = folder / f"{name}.txt"
-    if not path.exists():
-        pytest.skip(f"{path} is not there; REPRO_TEST_PAPERS may name another folder")
-    return body(path.read_text(encoding="utf-8"))
+    return body(texts_of(name)[name])
 
 
 def test_every_paper_has_its_references():
