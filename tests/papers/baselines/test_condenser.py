@@ -1,21 +1,14 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import torch
 
 from papers.baselines.condenser import Condenser
 from papers.baselines.whole_words import WholeWords
-from repro.errors import UsageError
-from repro.progress import Progress
-from repro.retrieval.nn.checkpoint import load_masked_lm
 from repro.retrieval.nn.masked_tokens import IGNORED
-from repro.retrieval.stages import pretrain
 from repro.retrieval.training.objective import build
 from tests.floats import close
-from tests.stage_inputs import pretraining, texts_and_model
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -79,19 +72,6 @@ def test_late_layers_learn_from_the_head_by_cls_only():
     assert (kept[1].grad[:, 1:][inside] != 0).any(dim=-1).all()
 
 
-def test_padding_and_the_order_of_texts_change_nothing():
-    condenser, texts = objective().double(), rows()
-    whole = condenser(condenser.collate(texts))
-    back = condenser(condenser.collate(texts[::-1]))
-    batches = [condenser.collate([text]) for text in texts]
-    counts = [(batch["labels"] != IGNORED).sum() for batch in batches]
-    alone = [condenser(batch) for batch in batches]
-    for name, loss in whole.items():
-        close(back[name], loss)
-        mean = sum(one[name] * count for one, count in zip(alone, counts, strict=True)) / sum(counts)
-        close(mean, loss)
-
-
 @pytest.mark.parametrize(("layers", "share", "early"), [(12, 0.5, 6), (4, 0.5, 2), (1, 0.5, 0), (2, 0, 0)])
 def test_the_early_layer_lies_at_a_share_of_the_depth(layers, share, early):
     assert objective(layers=layers, early_share=share).early == early
@@ -129,35 +109,3 @@ def test_masks_change_with_the_epoch_and_not_with_the_batch():
     assert all((whole[name][2, :size] == tensor[0]).all() for name, tensor in part.items())
     assert (whole["labels"] != condenser.collate(rows(epoch=1))["labels"]).any()
     assert whole["segments"].sum() > 0
-
-
-def test_a_batch_without_masked_tokens_has_no_loss():
-    unknown = tiny_tokenizer().convert_tokens_to_ids(["[UNK]"])
-    condenser = objective()
-    assert condenser(condenser.collate([{"input_ids": unknown, "epoch": 0, "index": 0}])) == {}
-
-
-def test_it_trains_through_the_stage_and_the_encoder_loads_again(tmp_path):
-    inputs = texts_and_model(tmp_path, rows(40, words=8), layers=2)
-    given = {"max_steps": 60, "learning_rate": 0.01, "warmup_ratio": 0.0, "warmup_steps": 2}
-    params = pretraining("condenser", "papers.baselines.condenser:Condenser", OPTIONS, version=2, **given)
-    (tmp_path / "out").mkdir()
-    pretrain.run(params, inputs, tmp_path / "out", Progress())
-    lines = [json.loads(line) for line in (tmp_path / "out/train_log.jsonl").read_text().splitlines()]
-    for name in ("head", "late"):
-        losses = [line[name] for line in lines]
-        assert np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.05
-    assert load_masked_lm(tmp_path / "out/model").config.num_hidden_layers == 2
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"unit": "token"}, "no masking unit 'token'"),
-        ({"early_share": 1.0}, "leaves no late layer"),
-        ({"skip_from": 6}, "unexpected keyword argument 'skip_from'"),
-    ],
-)
-def test_a_wrong_option_is_a_usage_error(changes, said):
-    with pytest.raises(UsageError, match=said):
-        objective(**changes)

@@ -9,7 +9,6 @@ import torch
 from papers.baselines.contrastive_term_distribution import contrastive_term_scores
 from papers.baselines.contrastive_term_words import ContrastiveTermWords
 from papers.baselines.function_words import FUNCTION_WORDS
-from repro.errors import UsageError
 from repro.progress import Progress
 from repro.retrieval.nn.checkpoint import load_masked_lm
 from repro.retrieval.stages import pretrain, term_statistics
@@ -161,22 +160,6 @@ def test_a_text_of_too_few_distinct_words_to_draw_is_passed_over(statistics, ove
     text = {"input_ids": ids("kings of the castle , kings and king , the queen ."), "index": 0, "epoch": 0}
     batch = objective(statistics, fewest_words=fewest_words, normalise_over=over).collate([text])
     assert batch["read"].tolist() == [is_read]  # of its four words one is there twice
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"resample": "never"}, "no resampling 'never'"),
-        ({"pieces": "last"}, "no attention of a word in pieces 'last'"),
-        ({"contrast": "ratio"}, "no contrast of distributions 'ratio'"),
-        ({"temperature": 0}, "the temperature is 0"),
-        ({"similarity": "l2"}, "no similarity 'l2'"),
-        ({"tau": 1}, "unexpected keyword argument 'tau'"),
-    ],
-)
-def test_a_wrong_option_is_a_usage_error(statistics, changes, said):
-    with pytest.raises(UsageError, match=said):
-        objective(statistics, **changes)
 
 
 @pytest.mark.nightly

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -8,13 +7,9 @@ import pytest
 import torch
 
 from papers.baselines.dropout_contrast import DropoutContrast
-from repro.errors import UsageError
-from repro.progress import Progress
 from repro.retrieval.nn.checkpoint import load_masked_lm
-from repro.retrieval.training.loop import train
 from repro.retrieval.training.objective import build
 from tests.floats import apart, close
-from tests.stage_inputs import Rows, optimisation
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -87,12 +82,6 @@ def test_a_first_pass_is_told_from_the_second_passes_of_the_other_texts_as_loops
     close(loss, expected)
 
 
-def test_the_order_of_the_texts_does_not_matter():
-    simcse = objective(dropout=0.0).double()
-    there, back = simcse(simcse.collate(rows())), simcse(simcse.collate(rows()[::-1]))
-    close(there["contrastive"], back["contrastive"])
-
-
 def test_a_text_alone_has_nothing_to_be_told_from():
     simcse = objective()
     assert simcse(simcse.collate(rows(1))) == {}
@@ -120,29 +109,3 @@ def test_the_encoder_is_saved_with_the_dropout_it_came_with(tmp_path):
     objective().save(tmp_path)
     assert load_masked_lm(tmp_path).config.hidden_dropout_prob == 0.0
     assert not (tmp_path / "projector.safetensors").exists()
-
-
-@pytest.mark.parametrize("mlm", [None, {"rate": 0.3, "mask": 0.8, "random": 0.1}])
-def test_it_trains_and_the_encoder_loads_afterwards(tmp_path, mlm):
-    simcse = objective(mlm=mlm)
-    for module in simcse.encoder.base_model.modules():  # with BERT's small weights all texts begin alike,
-        if isinstance(module, torch.nn.Linear | torch.nn.Embedding):  # and long stay where chance is
-            torch.nn.init.normal_(module.weight, std=0.2)
-    given = optimisation(max_steps=80, learning_rate=3e-3, weight_decay=0.01, seed=3)
-    train(simcse, Rows(rows(8)), given, out=tmp_path, progress=Progress())
-    lines = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
-    losses = [line["contrastive"] for line in lines]
-    # not against the first losses: dropout starts above chance, ln 4, and alike vectors end at it
-    assert len(losses) == 80 and np.mean(losses[-10:]) < 0.75 * math.log(4)
-    assert all(("mlm" in line) is (mlm is not None) for line in lines)
-    simcse.save(tmp_path / "model")
-    again = load_masked_lm(tmp_path / "model").state_dict()
-    assert all(torch.equal(again[name], value) for name, value in simcse.encoder.state_dict().items())
-
-
-@pytest.mark.parametrize(
-    "changes", [{"similarity": "l2"}, {"projector": "mlp"}, {"dropout": 1.5}, {"tau": 1}]
-)
-def test_a_wrong_option_is_a_usage_error(changes):
-    with pytest.raises(UsageError):
-        objective(**changes)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -9,14 +8,9 @@ import torch
 
 from papers.baselines.inverse_cloze import InverseCloze
 from papers.baselines.sentences import sentences
-from repro.errors import UsageError
-from repro.progress import Progress
-from repro.retrieval.nn.checkpoint import load_masked_lm
-from repro.retrieval.training.loop import train
 from repro.retrieval.training.objective import build
 from tests.floats import close
 from tests.papers.baselines.tiny_texts import ids, rows, texts
-from tests.stage_inputs import optimisation
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
@@ -175,45 +169,3 @@ def test_a_text_gives_the_same_sentence_and_mask_in_every_batch_and_others_in_ot
         first = [ict.pair(row["input_ids"], 0, row["index"])[0].tolist() for row in examples]
         later = [ict.pair(row["input_ids"], 5, row["index"])[0].tolist() for row in examples]
         assert (first == later) is same
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"short_text": "pad"}, "no treatment of short texts 'pad'"),
-        ({"mlm_on": "query"}, "no text for masked language modelling 'query'"),
-        ({"mlm_reduction": "max"}, "no reduction 'max'"),
-        ({"mlm_head": "old"}, "no start of the masked-language head 'old'"),
-        ({"similarity": "l2"}, "no similarity 'l2'"),
-        ({"resample": "never"}, "no resampling 'never'"),
-        ({"keep": 1.5}, "keep is 1.5; give a probability"),
-        ({"tau": 1}, "unexpected keyword argument 'tau'"),
-    ],
-)
-def test_a_wrong_option_is_a_usage_error(changes, said):
-    with pytest.raises(UsageError, match=said):
-        objective(**changes)
-
-
-@pytest.mark.parametrize("mlm_on", ["context", "text"])
-def test_it_trains_and_what_it_saves_can_be_loaded(tmp_path, mlm_on):
-    ict = objective(mlm_on=mlm_on, dropout=0.1)
-    settings = optimisation(batch_size=16, max_steps=40, learning_rate=3e-3, seed=1)
-    train(ict, _Rows(rows(count=48)), settings, out=tmp_path, progress=Progress())
-    log = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
-    for name in ("mlm", "contrastive"):
-        assert np.mean([line[name] for line in log[-8:]]) < np.mean([line[name] for line in log[:8]])
-    ict.save(tmp_path / "model")
-    again = load_masked_lm(tmp_path / "model").state_dict()
-    assert all((again[name] == tensor).all() for name, tensor in ict.encoder.state_dict().items())
-
-
-class _Rows:
-    def __init__(self, examples):
-        self.examples = examples
-
-    def __len__(self):
-        return len(self.examples)
-
-    def __getitems__(self, places):
-        return [self.examples[index] | {"epoch": epoch, "index": index} for epoch, index in places]

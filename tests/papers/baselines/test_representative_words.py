@@ -9,7 +9,6 @@ import torch
 
 from papers.baselines.function_words import FUNCTION_WORDS
 from papers.baselines.representative_words import RepresentativeWords
-from repro.errors import UsageError
 from repro.progress import Progress
 from repro.retrieval.nn.checkpoint import load_masked_lm
 from repro.retrieval.stages import pretrain
@@ -150,23 +149,6 @@ def test_a_text_of_too_few_distinct_words_has_no_pairs(statistics, fewest_words,
     text = {"input_ids": ids("kings of the castle , kings and king , the queen ."), "index": 0, "epoch": 0}
     batch = objective(statistics, fewest_words=fewest_words).collate([text])  # four words, one of them twice
     assert bool(batch["pair_mask"].any()) is is_read
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"resample": "never"}, "no resampling 'never'"),
-        ({"smoothing": "median"}, "no smoothing 'median'"),
-        ({"smoothing": -1}, "smoothing is -1"),
-        ({"collection": "tf"}, "no count of words 'tf'"),
-        ({"scores": "raw"}, "no kind of preference scores 'raw'"),
-        ({"set_size": "zero"}, "no size of a word set 'zero'"),
-        ({"tau": 1}, "unexpected keyword argument 'tau'"),
-    ],
-)
-def test_a_wrong_option_is_a_usage_error(statistics, changes, said):
-    with pytest.raises(UsageError, match=said):
-        objective(statistics, **changes)
 
 
 @pytest.fixture(scope="module")

@@ -1,21 +1,15 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from papers.baselines.weak_decoder import WeakDecoder
-from repro.errors import UsageError
-from repro.progress import Progress
 from repro.retrieval.nn.checkpoint import load_masked_lm
 from repro.retrieval.nn.masked_tokens import IGNORED
-from repro.retrieval.training.loop import train
 from repro.retrieval.training.objective import build
 from tests.floats import close
-from tests.stage_inputs import Rows, optimisation
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -128,14 +122,6 @@ def test_without_sight_of_the_bottleneck_the_vector_reaches_its_own_span_only():
     assert not torch.autograd.grad(decoded[0, 2] @ WEIGHTS, h_cls)[0].any()
 
 
-def test_the_order_of_the_texts_and_padding_change_nothing():
-    seed = objective()
-    there = seed(seed.collate(rows()))
-    back = seed(seed.collate(rows()[::-1]))
-    for name, loss in there.items():
-        close(loss, back[name])
-
-
 def test_an_own_head_and_own_embeddings_start_as_the_encoders_and_are_trained_apart():
     batch = objective().collate(rows())
     shared, own = objective(), objective(head="own", embeddings="own")
@@ -178,20 +164,6 @@ def test_what_is_the_decoders_own_is_saved_with_it(tmp_path, embeddings, head):
             assert any(torch.equal(parameter, there) for there in kept.values()), name
 
 
-@pytest.mark.parametrize("parts", ["shared", "own"])
-def test_it_trains_and_the_encoder_loads_afterwards(tmp_path, parts):
-    seed = objective(embeddings=parts, head=parts).float()
-    given = optimisation(max_steps=60, learning_rate=3e-3, weight_decay=0.01, seed=3)
-    train(seed, Rows(rows()), given, out=tmp_path, progress=Progress())
-    lines = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
-    for name in ("mlm", "reconstruction"):
-        losses = [line[name] for line in lines]
-        assert len(losses) == 60 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.5
-    seed.save(tmp_path / "model")
-    again = load_masked_lm(tmp_path / "model").state_dict()
-    assert all(torch.equal(again[name], value) for name, value in seed.encoder.state_dict().items())
-
-
 def test_encoder_and_decoder_can_be_read_back(tmp_path):
     seed = objective().float()
     seed.save(tmp_path)
@@ -199,12 +171,3 @@ def test_encoder_and_decoder_can_be_read_back(tmp_path):
     assert all(torch.equal(again[name], value) for name, value in seed.encoder.state_dict().items())
     weights = load_file(tmp_path / "decoder.safetensors")
     assert all(torch.equal(weights[name], value) for name, value in seed.decoder.state_dict().items())
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"encoder_input": "all"}, {"head": "new"}, {"reduction": "max"}, {"span": 0}, {"decoder": "gpt"}],
-)
-def test_a_wrong_option_is_a_usage_error(changes):
-    with pytest.raises(UsageError):
-        objective(**changes)

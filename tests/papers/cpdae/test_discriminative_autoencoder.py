@@ -137,14 +137,6 @@ def test_the_target_is_the_text_before_or_after_masking():
     close(mask_only, equation_4(z, [special] * 10))
 
 
-def test_padding_is_no_word_and_a_text_fares_alike_in_every_batch():
-    cpdae = objective(special_tokens=True, contrast="none")
-    examples = [rows()[0], rows(words=5)[0] | {"index": 1}]
-    together = cpdae(cpdae.collate(examples))["reconstruction"]
-    apart = [cpdae(cpdae.collate([one]))["reconstruction"] for one in examples]
-    close(together, sum(apart) / 2)
-
-
 def test_masks_depend_on_seed_epoch_index_and_version_only():
     cpdae, examples = objective(), rows()
     whole, part = cpdae.collate(examples), cpdae.collate(examples[3:4])
@@ -219,23 +211,6 @@ def test_second_versions_get_nothing_from_reconstruction_and_mlm_where_only_firs
     for name, reaches in (("mlm", False), ("reconstruction", False), ("contrastive", True)):
         (gradient,) = torch.autograd.grad(losses[name], seen[0], retain_graph=True)
         assert bool((gradient[5:] != 0).any()) is reaches and (gradient[:5] != 0).any()
-
-
-@pytest.mark.parametrize("contrast", ["distribution", "representation"])
-def test_more_padding_and_another_order_of_texts_leave_every_loss_as_it_was(contrast):
-    cpdae = objective(contrast=contrast)
-    batch = cpdae.collate([*rows(), rows(words=5)[0] | {"index": 9}])
-    fills = {"clean_ids": 0, "masked_ids": 0, "labels": -100, "attention_mask": 0}
-    order = [3, 0, 5, 1, 4, 2]
-    places = [*order, *(6 + text for text in order)]
-    other = {
-        name: torch.nn.functional.pad(tensor, (0, 7), value=fills[name])[places]
-        for name, tensor in batch.items()
-    }
-    losses, again = cpdae(batch), cpdae(other)
-    assert set(losses) == {"mlm", "reconstruction", "contrastive"}
-    for name in losses:
-        close(again[name], losses[name])
 
 
 def test_a_new_mlm_head_comes_after_the_decoder_has_started_from_the_old_one():

@@ -3,7 +3,6 @@ from __future__ import annotations
 import torch
 
 from papers.simlm.autoencoder import AutoEncoder
-from repro.retrieval.nn.checkpoint import load_masked_lm
 from repro.retrieval.training.parts import backward_in_parts, collated_in_parts
 from tests.floats import close
 from tests.papers.simlm.pretraining import DECODER, TOKEN_LOSS, loops, made, rows
@@ -81,15 +80,3 @@ def test_the_encoder_reads_the_text_as_it_is_in_every_epoch():
     assert (first["clean_ids"] != tiny_tokenizer().mask_token_id).all()
     text = rows()[1]["input_ids"]
     assert first["clean_ids"][1, 1 : len(text) + 1].tolist() == text.tolist()
-
-
-def test_a_batch_of_special_tokens_only_has_no_loss():
-    autoencoder, unknown = objective(), tiny_tokenizer().convert_tokens_to_ids(["[UNK]"])
-    assert autoencoder(autoencoder.collate([{"input_ids": unknown, "epoch": 0, "index": 0}])) == {}
-
-
-def test_the_encoder_is_kept(tmp_path):
-    autoencoder = objective(double=False)
-    autoencoder.save(tmp_path / "model")
-    again = load_masked_lm(tmp_path / "model").state_dict()
-    assert all(torch.equal(again[name], t) for name, t in autoencoder.network.encoder.state_dict().items())

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import torch
-
 from papers.simlm.enc_dec_mlm import EncoderDecoderMaskedLanguageModel
-from repro.retrieval.nn.checkpoint import load_masked_lm
 from tests.floats import close
 from tests.papers.simlm.pretraining import DECODER, MASKS, loops, made, rows
 
@@ -60,10 +57,3 @@ def test_a_batch_without_masked_tokens_has_no_loss():
     assert mlm(mlm.collate(rows())) == {}
     mlm = objective(masks=MASKS | {"unit": "bernoulli", "encoder_rate": 0.0})
     assert set(mlm(mlm.collate(rows()))) == {"decoder"}
-
-
-def test_the_encoder_is_kept_with_its_head(tmp_path):
-    mlm = objective(double=False)
-    mlm.save(tmp_path / "model")
-    again = load_masked_lm(tmp_path / "model").state_dict()
-    assert all(torch.equal(again[name], t) for name, t in mlm.network.encoder.state_dict().items())

@@ -5,10 +5,8 @@ import math
 import torch
 
 from papers.simlm.enc_dec_rtd import EncoderDecoderReplacedTokenDetection
-from repro.retrieval.nn.checkpoint import load_masked_lm
 from tests.floats import close
 from tests.papers.simlm.pretraining import DECODER, MASKS, TOKEN_LOSS, made, rows
-from tests.tiny_models import tiny_tokenizer
 
 OPTIONS = {
     "masks": MASKS,
@@ -83,15 +81,3 @@ def test_generator_and_language_head_get_no_gradient_and_the_decoder_learns_by_c
     assert (kept[0].grad[:, 1:] == 0).all() and (kept[0].grad[:, 0] != 0).any()
     assert all(parameter.grad is None for parameter in rtd.generator.parameters())
     assert rtd.network.encoder.cls.predictions.bias.grad is None
-
-
-def test_a_batch_of_special_tokens_only_has_no_loss():
-    rtd, unknown = objective(), tiny_tokenizer().convert_tokens_to_ids(["[UNK]"])
-    assert rtd(rtd.collate([{"input_ids": unknown, "epoch": 0, "index": 0}])) == {}
-
-
-def test_the_encoder_is_kept(tmp_path):
-    rtd = objective(double=False)
-    rtd.save(tmp_path / "model")
-    again = load_masked_lm(tmp_path / "model").state_dict()
-    assert all(torch.equal(again[name], t) for name, t in rtd.network.encoder.state_dict().items())

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import pytest
 import torch
 
 from papers.simlm.mlm import PairMaskedLanguageModel
-from repro.errors import UsageError
 from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.nn.mlm import MaskedLanguageModel
 from tests.floats import close
@@ -71,11 +69,6 @@ def test_single_tokens_are_drawn_each_by_itself_or_counted():
     assert chosen.tolist() == [max(1, round(0.3 * int(n))) for n in counted["attention_mask"].sum(dim=1)]
     each = objective().collate(rows(20))["labels"]
     assert (each != IGNORED).sum(dim=1).tolist() != chosen.tolist()
-
-
-def test_an_unknown_unit_is_refused():
-    with pytest.raises(UsageError, match="'syllable'"):
-        objective(unit="syllable")
 
 
 def test_a_model_with_one_kind_of_segment_has_zeros():

@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from papers.simlm.replaced_language_modelling import ReplacedLanguageModelling
-from repro.errors import DataError, UsageError
+from repro.errors import DataError
 from repro.retrieval.nn.checkpoint import load_masked_lm
 from repro.retrieval.nn.masked_tokens import IGNORED, token_cross_entropy
 from tests.floats import close
 from tests.papers.simlm.pretraining import DECODER, MASKS, TOKEN_LOSS, loops, made, rows
-from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
+from tests.tiny_models import save_tiny_model, tiny_masked_lm
 
 REPLACEMENT = {"training": "frozen", "dropout": True, "draws": "independent"}
 OPTIONS = {
@@ -124,18 +124,6 @@ def test_the_generator_is_no_part_of_the_encoder():
     assert not theirs & {id(parameter) for parameter in simlm.network.parameters()}
 
 
-def test_the_order_of_texts_does_not_matter_once_tokens_are_drawn():
-    simlm = objective()
-    batch = simlm.collate(rows())
-    filled, order = simlm.generator(batch), [2, 0, 3, 1]
-    simlm.generator.forward = lambda _: filled
-    losses = simlm(batch)
-    simlm.generator.forward = lambda _: (filled[0][order], filled[1][order], None)
-    again = simlm({name: tensor[order] for name, tensor in batch.items()})
-    for side, loss in losses.items():
-        close(again[side], loss)
-
-
 def test_masks_change_with_the_epoch_and_not_with_the_batch():
     simlm, texts = objective(), rows()
     whole, part, later = simlm.collate(texts), simlm.collate(texts[2:3]), simlm.collate(rows(epoch=1))
@@ -143,12 +131,6 @@ def test_masks_change_with_the_epoch_and_not_with_the_batch():
     assert all((whole[name][2, :size] == tensor[0]).all() for name, tensor in part.items())
     assert (whole["encoder_chosen"] != later["encoder_chosen"]).any()
     assert objective(length=12).collate(texts)["clean_ids"].shape == (4, 12)
-
-
-def test_a_batch_of_special_tokens_only_has_no_loss():
-    empty = {"input_ids": tiny_tokenizer().convert_tokens_to_ids(["[UNK]"]), "epoch": 0, "index": 0}
-    for simlm in (objective(), joint()):
-        assert simlm(simlm.collate([empty])) == {}
 
 
 def test_the_encoder_is_kept_with_its_head_and_nothing_else(tmp_path):
@@ -167,19 +149,3 @@ def test_the_generator_comes_from_its_folder(tmp_path):
     assert all((expected[name] == tensor).all() for name, tensor in kept.items())
     with pytest.raises(DataError, match="cannot be read as a model directory"):
         objective(generator=tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"masks": MASKS | {"unit": "token"}}, "no masking unit 'token'"),
-        ({"masks": MASKS | {"decoder_rate": 0.1}}, "the decoder's mask contains the encoder's"),
-        ({"replacement": REPLACEMENT | {"training": "no"}}, "no training of the generator 'no'"),
-        ({"decoder": DECODER | {"slot": "add"}}, "no slot of the bottleneck 'add'"),
-        ({"token_loss": TOKEN_LOSS | {"per": "token"}}, "no mean of token losses 'token'"),
-        ({"rate": 0.3}, "unexpected keyword argument 'rate'"),
-    ],
-)
-def test_a_wrong_option_is_a_usage_error(changes, said):
-    with pytest.raises(UsageError, match=said):
-        objective(**changes)

@@ -1,0 +1,190 @@
+"""What holds for every pre-training objective of the papers: its batches, losses, options and encoder."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from papers.simlm import generator
+from repro.errors import UsageError
+from repro.progress import Progress
+from repro.retrieval.nn.checkpoint import load_masked_lm
+from repro.retrieval.training.loop import train
+from tests import recorded
+from tests.papers.pretraining_in_parts import CASES, COUNT, batches, likeliest, objective, rows
+from tests.stage_inputs import Rows, optimisation
+
+KINDS = [name for name in CASES if "," not in name]  # one of each
+TRAINED = [*KINDS, "seed, released decoder", "simcse, mlm", "ict, texts apart", "simlm, joint"]
+TRAINED += [name for name in CASES if name.startswith(("cpdae,", "contextual-autoencoder,"))]
+WRONG = {  # an objective: options that it refuses, with what it says
+    "condenser": [
+        ({"unit": "token"}, "no masking unit 'token'"),
+        ({"early_share": 1.0}, "leaves no late layer"),
+        ({"skip_from": 6}, "unexpected keyword argument 'skip_from'"),
+    ],
+    "seed": [
+        ({"encoder_input": "all"}, "'all'"),
+        ({"head": "new"}, "'new'"),
+        ({"reduction": "max"}, "'max'"),
+        ({"span": 0}, "0"),
+        ({"decoder": "gpt"}, "'gpt'"),
+    ],
+    "prop": [
+        ({"resample": "never"}, "no resampling 'never'"),
+        ({"smoothing": "median"}, "no smoothing 'median'"),
+        ({"smoothing": -1}, "smoothing is -1"),
+        ({"collection": "tf"}, "no count of words 'tf'"),
+        ({"scores": "raw"}, "no kind of preference scores 'raw'"),
+        ({"set_size": "zero"}, "no size of a word set 'zero'"),
+        ({"tau": 1}, "unexpected keyword argument 'tau'"),
+    ],
+    "b-prop": [
+        ({"resample": "never"}, "no resampling 'never'"),
+        ({"pieces": "last"}, "no attention of a word in pieces 'last'"),
+        ({"contrast": "ratio"}, "no contrast of distributions 'ratio'"),
+        ({"temperature": 0}, "the temperature is 0"),
+        ({"similarity": "l2"}, "no similarity 'l2'"),
+        ({"tau": 1}, "unexpected keyword argument 'tau'"),
+    ],
+    "simcse": [
+        ({"similarity": "l2"}, "'l2'"),
+        ({"projector": "mlp"}, "'mlp'"),
+        ({"dropout": 1.5}, "1.5"),
+        ({"tau": 1}, "'tau'"),
+    ],
+    "ict": [
+        ({"short_text": "pad"}, "no treatment of short texts 'pad'"),
+        ({"mlm_on": "query"}, "no text for masked language modelling 'query'"),
+        ({"mlm_reduction": "max"}, "no reduction 'max'"),
+        ({"mlm_head": "old"}, "no start of the masked-language head 'old'"),
+        ({"similarity": "l2"}, "no similarity 'l2'"),
+        ({"resample": "never"}, "no resampling 'never'"),
+        ({"keep": 1.5}, "keep is 1.5; give a probability"),
+        ({"tau": 1}, "unexpected keyword argument 'tau'"),
+    ],
+    "cpdae": [
+        ({"contrast": "words"}, "no contrast 'words'"),
+        ({"direction": "second"}, "no direction of the contrast 'second'"),
+        ({"contrast_reduction": "max"}, "no reduction of the contrast 'max'"),
+        ({"normalisation": "l2"}, "no normalisation 'l2'"),
+        ({"second_term": "none"}, "no second term of Eq. 4 'none'"),
+        ({"reconstruction_reduction": "max"}, "no reduction of the reconstruction 'max'"),
+        ({"target": "clean"}, "no target of the reconstruction 'clean'"),
+        ({"mlm_reduction": "none"}, "no reduction of masked language modelling 'none'"),
+        ({"mlm_head": "old"}, "no start of the masked-language head 'old'"),
+        ({"versions": 3}, "no number of versions '3'"),
+        ({"decoder": "rnn"}, "no order of the decoder's layers 'rnn'"),
+        ({"decoder_start": "old"}, "no start of the decoder 'old'"),
+        ({"similarity": "l2"}, "no similarity 'l2'"),
+        ({"temperature": 0.0}, "the temperature is 0.0"),
+        ({"tau": 1}, "unexpected keyword argument 'tau'"),
+    ],
+    "simlm": [
+        ({"masks": {"unit": "token"}}, "no masking unit 'token'"),
+        ({"masks": {"decoder_rate": 0.1}}, "the decoder's mask contains the encoder's"),
+        ({"replacement": {"training": "no"}}, "no training of the generator 'no'"),
+        ({"decoder": {"slot": "add"}}, "no slot of the bottleneck 'add'"),
+        ({"token_loss": {"per": "token"}}, "no mean of token losses 'token'"),
+        ({"rate": 0.3}, "unexpected keyword argument 'rate'"),
+    ],
+    "pair-mlm": [({"unit": "syllable"}, "'syllable'")],
+    "contextual-autoencoder": [
+        ({"views": ["dense", "dens"]}, "'dens'"),
+        ({"views": []}, ""),
+        ({"views": ["dense", "dense"]}, ""),
+        ({"decoders": ["ae"]}, "'ae'"),
+        ({"decoders": []}, ""),
+        ({"decoder_contexts": "one"}, "'one'"),
+        ({"encoded_texts": "all"}, "'all'"),
+        ({"view_losses": "max"}, "'max'"),
+        ({"bottleneck_slot": "append"}, "'append'"),
+        ({"vocabulary_head": "tied"}, "'tied'"),
+        ({"detached_embeddings": "nowhere"}, "'nowhere'"),
+        ({"token_loss_reduction": "none"}, "'none'"),
+        ({"masking_rates": {"encoder": 1.5, "decoder": 0.3}}, "1.5"),
+        ({"autoregressive_window": -1}, "-1"),
+        ({"name": "x"}, "'name'"),
+        ({"decoder_layers": {"auto_encoding": "gpt2", "auto_regressive": "gpt2", "layers": 1}}, "gpt2"),
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def same_replacements(monkeypatch):
+    monkeypatch.setattr(generator, "sampled", likeliest)
+
+
+def test_the_part_of_unknown_words_has_nothing_to_predict_in_its_masks(tmp_path):
+    both = {"encoder", "decoder"}
+    absent = {"condenser": {"head", "late"}, "prop": {"mlm", "preference"}, "autoencoder": {"decoder"}}
+    absent |= {"simlm": both, "enc-dec-rtd": both, "enc-dec-mlm": both, "simlm, joint": both | {"generator"}}
+    for name, losses in absent.items():
+        made = objective(name, tmp_path)
+        some, nothing, others = (set(made(part)) for part in batches(made))
+        assert some == others == losses and nothing == set()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_collates_can_be_sent_to_another_process_and_draws_anew_in_another_epoch_alone(name, tmp_path):
+    made = objective(name, tmp_path)
+    batch, again = made.collate(rows()), pickle.loads(pickle.dumps(made.collate))(rows())
+    assert all(torch.equal(tensor, again[key]) for key, tensor in batch.items())
+    later = made.collate(rows(epoch=1))
+    same = all(t.shape == later[key].shape and torch.equal(t, later[key]) for key, t in batch.items())
+    assert same is (name == "simcse" or name.startswith("autoencoder"))  # which draw nothing
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_each_loss_falls_in_training_and_the_encoder_that_is_saved_loads_again(name, tmp_path):
+    made = objective(name, tmp_path).float()
+    given = optimisation(max_steps=40, batch_size=COUNT, learning_rate=3e-3, seed=3)
+    train(made, Rows(rows()), given, out=tmp_path, progress=Progress())
+    lines = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
+    for key in made(*batches(made, ((0, COUNT),))):
+        losses = [line[key] for line in lines]
+        assert np.mean(losses[-8:]) < np.mean(losses[:8]), key
+    made.save(tmp_path / "model")
+    encoder, again = getattr(made, "network", made).encoder, load_masked_lm(tmp_path / "model").state_dict()
+    assert all(torch.equal(again[key], value) for key, value in encoder.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "said"),
+    [(name, *case) for name, cases in WRONG.items() for case in cases],
+)
+def test_a_wrong_option_is_a_usage_error(name, changes, said, tmp_path):
+    whole, usual = {}, CASES[name][1].OPTIONS
+    for key, value in changes.items():
+        nested = isinstance(value, dict) and isinstance(usual.get(key), dict)
+        whole[key] = usual[key] | value if nested else value
+    make, kind, _ = CASES[name]
+    with pytest.raises(UsageError, match=said or None):
+        make(kind, tmp_path, **whole)
+
+
+NAMES_BY_FOLDER: dict[Path, list[str]] = {}
+for name, (make, *_) in CASES.items():
+    NAMES_BY_FOLDER.setdefault(Path(inspect.getfile(make)).parent, []).append(name)
+
+
+@pytest.mark.parametrize("folder", NAMES_BY_FOLDER, ids=lambda folder: folder.name)
+def test_the_losses_are_the_recorded_ones_as_long_as_the_versions_are(folder, tmp_path, renewing):
+    """Every paper's tests have a table of their own, ``losses.json``: ``tests/recorded.py``."""
+    table = recorded.Recorded(folder / "losses.json", "its class, and in the recipes that name it")
+    if not renewing and not table.path.exists():
+        pytest.skip("`python -m pytest tests -k recorded --renew-outputs` records the losses of a new paper")
+    versions = {}
+    for name in NAMES_BY_FOLDER[folder]:
+        made = objective(name, tmp_path)
+        losses = ((key, loss.item()) for key, loss in made(*batches(made, ((0, COUNT),))).items())
+        now = {"digest": "", "numbers": recorded.close(losses, share=1e-4)}
+        versions[name] = made.version
+        table.check(name, made.version, now, renew=renewing)
+    table.check_versions(versions, renew=renewing)
