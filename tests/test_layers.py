@@ -103,15 +103,3 @@ def test_every_stage_has_a_module_with_run():
     for name in STAGES:
         tree = ast.parse((ROOT / "repro" / "retrieval" / "stages" / f"{name}.py").read_text())
         assert "run" in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, name
-
-
-def test_every_objective_that_recipes_name_declares_that_name_and_version():
-    from repro.manifest.papers import load
-    from repro.retrieval.recipe import Objective
-
-    for path in [p for p in PAPERS if "= Objective(" in p.read_text(encoding="utf-8")]:
-        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        members = vars(sys.modules[module]) if module in sys.modules else load(f"{module}:__dict__")
-        for objective in [m for m in members.values() if isinstance(m, Objective)]:
-            declared = load(objective.path)
-            assert (declared.name, declared.version) == (objective.name, objective.version), objective

@@ -63,7 +63,6 @@ class ContrastiveTermWords(MaskedPretraining):
 
     name = "b-prop"
     version = 2
-    token_lengths = ("set_most_tokens", "skip_below")
 
     def __init__(
         self,

@@ -45,7 +45,6 @@ class InverseCloze(MaskedPretraining):
 
     name = "ict"
     version = 1
-    token_lengths = ("query_tokens",)
 
     def __init__(
         self,

@@ -15,7 +15,13 @@ from repro.retrieval import recipe
 from repro.retrieval.recipe import Objective, Optimisation
 from repro.retrieval.recipe.request import Request
 
-CONTRASTIVE = Objective("contrastive", 1, "repro.retrieval.nn.bi_encoder:BiEncoderContrastive")
+CONTRASTIVE = Objective(
+    "contrastive",
+    1,
+    "repro.retrieval.nn.bi_encoder:BiEncoderContrastive",
+    "temperature similarity=dot|cosine negatives=in-batch|own|pairwise projector=nonlinear|linear|none "
+    "projector_start=pre-trained|new pooling query_length passage_length separator start",
+)
 PASSAGES, DOCUMENTS = "msmarco-passage/train/judged", "msmarco-document/train"
 OFFICIAL_NEGATIVES = "msmarco-passage/train/triples-v2"
 NO_PROJECTOR = {"projector": "none", "projector_start": "new"}

@@ -57,7 +57,6 @@ class RepresentativeWords(MaskedPretraining):
 
     name = "prop"
     version = 2
-    token_lengths = ("set_most_tokens", "skip_below")
 
     def __init__(
         self,

@@ -14,7 +14,12 @@ from repro.retrieval import recipe
 from repro.retrieval.recipe import Objective, Optimisation, Texts
 from repro.retrieval.recipe.request import Request
 
-RERANKER = Objective("cross-encoder", 2, "repro.retrieval.nn.cross_encoder:CrossEncoder")
+RERANKER = Objective(
+    "cross-encoder",
+    2,
+    "repro.retrieval.nn.cross_encoder:CrossEncoder",
+    "trained_passages regulariser=r-drop|none passage_length separator",
+)
 TITLED = "msmarco-passage/rocketqa"
 
 

@@ -53,7 +53,6 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
 
     name = "costa"
     version = 1
-    token_lengths = ("span_tokens",)
 
     def __init__(
         self,

@@ -11,7 +11,16 @@ from repro.retrieval import recipe
 from repro.retrieval.recipe import Objective
 from repro.retrieval.recipe.request import Request, Runs
 
-COSTA = Objective("costa", 1, "papers.costa.contrastive_spans:ContrastiveSpans")
+COSTA = Objective(
+    "costa",
+    1,
+    "papers.costa.contrastive_spans:ContrastiveSpans",
+    "temperature weight spans span_tokens beta rounding spans_reach_sep projector projector_layers "
+    "contrastive_input=masked|clean resample=once|epoch start=inclusive|printed short_text=clip|drop "
+    "similarity=dot|cosine reduction=mean|sum masking mlm_head stop_words length seed "
+    "span_unit?=pieces|words stop_words_left_out?=before|after",
+    token_lengths=("span_tokens",),
+)
 LENGTHS = {"query": 32, "passage": 128}  # §4.5.2
 SPANS = {"word": 5, "phrase": 5, "sentence": 5, "paragraph": 5}  # §4.5.1: 5 spans for each granularity
 # τ, §4.5.1; the ablations of §5.3 take theirs from reading ablation-temperature, Table 7 from its rows

@@ -9,7 +9,15 @@ from repro.retrieval.recipe import Objective, Optimisation
 from repro.retrieval.recipe.request import Request
 
 OBJECTIVE = Objective(
-    "contextual-autoencoder", 2, "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder"
+    "contextual-autoencoder",
+    2,
+    "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder",
+    "views decoders context_kinds truncation windows=shared|apart decoder_contexts=independent|same "
+    "encoded_texts=anchor|both masking_rates masking_unit view_losses=sum|mean decoder_sharing "
+    "bottleneck_slot=replace|prepend decoder_layers autoregressive_window causal_targets sparse_positions "
+    "vocabulary_head=transform|plain detached_embeddings=projection|everywhere "
+    "token_loss_reduction=sum|mean length seed bottleneck_input?=masked|clean",
+    passes={"encoders": 1, "layers": 4, "heads": 4.5},
 )
 VIEWS, DECODERS = ("dense", "sparse"), ("auto_encoding", "auto_regressive")
 NO_SECOND_VIEW = {  # what has no say where there is one view and one decoder

@@ -63,7 +63,6 @@ class MultiViewAutoEncoder(nn.Module):
     name = "contextual-autoencoder"
     version = 2
     # two decoders, each from either view; words of the encoder, of the sparse view and of the decoders
-    passes = (("encoders", 1), ("layers", 4), ("heads", 4.5))
 
     def __init__(
         self,

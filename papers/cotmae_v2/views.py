@@ -12,7 +12,14 @@ from repro.retrieval.recipe import Objective, Texts
 from repro.retrieval.recipe.request import Request
 
 OBJECTIVE = Objective(
-    "multi-view-contrastive", 1, "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder"
+    "multi-view-contrastive",
+    1,
+    "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder",
+    "views top_k sparse_truncation sparse_positions vocabulary_head dense_reduction hybrid_similarity "
+    "similarity=dot|cosine view_objective=sum|separate|both contrastive_denominator "
+    "in_batch_negatives=batch|own temperature flops_weight flops_vectors=before|after distillation "
+    "query_length passage_length separator start",
+    vector_widths=("top_k", "dense_reduction"),
 )
 # Eq. 15 as printed is in this folder; a fingerprint knows the denominator, not the class
 AS_PRINTED = replace(OBJECTIVE, path="papers.cotmae_v2.printed_denominator:PrintedDenominator")

@@ -53,7 +53,6 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
 
     name = "cpdae"
     version = 1
-    passes = (("encoders", 2), ("heads", 0.3))  # both versions of a text, masked at BERT's rate
 
     def __init__(
         self,

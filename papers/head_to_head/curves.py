@@ -10,20 +10,17 @@ from typing import Any
 from papers.baselines.ms_marco import CONTRASTIVE, NO_PROJECTOR
 from papers.baselines.two_stage import Dense, TwoStage, cls_texts
 from papers.head_to_head import recipes
-from papers.head_to_head.recipes import FOREIGN_LENGTHS, LENGTHS, MASKING, MLM
+from papers.head_to_head.recipes import FOREIGN_LENGTHS, LENGTHS, MASKING
 from repro.graph import Node
 from repro.retrieval import recipe
-from repro.retrieval.recipe import Objective, Optimisation
+from repro.retrieval.recipe import Optimisation
 from repro.retrieval.recipe.request import Request
 
 POOL = "msmarco-passage/train-pool-12k"
 FITTING = f"{POOL}/train/fitting"
 PRETRAININGS = {
-    "mlm": (MLM, {"reduction": "mean"}),
-    "neighbours": (
-        Objective("neighbours", 1, "repro.retrieval.nn.neighbours:NeighbouringSentences"),
-        {"sentence_end": "."},
-    ),
+    "mlm": (recipe.MLM, {"reduction": "mean"}),
+    "neighbours": (recipe.NEIGHBOURS, {"sentence_end": "."}),
 }
 BACKBONE = "backbone"
 WIDTH = 768  # of BERT, whose deviation of first weights is stated

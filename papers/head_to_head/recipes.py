@@ -13,10 +13,9 @@ from repro.errors import check_known
 from repro.graph import Node
 from repro.manifest.papers import home, load
 from repro.retrieval import recipe
-from repro.retrieval.recipe import Objective, Optimisation
+from repro.retrieval.recipe import Optimisation
 from repro.retrieval.recipe.request import Choices, Request
 
-MLM = Objective("mlm", 1, "repro.retrieval.nn.mlm:MaskedLanguageModel")
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
 CHECKPOINT = "bert-base-uncased"
 LENGTH, ROWS, STEPS = 512, 64, 60_000  # 64 texts x 512 tokens x 60,000 steps = 2.0 G tokens
@@ -103,7 +102,7 @@ def bert() -> Node:
 def masked_language_model(request: Request) -> Node:
     """Continue BERT's own objective."""
     options = {"masking": MASKING, "reduction": "mean"}
-    return recipe.pretrain(_chunks(bert()), objective=MLM, options=options, optimisation=PRETRAINING)
+    return recipe.pretrain(_chunks(bert()), objective=recipe.MLM, options=options, optimisation=PRETRAINING)
 
 
 def at_equal_tokens(

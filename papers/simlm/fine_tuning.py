@@ -8,8 +8,21 @@ from repro.retrieval import recipe
 from repro.retrieval.recipe import Objective, Optimisation, Texts
 from repro.retrieval.recipe.request import Request
 
-CONTRASTIVE = Objective("cosine-contrastive", 1, "repro.retrieval.nn.cosine_bi_encoder:CosineBiEncoder")
-DISTILLATION = Objective("distillation", 1, "repro.retrieval.nn.distilled_bi_encoder:DistilledBiEncoder")
+CONTRASTIVE = Objective(
+    "cosine-contrastive",
+    1,
+    "repro.retrieval.nn.cosine_bi_encoder:CosineBiEncoder",
+    "temperature temperature_warmup terms=four-blocks|query|printed shares weight pooling query_length "
+    "passage_length separator warmup_steps",
+)
+DISTILLATION = Objective(
+    "distillation",
+    1,
+    "repro.retrieval.nn.distilled_bi_encoder:DistilledBiEncoder",
+    "teacher_temperature student_temperature temperature temperature_warmup "
+    "terms=four-blocks|query|printed shares weight pooling query_length "
+    "passage_length separator warmup_steps",
+)
 # Eq. 3 as printed is in this folder; a fingerprint knows the terms, not the class
 AS_PRINTED = {
     CONTRASTIVE: replace(CONTRASTIVE, path="papers.simlm.printed_contrast:PrintedContrast"),

@@ -38,7 +38,6 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
     name = "simlm"
     version = 2
     # every word is predicted from encoder and decoder; what replaces words is filled in for either
-    passes = (("encoders", 1), ("layers", 2), ("heads", 2), ("frozen_encoders", 2), ("frozen_heads", 0.8))
 
     def __init__(
         self,

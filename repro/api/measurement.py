@@ -1,9 +1,11 @@
 """Measuring a selection: its stages are run, its cells recorded and compared."""
 
 import os
+from collections.abc import Iterable
 
 from repro.api.comparisons import ComparedCells, compare_selection
 from repro.api.selection import Selection
+from repro.graph import Node
 from repro.progress import Progress
 from repro.retrieval.training.optimisation import VARIABLES, Execution
 from repro.running.engines.table import ENGINES
@@ -44,12 +46,22 @@ def measure(
     plan = plan or selection.plan()
     plan.scale.pin_kernels(progress)
     _check_environment(plan)  # may load torch
+    _check_objectives(node for node in plan.nodes if workspace.store.state(node) != "stored")
     make_writable(workspace.store.root)
     workspace.results.make_writable()
     outcome = ENGINES[engine](plan, workspace.store, progress, options)
     recurrences = record(plan, workspace.store, workspace.results, on_record=workspace.on_record)
     arguments = {"outcome": outcome, "recurrences": recurrences, "progress": progress}
     return compare_selection(selection, plan=plan, **arguments)
+
+
+def _check_objectives(nodes: Iterable[Node]) -> None:
+    """Import the objectives of trainings to come. Raises UsageError for one that cannot be trained."""
+    for node in nodes:
+        if node.stage in TRAININGS:
+            from repro.retrieval.training.objective import objective_class
+
+            objective_class(node.stage, node.params)
 
 
 def _check_environment(plan: Plan) -> None:

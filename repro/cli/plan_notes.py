@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from repro.graph import Node
 from repro.machine import system
-from repro.retrieval.training.declaration import declaration
+from repro.retrieval.training.declaration import declared
 from repro.retrieval.training.memory import StepMemory, example_tokens, predicts_words
 from repro.running.cost.estimate import Estimate
 from repro.running.cost.shapes import shape
@@ -82,7 +82,7 @@ def _part(node: Node, memory: float) -> PartedTraining | None:
     objective, params = node.params["objective"], node.params
     examples = params.get("texts_per_batch") or params["queries_per_batch"]
     size = step_memory_of(node).micro_batch(examples, memory)
-    if size is None or declaration(objective["path"]).own_parts:
+    if size is None or declared(objective).own_parts:
         return None
     return PartedTraining(node.stage, objective["name"], examples, size)
 

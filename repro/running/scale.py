@@ -17,7 +17,7 @@ from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.catalog import dataset as catalogued
 from repro.retrieval.datasets.published_rows import highest_grade
 from repro.retrieval.evaluation.measures import is_defined
-from repro.retrieval.training.declaration import declaration
+from repro.retrieval.training.declaration import declared
 from repro.running import scale_facts
 from repro.running.scale_facts import (
     ObjectiveSettings,
@@ -185,12 +185,12 @@ class Scale:
 
     def _options(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
         """An objective's options; the sizes that it declares shrink with the backbone and with the text."""
-        declared_sizes, options = declaration(node.params["objective"]["path"]), params["options"]
+        objective, options = declared(node.params["objective"]), params["options"]
         if self.facts.backbone:
-            options = _shrink(options, declared_sizes.vector_widths, self._narrowing)
+            options = _shrink(options, objective.vector_widths, self._narrowing)
         is_shorter = "length" in params and params["length"] != node.params["length"]
         if is_shorter and not self.facts.keeps_lengths:
-            options = _shrink(options, declared_sizes.token_lengths, params["length"] / node.params["length"])
+            options = _shrink(options, objective.token_lengths, params["length"] / node.params["length"])
         return options
 
     def _training(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:

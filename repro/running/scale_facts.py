@@ -14,7 +14,7 @@ from repro.manifest.papers import Paper, papers
 from repro.manifest.yaml_file import StrictMapping
 from repro.retrieval import recipe
 from repro.retrieval.datasets.catalog import dataset as catalogued
-from repro.retrieval.recipe import Objective, Optimisation
+from repro.retrieval.recipe import Optimisation
 from repro.retrieval.training.declaration import names_in
 
 Count = Annotated[int, Field(gt=0)]
@@ -268,11 +268,8 @@ def _limit_rows(node: Node, rows: int | None) -> Node:
 
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}  # BERT's
 OBJECTIVES = {  # with what else each asks for
-    "mlm": (Objective("mlm", 1, "repro.retrieval.nn.mlm:MaskedLanguageModel"), {"reduction": "mean"}),
-    "neighbours": (
-        Objective("neighbours", 1, "repro.retrieval.nn.neighbours:NeighbouringSentences"),
-        {"sentence_end": "."},
-    ),
+    "mlm": (recipe.MLM, {"reduction": "mean"}),
+    "neighbours": (recipe.NEIGHBOURS, {"sentence_end": "."}),
 }
 
 

@@ -106,7 +106,7 @@ def _unknown_keys(location: tuple, keys: Iterable[str], kind: str, valid: Iterab
 
 
 TAKEN = (Texts, Optimisation)
-MODELS = Path(__file__).parents[1] / "retrieval/nn"  # where the objectives are that belong to no paper
+OWN = Path(recipe.__file__).parent  # where those objectives are declared that belong to no paper
 
 
 @functools.cache
@@ -122,4 +122,4 @@ def parameter_names() -> frozenset[str]:
 
 def objective_names() -> frozenset[str]:
     """The names of all objectives: the suite's own, those of papers, and of folders beside papers."""
-    return names_in((MODELS, *{paper.folder.parent for paper in papers().values()}))
+    return names_in((OWN, *{paper.folder.parent for paper in papers().values()}))

@@ -9,6 +9,10 @@ from dataclasses import replace
 from repro.retrieval import recipe
 
 TRAIN = "msmarco-passage/train/judged"
+CONTRASTIVE = recipe.Objective(
+    "contrastive", 1, "repro.retrieval.nn.bi_encoder:BiEncoderContrastive",
+    "temperature similarity negatives projector projector_start pooling query_length passage_length separator start",
+)
 OPTIONS = {
     "temperature": 1.0, "similarity": "dot", "negatives": "own", "projector": "none", "projector_start": "new",
 }
@@ -27,7 +31,7 @@ def words(request, *, depth):
     )
     model = recipe.finetune(
         bert, negatives, texts=texts, options=OPTIONS, passages_per_query=2, optimisation=optimisation,
-        objective=recipe.Objective("contrastive", 1, "repro.retrieval.nn.bi_encoder:BiEncoderContrastive"),
+        objective=CONTRASTIVE,
     )
     texts = replace(texts, topics=recipe.queries(request.dataset))
     return recipe.search(*recipe.encode(model, texts, normalize=False, precision="fp32"), depth=depth)

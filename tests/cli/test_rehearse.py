@@ -30,7 +30,10 @@ from dataclasses import replace
 from repro.retrieval import recipe
 
 TRAIN = "msmarco-passage/train/judged"
-CONTRASTIVE = recipe.Objective("contrastive", 1, "repro.retrieval.nn.bi_encoder:BiEncoderContrastive")
+CONTRASTIVE = recipe.Objective(
+    "contrastive", 1, "repro.retrieval.nn.bi_encoder:BiEncoderContrastive",
+    "temperature similarity negatives projector projector_start pooling query_length passage_length separator start",
+)
 OPTIONS = {"temperature": 1.0, "similarity": "dot", "negatives": "in-batch"}
 OPTIONS |= {"projector": "none", "projector_start": "new"}
 COSTS = recipe.Optimisation(

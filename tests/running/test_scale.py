@@ -227,7 +227,7 @@ def of_a_paper(tmp_path, monkeypatch):
     monkeypatch.setattr("repro.running.scale_facts.papers", lambda: {"made": Paper("made", tmp_path, "made")})
 
     def call(text):
-        (tmp_path / "objective.py").write_text("class Own:\n    name = 'o'\n    version = 1\n")
+        (tmp_path / "recipes.py").write_text('OWN = Objective(\n    "o", 1, "made.own:Own", "length")\n')
         (tmp_path / "scales.yaml").write_text(text)
         return scales.__wrapped__()
 

@@ -59,7 +59,6 @@ class MultiViewBiEncoder(RankedTextsLoss):
     name = "multi-view-contrastive"
     version = 1
     load = staticmethod(load_masked_lm)
-    vector_widths = ("top_k", "dense_reduction")
     contrasts: ClassVar[Mapping[str, Callable[..., torch.Tensor]]] = {"softmax": functional.cross_entropy}
 
     def __init__(

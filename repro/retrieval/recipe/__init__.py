@@ -37,7 +37,8 @@ from repro.retrieval.recipe.ranking import (
 )
 from repro.retrieval.recipe.released import released_encoder, released_reranker_or
 from repro.retrieval.recipe.training import (
-    Objective,
+    MLM,
+    NEIGHBOURS,
     backbone,
     finetune,
     initialise,
@@ -46,4 +47,5 @@ from repro.retrieval.recipe.training import (
     random_weights,
     released_or,
 )
+from repro.retrieval.training.declaration import Objective
 from repro.retrieval.training.optimisation import Optimisation

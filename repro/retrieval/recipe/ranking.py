@@ -1,12 +1,11 @@
 """Verbs for vectors, rankings, what is mined from them, and the figures and examples that are shown."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from repro.graph import Node
 from repro.retrieval.recipe.data import Texts, qrels, queries
-from repro.retrieval.recipe.training import Objective
+from repro.retrieval.training.declaration import Objective
 from repro.stage_table import KINDS_OF_TEXTS
 
 
@@ -210,7 +209,7 @@ def inspect_text(
     length: int,
 ) -> Node:
     """A number of a model's for each word of one document, as ``view`` computes it."""
-    params = {"view": asdict(view), "options": dict(options), "title": title, "words": words}
+    params = {"view": view.identity, "options": dict(options), "title": title, "words": words}
     return Node("inspect_text", params | {"length": length}, {"model": model, "corpus": documents})
 
 

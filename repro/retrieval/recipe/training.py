@@ -1,26 +1,21 @@
 """Verbs for models: released checkpoints, pre-training and fine-tuning."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.retrieval.recipe.data import Texts
+from repro.retrieval.training.declaration import Objective
 from repro.retrieval.training.optimisation import Optimisation
 
-
-@dataclass(frozen=True)
-class Objective:
-    """A training objective as the fingerprint sees it, without importing it.
-
-    ``name`` and ``version`` must be what the class at ``path`` declares; the stage checks that. Only the path
-    may change freely: moving a file must not discard a pre-training.
-    """
-
-    name: str
-    version: int
-    path: str
+MLM = Objective("mlm", 1, "repro.retrieval.nn.mlm:MaskedLanguageModel", "masking reduction length seed")
+NEIGHBOURS = Objective(
+    "neighbours",
+    1,
+    "repro.retrieval.nn.neighbours:NeighbouringSentences",
+    "masking sentence_end length seed",
+)
 
 
 def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
@@ -140,7 +135,7 @@ def _params(
     """The parameters of a training, in the order in which plans list them."""
     params = _of(optimisation)
     seed = {"seed": params.pop("seed")}
-    return {"objective": asdict(objective), "options": dict(options), **batch, **params, **texts, **seed}
+    return {"objective": objective.identity, "options": dict(options), **batch, **params, **texts, **seed}
 
 
 def _of(optimisation: Optimisation) -> dict[str, Any]:

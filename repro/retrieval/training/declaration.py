@@ -1,15 +1,15 @@
-"""Read an objective's class from its source: a plan imports no objective, nor torch with it."""
+"""Objectives as recipes declare them: a plan imports no objective, nor torch with it."""
 
-import ast
-import functools
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from repro.errors import UsageError, check_known
 from repro.graph import Node
-from repro.retrieval.training.class_source import checked_choices, constants_of, lineage
 from repro.stage_table import POSITIVE, SHARE, STAGES, check_numbers
 
 OPTION_NUMBERS = {  # of options, and of what lies within one, which mean the same in every objective
@@ -19,120 +19,120 @@ OPTION_NUMBERS = {  # of options, and of what lies within one, which mean the sa
 
 
 @dataclass(frozen=True)
-class Declaration:
-    """The keyword parameters of an objective, and which of its options a scale shrinks.
+class Objective:
+    """A training objective, declared beside the recipes that train with it.
+
+    A fingerprint has ``name`` and ``version``. Only the path may change freely: moving a file must not
+    discard a pre-training.
 
     Attributes:
-        parameters: names, and whether one has to be given.
-        token_lengths, vector_widths: of ``repro.retrieval.training.objective.ScaledOptions``.
-        own_parts: whether its losses may be means over parts of a size of its own (``MeansOfParts``).
-        passes: of ``repro.retrieval.training.objective.PretrainingPasses``, where it says so.
-        stated: its ``name`` and ``version``, where they are literals.
-        methods: the names of its methods and of other attributes of the class.
-        choices: the valid values of parameters that it checks, where the source tells them.
+        name, version: as the class at ``path`` has them, which is checked before it trains.
+        path: of the class or function, "module:name".
+        takes: the keyword parameters of the class, a blank between them: options of a recipe, and
+            parameters of the stage by their own names. ``name?`` may be left out; ``name=a|b`` is one of
+            these, which is checked of an option that is text.
+        token_lengths: options that are lengths inside a text; a scale shrinks them as it does the text.
+        vector_widths: options that count numbers of a vector; a scale shrinks them as it does the backbone.
+        passes: how many there are for each token of a text under the default readings, for estimates of the
+            cost of a pre-training: ``encoders``, passes through all layers; ``layers``, through one more;
+            ``heads``, predictions over the vocabulary; with ``frozen_`` before it, of a model that stays;
+            those that are not named are of one pass with BERT's head.
+        own_parts: whether its losses may be means over parts of a size of its own
+            (``repro.retrieval.training.objective.MeansOfParts``).
     """
 
-    parameters: dict[str, bool]
-    token_lengths: tuple[str, ...]
-    vector_widths: tuple[str, ...]
+    name: str
+    version: int
+    path: str
+    takes: str
+    token_lengths: tuple[str, ...] = ()
+    vector_widths: tuple[str, ...] = ()
+    passes: Mapping[str, float] = field(default_factory=dict, hash=False)
     own_parts: bool = False
-    passes: dict[str, float] = field(default_factory=dict)
-    stated: dict[str, str | int] = field(default_factory=dict)
-    methods: frozenset[str] = frozenset()
-    choices: dict[str, tuple] = field(default_factory=dict)
+
+    def __post_init__(self):
+        _declared[self.path] = self
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What a node says of its objective."""
+        return {"name": self.name, "version": self.version, "path": self.path}
+
+    @cached_property
+    def parameters(self) -> dict[str, bool]:
+        """The names of what it takes, and whether one has to be given."""
+        names = [word.partition("=")[0] for word in self.takes.split()]
+        return {name.rstrip("?"): not name.endswith("?") for name in names}
+
+    @cached_property
+    def choices(self) -> dict[str, list[str]]:
+        """The valid values of parameters that name one of a few."""
+        words = [word.partition("=") for word in self.takes.split()]
+        return {name.rstrip("?"): values.split("|") for name, _, values in words if values}
 
 
-@functools.cache
-def declaration(path: str) -> Declaration:
-    """The declaration of the class at ``path`` ("module:Class"), with what it inherits.
+_declared: dict[str, Objective] = {}
+
+
+def declared(identity: Mapping[str, Any]) -> Objective:
+    """Return the objective that a node names, as the recipe which made the node declared it.
 
     Raises:
-        UsageError: there is no such class.
+        UsageError: no recipe that was imported declares one at that path.
     """
-    module, _, name = path.partition(":")
-    methods: dict[str, ast.FunctionDef] = {}
-    constants: dict[str, ast.expr] = {}
-    definitions = list(lineage(module, name))
-    for _, definition in reversed(definitions):
-        methods |= {s.name: s for s in definition.body if isinstance(s, ast.FunctionDef)}
-        constants |= constants_of(definition.body)
-    lengths, widths, passes = (
-        tuple(ast.literal_eval(constants[key])) if key in constants else ()
-        for key in ("token_lengths", "vector_widths", "passes")
-    )
-    parameters = _keywords(methods["__init__"].args) if "__init__" in methods else {}
-    literals = {key: constants.get(key) for key in ("name", "version")}
-    stated = {key: value.value for key, value in literals.items() if isinstance(value, ast.Constant)}
-    others = {"own_parts": "part_size" in methods, "passes": dict(passes), "stated": stated}
-    others |= {
-        "methods": frozenset({*methods, *constants}),
-        "choices": checked_choices(definitions, constants),
-    }
-    return Declaration(parameters, lengths, widths, **others)
+    try:
+        return _declared[identity["path"]]
+    except KeyError:
+        raise UsageError(f"no recipe declares an objective at {identity['path']!r}") from None
 
 
 def names_in(folders: Iterable[Path]) -> frozenset[str]:
-    """The names of the objectives whose classes are below these folders, where a class states its own."""
-    files = (path for folder in folders for path in folder.rglob("*.py"))
-    texts = (text for path in files if " version = " in (text := path.read_text(encoding="utf-8")))
-    classes = (item for text in texts for item in ast.parse(text).body if isinstance(item, ast.ClassDef))
-    constants = (
-        found for item in classes if {"name", "version"} <= (found := constants_of(item.body)).keys()
-    )
-    return frozenset(c["name"].value for c in constants if isinstance(c["name"], ast.Constant))
+    """The names of the objectives that recipes below these folders declare, none of which is imported."""
+    texts = (path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
+    return frozenset(name for text in texts for name in re.findall(r'\bObjective\(\s*"([^"]+)"', text))
 
 
 def check_options(node: Node) -> None:
     """Refuse a training whose objective would not take its options.
 
     Raises:
-        UsageError: there is no such objective, it has another name or version or lacks a method, an option of
-            it is unknown, or one is missing.
+        UsageError: there is no module of such an objective, an option of it is unknown, has no such value, or
+            one is missing.
     """
     if "objective" not in node.params:
         return
+    objective = declared(node.params["objective"])
     optional = {name.rstrip("?") for name in STAGES[node.stage].inputs if name.endswith("?")}
-    objective, options = node.params["objective"], {*node.params["options"], *optional & set(node.inputs)}
-    declared = declaration(objective["path"])
-    for key, value in declared.stated.items():
-        if value != objective[key]:
-            told = f"{objective['path']} has {key} {value!r}, the recipe says {objective[key]!r}"
-            raise UsageError(f"{told}; give both the same")
-    if missing := _missing_methods(node.stage, declared.methods):
-        raise UsageError(f"{objective['path']} has no method {missing!r}, which the stage {node.stage} calls")
-    parameters = declared.parameters
-    if unknown := options - set(parameters):
-        raise UsageError(
-            f"objective {objective['name']!r} takes no {_quote(unknown)}; it takes {_quote(parameters)}"
-        )
+    options = {*node.params["options"], *optional & set(node.inputs)}
+    _check_module(objective.path.partition(":")[0])
+    if unknown := options - set(objective.parameters):
+        known = _quote(objective.parameters)
+        raise UsageError(f"objective {objective.name!r} takes no {_quote(unknown)}; it takes {known}")
     _check_values(objective, node.params["options"])
     available = options | set(node.params) | {"start"}
-    if missing := {name for name, required in parameters.items() if required} - available:
-        raise UsageError(f"objective {objective['name']!r} needs {_quote(missing)}; the recipe gives none")
+    if missing := {name for name, required in objective.parameters.items() if required} - available:
+        raise UsageError(f"objective {objective.name!r} needs {_quote(missing)}; the recipe gives none")
 
 
-def _check_values(objective: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Refuse options that name none of what the objective checks, or are no such numbers."""
-    for name, valid in declaration(objective["path"]).choices.items():
+def _check_module(name: str) -> None:
+    try:
+        module = find_spec(name)
+    except (ModuleNotFoundError, AttributeError, ValueError):
+        module = None
+    if module is None:
+        raise UsageError(f"there is no module {name!r} to find an objective in")
+
+
+def _check_values(objective: Objective, options: Mapping[str, Any]) -> None:
+    """Refuse options that name none of what the objective declares, or are no such numbers."""
+    for name, valid in objective.choices.items():
         if isinstance(options.get(name), str):
-            check_known(f"{name} of objective {objective['name']!r}", options[name], valid=valid)
+            check_known(f"{name} of objective {objective.name!r}", options[name], valid=valid)
     for values in (options, *(value for value in options.values() if isinstance(value, Mapping))):
         check_numbers({k: v for k, v in values.items() if not isinstance(v, Mapping)}, OPTION_NUMBERS)
         if values.keys() >= {"mask", "random"} and values["mask"] + values["random"] > 1:
             shares = f"mask is {values['mask']!r} and random is {values['random']!r}"
             raise UsageError(f"{shares}, shares of the masked tokens; together they have to be 1 at most")
-
-
-def _missing_methods(stage: str, methods: frozenset[str]) -> str:
-    """The first method of the contract of ``training.objective`` that an objective lacks, or ''."""
-    needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]
-    needed += ["represent", "losses"] if methods & {"represent", "losses"} else ["forward", "denominators"]
-    return next((name for name in needed if name not in methods), "")
-
-
-def _keywords(arguments: ast.arguments) -> dict[str, bool]:
-    pairs = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return {argument.arg: default is None for argument, default in pairs}
 
 
 def _quote(names: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from repro.errors import UsageError
+from repro.retrieval.training.declaration import declared
 
 if TYPE_CHECKING:
     import torch
@@ -87,30 +88,6 @@ class MeansOfParts(Protocol):
     part_size: int | None
 
 
-class ScaledOptions(Protocol):
-    """Declared, as literal tuples, by an objective with options that are no constants of its method.
-
-    Attributes:
-        token_lengths: options that are lengths inside a text; a scale shrinks them as it does the text.
-        vector_widths: options that count numbers of a vector; a scale shrinks them as it does the backbone.
-    """
-
-    token_lengths: ClassVar[tuple[str, ...]] = ()
-    vector_widths: ClassVar[tuple[str, ...]] = ()
-
-
-class PretrainingPasses(Protocol):
-    """Declared, as a literal tuple, by a pre-training of other work than one pass with BERT's head.
-
-    Attributes:
-        passes: pairs of a name and how many there are for each token of a text under the default readings,
-            for estimates of cost: ``encoders``, passes through all layers; ``layers``, through one more;
-            ``heads``, predictions over the vocabulary; with ``frozen_`` before it, of a model that stays.
-    """
-
-    passes: ClassVar[tuple[tuple[str, float], ...]] = ()
-
-
 def import_declared(kind: str, declared: Mapping[str, Any]):
     """The class or function at ``declared["path"]`` ("module:name"), which the plan was made for.
 
@@ -128,6 +105,27 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
         if actual != declared[key]:
             raise UsageError(f"{path} has {key} {actual!r}, the plan says {declared[key]!r}; plan again")
     return value
+
+
+def objective_class(stage: str, params: Mapping[str, Any]):
+    """The class of the objective of a training, which has what its recipe declares and its stage calls.
+
+    Raises:
+        UsageError: there is none, or it has another name, version or other parameters than are declared, or
+            lacks a method of the contract.
+    """
+    path = params["objective"]["path"]
+    kind, objective = import_declared("objective", params["objective"]), declared(params["objective"])
+    taken = [p for p in inspect.signature(kind).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    keywords = {p.name: p.default is p.empty for p in taken}
+    if wrong := sorted(dict(keywords.items() ^ objective.parameters.items())):
+        raise UsageError(f"{path} and its recipe differ in {', '.join(wrong)}; say in both what it takes")
+    needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]
+    own = {name for each in kind.__mro__ if not each.__module__.startswith("torch.") for name in vars(each)}
+    needed += ["represent", "losses"] if own & {"represent", "losses"} else ["forward", "denominators"]
+    if missing := next((name for name in needed if name not in own), None):
+        raise UsageError(f"{path} has no method {missing!r}, which the stage {stage} calls")
+    return kind
 
 
 def build(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from repro.graph import Node
-from repro.retrieval.training.declaration import declaration
+from repro.retrieval.training.declaration import declared
 from repro.running.cost import shapes
 from repro.running.cost.counts import LINE, PAIR, bytes_beside, core_seconds, light_bytes
 from repro.running.cost.shapes import Shape
@@ -102,8 +102,8 @@ def _pretrain(node: Node) -> Work:
 
 def _passes(node: Node) -> dict[str, float]:
     """The layers a token passes through in a pre-training, as its objective declares over BERT's own."""
-    path = node.params.get("objective", {}).get("path")
-    return _PASSES | (declaration(path).passes if path else {})
+    objective = node.params.get("objective")
+    return {**_PASSES, **(declared(objective).passes if objective else {})}
 
 
 def _forward_operations(model: Shape, length: float, passes: Mapping[str, float]) -> float:

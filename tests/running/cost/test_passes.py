@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from papers.costa import recipes as costa
+from papers.cotmae_v2 import encoders as cotmae_v2
+from papers.cpdae import recipes as cpdae
+from papers.simlm import encoders as simlm
 from repro.graph import Node
 from repro.manifest.papers import papers
-from repro.retrieval.training.declaration import declaration
 from repro.running.cost.shapes import BASE
 from repro.running.cost.throughput import LAYER, Throughput, assumed_throughput
 from repro.running.cost.work import Work, work
@@ -17,10 +20,10 @@ COUNTED = {
     row["objective"]: row for row in json.loads(RECORD.read_text())["rows"] if row["objective"] in papers()
 }
 OBJECTIVES = {
-    "costa": "papers.costa.contrastive_spans:ContrastiveSpans",
-    "cpdae": "papers.cpdae.discriminative_autoencoder:DiscriminativeAutoencoder",
-    "cotmae_v2": "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder",
-    "simlm": "papers.simlm.replaced_language_modelling:ReplacedLanguageModelling",
+    "costa": costa.COSTA,
+    "cpdae": cpdae.CPDAE,
+    "cotmae_v2": cotmae_v2.OBJECTIVE,
+    "simlm": simlm.SIMLM,
 }
 BERT = Node("backbone", {"name": "bert-base-uncased", "revision": "main"})
 NARROW = {"hidden_size": 256, "layers": 12, "heads": 4, "intermediate_size": 1024}
@@ -30,7 +33,7 @@ def pretraining(paper, length):
     generator = Node("initialise", NARROW, {"tokenizer": Node("vocabulary", {"size": BASE.vocabulary})})
     inputs = {"model": BERT, "tokens": Node("tokenize", {"policy": "chunk"}, {"model": BERT})}
     inputs |= {"generator": generator} if paper == "simlm" else {}
-    params = {"objective": {"path": OBJECTIVES[paper]}, "texts_per_batch": 8, "length": length}
+    params = {"objective": OBJECTIVES[paper].identity, "texts_per_batch": 8, "length": length}
     return Node("pretrain", {**params, "max_steps": 100, "epochs": None}, inputs)
 
 
@@ -43,7 +46,7 @@ def test_the_operations_of_a_token_are_those_that_were_counted(paper):
 
 
 def test_an_objective_that_declares_nothing_passes_once_with_berts_head():
-    assert declaration(OBJECTIVES["costa"]).passes == {}
+    assert OBJECTIVES["costa"].passes == {}
     assert work(pretraining("costa", 512)).launched == 100 * 12
 
 
