@@ -75,7 +75,8 @@ class TerminalProgress(Progress):
     """
 
     def __init__(self, clock: Callable[[], float] = time.time, *, interval: float = INTERVAL):
-        self._bars, self._interval = None, interval
+        self._interval = interval
+        self._bars: _Bars | None = None
         self._last = ""  # the last line, where it is a piece's that begins
         self._clock = clock
         self._due: dict[str, float] = {}  # piece -> when its next line is due
@@ -85,8 +86,8 @@ class TerminalProgress(Progress):
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
         with self.showing():
             if self._bars is None:
-                say = {"clock": self._clock, "interval": self._interval, "say": self.note}
-                yield _Lines(name, total, log, **say).advance
+                clock, interval = self._clock, self._interval
+                yield _Lines(name, total, log, clock=clock, interval=interval, say=self.note).advance
             else:
                 with self._bars.task(name, total) as advance:
                     yield advance
@@ -96,9 +97,9 @@ class TerminalProgress(Progress):
         if self._bars is not None or not sys.stderr.isatty():
             yield
             return
-        self._bars = _Bars()
+        self._bars = bars = _Bars()
         try:
-            with self._bars.shown:
+            with bars.shown:
                 yield
         finally:
             self._bars = None
@@ -226,7 +227,8 @@ class _Bars:
 
     def goes_on(self, piece: str, line: str) -> None:
         if counts := re.search(r"([\d,]+) of ([\d,]+)", line):  # as _Lines has them
-            self._fill(self.pieces[piece], *(int(count.replace(",", "")) for count in counts.groups()))
+            done, total = (int(count.replace(",", "")) for count in counts.groups())
+            self._fill(self.pieces[piece], done, total)
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None) -> None:
         self.shown.remove_task(self.pieces.pop(piece))

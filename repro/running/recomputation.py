@@ -21,7 +21,7 @@ from repro.running.code_facts import differences
 from repro.running.engines.inline import run_stage
 from repro.stage_table import ENCODINGS, STAGES, TRAININGS
 from repro.store import Store
-from repro.store.lineage import Lineage
+from repro.store.notes import Lineage
 
 # days of work, and bytes of Lucene's that differ each time
 TOO_MUCH = (*TRAININGS, "lucene_index")

@@ -25,8 +25,7 @@ from repro.running.recurrence import Recurrence, recorded_before
 from repro.running.requirements import PIECES
 from repro.stage_table import STAGES
 from repro.store import RECORD, Store, read_json
-from repro.store.record_lines import time_of
-from repro.store.results import Record, Results
+from repro.store.results import Record, Results, time_of
 
 KNOWN_BY_ROWS = ("documents", "queries", "qrels")
 PER_UNIT = {"percent": 100}  # of a score, which is a fraction or, as an index's size, in its column's unit

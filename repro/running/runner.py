@@ -12,7 +12,7 @@ from repro.running.engines import cluster
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
 from repro.store import Store, damage, notes, underway
-from repro.store.lineage import Lineage
+from repro.store.notes import Lineage
 
 # What these make costs little, and what they are made from is at hand when they are asked for.
 MADE_AGAIN = ("compare", "imported_run")

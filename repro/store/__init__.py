@@ -13,7 +13,7 @@ from pathlib import Path
 from repro.errors import StoreError
 from repro.graph import Node
 from repro.progress import SILENT, Progress
-from repro.store import attempts, notes
+from repro.store import notes, underway
 from repro.store.disk import (
     RECORD,
     UNCHECKED,
@@ -23,8 +23,8 @@ from repro.store.disk import (
     sync,
     translated_errors,
 )
-from repro.store.locks import beside_others, exclusive_lock, lock_file
 from repro.store.seal import content, damage, read_json, seal, wrong_sizes
+from repro.store.underway import beside_others, exclusive_lock, lock_file
 
 __all__ = [
     "RECORD",
@@ -147,7 +147,7 @@ class Store:
 
         def make(partial: Path) -> None:
             self._check_inputs(node)
-            attempts.begin(partial, self.contents(node.parents()))
+            underway.begin(partial, self.contents(node.parents()))
             seal(partial, node, work(partial) or {}, self.progress)
             self.vouch(node)
 
@@ -165,18 +165,18 @@ class Store:
         Raises:
             StoreError: the stored artefact or an input is damaged, or the disk refuses.
         """
-        if not attempts.goes_on(self.partial(node), self.contents(node.parents())):
+        if not underway.goes_on(self.partial(node), self.contents(node.parents())):
             with (
                 exclusive_lock(self.root, node, waiting),
                 translated_errors(self.root),
             ):  # nobody writes what goes then
-                attempts.begin(self.partial(node), self.contents(node.parents()))
+                underway.begin(self.partial(node), self.contents(node.parents()))
         with beside_others(self.root, node, waiting):
             if not self._stored(node):
                 with translated_errors(self.root):
                     partial = self._scratch(self.partial(node))
                     self._check_inputs(node)
-                    attempts.begin(partial, self.contents(node.parents()))
+                    underway.begin(partial, self.contents(node.parents()))
                     work(partial)
 
     def adopt(self, node: Node, fetch: Callable[[Path], None], *, waiting: Callable[[], None]) -> Path:

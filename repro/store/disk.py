@@ -23,9 +23,7 @@ CHECKPOINTS = "checkpoints"  # that of a training
 
 
 @contextlib.contextmanager
-def translated_errors(
-    root: Path, what: str = "store", option: str = "--store or REPRO_STORE"
-) -> Iterator[None]:
+def translated_errors(root: Path, what: str = "store", option: str = STORE) -> Iterator[None]:
     """Turn operating-system errors about a folder or file of the user into a StoreError of one sentence.
 
     Args:
@@ -47,25 +45,19 @@ def translated_errors(
     try:
         yield
     except OSError as error:
-        if _is_above(error, root):
+        place, root_path = _named_path(error), root.absolute()
+        if place in root_path.parents:
             reasons[errno.ENOENT] = f"{error.filename} is not there and cannot be made;"
-        if error.errno not in reasons or _lies_elsewhere(error, root):
+        is_elsewhere = place and not (place.is_relative_to(root_path) or root_path.is_relative_to(place))
+        if error.errno not in reasons or is_elsewhere:
             raise
         reason = f"{reasons[error.errno]} name another{option and ' with ' + option}"
         raise StoreError(f"the {what} {root} cannot be used: {reason}") from error
 
 
-def _lies_elsewhere(error: OSError, root: Path) -> bool:
-    """Whether the error names a file that neither lies in ``root`` nor leads to it."""
-    if not isinstance(error.filename, str | os.PathLike):
-        return False
-    path, root = Path(error.filename).absolute(), root.absolute()
-    return not (path.is_relative_to(root) or root.is_relative_to(path))
-
-
-def _is_above(error: OSError, root: Path) -> bool:
-    """Whether the error names a folder that ``root`` would lie in."""
-    return isinstance(error.filename, str | os.PathLike) and Path(error.filename) in root.absolute().parents
+def _named_path(error: OSError) -> Path | None:
+    """Return the file that an error names; None where it names none."""
+    return Path(error.filename).absolute() if isinstance(error.filename, str | os.PathLike) else None
 
 
 def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO
 
 from repro.stage_table import STAGES
-from repro.store import Store, damage, lock_file, notes
+from repro.store import Store, damage, notes
 from repro.store.disk import UNCHECKED, remove, size_on_disk, translated_errors
-from repro.store.lineage import Lineage
+from repro.store.notes import Lineage
+from repro.store.underway import LOCK, being_built, hold
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial|\.incoming)?(\.gone)?")
-_LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: a note whose writer was killed
 _ERRORS = re.compile(r"[a-z_0-9]+-([0-9a-f]{12})(?:\.\d+)?\.err")
 DAY = 24 * 60 * 60
@@ -85,7 +84,7 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
         if not item.stage:
             item.path.unlink()
             return True
-        with hold(store, item) as is_held:
+        with hold(store.root, item.stage, item.fingerprint) as is_held:
             free = is_held and (item.kind == "lock" or not _is_read(store.root, item.fingerprint))
             if free:
                 remove(item.path)
@@ -110,30 +109,10 @@ def _is_read(root: Path, fingerprint: str) -> bool:
 def remove_damaged(store: Store, path: Path) -> bool:
     """Remove an artefact that is damaged, unless a process holds its lock; returns whether it is gone."""
     item = Leftover("artefact", path, path.parent.name, path.name, 0)
-    with translated_errors(store.root), hold(store, item) as is_held:
+    with translated_errors(store.root), hold(store.root, item.stage, item.fingerprint) as is_held:
         if is_held and os.path.lexists(path) and damage(path):  # it may have been built again since
             remove(path)
         return is_held
-
-
-@contextlib.contextmanager
-def hold(store: Store, item: Leftover) -> Iterator[bool]:
-    """Hold the lock of what an item belongs to if nobody else does, and take its file away with it."""
-    from filelock import FileLock, Timeout
-
-    file = lock_file(store.root, item.stage, item.fingerprint)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(file)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        yield False
-        return
-    try:
-        yield True
-        file.unlink(missing_ok=True)  # whoever waits for it sees that its name is gone, and opens a new one
-    finally:
-        lock.release()
 
 
 def _artefacts(store: Store, reachable: set[str], builds: set[str], pending: set[str]) -> Iterator[Leftover]:
@@ -159,7 +138,7 @@ def _marks(store: Store) -> Iterator[Leftover]:
 def _locks(store: Store, removed_paths: set[Path], builds: set[str]) -> Iterator[Leftover]:
     """Lock files that nobody holds; one whose artefact is unfinished, and stays, stays too."""
     for path in sorted(store.root.glob("locks/*.lock")):
-        match = _LOCK.fullmatch(path.name)
+        match = LOCK.fullmatch(path.name)
         if not match or match[1] not in STAGES or match[2] in builds:
             continue
         place = store.root / match[1] / match[2]
@@ -190,35 +169,6 @@ def _logs(store: Store, builds: set[str]) -> Iterator[Leftover]:
             and not any(fingerprint.startswith(match[1]) for fingerprint in builds)
         ):
             yield Leftover("log", path, "", match[1], 0)
-
-
-def being_built(root: Path) -> set[str]:
-    """Fingerprints whose locks are held. Looking writes nothing, and a lock is had for a moment at most."""
-    import fcntl
-
-    fingerprints = set()
-    for path in root.glob("locks/*.lock"):
-        match = _LOCK.fullmatch(path.name)
-        if not match:
-            continue
-        with contextlib.suppress(FileNotFoundError), _open_lock(path) as stream:
-            # a lock that several hold together stops only who wants it alone, for which NFS asks to write
-            operation = fcntl.LOCK_EX if stream.writable() else fcntl.LOCK_SH
-            try:
-                fcntl.flock(stream, operation | fcntl.LOCK_NB)
-            except BlockingIOError:
-                fingerprints.add(match[2])
-    return fingerprints
-
-
-def _open_lock(path: Path) -> IO[bytes]:
-    """A lock's file, to be written where that is allowed."""
-    try:
-        return path.open("r+b")
-    except FileNotFoundError:
-        raise
-    except OSError:  # another user's, or a file system that is read-only
-        return path.open("rb")
 
 
 def _modification_time(path: Path) -> float:

@@ -1,25 +1,172 @@
-"""Plans under way: what running processes still wait for, so that none lets go of what another is to read.
+"""What is under way in a store: artefacts that are built, the inputs they began with, and plans that wait.
 
-``plans/<host>-<process>-<number>.json`` has the nodes that a process is to make, each with its inputs. It is
-locked, by the kernel, for as long as the process lives; one that nobody locks is of a process that is gone.
+* ``locks/<stage>-<fingerprint>.lock`` is held by one that builds the whole, or by several that each write a
+  part. The kernel holds locks, and lets them go with their holder.
+* ``blocks/inputs.json`` in a partial artefact has the inputs that an attempt began with: only from the same
+  ones does the next attempt go on. Under one fingerprint an input may be made again and come out otherwise,
+  by other code or on a GPU; a block of vectors, or a checkpoint, made from it before is then no part of what
+  is made from it now.
+* ``plans/<host>-<process>-<number>.json`` has the nodes that a process is to make, each with its inputs, so
+  that none lets go of what another is to read. It is locked for as long as the process lives; one that nobody
+  locks is of a process that is gone.
 """
+
+from __future__ import annotations
 
 import contextlib
 import fcntl
 import json
 import os
+import re
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 from repro.graph import Node
-from repro.store import Store
-from repro.store.disk import create_file, remove, translated_errors
-from repro.store.leftovers import Leftover, being_built, hold
-from repro.store.lineage import Lineage
+from repro.store.disk import BLOCKS, create_file, remove, translated_errors, write_whole
+from repro.store.notes import Lineage
 
+if TYPE_CHECKING:
+    from repro.store import Store
+
+INPUTS = "inputs.json"  # in ``blocks``, with which it goes
+LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _numbers = count()
+
+
+def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
+    """The lock file that is held while an artefact is built, fetched or removed."""
+    return root / "locks" / f"{stage}-{fingerprint}.lock"
+
+
+@contextlib.contextmanager
+def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold the node's lock alone; ``waiting`` is called once where somebody else holds it."""
+    from filelock import FileLock, Timeout
+
+    with translated_errors(root):
+        lock = FileLock(_made_lock_file(root, node.stage, node.fingerprint))
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            waiting()
+            lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def beside_others(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold the node's lock as others may, too; ``waiting`` is called once where somebody holds it alone."""
+    with translated_errors(root):
+        descriptor = _lock_shared(_made_lock_file(root, node.stage, node.fingerprint), waiting)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _made_lock_file(root: Path, stage: str, fingerprint: str) -> Path:
+    file = lock_file(root, stage, fingerprint)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return file
+
+
+def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
+    """A descriptor of the file with a lock that many may have; closed, it lets the lock go."""
+    while True:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+        with contextlib.ExitStack() as stack:
+            stack.callback(os.close, descriptor)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waiting()
+                fcntl.flock(descriptor, fcntl.LOCK_SH)
+            if os.fstat(descriptor).st_nlink:  # else its name was removed meanwhile, and guards nothing
+                stack.pop_all()
+                return descriptor
+
+
+@contextlib.contextmanager
+def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
+    """Hold the lock of an artefact if nobody else does, and take its file away with it."""
+    from filelock import FileLock, Timeout
+
+    file = _made_lock_file(root, stage, fingerprint)
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+        file.unlink(missing_ok=True)  # whoever waits for it sees that its name is gone, and opens a new one
+    finally:
+        lock.release()
+
+
+def being_built(root: Path) -> set[str]:
+    """Fingerprints whose locks are held. Looking writes nothing, and a lock is had for a moment at most."""
+    fingerprints = set()
+    for path in root.glob("locks/*.lock"):
+        match = LOCK.fullmatch(path.name)
+        if not match:
+            continue
+        with contextlib.suppress(FileNotFoundError), _open_lock(path) as stream:
+            # a lock that several hold together stops only who wants it alone, for which NFS asks to write
+            operation = fcntl.LOCK_EX if stream.writable() else fcntl.LOCK_SH
+            try:
+                fcntl.flock(stream, operation | fcntl.LOCK_NB)
+            except BlockingIOError:
+                fingerprints.add(match[2])
+    return fingerprints
+
+
+def _open_lock(path: Path) -> IO[bytes]:
+    """A lock's file, to be written where that is allowed."""
+    try:
+        return path.open("r+b")
+    except FileNotFoundError:
+        raise
+    except OSError:  # another user's, or a file system that is read-only
+        return path.open("rb")
+
+
+def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
+    """Whether nothing says that what lies in the folder was made from other contents than these.
+
+    Args:
+        inputs: fingerprint -> digest of the content, of those that are stored.
+    """
+    noted_inputs = _read_inputs(partial)
+    return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
+
+
+def begin(partial: Path, inputs: Mapping[str, str]) -> None:
+    """Note these inputs in the folder, and empty it before that where it holds what others gave."""
+    if not goes_on(partial, inputs):
+        remove(partial)
+        partial.mkdir(parents=True)
+    noted_inputs = _read_inputs(partial)
+    if inputs.keys() <= noted_inputs.keys():
+        return
+    note = partial / BLOCKS / INPUTS
+    note.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(note, json.dumps({**noted_inputs, **inputs}))
+
+
+def _read_inputs(partial: Path) -> dict[str, str]:
+    """The inputs that the folder's attempt began with; none of a new one, or one of an earlier version."""
+    try:
+        return json.loads((partial / BLOCKS / INPUTS).read_text())
+    except FileNotFoundError:
+        return {}
 
 
 @contextlib.contextmanager
@@ -83,7 +230,7 @@ def let_go(
     with one_at_a_time(store.root):
         if node.fingerprint in awaited_inputs(store.root, but=but) or node.fingerprint in set(keep()):
             return False
-        with hold(store, Leftover("artefact", path, node.stage, node.fingerprint, 0)) as is_held:
+        with hold(store.root, node.stage, node.fingerprint) as is_held:
             if is_held and os.path.lexists(path):
                 remove(path)
                 return True

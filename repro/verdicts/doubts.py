@@ -11,8 +11,7 @@ from repro.graph import walk
 from repro.locations import CHECKOUT
 from repro.machine.versions import DIRTY, is_in_history
 from repro.retrieval.datasets.published_rows import differing
-from repro.store.record_lines import is_future
-from repro.store.results import Record
+from repro.store.results import Record, is_future
 from repro.verdicts.evidence import Evidence
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from repro.machine import source_code
-from repro.store.record_lines import line_of, record_of
+from repro.store.results import line_of, record_of
 from tests.cli.conftest import CELL
 from tests.floats import close
 

@@ -14,7 +14,7 @@ from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
-from repro.store.record_lines import line_of, record_of
+from repro.store.results import line_of, record_of
 from repro.store.underway import announce
 from tests.noted import Noted
 

@@ -22,8 +22,7 @@ from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
-from repro.store.record_lines import line_of
-from repro.store.results import Record, Results
+from repro.store.results import Record, Results, line_of
 from tests.floats import close
 
 CELLS = """\

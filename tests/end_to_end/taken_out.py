@@ -7,7 +7,7 @@ import pytest
 
 from repro.retrieval.datasets import digests
 from repro.running.measurement import MeasurementBuilder
-from repro.store import record_lines, results
+from repro.store import results
 from repro.store.results import AppendedRecord, Record
 from repro.verdicts import comparison, evidence
 
@@ -65,8 +65,8 @@ def records_prove_themselves(patch: pytest.MonkeyPatch) -> None:
 
     def believed(line):
         content = json.loads(line)
-        content.pop(record_lines.DIGEST, None)
-        return record_lines._validate(content)
+        content.pop(results.DIGEST, None)
+        return results._validate(content)
 
     patch.setattr(results, "record_of", believed)
 

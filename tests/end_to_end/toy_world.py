@@ -27,7 +27,7 @@ from repro.running.runner import prepare
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.stage_table import STAGES, StageSpec
-from repro.store import remote
+from repro.store import transfer
 from tests.end_to_end.commands import Moments, forget
 from tests.end_to_end.fresh_scores import measured_anew, scored_anew
 
@@ -326,7 +326,7 @@ def patched(root: Path) -> Iterator[Moments]:
         patch.setattr(measures_per_dataset, "_by_dataset", lambda: LISTED)
         patch.setattr(importlib.metadata, "entry_points", lambda **_: importlib.metadata.EntryPoints())
         patch.setitem(STAGES, "embed", StageSpec({"texts": "corpus|queries"}, "embeddings"))
-        patch.setitem(remote.WRITTEN_FILES, "embed", r"code\.txt|ids\.txt|vectors\.npy")
+        patch.setitem(transfer.WRITTEN_FILES, "embed", r"code\.txt|ids\.txt|vectors\.npy")
         patch.setitem(sys.modules, "repro.retrieval.stages.embed", None)
         for name in ("fsync", "rename", "replace", "unlink"):
             patch.setattr(os, name, moments.patched(name))

@@ -14,9 +14,8 @@ from repro.graph import Node
 from repro.store import RECORD, Store, disk, remove
 from repro.store import leftovers as module
 from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover, remove_leftovers
-from repro.store.lineage import Lineage
-from repro.store.locks import exclusive_lock
-from repro.store.notes import folders
+from repro.store.notes import Lineage, folders
+from repro.store.underway import exclusive_lock
 
 CORPUS = Node("corpus", {"dataset": "x"})
 INDEX = Node("lucene_index", {"multifield": False}, {"corpus": CORPUS})

@@ -14,8 +14,7 @@ import pytest
 from repro.errors import DataError
 from repro.graph import canonical
 from repro.locations import CHECKOUT
-from repro.store.record_lines import is_future, line_of
-from repro.store.results import Record, Results
+from repro.store.results import Record, Results, is_future, line_of
 
 ONE = Record("p/1/r/c", "tiny", 0.5, None, "f" * 64, 10, 0, "RR@10", "fraction")
 

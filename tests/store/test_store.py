@@ -15,7 +15,7 @@ from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.store import RECORD, Store, damage, notes
 from repro.store.disk import MEGABYTE
-from repro.store.lineage import Lineage
+from repro.store.notes import Lineage
 from repro.store.seal import recorded_files
 from tests.noted import Noted
 

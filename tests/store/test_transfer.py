@@ -13,8 +13,7 @@ from repro.errors import StoreError, UsageError
 from repro.graph import Node, canonical
 from repro.stage_table import STAGES
 from repro.store import RECORD, Store, damage
-from repro.store.remote import WRITTEN_FILES, RemoteStore
-from repro.store.transfer import pull, push
+from repro.store.transfer import WRITTEN_FILES, RemoteStore, pull, push
 
 NODE = Node("corpus", {"dataset": "x"})
 FILES = {"arrow/data.arrow": b"rows" * 5, "arrow/state.json": b"{}"}
@@ -94,7 +93,7 @@ def test_a_server_that_does_not_say_how_large_files_are_serves(ours, tmp_path, m
     there = RemoteStore(str(ours.root))
     monkeypatch.setattr(type(there.files), "size", lambda self, path: None)
     assert fetch(Store(tmp_path / "mine"), there) == "fetched"
-    monkeypatch.setattr("repro.store.remote.LARGEST_RECORD", 100)
+    monkeypatch.setattr("repro.store.transfer.LARGEST_RECORD", 100)
     with pytest.raises(StoreError, match=r"is refused: artefact.json is larger than any"):
         fetch(Store(tmp_path / "other"), there)
 

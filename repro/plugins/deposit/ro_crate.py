@@ -20,7 +20,7 @@ from repro.exchange.whole_folder import whole_folder
 from repro.graph import canonical
 from repro.manifest.papers import Paper
 from repro.store import read_json
-from repro.store.record_lines import line_of
+from repro.store.results import line_of
 
 HOMES = {"python": "https://www.python.org/", "java": "https://openjdk.org/"}  # of what is no package
 

@@ -119,7 +119,7 @@ def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
     from repro.store import underway
     from repro.store.disk import size_on_disk
     from repro.store.leftovers import Leftover
-    from repro.store.lineage import Lineage
+    from repro.store.notes import Lineage
 
     def queued_inputs() -> set[str]:
         lineage = Lineage(store.root)
