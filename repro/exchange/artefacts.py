@@ -36,7 +36,7 @@ class Transfer:
 
 
 def chosen_nodes(plan: Plan, *, inputs: bool, only: Sequence[str] = ()) -> list[Node]:
-    """The scores and exhibits of a plan; with ``inputs`` all that they are made from, too.
+    """Return the scores and exhibits of a plan; with ``inputs`` all that they are made from, too.
 
     Args:
         only: first digits of fingerprints; of scores and all below them, these alone.
@@ -45,19 +45,17 @@ def chosen_nodes(plan: Plan, *, inputs: bool, only: Sequence[str] = ()) -> list[
         UsageError: digits that begin the fingerprint of none of these, or of several.
     """
     ends = list({node.fingerprint: node for node in plan.ends}.values())
+    nodes = walk(ends) if inputs or only else ends
     if not only:
-        return walk(ends) if inputs else ends
-    nodes = walk(ends)
-    return [_unique_node(nodes, digits) for digits in only]
-
-
-def _unique_node(nodes: Sequence[Node], digits: str) -> Node:
-    """Return the only node whose fingerprint begins with these digits."""
-    matches = [node for node in nodes if digits and node.fingerprint.startswith(digits)]
-    if len(matches) != 1:
-        count = f"{len(matches)} artefacts" if matches else "no artefact"
-        raise UsageError(f"the selection has {count} whose fingerprint begins with {digits!r}")
-    return matches[0]
+        return nodes
+    chosen: list[Node] = []
+    for digits in only:
+        matches = [node for node in nodes if digits and node.fingerprint.startswith(digits)]
+        if len(matches) != 1:
+            count = f"{len(matches)} artefacts" if matches else "no artefact"
+            raise UsageError(f"the selection has {count} whose fingerprint begins with {digits!r}")
+        chosen += matches
+    return chosen
 
 
 def send(
@@ -83,13 +81,13 @@ def fetch(plan: Plan, nodes: Sequence[Node], store: Store, source: str, *, progr
     make_writable(store.root)
 
     def move(node: Node) -> str:
-        def check(folder: Path, facts: Mapping[str, Any]) -> str | None:
-            return None if _is_made_again(node, folder, facts) else origin.name
-
-        def waiting() -> None:
-            progress.note(f"  {node}: in use, waiting")
-
-        outcome = pull(node, store, origin, waiting=waiting, check=check)
+        outcome = pull(
+            node,
+            store,
+            origin,
+            waiting=lambda: progress.note(f"  {node}: in use, waiting"),
+            check=lambda folder, facts: None if _is_made_again(node, folder, facts) else origin.name,
+        )
         if outcome == "fetched":
             store.remember(walk([node]))
         return outcome
@@ -98,7 +96,7 @@ def fetch(plan: Plan, nodes: Sequence[Node], store: Store, source: str, *, progr
 
 
 def _is_made_again(node: Node, folder: Path, facts: Mapping[str, Any]) -> bool:
-    """Whether an artefact could be held against its source. Raises DataError where it is not as that."""
+    """Return whether an artefact could be held against its source. Raises DataError where they differ."""
     if not source_rows.is_whole(node):
         return False
     source = Source.from_json(node.params["source"]) if "source" in node.params else None

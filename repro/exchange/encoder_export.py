@@ -1,23 +1,124 @@
 """The encoder behind a measured run, as transformers, sentence-transformers and `repro compare` load it."""
 
+from __future__ import annotations
+
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from repro.errors import DataError, UsageError
-from repro.exchange.measured_encoder import MeasuredEncoder
-from repro.exchange.whole_folder import whole_folder
+from repro.graph import Node
+from repro.manifest.cells import cell
+from repro.retrieval.recipe.released import Conventions
+from repro.running.measurement import Measurement
+from repro.running.plan import plan
+from repro.running.scale import Scale
+from repro.running.workspace import Workspace
+from repro.stage_table import MODULES
 from repro.store import Store
+from repro.store.disk import whole_folder
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel
 
 FILE = "repro.json"  # what no other file of an exported encoder says
-TYPES = {  # names that every version of sentence-transformers takes
-    kind: f"sentence_transformers.models.{kind}" for kind in ("Transformer", "Pooling", "Dense", "Normalize")
-}
+TYPE = "sentence_transformers.models.{}"  # a name that every version of sentence-transformers takes
 ACTIVATION = "torch.nn.modules.{}"
+SEARCHES = ("search", "search_views")
 
 
-def export(source: MeasuredEncoder, store: Store, to: Path, *, card: str, about: Mapping) -> None:
+@dataclass(frozen=True)
+class MeasuredEncoder:
+    """The two encodings behind a run, and the one model of both."""
+
+    model: Node
+    passages: Node
+    queries: Node
+
+    @classmethod
+    def of(cls, run: Node) -> MeasuredEncoder:
+        """Return the encoder of a run. Raises UsageError, saying why, where no single dense one made it."""
+        if run.stage not in SEARCHES:
+            raise UsageError(f"{run} is not an encoder's: it was made by {run.stage}, not by search")
+        passages, queries = run.input("passages"), run.input("queries")
+        model = passages.input("model")
+        if model.fingerprint != queries.input("model").fingerprint:
+            raise UsageError(f"{run} has an encoder for passages and another for queries; one is exported")
+        if model.stage == "released":
+            name = model.params["name"]
+            raise UsageError(f"{model} is a released checkpoint; take it from {name!r} itself")
+        views = passages.params.get("views", ["dense"])
+        if list(views) != ["dense"]:
+            vectors = f"{' and '.join(views)} vectors, which sentence-transformers has no directory for"
+            raise UsageError(f"{run} searches by {vectors}; choose a row with a dense vector alone")
+        return cls(model, passages, queries)
+
+    @property
+    def conventions(self) -> Conventions:
+        """The way its texts were read, as ``repro.json`` says it; heads and cosine are in the modules."""
+        passages, queries = self.passages.params, self.queries.params
+        return Conventions(
+            pooling=MODULES,
+            similarity="cosine" if passages["normalize"] else "dot",
+            query_length=queries["length"],
+            passage_length=passages["length"],
+            separator=passages["separator"],
+            query_prefix=queries.get("prefix", ""),
+            passage_prefix=passages.get("prefix", ""),
+            precision=passages["precision"],
+        )
+
+
+@dataclass(frozen=True)
+class Export:
+    """An encoder that a user named, and the measurement of the cell, where a cell was named."""
+
+    name: str
+    source: MeasuredEncoder
+    measurement: Measurement | None = None
+
+
+def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | None) -> Export:
+    """Return the encoder behind a cell (``paper/table/row/column``), or a fingerprint (or its first digits).
+
+    Raises:
+        UsageError: nothing is measured for the cell, none or several encoders are behind it, or the
+            fingerprint is neither of a run nor of its scores.
+    """
+    if "/" not in name:
+        node = workspace.store.remembered(name)
+        run = node.input("run") if node.stage == "evaluate" and "run" in node.inputs else node
+        if run is node and run.stage not in SEARCHES:
+            remedy = "give the fingerprint of one of these, since only a run tells how texts are read"
+            raise UsageError(f"{node} is neither a run nor its scores; {remedy}")
+        return Export(name, MeasuredEncoder.of(run))
+    seeds = () if seed is None else (seed,)
+    cell_plan = plan([cell(name)], scale=scale, machine=workspace.machine, seeds=seeds)
+    if not cell_plan.measurements:
+        problem = f"nothing is measured for this cell at scale {scale.name}"
+        raise UsageError(f"{name}: {problem}, so there is no model of it")
+    measurement = cell_plan.measurements[0]
+    return Export(name, only_source(name, [MeasuredEncoder.of(run) for run in measurement.runs]), measurement)
+
+
+def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder:
+    """Return the one encoder behind a cell. Raises UsageError where there is none, or are several."""
+    models = {source.model.fingerprint for source in sources}
+    if not models:
+        raise UsageError(f"{cell_id}: no encoder is behind this cell")
+    if len(models) > 1:
+        names = ", ".join(sorted(fingerprint[:12] for fingerprint in models))
+        reason = f"it is a mean over {len(models)} models ({names}); name a run of one by its fingerprint"
+        raise UsageError(f"{cell_id}: {reason}")
+    return sources[0]
+
+
+def export(
+    source: MeasuredEncoder, store: Store, to: Path, *, card: str, about: Mapping[str, object]
+) -> None:
     """Write the directory ``to`` whole, or not at all.
 
     Args:
@@ -39,32 +140,33 @@ def export(source: MeasuredEncoder, store: Store, to: Path, *, card: str, about:
 
 
 def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
-    """Transformer, tokenizer, and the modules that make of its output what the suite's encoding does."""
+    """Write transformer, tokenizer, and modules that make of its output what the suite's encoding does."""
+    from safetensors.torch import save_file
+
     from repro.retrieval.nn.checkpoint import load_encoder, load_tokenizer, save_model
 
     model, conventions = load_encoder(folder), source.conventions
     save_model(model, load_tokenizer(folder), target)
     pooling = source.passages.params.get("pooling", "cls")
-    entries = [("Transformer", "", None)]
     modes = {"cls": "cls_token", "mean": "mean_tokens", "max": "max_tokens"}
-    pooling_config = {f"pooling_mode_{mode}": pooling == name for name, mode in modes.items()}
-    pooling_config["word_embedding_dimension"] = model.config.hidden_size
-    entries.append(("Pooling", "1_Pooling", pooling_config))
+    config: dict[str, Any] = {f"pooling_mode_{mode}": pooling == name for name, mode in modes.items()}
+    modules = [("Pooling", config | {"word_embedding_dimension": model.config.hidden_size})]
     for weight, bias, activation in _layers(source, folder, model):
-        place = f"{len(entries)}_Dense"
         outer, inner = weight.shape
         config = {"in_features": inner, "out_features": outer, "bias": bias is not None}
-        config["activation_function"] = ACTIVATION.format(activation)
-        entries.append(("Dense", place, config))
-        _write_dense(target / place, weight, bias)
+        modules.append(("Dense", config | {"activation_function": ACTIVATION.format(activation)}))
+        (place := target / f"{len(modules)}_Dense").mkdir()
+        weights = {"linear.weight": weight} | ({} if bias is None else {"linear.bias": bias})
+        save_file({k: v.detach().contiguous() for k, v in weights.items()}, place / "model.safetensors")
     if conventions.similarity == "cosine":
-        entries.append(("Normalize", f"{len(entries)}_Normalize", {}))
-    for _, place, config in entries[1:]:
-        (target / place).mkdir(exist_ok=True)
-        _write_json(target / place / "config.json", config)
-    modules = ((TYPES[kind], place) for kind, place, _ in entries)
-    module_list = [{"idx": n, "name": str(n), "path": p, "type": kind} for n, (kind, p) in enumerate(modules)]
-    _write_json(target / "modules.json", module_list)
+        modules.append(("Normalize", {}))
+    entries = [("Transformer", "")]
+    for number, (kind, config) in enumerate(modules, 1):
+        entries.append((kind, f"{number}_{kind}"))
+        (target / entries[-1][1]).mkdir(exist_ok=True)
+        _write_json(target / entries[-1][1] / "config.json", config)
+    names = [{"path": place, "type": TYPE.format(kind)} for kind, place in entries]
+    _write_json(target / "modules.json", [{"idx": n, "name": str(n), **m} for n, m in enumerate(names)])
     max_length = max(conventions.query_length, conventions.passage_length)
     _write_json(target / "sentence_bert_config.json", {"max_seq_length": max_length, "do_lower_case": False})
     prompts = {"query": conventions.query_prefix, "document": conventions.passage_prefix}
@@ -72,25 +174,29 @@ def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
     _write_json(target / "config_sentence_transformers.json", settings)
 
 
-def _layers(source: MeasuredEncoder, folder: Path, model):
+def _layers(
+    source: MeasuredEncoder, folder: Path, model: PreTrainedModel
+) -> Iterator[tuple[Tensor, Tensor | None, str]]:
     """Yield weight, bias or None, and activation of each layer behind the pooling."""
     if source.passages.stage == "encode_views":
-        yield from _reduction(folder, model)
+        if (reduction := _reduction(folder, model)) is not None:
+            yield reduction, None, "linear.Identity"
         return
     from repro.retrieval.nn.encoder import saved_projector
 
     projector, encodes = saved_projector(folder) or (None, False)
-    if not encodes:
+    if projector is None or not encodes:
         return
     last_activation = "activation.Tanh" if projector.architecture == "nonlinear" else "linear.Identity"
-    if projector.inner is not None:
-        yield projector.inner.weight, projector.inner.bias, "activation.GELU"
-    yield projector.dense.weight, projector.dense.bias, last_activation
+    for layer, activation in ((projector.inner, "activation.GELU"), (projector.dense, last_activation)):
+        if layer is not None:
+            yield layer.weight, layer.bias, activation
 
 
-def _reduction(folder: Path, model):
-    """Yield the matrix after a dense view, also where its first numbers are kept; nothing without one."""
+def _reduction(folder: Path, model: PreTrainedModel) -> Tensor | None:
+    """Return the matrix after a dense view, also where its first numbers are kept; None without one."""
     import torch
+    from safetensors.torch import load_file
 
     from repro.retrieval.nn.view_encoder import FILE as VIEWS
     from repro.retrieval.nn.view_encoder import PROJECTION
@@ -98,24 +204,13 @@ def _reduction(folder: Path, model):
     config = json.loads((folder / VIEWS).read_text()) if (folder / VIEWS).exists() else {}
     reduction = config.get("dense_reduction")
     if reduction is None:
-        return
+        return None
     if reduction["by"] == "truncate":
-        yield torch.eye(reduction["to"], model.config.hidden_size), None, "linear.Identity"
-        return
-    from safetensors.torch import load_file
-
+        return torch.eye(reduction["to"], model.config.hidden_size)
     if not (folder / PROJECTION).exists():
         raise DataError(f"{folder}: {PROJECTION} is missing, which its dense vectors pass")
-    yield load_file(folder / PROJECTION)["weight"], None, "linear.Identity"
+    return load_file(folder / PROJECTION)["weight"]
 
 
-def _write_dense(folder: Path, weight, bias) -> None:
-    from safetensors.torch import save_file
-
-    folder.mkdir()
-    weights = {"linear.weight": weight} | ({} if bias is None else {"linear.bias": bias})
-    save_file({k: v.detach().contiguous() for k, v in weights.items()}, folder / "model.safetensors")
-
-
-def _write_json(path: Path, value) -> None:
+def _write_json(path: Path, value: object) -> None:
     path.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")

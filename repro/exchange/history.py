@@ -1,14 +1,14 @@
 """The origin of records, as far as a store still knows: their evaluations and everything behind these."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from repro.errors import ReproError
-from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.records import PER_UNIT, identities, member_cells
 from repro.stage_table import STAGES
@@ -42,10 +42,8 @@ class Artefact:
     @property
     def inputs(self) -> list[str]:
         """The fingerprints of what it was made from."""
-        values = self.identity.get("inputs", {}).values()
-        return [
-            fingerprint for value in values for fingerprint in (value if isinstance(value, list) else [value])
-        ]
+        lists = (v if isinstance(v, list) else [v] for v in self.identity.get("inputs", {}).values())
+        return list(chain.from_iterable(lists))
 
 
 class History:
@@ -56,11 +54,11 @@ class History:
         self.artefact = cache(self._artefact)
 
     def path(self, artefact: Artefact) -> Path:
-        """The folder of a stored artefact."""
+        """Return the folder of a stored artefact."""
         return self.store.root / artefact.stage / artefact.fingerprint
 
-    def behind(self, fingerprints: list[str]) -> list[Artefact]:
-        """The artefacts of the fingerprints and all that these were made from, inputs first, each once."""
+    def behind(self, fingerprints: Iterable[str]) -> list[Artefact]:
+        """Return the artefacts and all that they were made from, inputs first, each once."""
         by_fingerprint: dict[str, Artefact] = {}
 
         def visit(fingerprint: str) -> None:
@@ -104,40 +102,33 @@ class Account:
 
 
 def accounts_of(comparison: Comparison, plan: Plan, history: History) -> list[Account]:
-    """The records of the compared cells, cell by cell and seed by seed, of what only others ran theirs.
+    """Return the records of the compared cells, cell by cell and seed by seed.
 
-    Records that the stored scores contradict are left out: neither number has a provenance then.
+    Of a cell that only others ran it is the last of theirs, with its verdict. Records that the stored scores
+    contradict are left out: neither number has a provenance then.
     """
     identities_by_cell, measurements_by_cell = identities(plan), defaultdict(list)
     for measurement in plan.measurements:
         measurements_by_cell[measurement.cell.id].append(measurement)
     accounts = []
-    for compared in map(_with_imported_run, comparison.cells):
+    for compared in comparison.cells:
+        if compared.imported and not compared.records:
+            theirs = compared.imported[-1]
+            compared = replace(compared, records=(theirs.record,), verdict=theirs.verdict)
         seeds = {identity: seed for seed, identity in identities_by_cell.get(compared.cell.id, {}).items()}
-        parts = [
-            m for id in member_cells(compared.cell) or [compared.cell.id] for m in measurements_by_cell[id]
-        ]
+        members = member_cells(compared.cell) or [compared.cell.id]
         for record in () if compared.contradicted else compared.records:
+            is_mean = True
+            evaluations: tuple[str, ...] = (record.fingerprint,)
             if record.identity in seeds:
-                measurements = [m for m in parts if m.seed == seeds[record.identity]]
-                accounts.append(_account(compared, record, measurements))
-            else:
-                is_known = history.artefact(record.fingerprint).state != "unknown"
-                accounts.append(Account(compared, record, (record.fingerprint,) if is_known else ()))
+                seed = seeds[record.identity]
+                parts = [m for name in members for m in measurements_by_cell[name] if m.seed == seed]
+                evaluations = tuple(part.fingerprint for m in parts for part in m.parts)
+                is_mean = all(len(m.groups) == 1 for m in parts)
+            elif history.artefact(record.fingerprint).state == "unknown":
+                evaluations = ()
+            accounts.append(Account(compared, record, evaluations, is_mean))
     return accounts
-
-
-def _with_imported_run(compared: ComparedCell) -> ComparedCell:
-    """The cell with the last run by others, and its verdict, where the suite measured nothing."""
-    if compared.records or not compared.imported:
-        return compared
-    run = compared.imported[-1]
-    return replace(compared, records=(run.record,), verdict=run.verdict)
-
-
-def _account(compared: ComparedCell, record: Record, measurements: list[Measurement]) -> Account:
-    evaluations = tuple(part.fingerprint for m in measurements for part in m.parts)
-    return Account(compared, record, evaluations, all(len(m.groups) == 1 for m in measurements))
 
 
 _ROUNDING = 1e-9  # of the value's unit: what adding the same numbers in another order may change
@@ -162,7 +153,7 @@ class QueryScores:
 
 
 def query_scores(account: Account, history: History) -> list[QueryScores]:
-    """The scores of each evaluation that a record averages.
+    """Return the scores of each evaluation that a record averages.
 
     The list is empty where the record is no mean, where the store lacks an evaluation, or where the mean of
     what it has is not the recorded value. Raises StoreError when scores are not what was written.

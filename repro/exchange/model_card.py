@@ -6,7 +6,7 @@ import yaml
 
 from repro import __version__
 from repro.errors import UsageError
-from repro.exchange.measured_encoder import Export, MeasuredEncoder
+from repro.exchange.encoder_export import Export, MeasuredEncoder
 from repro.graph import Node, walk
 from repro.locations import CHECKOUT
 from repro.machine.versions import commit
@@ -39,10 +39,9 @@ passages = model.encode(["a title and a text, joined as stated above"], prompt_n
 
 
 def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
-    """The card of an encoder that is exported, with the scores recorded at a scale."""
+    """Return the card of an encoder that is exported, with the scores recorded at a scale."""
     measurement, model = encoder.measurement, encoder.source.model
     cells = _compared_cells(measurement, model, workspace, scale) if measurement else []
-    readings = measurement.departures if measurement else {}
     parts = [
         f"---\n{_header(model)}---",
         f"# Encoder of {encoder.name}",
@@ -50,18 +49,19 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
         "## How it reads texts",
         _items(_text_conventions(encoder.source.conventions)),
         USE,
+        "## Unspecified choices that differ from the defaults",
+        _items(measurement.departures if measurement else {}) or "None.",
     ]
-    parts += ["## Unspecified choices that differ from the defaults", _items(readings) or "None."]
     if measurement and measurement.substitutes:
-        stand_ins = _items(measurement.substitutes)
-        parts += ["Data that was not at hand, so that another choice was taken:", stand_ins]
+        parts.append("Data that was not at hand, so that another choice was taken:")
+        parts.append(_items(measurement.substitutes))
     parts += ["## Scores", _scores(cells) or "None were recorded.", "## Data and licences", _data(model)]
     return "\n\n".join(parts) + "\n"
 
 
 def _header(model: Node) -> str:
-    """The YAML by which the Hugging Face hub lists a model; data and weights have the licences told below."""
-    header = {
+    """Return the YAML by which the Hugging Face hub lists a model; licences are those told below."""
+    header: dict[str, object] = {
         "language": "en",
         "library_name": "sentence-transformers",
         "pipeline_tag": "sentence-similarity",
@@ -69,19 +69,18 @@ def _header(model: Node) -> str:
         "license": "other",
         "license_name": "of-its-data-and-weights",
     }
-    base_models = _base_models(model)
-    if base_models:
+    if base_models := _base_models(model):
         header["base_model"] = base_models
     return yaml.safe_dump(header, sort_keys=False)
 
 
 def _base_models(model: Node) -> list[str]:
-    """The released weights that went into the model."""
+    """Return the names of the released weights that went into the model."""
     return list(dict.fromkeys(n.params["name"] for n in walk([model]) if n.stage == "backbone"))
 
 
 def _facts(encoder: Export, scale: str) -> dict[str, object]:
-    facts = {"made by": f"repro {__version__}", "commit": commit(CHECKOUT), "scale": scale}
+    facts: dict[str, object] = {"made by": f"repro {__version__}", "commit": commit(CHECKOUT), "scale": scale}
     if encoder.measurement is None:
         return facts | {"fingerprint": encoder.name}
     cell = encoder.measurement.cell
@@ -98,7 +97,7 @@ def _facts(encoder: Export, scale: str) -> dict[str, object]:
 def _compared_cells(
     measurement: Measurement, model: Node, workspace: Workspace, scale: Scale
 ) -> list[ComparedCell]:
-    """The row's cells of this very model, with what was measured of them with the same seed."""
+    """Return the row's cells of this very model, with what was measured of them with the same seed."""
     cell, seed = measurement.cell, measurement.seed
     row = [c for c in cells_of(cell.paper, (cell.table,)) if c.row == cell.row and is_measured(c)]
     row_plan = plan(row, scale=scale, machine=workspace.machine, seeds=() if seed is None else (seed,))
@@ -109,7 +108,7 @@ def _compared_cells(
 
 
 def _models(measurement: Measurement) -> set[str]:
-    """The fingerprints of the encoders behind a measurement's runs, empty where one has no single encoder."""
+    """Return the fingerprints of the encoders behind runs, none where one of these has no single encoder."""
     try:
         return {MeasuredEncoder.of(run).model.fingerprint for run in measurement.runs}
     except UsageError:
@@ -117,29 +116,25 @@ def _models(measurement: Measurement) -> set[str]:
 
 
 def _items(facts: Mapping[str, object]) -> str:
-    return "\n".join(
-        f"- {sentence(name)}: {sentence(str(value))}"
-        for name, value in facts.items()
-        if value not in (None, "")
-    )
+    stated = {name: str(value) for name, value in facts.items() if value not in (None, "")}
+    return "\n".join(f"- {sentence(name)}: {sentence(value)}" for name, value in stated.items())
 
 
 def _text_conventions(conventions: Conventions) -> dict[str, object]:
-    """The conventions in words; pooling and heads are modules.json's."""
+    """Return the conventions in words; pooling and heads are modules.json's."""
     phrases = {None: "the text alone", "pair": "two segments"}
-    title_and_text = phrases.get(conventions.separator, f"joined by {conventions.separator!r}")
     return {
         "similarity": conventions.similarity,
         "tokens of a query": conventions.query_length,
         "tokens of a passage": conventions.passage_length,
-        "title and text": title_and_text,
+        "title and text": phrases.get(conventions.separator, f"joined by {conventions.separator!r}"),
         "before a query": conventions.query_prefix,
         "before a passage": conventions.passage_prefix,
     }
 
 
 def _scores(cells: Sequence[ComparedCell]) -> str:
-    """The records of our own as a table, and what has to be known of them: depth of runs, and doubts."""
+    """Return our own records as a table, and what has to be known of them: depth of runs, and doubts."""
     records = [(c, r) for c in cells if not c.outdated for r in c.records if not r.origin]
     lines = []
     for c, r in records:
@@ -152,10 +147,10 @@ def _scores(cells: Sequence[ComparedCell]) -> str:
 
 
 def _data(model: Node) -> str:
-    """The collections that went into the model, each with its licence as the catalogue states it."""
+    """List the collections that went into the model, each with its licence as the catalogue states it."""
     names = dict.fromkeys(n.params["dataset"] for n in walk([model]) if "dataset" in n.params)
     entries = [catalog()[name] for name in names if name in catalog()]
     lines = {f"{entry.title} (`{entry.id}`)": entry.licence for entry in entries}
-    base_models = _base_models(model)
-    lines |= {f"weights it started from (`{name}`)": "see the page of that model" for name in base_models}
+    for name in _base_models(model):
+        lines[f"weights it started from (`{name}`)"] = "see the page of that model"
     return _items(lines) or "None."

@@ -45,12 +45,12 @@ class PublicRun:
 
 @functools.cache
 def public_runs() -> tuple[PublicRun, ...]:
-    """The runs of public_runs.yaml, in its order."""
+    """Return the runs of public_runs.yaml, in its order."""
     return yaml_file.read(FILE, tuple[PublicRun, ...])
 
 
 def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
-    """The runs whose files lie in the folder, and the others.
+    """Return the runs whose files lie in the folder, and the others.
 
     Raises DataError when there is none, or when a file of that name has other bytes.
     """
@@ -66,19 +66,17 @@ def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
 
 
 def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
-    """The cells of the run's system and dataset: those within its depth, and those that look deeper."""
-    scorable, deeper = [], []
-    for cell in cells:
-        if (cell.row.system, cell.column.dataset) == (run.system, run.dataset):
-            (deeper if looks_deeper(cell.column.measure, run.depth) else scorable).append(cell)
-    return scorable, deeper
+    """Return the cells of a run's system and dataset: those within its depth, and those that look deeper."""
+    of_run = [c for c in cells if (c.row.system, c.column.dataset) == (run.system, run.dataset)]
+    deeper = [c for c in of_run if c.column.measure and looks_deeper(c.column.measure, run.depth)]
+    return [c for c in of_run if c not in deeper], deeper
 
 
 def scorable_cells() -> list[Cell]:
-    """Numeric cells of every paper's result tables that a run can be scored for."""
+    """Return numeric cells of every paper's result tables that a run can be scored for."""
     return only_scorable(select((), tables=(), rows=(), cells=()))
 
 
 def only_scorable(cells: Iterable[Cell]) -> list[Cell]:
-    """Those of the cells that a run can be scored for."""
+    """Return those of the cells that a run can be scored for."""
     return [c for c in cells if c.table.kind == "results" and c.column.measure and c.column.dataset]

@@ -40,14 +40,16 @@ class ExportedRun:
         return f"{r.cell}: the run of {r.measured:.6g} {r.measure} ({r.unit}), {circumstances}"
 
     def header(self, version: str) -> str:
-        """The ir_metadata header; an imported run was not made by the machine that scored it."""
-        params = self.evaluation.params if self.evaluation else {}
-        qrels = self.evaluation.inputs.get("qrels") if self.evaluation else None
-        is_ours = self.record and not self.record.origin
+        """Return the ir_metadata header; an imported run was not made by the machine that scored it."""
+        collection: dict[str, str] = {}
+        measures, environment = [], {}
+        if self.evaluation:
+            measures = list(self.evaluation.params.get("measures", ()))
+            if "qrels" in self.evaluation.inputs:
+                collection = _collection(self.evaluation.input("qrels").params["dataset"])
+        if self.record and not self.record.origin:
+            environment = self.record.environment
         metadata = read_metadata(self.path.with_name("run.ir_metadata.yml"))
-        collection = _collection(qrels.params["dataset"]) if qrels else {}
-        measures = list(params.get("measures", ()))
-        environment = self.record.environment if is_ours else {}
         full_metadata = complete_metadata(
             metadata, collection=collection, measures=measures, environment=environment
         )
@@ -57,14 +59,14 @@ class ExportedRun:
 
 
 def _collection(identifier: str) -> dict[str, str]:
-    """A dataset as ir_metadata names it: with its id in ir_datasets, where that has it."""
+    """Return a dataset as ir_metadata names it: with its id in ir_datasets, where that has it."""
     entry = catalog().get(identifier)
     identifiers = {"ir_datasets": identifier} if entry and entry.source == "ir_datasets" else {}
     return {"name": identifier, **identifiers}
 
 
 def stored_run(name: str, store: Store, results: Results, *, scale: str) -> ExportedRun:
-    """The run of a cell (``paper/table/row/column``) or of a fingerprint (or its first digits).
+    """Return the run of a cell (``paper/table/row/column``) or of a fingerprint (or its first digits).
 
     Raises:
         UsageError: nothing is recorded for the cell, it has more than one run, or the store lacks the run.
@@ -73,11 +75,10 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
     record = _newest_record(name, results, scale) if "/" in name else None
     node = _recorded_node(record, store) if record else store.remembered(name)
     evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
-    run = node.inputs["run"] if evaluation else node
+    run = evaluation.input("run") if evaluation else node
     if STAGES[run.stage].output != "run":
         raise UsageError(f"{node} gives {STAGES[node.stage].output}; name a cell, a run or an evaluation")
-    state = store.state(run)
-    if state != "stored":
+    if (state := store.state(run)) != "stored":
         raise UsageError(f"the run {run} is {state} in {store.root}; run or import its cell with this store")
     path = store.checked(run)
     if record and evaluation and not _is_scored(run, evaluation, store):
@@ -87,7 +88,7 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
 
 
 def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:
-    """Whether a stored evaluation, if there is one that says so, is of the run that is stored."""
+    """Return whether a stored evaluation, if there is one that says so, is of the run that is stored."""
     if store.state(evaluation) != "stored":
         return True
     contents = store.contents([run])
@@ -104,7 +105,7 @@ def _recorded_node(record: Record, store: Store) -> Node:
 
 
 def _newest_record(identifier: str, results: Results, scale: str) -> Record:
-    """The last record of a cell: the suite's own before imported ones, of default readings before others."""
+    """Return the last record of a cell: the suite's own first, then imported ones; default readings first."""
     named_cell = cell(identifier)
     records = [r for r in results.read(scale, named_cell.paper.name) if r.cell == named_cell.id]
     if not records:

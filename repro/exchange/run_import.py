@@ -1,14 +1,13 @@
 """Runs of others, scored for published cells and recorded beside the suite's own."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 
-from repro.errors import UsageError
+from repro.errors import UsageError, check_known
 from repro.exchange.public_runs import cells_of_run, scorable_cells, split_by_presence
-from repro.exchange.run_origin import Origin, departures
 from repro.graph import Node, check_types
 from repro.manifest.cells import Cell
 from repro.plugins.reports.among_others import ValueAmongOthers, among_others
@@ -22,7 +21,6 @@ from repro.running.engines.inline import ensure
 from repro.running.imports import import_of, scoring_settings
 from repro.running.measurement import COMPUTED, Measurement
 from repro.running.records import measured_record
-from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.store import check_where_stored
@@ -30,6 +28,29 @@ from repro.store.disk import sha256
 from repro.store.results import AppendedRecord, Record
 from repro.verdicts.imported import SCALE, imported_run
 from repro.verdicts.verdict import Verdict
+
+OTHER = "none of its choices"  # of a reading
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The source, toolkit and readings of a run that others made.
+
+    Attributes:
+        source: where the file is from, in words.
+        toolkit: the software that made the run; ``settings`` are its parameters, in words.
+        readings: reading -> the choice that the run follows; None for another than the reading has.
+    """
+
+    source: str | None = None
+    toolkit: str | None = None
+    settings: str | None = None
+    readings: Mapping[str, str | None] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, str | None]:
+        """Return the fields of a record that describe it; toolkit and settings where they are known."""
+        fields = {"toolkit": self.toolkit, "settings": self.settings}
+        return {"source": self.source} | {key: text for key, text in fields.items() if text}
 
 
 @dataclass(frozen=True)
@@ -81,7 +102,7 @@ class ImportedCell:
         ]
 
     def as_json(self) -> dict:
-        """The object that ``import-run --json`` prints."""
+        """Return the object that ``repro import run --format json`` prints."""
         verdict, r, reports = self.verdict, self.record, self.among_others
         return {
             "id": self.cell.id,
@@ -125,83 +146,104 @@ class Importer:
         """
         check_where_stored(path)
         readings_by_cell = departures(cells, origin.readings, self.readings)
-        plans = {cell.id: self._scoring(cell) for cell in cells}
-        runs_by_dataset: dict[str, GivenRun] = {}
-        for cell in cells:
-            if cell.column.dataset not in runs_by_dataset:
-                runs_by_dataset[cell.column.dataset] = self._read_run(path, plans[cell.id])
-            depth, measure = runs_by_dataset[cell.column.dataset].depth, plans[cell.id].measure
-            if looks_deeper(measure, depth):
-                reason = f"{cell.id} is {measure} and looks at {cutoff(measure)}"
+        made = {cell.id: self._own_measurement(cell) for cell in cells}
+        digest = sha256(path)
+        file = {"sha256": digest, "name": path.name, "source": str(path.resolve())}
+        measurements = [import_of(cell, made[cell.id], self.machine, file) for cell in cells]
+        runs_by_dataset: dict[str | None, GivenRun] = {}
+        for m in measurements:
+            if m.cell.column.dataset not in runs_by_dataset:
+                runs_by_dataset[m.cell.column.dataset] = self._read_run(path, m.parts[0])
+            depth = runs_by_dataset[m.cell.column.dataset].depth
+            if looks_deeper(m.measure, depth):
+                reason = f"{m.cell.id} is {m.measure} and looks at {cutoff(m.measure)}"
                 remedy = "take a deeper run, or name other cells"
                 raise UsageError(f"{path}: the run has {depth} documents a query, {reason}; {remedy}")
-        digest = sha256(path)
-        measurements = [_with_run(plans[cell.id], path, digest, self.machine) for cell in cells]
-        for measurement in measurements:
-            self._ensure([*measurement.runs, *measurement.parts])
+        for m in measurements:
+            check_types(m.parts[0])
+            self._ensure([*m.runs, *m.parts])
         fields = {"kind": "import", "file": path.name, "sha256": digest, **origin.as_json()}
         imported_cells = []
         for m in measurements:
-            cell, run = m.cell, runs_by_dataset[m.cell.column.dataset]
-            recipe_nodes = plans[cell.id].parts if cell.recipe else ()
-            record = self._record(m, {**fields, "tag": run.tag}, readings_by_cell[cell.id])
-            nudged = self.store.record(m.runs[0])["facts"]["nudged"]
-            added = self.results.append([record])
-            imported_cells.append(
-                ImportedCell(cell, record, run, nudged, recipe_nodes, added[0] if added else None)
+            run, own = runs_by_dataset[m.cell.column.dataset], made[m.cell.id]
+            about = {**fields, "tag": run.tag, **scoring_settings(m)}
+            record = replace(
+                measured_record(m, SCALE, self.store), origin=about, readings=readings_by_cell[m.cell.id]
             )
+            nudged = self.store.record(m.runs[0])["facts"]["nudged"]
+            added = next(iter(self.results.append([record])), None)
+            imported_cells.append(ImportedCell(m.cell, record, run, nudged, own.parts if own else (), added))
         return imported_cells
 
-    def _scoring(self, cell: Cell) -> Measurement:
-        """The measurement that scores a run for the cell, with its recipe's run in place of the file's."""
+    def _own_measurement(self, cell: Cell) -> Measurement | None:
+        """Return how the cell's own recipe measures it, None without one; raise where no run can score it."""
         if cell.column.kind in COMPUTED or not (cell.column.dataset and cell.column.measure):
             raise UsageError(f"{cell.id} is not scored from one run; name a cell of one dataset and measure")
         entry = dataset(cell.column.dataset)
         if entry.members:
             raise UsageError(f"{cell.id} is the mean of {len(entry.members)} sets, which one run cannot give")
-        if cell.recipe:
-            return self.builder.measure(cell, None)
-        return import_of(cell, None, self.machine, {"sha256": "", "name": "", "source": ""})
+        return self.builder.measure(cell, None) if cell.recipe else None
 
-    def _read_run(self, path: Path, plan: Measurement) -> GivenRun:
+    def _read_run(self, path: Path, evaluation: Node) -> GivenRun:
         """Read the file against the topics of the dataset, which are built if the store lacks them."""
-        inputs, rule = plan.parts[0].inputs, plan.parts[0].params["ignore_identical_ids"]
-        self._ensure([node for name, node in inputs.items() if name != "run"])
-        if "queries" in inputs:
-            with open(self.store.checked(inputs["queries"]) / "queries.jsonl", encoding="utf-8") as file:
+        rule = evaluation.params["ignore_identical_ids"]
+        self._ensure([evaluation.input(name) for name in evaluation.inputs if name != "run"])
+        if "queries" in evaluation.inputs:
+            topics = self.store.checked(evaluation.input("queries")) / "queries.jsonl"
+            with open(topics, encoding="utf-8") as file:
                 judged: Qrels = {json.loads(line)["id"]: {} for line in file}  # by answers, no document is
         else:
-            judged = read_qrels(self.store.checked(inputs["qrels"]) / "qrels.trec")
+            judged = read_qrels(self.store.checked(evaluation.input("qrels")) / "qrels.trec")
         return read_given(path, judged, ignore_identical_ids=rule)
 
     def _ensure(self, nodes: Sequence[Node]) -> None:
         """Make sure that the store holds the nodes. Raises what stands in the way."""
         ensure(nodes, self.store, self.progress, machine=self.machine, quiet=True).raise_first()
 
-    def _record(self, measurement: Measurement, origin: dict, readings: dict[str, str]) -> Record:
-        fields = {"origin": {**origin, **scoring_settings(measurement)}, "readings": readings}
-        return replace(measured_record(measurement, SCALE, self.store), **fields)
+
+def departures(
+    cells: Sequence[Cell], choices: Mapping[str, str | None], readings: CellReadings
+) -> dict[str, dict[str, str]]:
+    """Return cell -> the readings of its row that a run follows otherwise than by their default choice.
+
+    A choice by which the row's own ranking in this cell is made as by the default is no departure.
+
+    Raises UsageError for a reading that none of the cells rests on, or a choice that it does not have.
+    """
+    readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
+    for identifier, choice in choices.items():
+        check_known("unspecified choice of these cells", identifier, valid=readings_by_id)
+        valid = readings_by_id[identifier].choices if choice is not None else [None]
+        check_known(f"value of {identifier}", choice, valid=valid)
+    return {cell.id: dict(_cell_departures(cell, choices, readings)) for cell in cells}
+
+
+def _cell_departures(
+    cell: Cell, choices: Mapping[str, str | None], readings: CellReadings
+) -> Iterator[tuple[str, str]]:
+    cell_readings, measure = readings.of(cell), cell.column.measure
+    for identifier, choice in choices.items():
+        if identifier not in cell_readings or choice == cell_readings[identifier].default:
+            continue
+        default = readings.made(cell, {})
+        if choice is not None and default is not None and identifier in default.readings:
+            other = readings.made(cell, {identifier: choice})
+            if other is not None and default.work(measure) == other.work(measure):
+                continue
+        yield identifier, choice or OTHER
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
-    """Import every public run of a folder; also returns sentences on what is left out."""
+    """Import every public run of a folder; also return sentences on what is left out."""
     runs, absent_runs = split_by_presence(folder)
     imported_cells, notices = [], [f"not in {folder}: {run.file}" for run in absent_runs]
     all_cells = scorable_cells()
     for run in runs:
         cells, deeper = cells_of_run(run, all_cells)
         notices += [f"left out: {cell.id} looks deeper than {run.file} goes ({run.depth})" for cell in deeper]
-        if cells:
-            origin = Origin(run.described, run.toolkit, run.settings, run.readings)
-            imported_cells += importer.add(folder / run.file, cells, origin=origin)
-        else:
+        if not cells:
             notices.append(f"left out: {run.file}, as no paper prints {run.system} on {run.dataset}")
+            continue
+        origin = Origin(run.described, run.toolkit, run.settings, run.readings)
+        imported_cells += importer.add(folder / run.file, cells, origin=origin)
     return imported_cells, notices
-
-
-def _with_run(plan: Measurement, path: Path, digest: str, machine: Machine) -> Measurement:
-    """The measurement with the file in place of the recipe's run, and without the recipe's readings."""
-    file = {"sha256": digest, "name": path.name, "source": str(path.resolve())}
-    measurement = import_of(plan.cell, plan, machine, file)
-    check_types(measurement.parts[0])
-    return measurement

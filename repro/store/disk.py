@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
-from repro.errors import StoreError
+from repro.errors import StoreError, UsageError
 
 RECORD = "artefact.json"
 GONE = ".gone"  # the name's end while what had the name is deleted
@@ -123,6 +123,26 @@ def write_bytes_whole(path: Path, content: bytes) -> None:
         scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def whole_folder(to: Path) -> Iterator[Path]:
+    """Give a folder to write into, which takes the name ``to`` when the block ends without an error.
+
+    Raises UsageError, before anything is written, when ``to`` holds something.
+    """
+    to = to.absolute()
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise UsageError(f"{to} is there already and not empty; name another directory with -o")
+    scratch = to.with_name(f".{to.name}.{os.getpid()}")
+    try:
+        scratch.mkdir(parents=True)
+        yield scratch
+        for path in scratch.rglob("*"):
+            share(path)
+        os.rename(scratch, to)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def remove_irregular(folder: Path) -> None:

@@ -234,7 +234,7 @@ def test_a_directory_that_is_no_model_is_said(encoders, repro, tmp_path):
 
 
 def test_a_cell_of_several_models_is_refused_with_their_names():
-    from repro.exchange.measured_encoder import MeasuredEncoder, only_source
+    from repro.exchange.encoder_export import MeasuredEncoder, only_source
     from repro.graph import Node
 
     models = [Node("backbone", {"name": name}) for name in "ab"]

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from repro.errors import DataError, UsageError
-from repro.exchange.encoder_export import export
-from repro.exchange.measured_encoder import MeasuredEncoder
+from repro.exchange.encoder_export import MeasuredEncoder, export
 from repro.graph import Node
 from repro.plugins.yours.encoders import UserEncoder
 from repro.progress import Progress

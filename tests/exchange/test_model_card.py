@@ -1,6 +1,6 @@
 """The scores that the card of an exported encoder lists."""
 
-from repro.exchange.measured_encoder import MeasuredEncoder
+from repro.exchange.encoder_export import MeasuredEncoder
 from repro.exchange.model_card import _compared_cells
 from repro.manifest.cells import cell
 from repro.running.plan import plan

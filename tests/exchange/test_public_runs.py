@@ -6,7 +6,7 @@ import pytest
 import pytrec_eval
 
 from repro.exchange.public_runs import cells_of_run, public_runs, scorable_cells, split_by_presence
-from repro.exchange.run_origin import departures
+from repro.exchange.run_import import departures
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.evaluation.given_runs import read_given, read_given_file
 from repro.retrieval.evaluation.measures import score

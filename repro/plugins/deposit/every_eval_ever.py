@@ -18,13 +18,13 @@ import numpy as np
 
 from repro.errors import UsageError
 from repro.exchange.history import Account, Artefact, History, QueryScores, query_scores
-from repro.exchange.whole_folder import whole_folder
 from repro.graph import canonical
 from repro.manifest.cells import Cell
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.evaluation.measures import parse_measure
 from repro.retrieval.evaluation.paired import CONFIDENCE, RESAMPLES, bootstrap_interval, seed_of
 from repro.stage_table import TRAININGS
+from repro.store.disk import whole_folder
 from repro.verdicts.tolerance import UNITS
 
 SCHEMA_VERSION = "0.3.0"

@@ -16,10 +16,10 @@ from typing import Any
 from urllib.parse import quote
 
 from repro.exchange.history import Account, Artefact, History
-from repro.exchange.whole_folder import whole_folder
 from repro.graph import canonical
 from repro.manifest.papers import Paper
 from repro.store import read_json
+from repro.store.disk import whole_folder
 from repro.store.results import line_of
 
 HOMES = {"python": "https://www.python.org/", "java": "https://openjdk.org/"}  # of what is no package

@@ -28,8 +28,7 @@ def command(what, output, scale_name, seed):
     transformers finds the model and its tokenizer, sentence-transformers what comes behind it as well, and
     `repro compare` all of it. README.md tells what it was made from and what it reached.
     """
-    from repro.exchange.encoder_export import export
-    from repro.exchange.measured_encoder import encoder_of
+    from repro.exchange.encoder_export import encoder_of, export
     from repro.exchange.model_card import card_of
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
