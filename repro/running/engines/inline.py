@@ -31,7 +31,7 @@ from repro.running.run_progress import places as rows_of
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.store import Store, translated_errors
 from repro.store.disk import BLOCKS, CHECKPOINTS, create_file, write_whole
-from repro.store.underway import NOTE as INPUTS
+from repro.store.underway import INPUTS
 
 # Libraries draw bars and print advice of their own; standard output belongs to results. Set before they load.
 _QUIET = {
