@@ -132,7 +132,7 @@ def _amounts(cost: Estimate, nodes: list[Node]) -> list[str]:
 def _show_papers(cost: Estimate) -> None:
     """Print a line a paper, beside what it says of its own cost."""
     from repro.manifest.papers import paper
-    from repro.running.cost.stated import stated_costs
+    from repro.running.cost.estimate import stated_costs
 
     rows = []
     for name, nodes in cost.by_paper.items():

@@ -6,7 +6,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 from repro.cli.printing import emit_json, say, table
-from repro.running.cost.extrapolation import RehearsedNode
+from repro.running.cost.rehearsals import RehearsedNode
 from repro.running.discarding import discarded_stages
 from repro.running.rehearsal import Rehearsal
 from repro.running.run_progress import work_of

@@ -8,7 +8,7 @@ from repro.errors import BlockedError, StageError, UsageError
 from repro.graph import Node
 from repro.machine.system import cores
 from repro.progress import Progress
-from repro.running.cost.extrapolation import RehearsedNode, pairs, rehearsed_cost
+from repro.running.cost.rehearsals import RehearsedNode, pairs, rehearsed_cost
 from repro.running.cost.work import work
 from repro.running.discarding import Consumers, fullest_level, levels, readers_first
 from repro.running.engines.child import Child, stop

@@ -1,66 +1,57 @@
-"""The amounts that a node works on: as it is planned, or as its stored artefact and its inputs tell."""
+"""The amounts that a node works on, planned or done, and the table of what its costs grow with."""
 
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+
+from pydantic import Field
 
 from repro.graph import Node, walk
+from repro.manifest import yaml_file
+from repro.manifest.yaml_file import StrictMapping
 from repro.retrieval.datasets.catalog import catalog
 from repro.running.cost import shapes
-from repro.running.cost.work import trained_steps
+from repro.running.cost.shapes import Number, product
 from repro.running.requirements import PIECES
 from repro.store import Store
 
-Number = float | None  # None where nobody counted
 BATCHES = {"pretrain": "texts_per_batch", "finetune": "queries_per_batch"}
 
 
-class Counts(Protocol):
-    """The facts that amounts are made of."""
-
-    def documents(self, node: Node) -> Number:
-        """Documents of the collection that a node reads."""
-
-    def words(self, node: Node) -> Number:
-        """Words of these documents."""
-
-    def queries(self, node: Node) -> Number:
-        """Queries of a set of queries, judgements or training examples."""
-
-    def rows(self, node: Node) -> Number:
-        """Rows that are read of a file of negatives."""
-
-    def trained(self, node: Node) -> Number:
-        """Examples that a training goes through in all its steps."""
-
-
 class PlannedCounts:
-    """Counts of a plan, from the catalogue and the nodes' parameters."""
+    """Counts of a plan, from the catalogue and the nodes' parameters; None where nobody counted."""
 
     def documents(self, node: Node) -> Number:
+        """Return the documents of the collection that a node reads."""
         return shapes.texts(node)
 
     def words(self, node: Node) -> Number:
+        """Return the words of these documents."""
         return shapes.text_words(node)
 
     def queries(self, node: Node) -> Number:
+        """Return the queries of a set of queries, judgements or training examples."""
         return shapes.queries(node)
 
     def rows(self, node: Node) -> Number:
-        entry, piece = catalog()[node.params["dataset"]], PIECES[node.stage]
+        """Return the rows that are read of a file of negatives."""
+        if first := node.params.get("first"):
+            return first
+        entry = catalog().get(node.params["dataset"])
+        if entry is None:
+            return None
         topics = catalog().get(entry.queries_of or "")
-        return (
-            node.params.get("first") or entry.counts.get(piece) or (topics and topics.counts.get("queries"))
-        )
+        return entry.counts.get(PIECES[node.stage]) or (topics.counts.get("queries") if topics else None)
 
     def trained(self, node: Node) -> Number:
-        steps = trained_steps(node)
-        return steps and steps * node.params[BATCHES[node.stage]]
+        """Return the examples that a training goes through in all its steps."""
+        return product(trained_steps(node), node.params[BATCHES[node.stage]])
 
 
 @dataclass(frozen=True)
-class StoredCounts:
+class StoredCounts(PlannedCounts):
     """Counts of what was done, from the records of artefacts."""
 
     store: Store
@@ -70,7 +61,7 @@ class StoredCounts:
 
     def words(self, node: Node) -> Number:
         corpus = _source("corpus", node)
-        return corpus and size_of(corpus, self.store) / shapes.CHARACTERS
+        return size_of(corpus, self.store) / shapes.CHARACTERS if corpus else None
 
     def queries(self, node: Node) -> Number:
         return self._fact(node, "queries") or self._fact(_source("queries", node), "queries")
@@ -92,68 +83,136 @@ class StoredCounts:
         return self.store.record(node)["facts"].get(name) if node is not None else None
 
 
+PLANNED = PlannedCounts()
+
+
 def size_of(node: Node, store: Store) -> int:
-    """Bytes of a stored artefact."""
+    """Return the bytes of a stored artefact."""
     return sum(file["size"] for file in store.record(node)["files"].values())
 
 
-def amount(name: str, node: Node, counts: Counts) -> Number:
-    """The amount of what ``growth.yaml`` calls by this name that a node works on."""
+def trained_steps(node: Node) -> Number:
+    """Return the steps of a training, counted as ``repro.retrieval.training.optimisation.Optimisation`` does.
+
+    None where nobody counted its examples, and nothing else ends it.
+    """
+    params = node.params
+    if node.stage == "pretrain":
+        examples = shapes.rows(node.input("tokens"))
+    else:
+        examples = shapes.queries(node.input("training_set"))
+    limits = [params["max_steps"]] if params["max_steps"] is not None else []
+    if params["epochs"] is not None and examples is not None:
+        limits.append(math.ceil(params["epochs"] * math.ceil(examples / params[BATCHES[node.stage]])))
+    return min(limits) if limits else None
+
+
+def amount(name: str, node: Node, counts: PlannedCounts = PLANNED) -> Number:
+    """Return the amount of what ``stages.yaml`` calls by this name that a node works on."""
     return AMOUNTS[name](node, counts)
 
 
-def _pairs(node: Node, counts: Counts) -> Number:
+def _pairs(node: Node, counts: PlannedCounts) -> Number:
     each = node.params["depth"] if node.stage == "rerank" else (node.params["per_query"] or 0) + 1
-    return _product(counts.queries(_query_source(node)), each)
+    return product(counts.queries(_query_source(node)), each)
 
 
-def _lines(node: Node, counts: Counts) -> Number:
-    """Lines of the run that is evaluated, as far as its depth is known."""
-    run = node.inputs["run"]
-    return _product(counts.queries(_query_source(node)), run.params.get("keep") or run.params.get("depth"))
+def _lines(node: Node, counts: PlannedCounts) -> Number:
+    """Return the lines of the run that is evaluated, as far as its depth is known."""
+    run = node.input("run")
+    return product(counts.queries(_query_source(node)), run.params.get("keep") or run.params.get("depth"))
 
 
-def _texts(node: Node, counts: Counts) -> Number:
-    source = node.inputs["texts"]
+def _texts(node: Node, counts: PlannedCounts) -> Number:
+    source = node.input("texts")
     return counts.queries(source) if node.params["kind"] == "queries" else counts.documents(source)
 
 
-AMOUNTS: dict[str, Callable[[Node, Counts], Number]] = {
+def _negatives(node: Node, counts: PlannedCounts) -> Number:
+    each = (node.params.get("per_query") or 0) + (node.params.get("random_added") or 0)
+    return product(counts.queries(node), each)
+
+
+AMOUNTS: dict[str, Callable[[Node, PlannedCounts], Number]] = {
     "documents": lambda node, counts: counts.documents(_document_source(node)),
     "words": lambda node, counts: counts.words(_document_source(node)),
+    "text_bytes": lambda node, counts: product(counts.words(_document_source(node)), shapes.CHARACTERS),
     "queries": lambda node, counts: counts.queries(_query_source(node)),
     "triples": lambda node, counts: counts.rows(node),
     "listed": lambda node, counts: counts.rows(node),
     "texts": _texts,
     "examples": lambda node, counts: counts.trained(node),
-    "products": lambda node, counts: _product(
+    "products": lambda node, counts: product(
         counts.documents(_document_source(node)), counts.queries(_query_source(node))
     ),
+    "hits": lambda node, counts: product(counts.queries(node), node.params.get("depth")),
     "pairs": _pairs,
     "lines": _lines,
+    "negatives": _negatives,
+    "weights": lambda node, counts: shapes.shape(node).all_weights,
 }
 
 
-def _product(*factors: Number) -> Number:
-    return None if None in factors else math.prod(factors)
-
-
 def _document_source(node: Node) -> Node:
-    """The input whose documents a node works through."""
-    inputs = (node.inputs.get(name) for name in ("passages", "corpus", "index", "tokens", "texts"))
-    value = next((value for value in inputs if isinstance(value, Node)), node)
-    return value.inputs.get("texts", value)
+    """Return the input whose documents a node works through."""
+    names = ("passages", "corpus", "index", "tokens", "texts")
+    return _texts_of(next((node.input(name) for name in names if name in node.inputs), node))
 
 
 def _query_source(node: Node) -> Node:
-    """The input that says which queries a node is about."""
-    for name in ("training_set", "training_sets", "queries", "qrels"):
-        if name in node.inputs:
-            value = node.inputs[name]
-            first = value[0] if isinstance(value, tuple) else value
-            return first.inputs.get("texts", first)
-    return node
+    """Return the input that says which queries a node is about."""
+    names = ("training_set", "training_sets", "queries", "qrels")
+    value = next((node.inputs[name] for name in names if name in node.inputs), None)
+    return node if value is None else _texts_of(value[0] if isinstance(value, tuple) else value)
+
+
+def _texts_of(node: Node) -> Node:
+    return node.input("texts") if "texts" in node.inputs else node
 
 
 def _source(stage: str, node: Node) -> Node | None:
     return next((each for each in walk([node]) if each.stage == stage), None)
+
+
+class StageCost(StrictMapping):
+    """The costs of a stage, and the amounts that they grow with; ``stages.yaml`` tells what each entry is."""
+
+    seconds: dict[str, float] = Field(default_factory=dict)
+    bytes: dict[str, int | float] = Field(default_factory=dict)
+    copies: float = 1.0
+    further: float = 0.0
+    beside: dict[str, float] = Field(default_factory=dict)
+    source: str = ""
+    time: str | None = None
+    disk: str | None = None
+    memory: dict[str, float] = Field(default_factory=dict)
+
+    @property
+    def amounts(self) -> set[str]:
+        """The names of all amounts that it speaks of."""
+        factors = (*self.seconds, *self.bytes, *self.beside, *self.memory)
+        return {name for name in (*factors, self.time, self.disk) if name}
+
+
+@functools.cache
+def stage_costs() -> Mapping[str, StageCost]:
+    """Read the costs by stage, of a variation of one under a name of its own. Raises ManifestError."""
+
+    def faults(content: Mapping[str, StageCost]) -> Iterator[yaml_file.Fault]:
+        for stage, cost in content.items():
+            for name in sorted(cost.amounts - AMOUNTS.keys()):
+                yield (stage,), f"{name!r} is no amount ({', '.join(sorted(AMOUNTS))})"
+
+    return yaml_file.read(Path(__file__).with_name("stages.yaml"), dict[str, StageCost], faults=faults)
+
+
+def cost_of(node: Node) -> StageCost:
+    """Return the costs of a node's stage; of one that the table does not have, none that grows."""
+    is_spans = node.stage == "tokenize" and node.params.get("policy") == "spans"
+    return stage_costs().get("tokenize-spans" if is_spans else node.stage, StageCost())
+
+
+def total(factors: Mapping[str, float], node: Node) -> Number:
+    """Return the sum of planned amounts of a node, each times its factor; None where a count is missing."""
+    parts = [product(amount(name, node), factor) for name, factor in factors.items()]
+    return shapes.added(parts) if parts else 0.0

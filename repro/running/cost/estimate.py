@@ -1,4 +1,4 @@
-"""The cost of what a plan still has to run: hours, disk, downloads; and where a budget ends."""
+"""The cost of what a plan still has to run: hours, disk, downloads; a budget of hours; what papers state."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -7,6 +7,9 @@ from pathlib import Path
 
 from repro.errors import UsageError
 from repro.graph import Node, walk
+from repro.manifest import yaml_file
+from repro.manifest.papers import Paper
+from repro.manifest.yaml_file import StrictMapping
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.fetching import archives
 from repro.running.cost.rehearsals import Rehearsals
@@ -35,7 +38,7 @@ class Estimate:
     rehearsals: Rehearsals | None = None
 
     def hours(self, nodes: Iterable[Node]) -> float | None:
-        """Hours to run ``nodes``, without those of unknown work; None where nothing tells of any.
+        """Return the hours to run ``nodes``, without those of unknown work; None where nothing tells of any.
 
         A node that was rehearsed takes as long as that says, with what it does without a model; others, by
         the operations of their models.
@@ -44,14 +47,14 @@ class Estimate:
         return None if self.throughput is None and not any(parts) else sum(hours or 0 for hours in parts)
 
     def hours_of(self, node: Node) -> float | None:
-        """Hours of one node; None where they cannot be told."""
+        """Return the hours of one node; None where they cannot be told."""
         rehearsed_hours = self.rehearsed(node)
         if rehearsed_hours is not None or self.throughput is None:
             return rehearsed_hours
         return self.throughput.hours(self.work_of(node))
 
     def rehearsed(self, node: Node) -> float | None:
-        """Hours of a node by the rehearsal of its kind; None without one."""
+        """Return the hours of a node by the rehearsal of its kind; None without one."""
         return self.rehearsals.hours(node) if self.rehearsals else None
 
     @cached_property
@@ -70,13 +73,13 @@ class Estimate:
         return sum(w.stored or 0 for w in self.works.values())
 
     def core_hours(self, nodes: Iterable[Node]) -> float:
-        """Hours of one core for what no model does in ``nodes``, as far as known and not in ``hours``."""
+        """Return hours of one core for what no model does, as far as known and not in ``hours``."""
         unrehearsed_nodes = [n for n in nodes if self.rehearsed(n) is None]
         works = [self.works[n.fingerprint] for n in unrehearsed_nodes if n.fingerprint in self.works]
         return sum(work.core_seconds or 0 for work in works) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """The bytes of the store as its nodes are run, when artefacts of some stages go after their use.
+        """Return the bytes of the store as nodes are run, when artefacts of some stages go after their use.
 
         Args:
             before: bytes of the store as it is.
@@ -91,16 +94,16 @@ class Estimate:
         return levels(readers_first(self.nodes, stages), consumers, sizes, before=before)
 
     def fullest(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> MemoryLevel | None:
-        """The level of ``disk`` at which most is taken; None where nothing is to run."""
+        """Return the level of ``disk`` at which most is taken; None where nothing is to run."""
         return fullest_level(self.disk(stages, before=before))
 
     def bytes_stored(self, root: Path) -> float:
-        """Bytes of those of the plan's artefacts that a store has."""
+        """Return the bytes of those of the plan's artefacts that a store has."""
         stored_nodes = (n for n in self.plan.nodes if self.plan.states.get(n.fingerprint) == "stored")
         return float(sum(size_on_disk(root / node.stage / node.fingerprint) for node in stored_nodes))
 
     def work_of(self, node: Node) -> Work:
-        """The work of a node of the plan, whether it is to run or not."""
+        """Return the work of a node of the plan, whether it is to run or not."""
         return self.works.get(node.fingerprint) or work(node)
 
     @cached_property
@@ -129,7 +132,7 @@ class Estimate:
 
 
 def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals | None = None) -> Estimate:
-    """The cost of what a plan, once it has looked at a store, has to run."""
+    """Return the cost of what a plan, once it has looked at a store, has to run."""
     nodes = plan.needed()
     return Estimate(plan, nodes, {node.fingerprint: work(node) for node in nodes}, throughput, rehearsals)
 
@@ -153,15 +156,47 @@ def keep_within(
     if throughput is None:
         remedy = "`repro doctor calibrate` measures this machine, --gpu names another"
         raise UsageError(f"a budget needs a throughput: {remedy}")
-    plan_estimate, spent, is_over = estimate(plan, throughput), 0.0, False
+    spent, is_over = 0.0, False
     cause = f"it lies beyond the budget of {hours:g} {throughput.unit} hours"
-    for node in plan_estimate.nodes:
-        cost = throughput.hours(plan_estimate.works[node.fingerprint])
+    for node in plan.needed():
+        cost = throughput.hours(work(node))
         if cost == 0 or any(not (other_machine and o.of_machine) for o in plan.obstacles(node)):
             continue
-        is_over = is_over or cost is None or spent + cost > hours
-        if is_over:
+        if is_over or cost is None or spent + cost > hours:
+            is_over = True
             plan.machine.obstacles[node.fingerprint] = Obstacle(cause, "give more with --max-gpu-hours")
         else:
             spent += cost
     return spent
+
+
+class StatedCost(StrictMapping):
+    """A sentence of a paper about the cost of one training; null is what it does not say."""
+
+    of: str
+    gpus: int | None
+    gpu: str | None
+    hours: float | None
+    where: str
+
+    @property
+    def gpu_hours(self) -> float | None:
+        """GPUs times hours."""
+        return None if self.gpus is None or self.hours is None else self.gpus * self.hours
+
+    def __str__(self) -> str:
+        if self.gpus is None:
+            return f"{self.of}: not stated"
+        hours = "hours not stated"
+        if self.hours is not None:
+            hours = f"{self.hours:g} h = {self.gpu_hours:,.0f} GPU hours"
+        return f"{self.of}: {self.gpus} {self.gpu or 'GPUs of no named kind'}, {hours} ({self.where})"
+
+
+def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
+    """Read what a paper's costs.yaml says of its own trainings; nothing without that file.
+
+    Raises ManifestError with file and line.
+    """
+    path = source.folder / "costs.yaml"
+    return yaml_file.read(path, tuple[StatedCost, ...]) if path.exists() else ()

@@ -1,23 +1,49 @@
-"""Measurements of rehearsals on this machine, kept beside the artefacts, for plans of full scale."""
+"""Rehearsals: what they took, and by the rules of ``stages.yaml`` the cost of the whole.
+
+Times by kind of node lie beside the artefacts, for plans of full scale on a machine like this one.
+"""
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
+from typing import Any
 
 from repro.errors import UsageError
 from repro.graph import Node, canonical
 from repro.machine.bounded_reading import read_json_file
 from repro.machine.system import hardware
-from repro.running.cost.amounts import PlannedCounts, amount
-from repro.running.cost.extrapolation import RehearsedNode
-from repro.running.cost.shapes import shape
+from repro.running.cost.amounts import StageCost, StoredCounts, amount, cost_of, size_of
+from repro.running.cost.shapes import Number, shape
+from repro.running.plan import Plan
 from repro.store import Store, make_writable, translated_errors
 from repro.store.disk import write_whole
 
+KIB = 1024
+# what tells of a collection where nobody counted its documents
+INSTEAD = {"documents": ("documents", "words")}
+MOST = 10_000  # times that seconds are repeated where what is done once, loading libraries say, is among them
 # parameters that say which of several alike it is, not how much work it is
 ALIKE = ("seed", "sample", "source", "identity", "revision")
+
+
+@dataclass(frozen=True)
+class Share:
+    """The amount of something that a rehearsal did, and how much there is in all.
+
+    Attributes:
+        of: its name in ``stages.yaml``.
+    """
+
+    of: str
+    done: float
+    whole: float
+
+    @property
+    def times(self) -> float:
+        """The whole amount over that which was done."""
+        return self.whole / self.done
 
 
 @dataclass(frozen=True)
@@ -34,12 +60,126 @@ class MeasuredTime:
     each: float = 0.0
     of: str = ""
 
-    def hours(self, node: Node) -> float | None:
-        """Hours of a node of this kind; None where nobody counted the amount."""
-        if not self.of:
-            return self.once / 3600
-        count = amount(self.of, node, PlannedCounts())
+    def hours(self, node: Node) -> Number:
+        """Return the hours of a node of this kind; None where nobody counted the amount."""
+        count = amount(self.of, node) if self.of else 0.0
         return None if count is None else (self.once + self.each * count) / 3600
+
+
+@dataclass(frozen=True)
+class RehearsedNode:
+    """A node of full scale beside its rehearsal.
+
+    Attributes:
+        node, rehearsal: of the two plans.
+        seconds, peak_bytes, gpu_bytes, disk_bytes: that the rehearsal took; of the GPU None without one.
+        share: what its time grows with; None where it does not, or nobody knows.
+        time: of this kind; None where a count is missing, or so little was done that nothing follows.
+        whole_peak_bytes, whole_disk_bytes: extrapolated; None where a count is missing.
+        at_most: whether what the stage does once could not be told from what it repeats.
+    """
+
+    node: Node
+    rehearsal: Node
+    seconds: float
+    peak_bytes: float
+    gpu_bytes: float | None
+    disk_bytes: float
+    share: Share | None
+    time: MeasuredTime | None
+    whole_peak_bytes: Number
+    whole_disk_bytes: Number
+    at_most: bool
+
+    @property
+    def whole_seconds(self) -> Number:
+        """Seconds of the whole node, by its ``time``."""
+        if self.time is None:
+            return None
+        return self.time.once + (self.time.each * self.share.whole if self.share else 0.0)
+
+    @property
+    def rate(self) -> float | None:
+        """Units of ``share`` a second, without what is done once where that is known."""
+        if self.share is None:
+            return None
+        each = self.time.each if self.time else self.seconds / self.share.done
+        return 1 / each if each > 0 else None
+
+
+def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
+    """Return, by the fingerprint of a node at full, it and its rehearsal, from two plans of one selection.
+
+    A node of the rehearsal alone, such as the first queries that judgements name, has no partner.
+    """
+    partners: dict[str, tuple[Node, Node]] = {}
+
+    def meet(large: Node, small: Node) -> None:
+        if large.fingerprint in partners or large.stage != small.stage:
+            return
+        for name, value in large.inputs.items():
+            other = small.inputs.get(name, ())
+            sides = (side if isinstance(side, tuple) else (side,) for side in (value, other))
+            for one, another in zip(*sides, strict=False):
+                meet(one, another)
+        partners[large.fingerprint] = large, small
+
+    for large, small in zip(whole.ends, rehearsal.ends, strict=True):
+        meet(large, small)
+    return partners
+
+
+def rehearsed_cost(node: Node, rehearsal: Node, store: Store) -> RehearsedNode:
+    """Return the cost of ``node`` by its rehearsal. Raises StoreError where that is damaged or not stored."""
+    facts, cost = store.record(rehearsal)["facts"], cost_of(node)
+    disk, seconds = size_of(rehearsal, store), float(facts["seconds"])
+    share, disk_share = (_share(name, node, rehearsal, store) for name in (cost.time, cost.disk))
+    time, at_most = None if cost.time else MeasuredTime(seconds), False
+    if share is not None:
+        repeated_seconds, at_most = _repeated_seconds(facts)
+        if share.whole == share.done:
+            time = MeasuredTime(0.0, seconds / share.done, share.of)
+        elif not at_most or share.times <= MOST:
+            time = MeasuredTime(seconds - repeated_seconds, repeated_seconds / share.done, share.of)
+    return RehearsedNode(
+        node=node,
+        rehearsal=rehearsal,
+        seconds=seconds,
+        peak_bytes=facts["peak_memory_kib"] * KIB,
+        gpu_bytes=facts.get("peak_gpu_bytes"),
+        disk_bytes=disk,
+        share=share,
+        time=time,
+        whole_peak_bytes=_peak(facts["peak_memory_kib"] * KIB, cost, node, rehearsal, store),
+        whole_disk_bytes=disk * disk_share.times if disk_share else None if cost.disk else disk,
+        at_most=at_most,
+    )
+
+
+def _share(name: str | None, node: Node, rehearsal: Node, store: Store) -> Share | None:
+    for unit in INSTEAD.get(name, (name,)) if name else ():
+        part, total = amount(unit, rehearsal, StoredCounts(store)), amount(unit, node)
+        if part and total:
+            return Share(unit, part, total)
+    return None
+
+
+def _repeated_seconds(facts: Mapping[str, Any]) -> tuple[float, bool]:
+    """Return the seconds of what a stage repeats for all that it worked on; whether more may be in it."""
+    tasks = [task for task in facts.get("tasks", {}).values() if task["done"]]
+    if not tasks:
+        return float(facts["seconds"]), True
+    seconds = [task["pace"] * task["done"] if "pace" in task else task["seconds"] for task in tasks]
+    return sum(seconds), any("pace" not in task for task in tasks)
+
+
+def _peak(peak: float, cost: StageCost, node: Node, rehearsal: Node, store: Store) -> Number:
+    for name, factor in cost.memory.items():
+        share, count = _share(name, node, rehearsal, store), amount(name, rehearsal, StoredCounts(store))
+        if share is None or count is None:
+            return None
+        peak += factor * count * (share.times - 1)
+    return peak
 
 
 @dataclass(frozen=True)
@@ -48,37 +188,39 @@ class Rehearsals:
 
     by_kind: dict[str, MeasuredTime]
 
-    def hours(self, node: Node) -> float | None:
-        """Hours of a node; None where none of its kind was rehearsed here."""
+    def hours(self, node: Node) -> Number:
+        """Return the hours of a node; None where none of its kind was rehearsed here."""
         measured = self.by_kind.get(kind_of(node))
-        return measured and measured.hours(node)
+        return measured.hours(node) if measured else None
 
 
 def kind_of(node: Node) -> str:
-    """A digest of what the pace follows from: the stage with its parameters, its data and its model.
+    """Return a digest of what the pace follows from: the stage with its parameters, its data and its model.
 
     Parameters that tell alike nodes apart are no part of it. Of a model that is trained here its sizes count.
     """
     params = {name: value for name, value in node.params.items() if name not in ALIKE}
     model = node.inputs.get("model")
     model_facts = [model.params.get("name", ""), *astuple(shape(model))] if isinstance(model, Node) else []
-    key = [node.stage, params, _data(node), model_facts]
-    return hashlib.sha256(canonical(key).encode()).hexdigest()[:16]
+    return _digest([node.stage, params, _data(node), model_facts])
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
 
 
 def _data(node: Node) -> list[str]:
-    """Collections and splits that a node reads through whatever, but not those its models were trained on."""
-    names, seen, queue = set(), set(), [node]
+    """Return collections and splits that a node reads through, but not those its models were trained on."""
+    names, nodes = set(), {node.fingerprint: node}
+    queue = [node]
     while queue:
         current = queue.pop()
-        if current.fingerprint in seen:
-            continue
-        seen.add(current.fingerprint)
-        names.add(current.params.get("dataset", ""))
-        for name, value in current.inputs.items():
-            if name != "model":
-                queue += value if isinstance(value, tuple) else [value]
-    return sorted(map(str, names))
+        names.add(str(current.params.get("dataset", "")))
+        values = (value for name, value in current.inputs.items() if name != "model")
+        parents = [p for value in values for p in (value if isinstance(value, tuple) else (value,))]
+        queue += [parent for parent in parents if parent.fingerprint not in nodes]
+        nodes |= {parent.fingerprint: parent for parent in parents}
+    return sorted(names)
 
 
 def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
@@ -94,8 +236,7 @@ def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
         by_kind.setdefault(kind_of(each.node), []).append(each)
     for kind, group in by_kind.items():
         machine_times.pop(kind, None)
-        times = [_measured_time(each) for each in group if each.whole_seconds is not None]
-        if times:  # else too little was done to tell
+        if times := [each.time for each in group if each.time]:  # else too little was done to tell
             machine_times[kind] = asdict(max(times, key=lambda one: one.hours(group[0].node) or 0.0))
     with translated_errors(store.root):
         write_whole(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
@@ -111,19 +252,9 @@ def rehearsals(store: Store) -> Rehearsals:
         raise _read_error(store, error) from None
 
 
-def _measured_time(each: RehearsedNode) -> MeasuredTime:
-    if each.share is None or each.whole_seconds is None:
-        return MeasuredTime(each.seconds)
-    if each.share.whole == each.share.done:
-        return MeasuredTime(0.0, each.seconds / each.share.done, each.share.of)
-    slope = (each.whole_seconds - each.seconds) / (each.share.whole - each.share.done)
-    return MeasuredTime(each.seconds - slope * each.share.done, slope, each.share.of)
-
-
 def _machine() -> str:
-    """A digest of the hardware that decides times."""
-    components = {name: value for name, value in hardware().items() if name in ("cpu", "cores", "gpu")}
-    return hashlib.sha256(canonical(components).encode()).hexdigest()[:16]
+    """Return a digest of the hardware that decides times."""
+    return _digest({name: value for name, value in hardware().items() if name in ("cpu", "cores", "gpu")})
 
 
 def _file(store: Store) -> Path:

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +13,20 @@ from repro.retrieval.datasets.catalog import catalog
 CHARACTERS = 6  # bytes of a word with its space
 TOKENS_PER_WORD = 1.35  # of BERT's vocabulary on English: a guess, not measured
 SPECIAL = 2  # [CLS] and [SEP]
+Number = float | None  # None where nobody counted
+
+
+def added(parts: Iterable[Number]) -> Number:
+    """Return the sum; None where a part is not known."""
+    parts = list(parts)
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def product(*factors: Number) -> Number:
+    """Return the product; None where a factor is not known."""
+    known = [factor for factor in factors if factor is not None]
+    return math.prod(known) if len(known) == len(factors) else None
 
 
 @dataclass(frozen=True)
@@ -39,21 +53,18 @@ BASE = Shape(12, 768, 3072, 30522)
 
 
 def shape(node: Node) -> Shape:
-    """Sizes of the model that a node gives: from ``initialise`` or a config.json, else BERT-base's."""
+    """Return sizes of the model that a node gives: from ``initialise`` or a config.json, else BERT-base's."""
+    params = node.params
     if node.stage == "initialise":
-        sizes = (node.params[name] for name in ("layers", "hidden_size", "intermediate_size"))
-        return Shape(*sizes, node.inputs["tokenizer"].params["size"])
-    result = _released_shape(node)
-    return replace(result, layers=node.params["layers"]) if "layers" in node.params else result
-
-
-def _released_shape(node: Node) -> Shape:
-    """Sizes of a released model, before another number of layers is asked for, or of what takes its place."""
-    source = node.params.get("source")
+        vocabulary = node.input("tokenizer").params["size"]
+        return Shape(params["layers"], params["hidden_size"], params["intermediate_size"], vocabulary)
+    source = params.get("source")
+    names = [name for name in ("model", "stand_in") if name in node.inputs]
     if isinstance(source, dict) and source.get("kind") == "folder":
-        return _read_config(Path(source["path"]) / "config.json")
-    parent = node.inputs.get("model") or node.inputs.get("stand_in")
-    return shape(parent) if parent else BASE
+        sizes = _read_config(Path(source["path"]) / "config.json")
+    else:
+        sizes = shape(node.input(names[0])) if names else BASE
+    return replace(sizes, layers=params["layers"]) if "layers" in params else sizes
 
 
 @functools.lru_cache(maxsize=64)
@@ -72,53 +83,50 @@ def _lengths() -> dict:
 
 
 @functools.cache
-def documents(collection: str) -> int | None:
-    """The number of documents of a collection and its parts; None where nobody counted them."""
+def documents(collection: str) -> Number:
+    """Return the number of documents of a collection and its parts; None where nobody counted them."""
     entry = catalog().get(collection)
     if entry is None:
         return None
-    counts = [documents(part) for part in entry.parts] or [entry.counts.get("documents")]
-    return None if None in counts else sum(counts)
+    return added(map(documents, entry.parts)) if entry.parts else entry.counts.get("documents")
 
 
 @functools.cache
 def words(collection: str) -> float:
-    """Words of a document of the collection, on average."""
+    """Return the words of a document of the collection, on average."""
     by_prefix = _lengths()["words"]
     prefixes = [prefix for prefix in by_prefix if f"{collection}/".startswith(f"{prefix}/")]
     return by_prefix[max(prefixes, key=len)] if prefixes else _lengths()["other"]
 
 
 @functools.cache
-def all_words(collection: str) -> float | None:
-    """Words of the whole collection; None where neither they nor its documents were counted."""
+def all_words(collection: str) -> Number:
+    """Return the words of a collection; None where neither they nor its documents were counted."""
     entry, total = catalog().get(collection), _lengths()["total"].get(collection)
     if total or entry is None:
         return total
     if entry.parts:
-        parts = [all_words(part) for part in entry.parts]
-        return None if None in parts else sum(parts)
-    count = documents(collection)
-    return None if count is None else count * words(collection)
+        return added(map(all_words, entry.parts))
+    return product(documents(collection), words(collection))
 
 
 def tokens(mean_words: float, length: int) -> float:
-    """Tokens of a text of so many words, cut to ``length``."""
+    """Return the tokens of a text of so many words, cut to ``length``."""
     return min(length, mean_words * TOKENS_PER_WORD + SPECIAL)
 
 
 def collection(node: Node) -> str | None:
-    """The collection that a node's texts come from."""
+    """Return the collection that a node's texts come from."""
     corpus = _corpus(node)
-    return corpus and corpus.params["dataset"]
+    return corpus.params["dataset"] if corpus else None
 
 
 def _corpus(node: Node) -> Node | None:
     return next((n for n in walk([node]) if n.stage == "corpus"), None)
 
 
-def texts(node: Node) -> int | None:
-    """The number of documents of a node's texts: of their collection, or as many as are read of it."""
+def texts(node: Node) -> Number:
+    """Return the number of documents of a node's texts: of their collection, or as many as are read of it."""
     corpus = _corpus(node)
     if corpus is None:
         return None
@@ -130,25 +138,25 @@ def texts(node: Node) -> int | None:
     return sum(min(first, documents(part) or first) for part in parts)
 
 
-def text_words(node: Node) -> float | None:
-    """Words of the documents that a node's texts come from; None where nobody counted them."""
+def text_words(node: Node) -> Number:
+    """Return the words of the documents that a node's texts come from; None where nobody counted them."""
     corpus = _corpus(node)
     if corpus is None:
         return None
     name = corpus.params["dataset"]
-    return texts(node) * words(name) if "first" in corpus.params else all_words(name)
+    return product(texts(node), words(name)) if "first" in corpus.params else all_words(name)
 
 
-def rows(node: Node) -> float | None:
-    """Texts of a tokens artefact: documents, or chunks of full length."""
+def rows(node: Node) -> Number:
+    """Return the texts of a tokens artefact: documents, or chunks of full length."""
     if node.params["policy"] != "chunk":
         return texts(node)
     whole = text_words(node)
     return None if whole is None else math.ceil(whole * TOKENS_PER_WORD / (node.params["length"] - SPECIAL))
 
 
-def queries(node: Node) -> int | None:
-    """The number of queries of an artefact; for a training set that was sampled, those of the sample."""
+def queries(node: Node) -> Number:
+    """Return the number of queries of an artefact; for a training set that was sampled, of the sample."""
     nodes = walk([node])
     samples = [n.params for n in nodes if n.stage == "sample"]
     sample_sizes = [params["queries"] for params in samples if params.get("queries")]
@@ -159,13 +167,13 @@ def queries(node: Node) -> int | None:
     return size if size is None or share == 1 else max(1, round(share * size))
 
 
-def _dataset_queries(nodes: Sequence[Node]) -> int | None:
-    """The queries of the data set that nodes read last, or as many as have judgements, as catalogued."""
+def _dataset_queries(nodes: Sequence[Node]) -> Number:
+    """Return the queries of the data set that nodes read last, or as many as have judgements."""
     names = [n.params["dataset"] for stage in ("queries", "qrels") for n in nodes if n.stage == stage]
     counts = entry.counts if names and (entry := catalog().get(names[-1])) else {}
     return counts.get("queries") or counts.get("qrels")
 
 
 def query_words() -> float:
-    """Words of a query, on average."""
+    """Return the words of a query, on average."""
     return _lengths()["queries"]

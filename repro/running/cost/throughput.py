@@ -1,23 +1,52 @@
-"""Operations a second: of this machine, as `repro doctor calibrate` measured it, or assumed of a GPU."""
+"""Operations a second: of this machine, as `repro doctor calibrate` measures it, or assumed of a GPU."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from repro.errors import UsageError, unknown
 from repro.machine import system
 from repro.machine.bounded_reading import read_json_file
-from repro.machine.system import gpu_memory
-from repro.running.cost.work import Work
+from repro.machine.system import gpu_memory, hardware
+from repro.machine.versions import software
+from repro.running.cost.shapes import BASE, Shape
+from repro.running.cost.work import Work, forward
 from repro.store import Store
 
-# Peak of dense half-precision matrix products with float32 sums, FLOP/s, from the vendor's data sheets.
-PEAKS = {"v100": 125e12, "t4": 65e12, "a100": 312e12, "l4": 121e12, "l40s": 362e12}
-PEAKS |= {"h100": 989e12, "h200": 989e12, "rtx3090": 71e12, "rtx4090": 165e12}
-# Peak of float32 without tensor cores, as faiss multiplies, and bytes of memory, from the same sheets.
-SINGLE = {"v100": 15.7e12, "t4": 8.1e12, "a100": 19.5e12, "l4": 30.3e12, "l40s": 91.6e12}
-SINGLE |= {"h100": 67e12, "h200": 67e12, "rtx3090": 35.6e12, "rtx4090": 82.6e12}
-MEMORY = {"v100": 32e9, "t4": 16e9, "a100": 80e9, "l4": 24e9, "l40s": 48e9, "h100": 80e9, "h200": 141e9}
-MEMORY |= {"rtx3090": 24e9, "rtx4090": 24e9}
+
+@dataclass(frozen=True)
+class DataSheet:
+    """The numbers of a GPU in its vendor's data sheet.
+
+    Attributes:
+        half: peak of dense half-precision matrix products with float32 sums, FLOP/s.
+        single: peak of float32 without tensor cores, as faiss multiplies, FLOP/s.
+        memory: bytes.
+    """
+
+    half: float
+    single: float
+    memory: float
+
+
+SMALL = Shape(4, 256, 1024, 2000)  # what a CPU trains for seconds; a GPU is measured with BERT-base
+LENGTH = {"cpu": 128, "cuda": 144}
+BATCH = {"cpu": 16, "cuda": 256}
+MATRIX = {"cpu": 1024, "cuda": 8192}
+SECONDS = 2.0  # each measurement lasts at least so long
+GPUS = {
+    "v100": DataSheet(125e12, 15.7e12, 32e9),
+    "t4": DataSheet(65e12, 8.1e12, 16e9),
+    "a100": DataSheet(312e12, 19.5e12, 80e9),
+    "l4": DataSheet(121e12, 30.3e12, 24e9),
+    "l40s": DataSheet(362e12, 91.6e12, 48e9),
+    "h100": DataSheet(989e12, 67e12, 80e9),
+    "h200": DataSheet(989e12, 67e12, 141e9),
+    "rtx3090": DataSheet(71e12, 35.6e12, 24e9),
+    "rtx4090": DataSheet(165e12, 82.6e12, 24e9),
+}
 ASSUMED = 0.35  # share of the peak that BERT-base reaches: a guess; `repro doctor calibrate` measures
 LAYER = (
     2e-3  # seconds that a layer takes at least in a step of training, by the launches of its kernels: a guess
@@ -47,17 +76,18 @@ class Throughput:
     layer: float = 0.0
 
     def hours(self, work: Work) -> float | None:
-        """Hours of one node's work; None when its work is not known."""
+        """Return the hours of one node's work; None when its work is not known."""
         if not work.is_known:
             return None
-        seconds = max(work.training / self.training, work.launched * self.layer)
-        seconds += work.inference / self.inference
-        seconds += work.search / (self.search or self.inference)
-        return (seconds + work.view_search / (self.view_search or self.inference)) / 3600
+        training, inference, search, view_search = work.parts
+        seconds = max(training / self.training, work.launched * self.layer)
+        seconds += inference / self.inference
+        seconds += search / (self.search or self.inference)
+        return (seconds + view_search / (self.view_search or self.inference)) / 3600
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """The rate of the named GPU, else that which was calibrated here; None when there is neither.
+    """Return the rate of the named GPU, else that which was calibrated here; None when there is neither.
 
     Raises:
         UsageError: the GPU is not in the table, or the calibration cannot be read.
@@ -69,19 +99,19 @@ def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
 
 
 def assumed_throughput(gpu: str) -> Throughput:
-    """The rate of a named GPU, a share of its data sheet's peak. Raises UsageError for an unknown one."""
+    """Return a share of the peak of a named GPU's data sheet. Raises UsageError for an unknown one."""
     name = gpu.lower()
-    if name not in PEAKS:
-        raise unknown("GPU", gpu, PEAKS, hint="`repro doctor calibrate` measures the one at hand")
-    rate = PEAKS[name] * ASSUMED
-    basis = f"{name}, assumed {ASSUMED:.0%} of {PEAKS[name] / 1e12:.0f} TFLOP/s"
-    single = SINGLE[name] * ASSUMED
+    if name not in GPUS:
+        raise unknown("GPU", gpu, GPUS, hint="`repro doctor calibrate` measures the one at hand")
+    sheet = GPUS[name]
+    rate, single = sheet.half * ASSUMED, sheet.single * ASSUMED
+    basis = f"{name}, assumed {ASSUMED:.0%} of {sheet.half / 1e12:.0f} TFLOP/s"
     search_rate = system.assumed_search_rate() if system.leaves_gpu_idle() else single
-    return Throughput("GPU", rate, rate, basis, search_rate, single, MEMORY[name], LAYER)
+    return Throughput("GPU", rate, rate, basis, search_rate, single, sheet.memory, LAYER)
 
 
 def calibration_file(store: Store) -> Path:
-    """The file that holds the measurement of this machine."""
+    """Return the file that holds the measurement of this machine."""
     return store.root / "calibration.json"
 
 
@@ -106,7 +136,104 @@ def _read_calibration(path: Path) -> Throughput:
 
 
 def _search_rates(calibration: dict) -> tuple[float | None, float | None]:
-    """The measured rates of faiss, on the device that it takes, and of torch; None where it is not known."""
+    """Return the measured rates of faiss, on the device that it takes, and of torch; None if not known."""
     names = ("single_precision_flops_per_second", "cores_flops_per_second")
     single, cores = (float(calibration[name]) if name in calibration else None for name in names)
     return (cores or system.assumed_search_rate()) if system.leaves_gpu_idle() else single, single
+
+
+def calibrate(seconds: float = SECONDS) -> dict:
+    """Measure this machine, its first GPU if it has one.
+
+    Returns:
+        ``device``, ``name`` (of the device), ``precision``, ``model`` (sizes), ``training`` and ``encoding``
+        (each ``tokens_per_second`` and ``flops_per_second``, by the formulas of ``repro.running.cost.work``),
+        ``matrix_product_flops_per_second``, that of float32 on the device (``single_precision_…``) and on the
+        cores (``cores_…``), hardware, versions and the time.
+    """
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    precision = torch.bfloat16 if device == "cuda" else torch.float32
+    sizes = BASE if device == "cuda" else SMALL
+    machine = hardware()
+    name = torch.cuda.get_device_name() if device == "cuda" else f"{machine['cpu']}, {machine['cores']} cores"
+    train, encode = _steps(device, precision, sizes)
+    tokens, operations = BATCH[device] * LENGTH[device], forward(sizes, LENGTH[device])
+    return {
+        "device": device,
+        "name": name,
+        "precision": str(precision).removeprefix("torch."),
+        "model": {"layers": sizes.layers, "hidden_size": sizes.hidden, "length": LENGTH[device]},
+        "training": _rates(_time_step(train, device, seconds), tokens, 3 * operations),
+        "encoding": _rates(_time_step(encode, device, seconds), tokens, operations),
+        "matrix_product_flops_per_second": _matrix_product(device, precision, seconds),
+        "single_precision_flops_per_second": _matrix_product(device, torch.float32, seconds),
+        "cores_flops_per_second": _matrix_product("cpu", torch.float32, seconds),
+        "hardware": machine,
+        "software": software(),
+        "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _matrix_product(device: str, precision, seconds: float) -> float:
+    """Return the operations a second of a matrix product; of float32 those of a search, too."""
+    import torch
+
+    side = MATRIX[device]
+    left, right = (torch.randn(side, side, device=device, dtype=precision) for _ in range(2))
+    return 2 * side**3 / _time_step(lambda: left @ right, device, seconds)
+
+
+def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], Callable[[], object]]:
+    """Return a step of training, forward, backward and AdamW, and one of encoding."""
+    import torch
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(
+        vocab_size=sizes.vocabulary,
+        hidden_size=sizes.hidden,
+        num_hidden_layers=sizes.layers,
+        num_attention_heads=sizes.hidden // 64,
+        intermediate_size=sizes.intermediate,
+    )
+    with torch.device(device):
+        model = BertModel(config, add_pooling_layer=False)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+    tokens = torch.randint(sizes.vocabulary, (BATCH[device], LENGTH[device]), device=device)  # (N, S)
+    autocast = torch.autocast(device, precision, enabled=device == "cuda")
+
+    def train():
+        with autocast:
+            loss = model(tokens).last_hidden_state.float().square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    def encode():
+        with torch.inference_mode(), autocast:
+            model(tokens)
+
+    return train, encode
+
+
+def _time_step(step: Callable[[], object], device: str, seconds: float) -> float:
+    """Return the seconds of a step: the mean after two that warm up."""
+    import torch
+
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    for _ in range(2):
+        step()
+    wait()
+    start, count = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds or count == 0:
+        step()
+        count += 1
+        if count % 10 == 0:
+            wait()  # so that what is queued on a GPU does not run far ahead of the clock
+    wait()
+    return (time.perf_counter() - start) / count
+
+
+def _rates(seconds: float, tokens: int, operations: float) -> dict[str, float]:
+    return {"tokens_per_second": tokens / seconds, "flops_per_second": tokens * operations / seconds}

@@ -5,6 +5,7 @@ A shard fills its blocks beside the others, and the last makes the whole of them
 
 import contextlib
 import json
+import math
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from repro.errors import UsageError
 from repro.graph import Node
 from repro.machine.shard import Shard, only_shard
 from repro.machine.system import launched_processes, local_rank
-from repro.running.cost.shapes import queries, texts
+from repro.running.cost.shapes import Number, queries, texts
 from repro.stage_table import ENCODINGS, TRAININGS
 from repro.store import Store, translated_errors
 from repro.store.disk import BLOCKS, write_whole
@@ -107,10 +108,10 @@ def count_of(node: Node, wanted: int) -> int:
     if node.stage not in DIVISIBLE:
         return 1
     size = _size(node)
-    return wanted if size is None else min(wanted, max(1, -(-size // DIVISIBLE[node.stage])))
+    return wanted if size is None else min(wanted, max(1, math.ceil(size / DIVISIBLE[node.stage])))
 
 
-def _size(node: Node) -> int | None:
+def _size(node: Node) -> Number:
     """Return the number of texts, queries, pairs or lines that are worked through; None if unknown."""
     if node.params.get("kind") == "passages":
         return texts(node)

@@ -7,9 +7,8 @@ import pytest
 from repro.errors import ManifestError, UsageError
 from repro.manifest import papers
 from repro.manifest.cells import select
-from repro.running.cost.estimate import estimate, keep_within
-from repro.running.cost.stated import StatedCost, stated_costs
-from repro.running.cost.throughput import ASSUMED, PEAKS, Throughput, calibration_file, throughput
+from repro.running.cost.estimate import StatedCost, estimate, keep_within, stated_costs
+from repro.running.cost.throughput import ASSUMED, GPUS, Throughput, calibration_file, throughput
 from repro.running.cost.work import Work
 from repro.running.plan import plan
 from repro.running.requirements import Machine, Obstacle
@@ -41,7 +40,7 @@ def test_hours_are_operations_over_operations_a_second():
 
 def test_a_named_gpu_is_assumed_to_reach_a_share_of_its_peak(tmp_path):
     rates = throughput(Store(tmp_path), "H100")
-    assert (rates.unit, rates.training) == ("GPU", PEAKS["h100"] * ASSUMED)
+    assert (rates.unit, rates.training) == ("GPU", GPUS["h100"].half * ASSUMED)
     assert rates.basis == "h100, assumed 35% of 989 TFLOP/s"
     with pytest.raises(UsageError, match=r"there is no GPU 'h1000' .did you mean 'h100'"):
         throughput(Store(tmp_path), "h1000")

@@ -1,11 +1,21 @@
-"""Operations of nodes, against sums by hand and against torch's own counter."""
+"""Operations of nodes, against sums by hand, torch's own counter, and what was counted of objectives."""
+
+import json
+from pathlib import Path
 
 import pytest
 
+from papers.costa import recipes as costa
+from papers.cotmae_v2 import encoders as cotmae_v2
+from papers.cpdae import recipes as cpdae
+from papers.simlm import encoders as simlm
 from repro.graph import Node
+from repro.manifest.papers import papers
 from repro.running.cost import shapes
+from repro.running.cost.amounts import stage_costs
 from repro.running.cost.shapes import BASE, Shape
-from repro.running.cost.work import forward, work
+from repro.running.cost.throughput import LAYER, Throughput, assumed_throughput
+from repro.running.cost.work import Work, forward, work
 
 BERT = Node("backbone", {"name": "bert-base-uncased", "revision": "main"})
 MARCO = Node("corpus", {"dataset": "msmarco-passage"})
@@ -174,7 +184,54 @@ def test_what_no_model_does_has_seconds_of_a_core_and_bytes():
     assert tuned.beside == BASE.all_weights * 24  # two checkpoints with AdamW's moments
 
 
-def test_every_fact_has_a_count_and_a_source():
-    from repro.running.cost.counts import _COUNTS, facts
+def test_every_measured_number_has_a_source():
+    for stage, cost in stage_costs().items():
+        measured = (cost.seconds, cost.bytes, cost.beside)
+        assert bool(cost.source) == any(measured), stage
 
-    assert facts().keys() == _COUNTS.keys() and all(fact.source for fact in facts().values())
+
+RECORD = Path(__file__).resolve().parents[3] / "benchmarks/records/pre-training.json"
+COUNTED = {
+    row["objective"]: row for row in json.loads(RECORD.read_text())["rows"] if row["objective"] in papers()
+}
+OBJECTIVES = {
+    "costa": costa.COSTA,
+    "cpdae": cpdae.CPDAE,
+    "cotmae_v2": cotmae_v2.OBJECTIVE,
+    "simlm": simlm.SIMLM,
+}
+BERT = Node("backbone", {"name": "bert-base-uncased", "revision": "main"})
+NARROW = {"hidden_size": 256, "layers": 12, "heads": 4, "intermediate_size": 1024}
+
+
+def pretraining(paper, length):
+    generator = Node("initialise", NARROW, {"tokenizer": Node("vocabulary", {"size": BASE.vocabulary})})
+    inputs = {"model": BERT, "tokens": Node("tokenize", {"policy": "chunk"}, {"model": BERT})}
+    inputs |= {"generator": generator} if paper == "simlm" else {}
+    params = {"objective": OBJECTIVES[paper].identity, "texts_per_batch": 8, "length": length}
+    return Node("pretrain", {**params, "max_steps": 100, "epochs": None}, inputs)
+
+
+@pytest.mark.parametrize("paper", OBJECTIVES)
+def test_the_operations_of_a_token_are_those_that_were_counted(paper):
+    row = COUNTED[paper]
+    length = int(row["texts a step"].split(" of ")[1])
+    counted = float(row["TFLOP/s"]) * 1e12 / float(row["tokens a second"])
+    assert work(pretraining(paper, length)).training / (100 * 8 * length) == pytest.approx(counted, rel=0.03)
+
+
+def test_an_objective_that_declares_nothing_passes_once_with_berts_head():
+    assert OBJECTIVES["costa"].passes == {}
+    assert work(pretraining("costa", 512)).launched == 100 * 12
+
+
+def test_layers_of_decoders_second_passes_and_frozen_models_are_launched_too():
+    layers = {paper: work(pretraining(paper, 144)).launched / 100 for paper in OBJECTIVES}
+    assert layers == {"costa": 12, "cpdae": 24, "cotmae_v2": 16, "simlm": pytest.approx(12 + 2 + 2 * 12 / 3)}
+
+
+def test_a_step_takes_no_less_than_the_launches_of_its_layers():
+    rates = Throughput("GPU", 1e12, 1e12, "of the test", layer=2e-3)
+    assert rates.hours(Work(training=3.6e12, launched=1000)) == pytest.approx(3.6 / 3600)
+    assert rates.hours(Work(training=1e12, launched=1000)) == pytest.approx(2 / 3600)
+    assert assumed_throughput("h100").layer == LAYER > 0

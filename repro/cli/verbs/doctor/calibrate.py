@@ -14,8 +14,7 @@ def command():
     `repro plan` then tells hours, and `repro run --max-gpu-hours` can keep to a budget. Nothing else should
     run meanwhile. A GPU is measured if there is one.
     """
-    from repro.running.cost.calibrate import calibrate
-    from repro.running.cost.throughput import calibration_file
+    from repro.running.cost.throughput import calibrate, calibration_file
     from repro.store import Store, make_writable, translated_errors
     from repro.store.disk import write_whole
 

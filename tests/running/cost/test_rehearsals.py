@@ -1,16 +1,18 @@
-"""The cost of the whole follows from a rehearsal by what each stage's cost grows with."""
+"""The cost of the whole follows from a rehearsal by what stages' costs grow with (amounts, too)."""
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from repro.errors import UsageError
+from repro.errors import ManifestError, UsageError
 from repro.graph import Node, walk
 from repro.machine import system
+from repro.running.cost import amounts
 from repro.running.cost import rehearsals as kept
-from repro.running.cost.amounts import AMOUNTS, PlannedCounts, StoredCounts, amount
-from repro.running.cost.extrapolation import KIB, growth, pairs, rehearsed_cost
+from repro.running.cost.amounts import StoredCounts, amount, stage_costs
+from repro.running.cost.rehearsals import KIB, pairs, rehearsed_cost
 from repro.running.scale import scale
 from repro.stage_table import STAGES
 from repro.store import Store
@@ -72,12 +74,17 @@ def done(store):
     return call
 
 
-def test_every_rule_is_of_a_stage_and_of_known_amounts():
-    assert growth().keys() <= STAGES.keys()
-    named = {name for rule in growth().values() for name in (rule.time, rule.disk, *rule.memory) if name}
-    assert named <= AMOUNTS.keys()
+def test_every_rule_is_of_a_stage_and_every_heavy_stage_has_one():
+    rules = stage_costs()
+    assert rules.keys() - {"tokenize-spans"} <= STAGES.keys()
     for stage, spec in STAGES.items():
-        assert stage in growth() or not spec.heavy, f"a heavy stage without a rule: {stage}"
+        assert not spec.heavy or rules[stage].time, f"a heavy stage without a rule: {stage}"
+
+
+def test_an_amount_that_nobody_counts_is_a_mistake_of_the_table(monkeypatch):
+    monkeypatch.delitem(amounts.AMOUNTS, "weights")
+    with pytest.raises(ManifestError, match=r"stages\.yaml:\d+: pretrain: 'weights' is no amount"):
+        stage_costs.__wrapped__()
 
 
 def test_what_a_stage_does_once_is_counted_once_and_its_pace_for_all_texts(done):
@@ -99,7 +106,7 @@ def test_a_training_goes_by_the_examples_of_its_steps_though_a_batch_may_be_smal
 
 def test_memory_grows_by_the_bytes_that_the_rules_say(done):
     told = done(CORPUS, seconds=3.0, tasks={"reading": {"done": 20000, "seconds": 1, "pace": 1e-5}})
-    each = growth()["corpus"].memory["documents"]
+    each = stage_costs()["corpus"].memory["documents"]
     assert told.whole_peak_bytes == pytest.approx(1000 * KIB + each * (PASSAGES - 20000))
 
 
@@ -145,11 +152,7 @@ def test_nodes_of_two_plans_meet_by_their_inputs():
 def test_stored_and_planned_amounts_have_the_same_names_and_agree_on_the_whole(done, store):
     done(SEARCHED)
     small = scale("rehearsal").rewriter()(SEARCHED)
-    assert (
-        amount("products", small, PlannedCounts())
-        == amount("products", small, StoredCounts(store))
-        == 20000 * 500
-    )
+    assert amount("products", small) == amount("products", small, StoredCounts(store)) == 20000 * 500
 
 
 def test_measurements_are_kept_by_kind_and_machine_and_tell_the_hours_of_other_nodes(
@@ -161,7 +164,7 @@ def test_measurements_are_kept_by_kind_and_machine_and_tell_the_hours_of_other_n
     assert known.hours(ENCODED[0]) == pytest.approx((10 + PASSAGES * 0.001) / 3600)
     again = replace(MODEL, params={**MODEL.params, "revision": "other"})
     assert known.hours(_encoded(CORPUS, again)) == known.hours(ENCODED[0])
-    kept.keep_times([replace(told, whole_seconds=None)], store)
+    kept.keep_times([replace(told, time=None)], store)
     assert kept.rehearsals(store).hours(ENCODED[0]) is None
     kept.keep_times([told], store)
     assert kept.rehearsals(store).by_kind
@@ -198,7 +201,8 @@ def test_the_pace_of_one_collection_is_not_that_of_another_nor_of_a_model_of_oth
 @pytest.mark.parametrize("order", [1, -1])
 def test_of_several_nodes_of_a_kind_the_slowest_is_kept_though_another_told_nothing(done, store, order):
     told = done(ENCODED[0], seconds=30.0, tasks={"encoding": {"done": 20000, "seconds": 21, "pace": 1e-3}})
-    alike = [told, replace(told, whole_seconds=told.whole_seconds / 5), replace(told, whole_seconds=None)]
+    quicker = replace(told, time=replace(told.time, once=1.0, each=told.time.each / 5))
+    alike = [told, quicker, replace(told, time=None)]
     kept.keep_times(alike[::order], store)
     assert kept.rehearsals(store).hours(ENCODED[0]) == pytest.approx(told.whole_seconds / 3600)
 
@@ -208,3 +212,14 @@ def test_a_broken_file_of_measurements_is_a_sentence(store):
     (store.root / "rehearsals.json").write_text(json.dumps([1]))
     with pytest.raises(UsageError, match=r"rehearsals\.json cannot be read .* remove it"):
         kept.rehearsals(store)
+
+
+@pytest.mark.parametrize(
+    ("steps", "trained"),
+    [(1, 32), (3, 96), (4, 100), (5, 132), (8, 200), (11, 296)],  # 100 examples are 32 + 32 + 32 + 4
+)
+def test_a_training_goes_through_whole_batches_but_for_the_last_of_every_epoch(steps, trained):
+    facts = {"steps": steps, "examples": 100}
+    store = SimpleNamespace(record=lambda node: {"facts": facts})
+    node = Node("pretrain", {"texts_per_batch": 32})
+    assert StoredCounts(store).trained(node) == trained
