@@ -176,6 +176,7 @@ def test_a_loss_that_nothing_in_the_batch_is_for_is_absent():
     assert set(cpdae(cpdae.collate(rows()))) == {"reconstruction", "contrastive"}
     cpdae = objective()
     assert "contrastive" not in cpdae(cpdae.collate(rows(count=1)))
+    assert "contrastive" in cpdae(cpdae.collate(rows(count=2)))
 
 
 def test_only_the_losses_a_weight_is_in_reach_it():
