@@ -67,10 +67,7 @@ FIRST_ROWS = {"queries?": "queries", "corpus?": "corpus"}  # where sources give 
 HEAVY = {"needs": ("precision",), "heavy": True}
 PRECISION_CHOICES = {"precision": PRECISIONS}
 ENCODING_CHOICES = PRECISION_CHOICES | {"kind": KINDS_OF_TEXTS}
-VECTOR_CHOICES = ENCODING_CHOICES | {
-    "numbers": ("float32", "float16"),
-    "pooling": (*POOLINGS, MODULES),
-}
+VECTOR_CHOICES = ENCODING_CHOICES | {"numbers": ("float32", "float16"), "pooling": (*POOLINGS, MODULES)}
 VIEW_CHOICES = ENCODING_CHOICES | {"head": ("transform", "plain", "splade", "splade-sum")}
 TRAINING_CHOICES = PRECISION_CHOICES | {"schedule": SCHEDULES}
 PASSAGE_CHOICES = {"negative_choice": ("window", "slice"), "positive_choice": ("all", "confident")}

@@ -21,7 +21,7 @@ from repro.retrieval.datasets.hub_models import (
     readable,
     tokenizer_fault,
 )
-from repro.retrieval.datasets.sentence_splitting import check_splitter, splitter_model
+from repro.retrieval.datasets.sentence_splitting import check_splitter
 from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 from repro.stage_table import STAGES
 
@@ -173,7 +173,7 @@ class Machine:
         """A splitter with a model of its own is known by the model's bytes."""
         name = node.params["splitter"]
         obstacle = self.once(("splitter", name), lambda: _splitter_obstacle(name, self.data))
-        model = None if obstacle else splitter_model(name, self.data)
+        model = None if obstacle else check_splitter(name, self.data)
         if model is None:
             return node, obstacle and self._or_stand_in(obstacle, name)
         files = sorted(path for path in model.iterdir() if path.is_file())

@@ -29,7 +29,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], fo
     shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(rows_folder, ignore_errors=True)
     blocks = RowBlocks(rows_folder, columns)
-    iterator, starts = iter(rows), []
+    iterator, starts = iter(rows), list[int]()
     while head := list(itertools.islice(iterator, BATCH)):
         starts.append(BLOCK * len(starts))
         block = itertools.chain(head, itertools.islice(iterator, BLOCK - BATCH))

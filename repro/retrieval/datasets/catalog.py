@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 from repro.errors import UsageError, check_known, unknown
 from repro.machine.bounded_reading import read_facts
@@ -66,11 +67,11 @@ class Dataset:
     answers: bool = False
     ignore_identical_ids: bool = False
     how: str = ""
-    hub: str | None = None
-    address: str | None = None
+    hub: str = ""
+    address: str = ""
     md5: str | None = None
     size: int | None = None
-    file: str | None = None
+    file: str = ""
     topics: tuple[str, ...] = ()
     qrels: tuple[str, ...] = ()
     addresses: bool = False
@@ -107,11 +108,10 @@ def catalog() -> dict[str, Dataset]:
             stand-in that there is not.
     """
     datasets: dict[str, Dataset] = {}
-    for entry in read_facts(FILE)["collections"]:
-        for dataset in _collections(entry):
-            if dataset.id in datasets:
-                raise UsageError(f"{FILE}: {dataset.id!r} occurs twice; give one of the two another id")
-            datasets[dataset.id] = dataset
+    for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
+        if dataset.id in datasets:
+            raise UsageError(f"{FILE}: {dataset.id!r} occurs twice; give one of the two another id")
+        datasets[dataset.id] = dataset
     for collection in list(datasets.values()):
         datasets.update(_with_substitutes(collection, datasets))
     return datasets
@@ -141,7 +141,7 @@ def _collections(entry: Mapping) -> Iterator[Dataset]:
 
 def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
     """A Dataset from what the file states."""
-    facts = dict(entry)
+    facts: dict[str, Any] = dict(entry)
     check_known(f"key of {id} in {FILE}", *facts, valid=ENTRY_KEYS)
     if "fold" in facts:
         check_known("fold", facts["fold"], valid=FOLDS)
@@ -167,13 +167,8 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
         return ()
     if piece:
         return (piece,)
-    has_queries = "split" in facts
-    presence = {
-        "documents": is_corpus,
-        "queries": has_queries,
-        "qrels": has_queries and judgements == "qrels",
-    }
-    return tuple(piece for piece, is_present in presence.items() if is_present)
+    topics = ("queries", "qrels") if judgements == "qrels" else ("queries",)
+    return (("documents",) if is_corpus else ()) + (topics if "split" in facts else ())
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:

@@ -76,15 +76,16 @@ def amount(ids: Iterable[str]) -> str:
 
     An archive that several share counts once. The size of a checkpoint is not known here.
     """
-    ids = list(dict.fromkeys(ids))
-    collections = [id for id in ids if not id.startswith(MODEL)]
-    parts = [f"{_count(collections, 'collection')} ({_size(collections)})"] if collections else []
-    checkpoints = [id for id in ids if id.startswith(MODEL)]
-    return ", ".join(parts + ([_count(checkpoints, "checkpoint")] if checkpoints else []))
-
-
-def _count(things: list[str], name: str) -> str:
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
+    unique_ids = dict.fromkeys(ids)
+    collections = [id for id in unique_ids if not id.startswith(MODEL)]
+    checkpoints = len(unique_ids) - len(collections)
+    parts = []
+    if collections:
+        plural = "s" * (len(collections) > 1)
+        parts.append(f"{len(collections)} collection{plural} ({_size(collections)})")
+    if checkpoints:
+        parts.append(f"{checkpoints} checkpoint{'s' * (checkpoints > 1)}")
+    return ", ".join(parts)
 
 
 def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
@@ -92,35 +93,26 @@ def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
 
     A split without a size of its own comes in its corpus' archive; what nobody gives out is no download.
     """
-    entries = [
-        entry
-        for id in collections
-        for entry in _download_entries(id)
-        if entry.source not in ("none", "embedded")
-    ]
-    sizes = {entry.id: entry.size or _corpus_size(entry) for entry in entries}
-    return {size or id: size for id, size in sizes.items()}
+    sizes = {}
+    for entry in (dataset(part) for id in collections for part in _parts(dataset(id)) or [id]):
+        if entry.source not in ("none", "embedded"):
+            of_corpus = dataset(entry.corpus_id).size if entry.source == "ir_datasets" else None
+            size = entry.size or of_corpus
+            sizes[size or entry.id] = size
+    return sizes
 
 
-def _corpus_size(entry: Dataset) -> int | None:
-    return dataset(entry.corpus_id).size if entry.source == "ir_datasets" else None
+def _parts(entry: Dataset) -> tuple[str, ...]:
+    """Return the ids of the members or parts that a collection has."""
+    return entry.members or entry.parts
 
 
 def _size(collections: list[str]) -> str:
     sizes = archives(collections)
     known_sizes = [size for size in sizes.values() if size]
     unknown_count = len(sizes) - len(known_sizes)
-    if not known_sizes:
-        return "size unknown"
-    return describe_size(sum(known_sizes)) + (
-        f", and {unknown_count} of unknown size" if unknown_count else ""
-    )
-
-
-def _download_entries(id: str) -> list[Dataset]:
-    """The collections that are fetched for one: its members or parts, or itself."""
-    entry = dataset(id)
-    return [dataset(part) for part in entry.members or entry.parts or (id,)]
+    known = describe_size(sum(known_sizes) or None)
+    return f"{known}, and {unknown_count} of unknown size" if known_sizes and unknown_count else known
 
 
 def _collection_offer(id: str, *, library: str = "") -> Offer:
@@ -131,7 +123,7 @@ def _collection_offer(id: str, *, library: str = "") -> Offer:
     for one that nobody gives out freely, with what to do instead.
     """
     entry = dataset(id)
-    parts = [dataset(part) for part in entry.members or entry.parts] or [dataset(fetched_with(entry))]
+    parts = [dataset(part) for part in _parts(entry) or [fetched_with(entry)]]
     _check(entry, parts, library)
     size = max((part.size for part in parts if part.size), default=None)  # forums come in one archive
     description = f"{entry.title}: {describe_size(size)} to download; {entry.licence}"
@@ -282,8 +274,10 @@ def fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
         with progress.task(f"fetching {entry.id}, files", len(names)) as advance:
             advance(partial_text.files)
             for name in names[partial_text.files :]:
-                options = {"revision": commit, "local_dir": place.parent / f"{place.name}.files"}
-                file = Path(hf_hub_download(entry.hub, name, repo_type="dataset", **options))
+                folder = place.parent / f"{place.name}.files"
+                file = Path(
+                    hf_hub_download(entry.hub, name, repo_type="dataset", revision=commit, local_dir=folder)
+                )
                 partial_text.add(map(json_document, _parquet_documents(file)))
                 file.unlink()
                 advance()
@@ -303,7 +297,7 @@ def _parquet_files(entry: Dataset) -> tuple[str, list[str]]:
     version_names = [
         name for name in names if name.startswith(f"{entry.version}/") and name.endswith(".parquet")
     ]
-    if not version_names:
+    if not version_names or info.sha is None:
         raise FileNotFoundError(2, f"{entry.hub} has no files of {entry.version}")
     return info.sha, sorted(version_names)
 

@@ -150,8 +150,9 @@ def readable(model_type: str, stage: str) -> bool:
     """Whether a stage reads that architecture: one of transformers', or one that the suite converts."""
     if model_type in CONVERTED.get(stage, ()):
         return True
-    [package_folder] = find_spec("transformers").submodule_search_locations
-    if (Path(package_folder) / "models" / model_type.replace("-", "_")).is_dir():
+    spec = find_spec("transformers")
+    folders = (spec and spec.submodule_search_locations) or []
+    if any(Path(folder, "models", model_type.replace("-", "_")).is_dir() for folder in folders):
         return True
     from transformers import CONFIG_MAPPING  # some architectures lie in another's folder
 

@@ -35,19 +35,16 @@ class ListedQuery(NamedTuple):
         never a negative, margin or not. ``systems`` names the retrievers to take from. None is no limit.
         """
         seen = {passage for passage, _ in self.positives}
-        limit = self._score_limit(margin)
+        limit = None if margin is None else min(s for _, s in self.positives if s is not None) - margin
         passages: list[str] = []
         for system, items in self.systems.items():
             if systems is None or system in systems:
-                candidates = (p for p, score in items if p not in seen and (limit is None or score <= limit))
+                unseen = ((passage, score) for passage, score in items if passage not in seen)
+                candidates = (p for p, s in unseen if limit is None or (s is not None and s <= limit))
                 new_passages = list(islice(dict.fromkeys(candidates), per_system))
                 seen.update(new_passages)
                 passages += new_passages
         return passages
-
-    def _score_limit(self, margin: float | None) -> float | None:
-        """The score above which a passage may well be relevant; None without a margin."""
-        return None if margin is None else min(score for _, score in self.positives) - margin
 
 
 def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:

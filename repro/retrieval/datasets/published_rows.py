@@ -14,6 +14,7 @@ from repro.machine.bounded_reading import read_facts
 from repro.retrieval.datasets import reading
 from repro.retrieval.datasets.catalog import WORDS, Dataset, catalog
 from repro.retrieval.datasets.digests import ContentDigest
+from repro.retrieval.datasets.records import Judgement
 from repro.retrieval.datasets.sources import Source
 
 FILE = Path(__file__).with_name("published_rows.yaml")
@@ -74,16 +75,16 @@ def summary(source: Source) -> dict[str, Any]:
     ``digest`` of all rows, ``names`` of their ids alone, of documents how many have a title, of judgements
     how many have each grade. Raises DataError as ``reading.documents`` does.
     """
-    content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter()
+    content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
     for row in reading.rows(source):
         content.add(row)
-        if source.piece == "qrels":
+        if isinstance(row, Judgement):
             names.add(row[:2])
             grades[row.grade] += 1
         else:
             names.add(row["id"])
             titled += bool(row.get("title"))
-    facts = {"digest": content.hexdigest(), "names": names.hexdigest()[:16]}
+    facts: dict[str, Any] = {"digest": content.hexdigest(), "names": names.hexdigest()[:16]}
     if source.piece == "qrels":
         return facts | {"grades": dict(sorted(grades.items()))}
     return facts | {"titled": titled} if source.piece == "documents" else facts

@@ -32,13 +32,13 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
         for number, part in enumerate(source.parts, 1):
             prefix = f"{number}:"
             part_ids = [id.removeprefix(prefix) for id in known if id.startswith(prefix)]
-            records = documents(part, first=first, known=part_ids)
-            yield from (document._replace(id=f"{number}:{document.id}") for document in records)
+            for document in documents(part, first=first, known=part_ids):
+                yield document._replace(id=f"{prefix}{document.id}")
         return
-    skips_known = source.kind == "folder" and source.format not in record_files.HOME_DOCUMENTS
-    read = partial(record_files.documents, known=known)
-    records = _records(source, "documents", record_files.HOME_DOCUMENTS.get(source.format, read))
-    records = records if skips_known else islice(records, len(known), None)
+    read = record_files.HOME_DOCUMENTS.get(source.format)
+    passes_over = source.kind == "folder" and read is None
+    records = _records(source, "documents", read or partial(record_files.documents, known=known))
+    records = records if passes_over else islice(records, len(known), None)
     if first is None and not known:
         records = _some(records, lambda document: document.text.strip(), source, "has a text")
     yield from counted(records, source, first=first, count=len(known))
@@ -46,10 +46,8 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
 
 def queries(source: Source, *, first: int | None = None) -> list[Query]:
     """Queries of one split in the order of the source. Raises DataError as ``documents`` does."""
-    records, fold = (
-        _records(source, "queries", partial(_queries_of_file, source)),
-        dataset(source.dataset).fold,
-    )
+    fold = dataset(source.dataset).fold
+    records = _records(source, "queries", partial(_queries_of_file, source))
     return list(counted((query for query in records if in_fold(query.id, fold)), source, first=first))
 
 
@@ -65,11 +63,9 @@ def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]
     """Judgements row by row, repeated ones included: so the collections' makers count them, and so do we."""
     if source.kind == "absent":
         return counted((), source)
-    read_judgements = partial(record_files.judgements, format=source.format)
-    records = _records(
-        source, "judgements", record_files.contexts if source.format == "biencoder" else read_judgements
-    )
-    fold = dataset(source.dataset).fold
+    of_file = partial(record_files.judgements, format=source.format)
+    read = record_files.contexts if source.format == "biencoder" else of_file
+    records, fold = _records(source, "judgements", read), dataset(source.dataset).fold
     records = (judgement for judgement in records if in_fold(judgement.query, fold))
     if not whole:
         return records

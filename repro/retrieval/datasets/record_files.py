@@ -80,7 +80,7 @@ class SeenIds:
             self._sorted[-2:] = [np.sort(np.concatenate(self._sorted[-2:]))]
         self._recent.clear()
 
-    def _earlier_ids(self, number: int) -> Iterator[str]:
+    def _earlier_ids(self, number: int) -> Iterator[Any]:
         rows = itertools.takewhile(lambda entry: entry[0] < number, json_rows(self._path))
         return (row.get("_id") for _, row in rows)
 

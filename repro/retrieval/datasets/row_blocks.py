@@ -112,10 +112,13 @@ def _groups(tables: Iterable[Any], size: int, *, ahead: int = 0) -> Iterator[Any
         buffer, count = [merged_table.slice(size)], count - size
 
 
-def dataset_files(
-    *, blocks: Sequence[tuple[int, int]], files: int, batch: int, held: int | None, **_: Any
-) -> Iterator[DatasetFile]:
-    """Share the rows of ``blocks``, each a block and its number of rows, among ``files`` files in order."""
+def dataset_files(layout: Mapping[str, Any]) -> Iterator[DatasetFile]:
+    """Share the rows of the ``blocks``, each a block and its number of rows, among ``files`` files in order.
+
+    Args:
+        layout: with ``batch`` and ``held``, as of ``DatasetFile``, and these two.
+    """
+    blocks, files, batch, held = (layout[name] for name in ("blocks", "files", "batch", "held"))
     spans, total = [], 0
     for first, rows in blocks:
         spans.append((first, total, total + rows))
@@ -265,17 +268,16 @@ class RowBlocks:
                 show in the number of files and in the bytes between arrays; None: the batches as written, 0:
                 all rows in one.
         """
-        notes = {first: self._read(f"{first}.json") for first in blocks}
+        notes = {first: self._read(f"{first}.json") or {} for first in blocks}
         rows, size, written_batches = (
             sum(n[name] for n in notes.values()) for name in ("rows", "bytes", "batches")
         )
         batches = written_batches if held is None else -(-rows // (held or rows or 1))
         layout = file_count(rows, size + (batches - written_batches) * offset_slack_bytes(self.features))
-        layout["held"] = held
         for path in self.folder.glob("*.sha256"):
             path.unlink()
         block_rows = [[first, note["rows"]] for first, note in notes.items()]
-        self._write(ALL, {"blocks": block_rows, "facts": dict(facts), **layout})
+        self._write(ALL, {"blocks": block_rows, "facts": dict(facts), **layout, "held": held})
         return rows
 
     def completed(self, target: Path) -> dict | None:
@@ -284,7 +286,7 @@ class RowBlocks:
             return None
         needed_blocks = {
             first
-            for file in dataset_files(**layout)
+            for file in dataset_files(layout)
             if not self._is_joined(target, file)
             for first in file.blocks
         }
@@ -298,7 +300,7 @@ class RowBlocks:
 
         ``fingerprint`` is the dataset's in the caches of `datasets`; without one it follows from the rows.
         """
-        files = list(dataset_files(**self._read(ALL)))
+        files = list(dataset_files(self._read(ALL) or {}))
         target.mkdir(exist_ok=True)
         for path in target.iterdir():
             if path.name not in {file.name for file in files}:

@@ -47,8 +47,8 @@ class SentenceSplitter:
     model: str | None = None
 
 
-def check_splitter(name: str, data: Path | None) -> None:
-    """Check, without importing nltk, that ``sentence_splitter`` has what it needs.
+def check_splitter(name: str, data: Path | None) -> Path | None:
+    """Return the folder of the splitter's model, None for one that has none; nltk is not imported for it.
 
     Args:
         name: ``nltk`` or ``rules``.
@@ -60,7 +60,7 @@ def check_splitter(name: str, data: Path | None) -> None:
     """
     check_known("sentence splitter", name, valid=SPLITTERS)
     if name != "nltk":
-        return
+        return None
     alternative = "or choose the splitter 'rules'"
     if importlib.util.find_spec("nltk") is None:
         cause = "nltk, which splits text into sentences, is not installed"
@@ -70,11 +70,7 @@ def check_splitter(name: str, data: Path | None) -> None:
         cause = f"nltk's English sentence model is not at {place / PUNKT}"
         download = f"`python -m nltk.downloader -d {place / 'nltk_data'} punkt_tab`"
         raise BlockedError(cause, f"run {download}, {alternative}")
-
-
-def splitter_model(name: str, data: Path | None) -> Path | None:
-    """The folder of the splitter's model; None for one that has none."""
-    return data / PUNKT if name == "nltk" and data else None
+    return data / PUNKT
 
 
 def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
@@ -85,10 +81,8 @@ def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
 
     Args, Raises: as ``check_splitter``; and DataError for a folder that is no Punkt model.
     """
-    check_splitter(name, data)
-    if name == "rules":
-        return SentenceSplitter(sentences_by_rules, "rules 1")
-    return _punkt_splitter(data / PUNKT)
+    model = check_splitter(name, data)
+    return _punkt_splitter(model) if model else SentenceSplitter(sentences_by_rules, "rules 1")
 
 
 def sentences_by_rules(text: str) -> list[str]:

@@ -91,15 +91,16 @@ def locate(
 
     Documents of a split are those of its corpus. With ``allow_download`` a library that can fetch the piece
     is a source too; without, only what is embedded or lies in the data folder, or else in ``home``, that of
-    ir_datasets. Raises UsageError for an
-    unknown id and for a piece which the collection does not have.
+    ir_datasets. Raises UsageError for an unknown id and for a piece which the collection does not have.
     """
     entry = _entry(id, piece)
     if piece not in entry.pieces:
         return Source(entry.id, piece, "absent", version=entry.version)
     if entry.parts:
-        options = {"home": home, "allow_download": allow_download}
-        return _join_parts(entry, piece, [locate(part, piece, data_root, **options) for part in entry.parts])
+        parts = [
+            locate(part, piece, data_root, home=home, allow_download=allow_download) for part in entry.parts
+        ]
+        return _join_parts(entry, piece, parts)
     if entry.source == "embedded":
         return Source(entry.id, piece, "embedded")
     source = _folder_source(entry, piece, data_root) if data_root is not None else None
@@ -132,14 +133,11 @@ def describe_size(size: int | None) -> str:
 
 
 def _join_parts(entry: Dataset, piece: str, sources: list[Source | MissingPiece]) -> Source | MissingPiece:
-    """Join the parts of a collection into one source."""
-    if missing := [part for part in sources if isinstance(part, MissingPiece)]:
-        return _join_missing(entry, piece, missing)
-    return Source(entry.id, piece, "parts", parts=tuple(sources), version=entry.version)
-
-
-def _join_missing(entry: Dataset, piece: str, missing: list[MissingPiece]) -> MissingPiece:
-    """Join the parts that are missing into one, each with its own way to get it."""
+    """Join the parts of a collection into one source, or those that are missing, and how to get them."""
+    missing = [part for part in sources if isinstance(part, MissingPiece)]
+    if not missing:
+        parts = tuple(part for part in sources if isinstance(part, Source))
+        return Source(entry.id, piece, "parts", parts=parts, version=entry.version)
     cause, remedy = (
         " and ".join(getattr(m, attribute) for m in missing) for attribute in ("cause", "remedy")
     )

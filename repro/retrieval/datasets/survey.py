@@ -8,10 +8,9 @@ from typing import Any
 from repro.errors import DataError, ReproError
 from repro.retrieval.datasets import published_rows, reading
 from repro.retrieval.datasets.catalog import Dataset, catalog, dataset
-from repro.retrieval.datasets.digests import file_sha256
+from repro.retrieval.datasets.digests import file_sha256, files
 from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 
-READERS = {"triples": reading.triples, "negatives": reading.negatives}
 SUMS = "SHA256SUMS"
 
 
@@ -83,9 +82,10 @@ def _check_source(source: Source, data_root: Path | None) -> Piece:
     facts: Mapping[str, Any] = {}
     sentences: list[str] = []
     try:
-        if read := READERS.get(source.piece):
-            for _ in read(source):
-                pass
+        if source.piece == "triples":
+            _exhaust(reading.triples(source))
+        elif source.piece == "negatives":
+            _exhaust(reading.negatives(source))
         else:
             facts = published_rows.summary(source)
             sentences = [published_rows.problem(source, facts)]
@@ -115,14 +115,13 @@ def _row(entry: Dataset, data_root: Path | None, home: Path | None) -> Row:
         state = "found"
     else:
         state = "partly" if located_sources else "missing"
-    paths = tuple(dict.fromkeys(str(path) for source in located_sources for path in _files(source)))
+    paths = tuple(dict.fromkeys(str(path) for source in located_sources for path in files(source)))
     return Row(entry.id, entry.title, entry.what, state, paths, entry.counts, entry.size, entry.licence)
 
 
-def _files(source: Source) -> Iterator[Path]:
-    yield from source.files
-    for part in source.parts:
-        yield from _files(part)
+def _exhaust(records: Iterable[object]) -> None:
+    for _ in records:
+        pass
 
 
 def _sum_problems(source: Source, root: Path) -> Iterator[str]:
@@ -133,7 +132,7 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
     for line in sums.read_text(encoding="utf-8", errors="replace").splitlines():
         digest, _, name = line.partition(" ")
         stated_digests[(root / name.strip().removeprefix("*")).resolve()] = digest
-    for path in _files(source):
+    for path in files(source):
         expected_digest = stated_digests.get(path.resolve())
         if expected_digest is not None and file_sha256(path) != expected_digest:
             yield f"{path}: is not the file whose sha256 {sums} states"

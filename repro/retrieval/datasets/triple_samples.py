@@ -38,7 +38,7 @@ class TripleSamples:
         self._sorted = RowBlocks(folder, _SORTED, origin=origin, batch=LARGEST)
         self._per_query, self._key = per_query, f"{seed}".encode()
         self._codes: dict[str, int] = {}
-        self._positives: list[list[str]] | None = [] if positives else None
+        self._wants_positives, self._positives = positives, list[list[str]]()
         self._pairs: set[str] = set()
         self._places: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
 
@@ -96,7 +96,7 @@ class TripleSamples:
         names = queries.dictionary.to_pylist()
         new_queries = [name for name in names if name not in self._codes]
         pairs = []
-        if self._positives is not None:
+        if self._wants_positives:
             all_pairs = (
                 pc.binary_join_element_wise(table["query"], table["positive"], "\t").unique().to_pylist()
             )
@@ -121,7 +121,7 @@ class TripleSamples:
     def _learn(self, queries: list[str], pairs: list[str]) -> None:
         for query in queries:
             self._codes[query] = len(self._codes)
-        if self._positives is None:
+        if not self._wants_positives:
             return
         self._pairs.update(pairs)
         self._positives += [[] for _ in queries]

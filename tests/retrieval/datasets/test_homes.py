@@ -15,7 +15,7 @@ from tests.standins.fill import fill
 from tests.standins.served import at_home
 
 READERS = {"documents": reading.documents, "queries": reading.queries, "qrels": reading.judgements}
-READERS |= survey.READERS
+READERS |= {"triples": reading.triples, "negatives": reading.negatives}
 
 
 @pytest.fixture(scope="module")

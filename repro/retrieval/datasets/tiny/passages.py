@@ -193,7 +193,7 @@ def _binary_topics(
 def _graded_topics(
     targets: Sequence[tuple[str, Deed]],
     world: Sequence[Deed],
-    lives: dict[str, Sequence[Deed]],
+    lives: Mapping[str, Sequence[Deed]],
     draw: Draw,
     *,
     first: int,
