@@ -30,12 +30,12 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:  # else a submodule is meant
         from repro.api import public
 
-        if name in public.__all__:
-            return getattr(public, name)
+        if name in public.offered():
+            return public.find(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     from repro.api import public
 
-    return [*globals(), *public.__all__]
+    return [*globals(), *public.offered()]

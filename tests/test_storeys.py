@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from repro.hooks import PLUGINS
+
 ROOT = Path(__file__).resolve().parent.parent / "repro"
 
 # room -> storey; what lies at the top of repro/ is the ground that every room may use
@@ -22,58 +24,9 @@ STOREYS = {
     "machine": 0,
 }
 RETRIEVAL = {"stages": 3, "recipe": 3, "training": 2, "datasets": 1, "nn": 1, "evaluation": 1}
-GROUND = ("errors", "progress", "locations", "stage_table", "graph")
-# A core that names a plugin: each falls when what it wants is asked for instead.
-PLUGINS_NAMED = {
-    "api/comparisons.py yours",
-    "api/statements.py settings",
-    "api/statements.py statements",
-    "cli/cell_page.py reports",
-    "cli/cell_page.py settings",
-    "cli/cell_page.py studies",
-    "cli/verbs/audit/claims.py studies",
-    "cli/verbs/audit/findings.py statements",
-    "cli/verbs/compare.py settings",
-    "cli/verbs/compare.py yours",
-    "cli/verbs/doctor/smoke.py yours",
-    "cli/verbs/export/records.py deposit",
-    "cli/verbs/new/value.py reports",
-    "cli/verbs/report/figures.py studies",
-    "cli/verbs/show/others.py reports",
-    "cli/verbs/show/readings.py studies",
-    "cli/verbs/show/settings.py settings",
-    "cli/verbs/tables.py studies",
-    "exchange/run_import.py reports",
-    "manifest/papers.py settings",
-    "manifest/papers.py statements",
-    "manifest/papers.py studies",
-    "verdicts/compared.py reports",
-    "verdicts/comparison.py reports",
-    "verdicts/coverage.py reports",
-    "verdicts/coverage.py settings",
-    "verdicts/plain_values.py reports",
-    "verdicts/plain_values.py studies",
-    "writers/drawing.py studies",
-    "writers/html/details.py reports",
-    "writers/html/details.py settings",
-    "writers/html/details.py studies",
-    "writers/html/overview.py studies",
-    "writers/html/papers.py settings",
-    "writers/html/papers.py statements",
-    "writers/html/sections.py settings",
-    "writers/html/sections.py statements",
-    "writers/html/sections.py studies",
-    "writers/html/tables.py reports",
-    "writers/html/tables.py studies",
-    "writers/latex_caption.py reports",
-    "writers/latex_caption.py studies",
-    "writers/latex_entries.py reports",
-    "writers/markdown.py studies",
-    "writers/table_files.py studies",
-    "writers/table_pages.py reports",
-    "writers/terminal.py reports",
-}
-ENTRIES = 16  # of repro/, besides __init__ and __main__
+GROUND = ("errors", "progress", "locations", "stage_table", "graph", "hooks")
+SAY_WHAT_PLUGINS_ARE = ("hooks.py", "beside.py")  # by the types of rooms above them
+ENTRIES = 17  # of repro/, besides __init__ and __main__
 
 
 def _room(module: str, depth: int = 1) -> str:
@@ -82,13 +35,22 @@ def _room(module: str, depth: int = 1) -> str:
 
 def _imported(path: Path) -> set[str]:
     """Modules of the suite that a file imports, at its top or inside a function."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    names, tree = set(), ast.parse(path.read_text(encoding="utf-8"))
+    apart = (
+        [node for node in ast.walk(tree) if _is_for_types(node)] if path.name in SAY_WHAT_PLUGINS_ARE else []
+    )
+    for_types = {id(n) for node in apart for n in ast.walk(node)}
+    for node in (node for node in ast.walk(tree) if id(node) not in for_types):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return {name for name in names if name.split(".")[0] == "repro"}
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    """Return whether what is below runs for a checker of types alone."""
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
 @pytest.mark.parametrize("room", STOREYS)
@@ -98,7 +60,6 @@ def test_a_room_imports_only_rooms_below_it(room):
         for path in sorted((ROOT / room).rglob("*.py"))
         for name in _imported(path)
         if (other := _room(name)) in STOREYS and other != room and STOREYS[other] >= STOREYS[room]
-        if f"{path.relative_to(ROOT)} {_room(name, 2)}" not in PLUGINS_NAMED
     }
     assert wrong == set()
 
@@ -113,6 +74,22 @@ def test_a_room_of_retrieval_imports_only_rooms_below_it(room):
         if (other := _room(name, 2)) != room and RETRIEVAL[other] >= RETRIEVAL[room]
     }
     assert wrong == set()
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_a_plugin_imports_no_other_plugin(plugin):
+    wrong = {
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in sorted((ROOT / "plugins" / plugin).rglob("*.py"))
+        for name in _imported(path)
+        if _room(name) == "plugins" and _room(name, 2) != plugin
+    }
+    assert wrong == set()
+
+
+def test_every_folder_of_plugins_is_in_the_table_of_plugins():
+    folders = {path.parent.name for path in (ROOT / "plugins").glob("*/__init__.py")}
+    assert folders == set(PLUGINS)
 
 
 def test_the_ground_imports_no_room_but_the_machine():

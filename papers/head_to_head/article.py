@@ -26,6 +26,8 @@ from repro.graph import Node, walk
 from repro.machine.versions import contains, last_change
 from repro.manifest.papers import paper, papers
 from repro.manifest.reading_schema import StudyPointer, study_pointer
+from repro.plugins.statements.claims_schema import claims_of
+from repro.plugins.studies.analysis_schema import analysis_of
 from repro.plugins.studies.studies import study_of
 from repro.plugins.studies.study_answers import of_means, primary_column, tested_answer
 from repro.plugins.studies.words import (
@@ -179,7 +181,7 @@ class Article:
     def pointers(self) -> Iterator[tuple[str, StudyPointer]]:
         """Yield the words of every claim and reading that points at the study, with the rows."""
         for source in papers().values():
-            claims = [(claim.says, claim) for claim in source.claims.values()]
+            claims = [(claim.says, claim) for claim in claims_of(source).values()]
             for words, statement in claims + [(r.paper, r) for r in source.readings.values()]:
                 place = f"{sentence(statement.where)}; {code(f'{source.name}/{statement.id}')}"
                 pointers = (p for p in map(study_pointer, statement.study) if p.study == NAME)
@@ -257,7 +259,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", help=f"the folder of REPRO_{name.upper()}")
     args = parser.parse_args()
     try:
-        seeds = seeds_of(args.seeds) or paper(NAME).analysis.seeds
+        seeds = seeds_of(args.seeds) or analysis_of(paper(NAME)).seeds
         article = Article(args.scale, seeds, Workspace.open(args.store, args.results))
         args.out.mkdir(parents=True, exist_ok=True)
         text = render(article, args.out)

@@ -2,18 +2,24 @@
 
 import os
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from repro.api.comparisons import ComparedCells, compare_selection
+from repro.api.listing import Listing
 from repro.api.selection import Selection
 from repro.graph import Node
+from repro.manifest.papers import sources
 from repro.progress import Progress
 from repro.retrieval.training.optimisation import VARIABLES, Execution
 from repro.running.engines.table import ENGINES
 from repro.running.plan import Plan
 from repro.running.records import record
 from repro.running.runner import Options
+from repro.running.scale import scale as scale_of
+from repro.running.workspace import Workspace
 from repro.stage_table import TRAININGS
 from repro.store import make_writable
+from repro.store.results import Record
 
 _DEFAULT = Options()
 _PADDING_FREE = "REPRO_PADDING_FREE"
@@ -73,3 +79,17 @@ def _check_environment(plan: Plan) -> None:
         from repro.retrieval.nn.padding_free import is_asked_for
 
         is_asked_for(os.environ)
+
+
+def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:
+    """Return the records of papers at a scale, in the order of recording; the latest of a key counts.
+
+    Args:
+        names: of papers; all of them without a name.
+
+    Raises UsageError for an unknown paper or scale, DataError for a line that is no record.
+    """
+    scale_of(scale)
+    results = (workspace or Workspace.open()).results
+    all_records = [record for source in sources(names) for record in results.read(scale, source.name)]
+    return Listing(all_records, line=asdict, index="cell")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import click
 
 from repro import __version__
-from repro.cli.groups import LazyGroup
+from repro.cli.groups import LazyGroup, plugin_commands
 from repro.cli.variables import misspelt
 from repro.errors import ReproError, UsageError
 from repro.locations import resolved
@@ -26,8 +26,7 @@ VERBS = {
         "run": "measure a selection of cells and compare it with the published numbers",
     },
     "judge": {
-        "compare": "verdicts from what is stored, or a run or encoder of yours beside them; never trains",
-        "audit": "what does not fit in papers: numbers, sentences, references; and whether claims hold",
+        "compare": "verdicts from what is stored; never trains",
     },
     "write": {
         "tables": "LaTeX of the tables, published and ours",
@@ -42,12 +41,12 @@ VERBS = {
         "doctor": "what this machine can run, and what to do about the rest",
         "store": "read every artefact and record again, or remove what nothing needs",
     },
-    "extend": {"new": "begin another paper, or an entry of what somebody measured"},
+    "extend": {"new": "begin another paper"},
 }
 HIDDEN = ("stage",)  # the unit that engines call
 # verbs that read, plan, judge and write, and then end: nearly all that they make stays until then
-BRIEF = {"show", "plan", "compare", "audit", "tables", "report", "store"}
-PAGED = {"show", "plan", "compare", "audit"}
+BRIEF = {"show", "plan", "compare", "tables", "report", "store"}
+PAGED = {"show", "plan", "compare"}
 # verbs that keep what is done, and go on from there when they are given again
 CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}
 FOLDERS = {"store": "artefacts", "results": "records", "data": "collections of yours"}
@@ -132,7 +131,7 @@ def main() -> None:
     if hasattr(sys.stdout, "reconfigure"):
         # papers print signs that most other encodings lack; names of files may be any bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
-    if _verb() in BRIEF:
+    if _verb() in BRIEF | _plugin_verbs():
         gc.disable()
     for sentence in misspelt(os.environ):
         _say(sentence)
@@ -151,13 +150,19 @@ def main() -> None:
 
 def _verb() -> str:
     """Return the first word of the command line that is a verb's name."""
-    names = {verb for section in VERBS.values() for verb in section}
+    names = {verb for section in VERBS.values() for verb in section} | _plugin_verbs()
     return next((word for word in sys.argv[1:] if word in names), "")
+
+
+def _plugin_verbs() -> set[str]:
+    """Return the verbs that plugins add, which read, judge and print much."""
+    added = {name for name in plugin_commands() if " " not in name}
+    return added - {verb for section in VERBS.values() for verb in section}
 
 
 def _pages() -> contextlib.AbstractContextManager:
     """Return what shows standard output in a pager where it is a terminal and the verb prints much."""
-    if _verb() not in PAGED or not sys.stdout.isatty():
+    if _verb() not in PAGED | _plugin_verbs() or not sys.stdout.isatty():
         return contextlib.nullcontext()
     from repro.cli.pager import paged
 

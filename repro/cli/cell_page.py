@@ -8,17 +8,15 @@ from shlex import quote
 
 from repro.cli.obstacles import names_in_a_line
 from repro.exchange.public_runs import PublicRun, cells_of_run, only_scorable, public_runs
+from repro.hooks import ask
 from repro.manifest.cells import Cell
 from repro.manifest.reading_schema import Reading
-from repro.plugins.reports.others import in_a_line, others_values
-from repro.plugins.settings.parameter import CheckedParameter, is_setting
-from repro.plugins.settings.released_code import Certificate, certificates, in_short
-from repro.plugins.settings.row_settings import planned_for, row_lines
 from repro.running.cell_readings import PARTS
 from repro.running.node_obstacles import distinct_obstacles
 from repro.running.recipe_calls import not_at, recipe_path
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
+from repro.verdicts.beside import CellPart
 from repro.verdicts.compared import ComparedCell
 
 IN_FULL = 4  # readings of each part of the work of which everything is said without being asked
@@ -38,37 +36,31 @@ class CellPage:
     Attributes:
         readings: the weightiest first.
         more: readings that matter only where another one has another choice.
-        settings: what is planned at full for its row, or for itself where it publishes a setting.
-        certified: how far the work behind it is from released code.
         public_runs: runs that others published, which it can be scored by.
-        scored_scales: those of a study at which scores of its queries are kept with the records.
+        parts: what plugins say more of it.
     """
 
     cell: Cell
     stands: list[ComparedCell]
     readings: list[tuple[Reading, str]]
     more: list[Reading]
-    settings: list[CheckedParameter]
-    certified: list[Certificate]
     public_runs: list[PublicRun]
-    scored_scales: set[str]
+    parts: list[CellPart]
 
     @classmethod
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
         """Everything about a cell, from its manifest and from what is recorded and stored."""
         from repro.manifest.cells import is_measured
-        from repro.plugins.settings.checked import of_cell
         from repro.running.cell_readings import CellReadings
         from repro.verdicts.standings import standings
 
         cell_readings = CellReadings(workspace.machine)
         stands = standings(cell, workspace) if is_measured(cell) else []
         more = list(cell_readings.under_other_choices(cell).values())
-        certified = certificates(cell_readings.nodes(cell))
         runs = [run for run in public_runs() if cell in cells_of_run(run, only_scorable([cell]))[0]]
-        scales = {stand.scale for stand in stands if _has_scores(cell, stand.scale, workspace)}
+        parts = ask().part_of_cell(cell=cell, stands=stands, known=cell_readings, results=workspace.results)
         weighed = cell_readings.weighed(cell)
-        return cls(cell, stands, weighed, more, of_cell(cell), certified, runs, scales)
+        return cls(cell, stands, weighed, more, runs, list(filter(None, parts)))
 
     @property
     def commands(self) -> dict[str, str]:
@@ -82,20 +74,16 @@ class CellPage:
             commands["score a run"] = "repro import run --public DIR"
         elif cell in only_scorable([cell]):
             commands["score a run"] = f"repro import run FILE {cell.id}{self._source_of_a_run}"
-        for stand in self.stands:
-            if stand.scale in self.scored_scales:
-                seeds = ",".join(str(record.seed) for record in stand.records)
-                command = f"repro tables {cell.paper.name} --table {cell.table.id} --scale {stand.scale}"
-                commands["from scores"] = f"{command} --seeds {seeds}"
+        for part in self.parts:
+            commands |= part.commands()
         is_blocked = any((s.scale, s.verdict.name) == ("full", "blocked") for s in self.stands)
         return dict(reversed(commands.items())) if is_blocked else commands
 
     @property
     def _source_of_a_run(self) -> str:
-        """The option that names where a run was released, by those who scored it."""
-        values = others_values(self.cell)
-        runs = [report for report in values.reports if report.report.how.start == "run"] if values else []
-        return f" --source {quote(runs[0].source.place)}" if runs else ""
+        """Return the option that names where a run was released."""
+        sources = filter(None, (part.source_of_a_run for part in self.parts))
+        return next((f" --source {quote(source)}" for source in sources), "")
 
     def as_json(self) -> dict:
         """Everything about the cell as plain values."""
@@ -108,10 +96,8 @@ class CellPage:
         facts["readings"] = [reading.id for reading, _ in self.readings]
         facts["changes"] = {reading.id: part for reading, part in self.readings}
         facts["readings_under_other_choices"] = [reading.id for reading in self.more]
-        facts["settings"] = [item.as_json() for item in self.settings]
-        facts["released_code"] = [item.as_json() for item in self.certified]
-        values = others_values(self.cell)
-        facts["others"] = values.as_json() if values else []
+        for part in self.parts:
+            facts |= part.facts
         facts["note"] = self._note
         return facts | self._judgement_facts
 
@@ -146,13 +132,8 @@ class CellPage:
         for name, value in self._lines(verbose):
             if value:
                 _print(f"{name}:", value)
-        sentences = (
-            (f"{item.part}: {item.says}" for item in self.certified) if verbose else in_short(self.certified)
-        )
-        for line in sentences:
-            _print("released code:", line)
-        for name, value in row_lines([] if is_setting(self.cell) else self.settings, verbose=verbose):
-            _print(f"{name}:" if name == "settings" else name, value)
+        for name, value in (line for part in self.parts for line in part.at_end(verbose=verbose)):
+            _print(name, value)
         self._show_readings(None if verbose else IN_FULL)
 
     def _lines(self, verbose: bool) -> Iterator[tuple[str, str]]:
@@ -163,10 +144,9 @@ class CellPage:
         yield "id", cell.id
         yield "system", label_in_full(cell.table, cell.row)
         yield "column", f"{', '.join(cell.column.head)}{_definition(cell)}"
-        unit = f" ({cell.unit}{bold}; {ROLES[cell.role]})" if not is_setting(cell) else ""
+        unit = f" ({cell.unit}{bold}; {ROLES[cell.role]})" if not cell.is_setting else ""
         yield "published", f"{cell.printed.plain}{cell.printed.marks}{unit}"
-        planned_values = (planned_for(item) for item in self.settings if item.cell == cell.id)
-        yield from (("planned", line) for line in dict.fromkeys(planned_values))
+        yield from (line for part in self.parts for line in part.below_published())
         for stand in self.stands:
             yield stand.scale, _standing(stand)
             if stand.data_without_digest:
@@ -175,25 +155,13 @@ class CellPage:
                 doubts = "; ".join(map(str, run.doubts))
                 score = f"({run.measured:.4g})" if doubts else f"{run.measured:.4g}"
                 yield "run of others", f"{score} ({run.maker}), {run.verdict.name}{doubts and f'; {doubts}'}"
-        yield from self._report_lines(None if verbose else IN_FULL)
+        yield from (line for part in self.parts for line in part.below_measured(verbose=verbose))
         for label, command in self.commands.items():
             yield label, command
             if label == "score a run":
                 yield from (("public run", f"{run.file} ({run.described})") for run in self.public_runs)
         yield "recipe", _recipe_call(cell)
         yield "note", self._note
-
-    def _report_lines(self, most: int | None) -> Iterator[tuple[str, str]]:
-        """Values of others, of several their sum and so many of them one by one; all for None."""
-        values = others_values(self.cell)
-        if values is None:
-            return
-        is_several = len(values.reports) > 1
-        yield "stated by others", str(values) if is_several else f"1 value, {in_a_line(values.closest)}"
-        if is_several:
-            yield from (("value", in_a_line(report)) for report in values.reports[:most])
-        if most and len(values.reports) > most:
-            yield "values", f"{len(values.reports) - most} more, which --verbose tells"
 
     def _show_readings(self, most: int | None) -> None:
         """Print the weightiest readings of each part of the work, and the names of others; all for None."""
@@ -216,13 +184,6 @@ class CellPage:
         if most:
             print()
             say("--verbose says what each is about; `repro run … --reading ID=CHOICE` takes another value")
-
-
-def _has_scores(cell: Cell, scale: str, workspace: Workspace) -> bool:
-    from repro.plugins.studies.study_scores import scores_paths
-
-    paths = scores_paths(workspace.results, scale, cell.paper.name, cell.table.id)
-    return cell.table.kind == "study" and any(path.is_file() for path in paths)
 
 
 def _definition(cell: Cell) -> str:

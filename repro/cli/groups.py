@@ -2,21 +2,26 @@
 
 import importlib
 from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
 
 import click
+
+from repro.hooks import Command, ask, merged
 
 Sections = Mapping[str, Mapping[str, str]]  # title -> name -> a line of help
 
 
 class LazyGroup(click.Group):
-    """A group that lists its commands without importing them.
+    """A group that lists its commands without importing them, those of plugins among them.
 
     Args:
-        package: each command is ``command`` of the module of its name in it.
-        sections: the commands with a line of help each, as help prints them.
+        package: each command of the core is ``command`` of the module of its name in it.
+        sections: these commands with a line of help each, as help prints them.
         hidden: commands that help does not list.
         kind: what an error calls one of them.
-        default: the module of the command that is meant where the first argument names none, if there is one.
+        default: the command that is meant where the first argument names none, if there is one.
+        targets: name -> ``module:command`` of those that lie elsewhere.
     """
 
     def __init__(
@@ -27,11 +32,30 @@ class LazyGroup(click.Group):
         hidden: tuple[str, ...] = (),
         kind: str = "view",
         default: str = "",
+        targets: Mapping[str, str] = MappingProxyType({}),
         **kwargs,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.package, self.sections, self.hidden = package, sections, hidden
-        self.kind, self.default = kind, default
+        self.package, self.core, self.hidden = package, sections, hidden
+        self.kind, self.default, self.targets = kind, default, targets
+
+    @cached_property
+    def of_plugins(self) -> dict[str, Command]:
+        """Return the commands that plugins add to this group, or put in the place of the core's."""
+        commands = plugin_commands()
+        start = f"{self.name} " if self.kind != "verb" else ""
+        names = [name for name in commands if name.startswith(start) and " " not in name.removeprefix(start)]
+        return {name.removeprefix(start): commands[name] for name in names}
+
+    @property
+    def sections(self) -> Sections:
+        """Return title -> name -> a line of help, of the core's commands and of plugins'."""
+        sections = {title: dict(lines) for title, lines in self.core.items()}
+        for name, command in self.of_plugins.items():
+            title = command.section if command.section in sections else next(iter(sections))
+            home = next((lines for lines in sections.values() if name in lines), sections[title])
+            home[name] = command.line
+        return sections
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names that help lists."""
@@ -39,9 +63,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Return the command of that name, imported now; None where there is none."""
-        if name not in (*self.list_commands(ctx), *self.hidden):
-            return None
-        return self._import("import_" if name == "import" else name.replace("-", "_"))
+        return self._import(name) if name in (*self.list_commands(ctx), *self.hidden) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Begin what the default command is meant by with its name."""
@@ -69,7 +91,7 @@ class LazyGroup(click.Group):
 
         from repro.manifest.papers import papers
 
-        names = [name for section in self.sections.values() for name in section]
+        names = self.list_commands(click.get_current_context())
         return bool(difflib.get_close_matches(word, names, n=1, cutoff=0.7)) and word not in papers()
 
     def shell_complete(self, ctx: click.Context, incomplete: str):
@@ -105,8 +127,16 @@ class LazyGroup(click.Group):
             with formatter.section(title.capitalize()):
                 formatter.write_dl(list(section.items()))
 
-    def _import(self, module: str) -> click.Command:
-        return importlib.import_module(f"{self.package}.{module}").command
+    def _import(self, name: str) -> click.Command:
+        module = "import_" if name == "import" else name.replace("-", "_")
+        targets = self.targets | {name: command.target for name, command in self.of_plugins.items()}
+        module, _, attribute = targets.get(name, f"{self.package}.{module}:command").partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+
+def plugin_commands() -> dict[str, Command]:
+    """Return the commands of all plugins, by verb or verb and view."""
+    return merged(ask().commands())
 
 
 def views(

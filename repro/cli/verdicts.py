@@ -11,6 +11,7 @@ from repro.running.recurrence import Recurrence, sentences
 from repro.running.runner import Outcome
 from repro.store import Store
 from repro.store.results import Results
+from repro.verdicts.beside import at_full, kinds
 from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
 from repro.verdicts.summary import Summary, conditions, summarise
 from repro.verdicts.verdict import FAILS
@@ -41,11 +42,6 @@ FEW_OBSTACLES = 4  # sentences
 LETTERS = (
     "letters are rows beaten by the runs of one seed: ranx's two-sided paired t-test, p <= 0.05 "
     "after Holm's correction over the tests of each row"
-)
-
-OF_OTHERS = (
-    "stated by others: of several values the closest in kind (~ where something else differs, "
-    "? where only the name matches); it decides no verdict, and `repro show others` has the place of each"
 )
 
 
@@ -81,7 +77,7 @@ def show(
         return emit_csv([cell_as_row(c) for c in cells], head=["cell"])
     if form == "json":
         ids = {c.cell.id for c in cells}
-        objects = _cells_with_contrasts(comparison, plan, store, results)
+        objects = _cells_with_facts(comparison, plan, store, results)
         return emit_json([cell for cell in objects if cell["id"] in ids])
     if summary_first:
         _show_summary(comparison, plan)
@@ -94,12 +90,16 @@ def show(
         say(line)
 
 
-def _cells_with_contrasts(comparison: Comparison, plan: Plan, store: Store, results: Results) -> list[dict]:
-    from repro.verdicts.plain_values import cells_as_json, contrasts_by_cell
+def _cells_with_facts(comparison: Comparison, plan: Plan, store: Store, results: Results) -> list[dict]:
+    from repro.hooks import ask
+    from repro.verdicts.plain_values import cells_as_json
 
-    contrasts = contrasts_by_cell(comparison, plan, store, results)
-    studies = {identifier: {"contrasts": values} for identifier, values in contrasts.items()}
-    return [cell | studies.get(cell["id"], {}) for cell in cells_as_json(comparison)]
+    facts: dict[str, dict] = {}
+    for first, *_ in comparison.by_table().values():
+        source, table = first.cell.paper, first.cell.table
+        if (kind := ask().table_kind(kind=table.kind)) is not None:
+            facts |= kind.facts(source, table, plan, store, results)
+    return [cell | facts.get(cell["id"], {}) for cell in cells_as_json(comparison)]
 
 
 def _print_texts(comparison: Comparison, plan: Plan, store: Store, **options) -> None:
@@ -155,7 +155,7 @@ def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
 def _is_worth_showing(c: ComparedCell) -> bool:
     """Whether a table with this cell is worth showing."""
     has_result = c.measured is not None or c.verdict.name in ("failed", "blocked")
-    return has_result or (c.scale == "full" and c.others is not None)
+    return has_result or any(at_full(c, kind) for kind in kinds())
 
 
 def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
@@ -182,8 +182,8 @@ def summary(comparison: Comparison) -> list[str]:
         lines.append(INTERVALS.format(**asdict(counts)))
     if comparison.tests:
         lines.append(LETTERS)
-    if any(c.others and c.scale == "full" for c in comparison.cells):
-        lines.append(OF_OTHERS)
+    beside = [kind for kind in kinds() if any(at_full(c, kind) for c in comparison.cells)]
+    lines += [kind.explained for kind in beside]
     return [f"{line}." for line in lines]
 
 

@@ -10,7 +10,6 @@ from repro.errors import UsageError, check_known
 from repro.exchange.public_runs import cells_of_run, scorable_cells, split_by_presence
 from repro.graph import Node, check_types
 from repro.manifest.cells import Cell
-from repro.plugins.reports.among_others import ValueAmongOthers, among_others
 from repro.progress import Progress
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.evaluation.any_measures import cutoff, looks_deeper
@@ -26,6 +25,7 @@ from repro.running.workspace import Workspace
 from repro.store import check_where_stored
 from repro.store.disk import sha256
 from repro.store.results import AppendedRecord, Record
+from repro.verdicts.beside import Placed, placed
 from repro.verdicts.imported import SCALE, imported_run
 from repro.verdicts.verdict import Verdict
 
@@ -82,11 +82,11 @@ class ImportedCell:
         return imported_run(self.cell, self.record, self.made).verdict
 
     @property
-    def among_others(self) -> ValueAmongOthers | None:
+    def among_others(self) -> Placed | None:
         """The score among what others state of the cell; None without reports, or by another measure."""
         if self.record.measure != self.cell.column.measure:
             return None
-        return among_others(self.cell, Decimal(repr(self.record.measured)))
+        return placed(self.cell, Decimal(repr(self.record.measured)))
 
     @property
     def described(self) -> list[str]:

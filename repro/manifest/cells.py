@@ -58,6 +58,11 @@ class Cell:
         return self.table.kind in ("figure", "study") or self.row.role == "reference"
 
     @property
+    def is_setting(self) -> bool:
+        """Return whether the cell publishes a setting, and no measured number."""
+        return self.table.kind == "hyperparameters"
+
+    @property
     def counted_as(self) -> str | None:
         """What the cell is counted among, a key of ``COUNTED``; None where nothing could be measured."""
         if self.table.kind == "study" or (self.table.kind == "figure" and self.paper.manifest.is_study):

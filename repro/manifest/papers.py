@@ -5,7 +5,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,9 +15,6 @@ from repro.locations import PAPERS
 from repro.manifest import yaml_file
 from repro.manifest.reading_schema import Reading, reading_faults
 from repro.manifest.schema import Manifest, faults
-from repro.plugins.settings.schema import FILE, FolderSteps, Settings, Step, completed_step, read_settings
-from repro.plugins.statements.claims_schema import Claim, claims
-from repro.plugins.studies.analysis_schema import Analysis, read_analysis
 
 ROOT = PAPERS
 Made = TypeVar("Made")
@@ -71,35 +68,6 @@ class Paper:
                 raise yaml_file.fault_at(self.folder / "cells.yaml", location, str(error)) from None
             by_id |= readings(file)
         return by_id
-
-    @functools.cached_property
-    def claims(self) -> dict[str, Claim]:
-        """claims.yaml by id, what the text states. Raises ManifestError with file and line."""
-        return claims(self.folder / "claims.yaml")
-
-    @functools.cached_property
-    def analysis(self) -> Analysis:
-        """analysis.yaml, the plan of its studies' analysis. Raises ManifestError with file and line."""
-        return read_analysis(self.folder, self.manifest)
-
-    @functools.cached_property
-    def settings(self) -> Settings:
-        """settings.yaml, what text and released scripts set. Raises ManifestError with file and line."""
-        return read_settings(self.folder)
-
-    @functools.cached_property
-    def steps(self) -> tuple[Step, ...]:
-        """The steps of settings.yaml that have rows, each with what it takes from the one that it is like."""
-        folders = {path.parent.name: path.parent for path in ROOT.glob(f"*/{FILE}")}
-        folders |= {source.name: source.folder for source in (*papers().values(), self)}
-        steps, completed_steps = FolderSteps(folders), []
-        for number, step in enumerate(self.settings.steps):
-            try:
-                completed_steps += [completed_step(steps, self.name, step)] if step.rows else []
-            except UsageError as error:
-                place = ("steps", number, "like")
-                raise yaml_file.fault_at(self.folder / FILE, place, str(error)) from None
-        return tuple(completed_steps)
 
 
 def readings(path: Path) -> dict[str, Reading]:
@@ -155,6 +123,11 @@ def paper(name: str) -> Paper:
         return papers()[name]
     except KeyError:
         raise unknown("paper", name, papers()) from None
+
+
+def sources(names: Iterable[str]) -> list[Paper]:
+    """Return the papers of these names, once each; all of them without a name. Raises UsageError."""
+    return [paper(name) for name in dict.fromkeys(names or papers())]
 
 
 def home(dotted: str) -> Paper | None:

@@ -1,17 +1,18 @@
 """Cells with what was measured for them, and the tests between the rows of their tables."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
 from repro.manifest.cells import Cell
 from repro.manifest.reading_schema import Reading
-from repro.plugins.reports.others import OthersValues
 from repro.retrieval.datasets.catalog import catalog, dataset
 from repro.retrieval.datasets.published_rows import unknown
 from repro.running.provenance import Origins
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
+from repro.verdicts.beside import ValuesBeside
 from repro.verdicts.doubts import CodeCounts, Doubt
 from repro.verdicts.imported import ImportedRun
 from repro.verdicts.query_interval import QueryInterval, query_interval
@@ -35,7 +36,7 @@ class ComparedCell:
         imported: runs that others made of the cell's system, each with a verdict of its own; no measurements.
         collections: ids of the data that the cell is measured on at this scale.
         cut_at: documents a query of the runs at this scale, where the measure looks deeper; else None.
-        others: what others measured of the cell, which no verdict rests on; None where nobody is known to.
+        beside: kind of values, such as what others state -> those of the cell, which no verdict rests on.
     """
 
     cell: Cell
@@ -48,7 +49,7 @@ class ComparedCell:
     imported: tuple[ImportedRun, ...] = ()
     collections: tuple[str, ...] = ()
     cut_at: int | None = None
-    others: OthersValues | None = None
+    beside: Mapping[str, ValuesBeside] = field(default_factory=dict)
 
     @property
     def current(self) -> bool:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from repro.plugins.reports.others import others_values
 from repro.running.plan import Plan
 from repro.running.provenance import origins
 from repro.running.recipe_calls import not_at
@@ -13,6 +12,7 @@ from repro.running.records import identities, known_records, stored_records
 from repro.running.runner import Outcome
 from repro.store import Store
 from repro.store.results import Record, Results
+from repro.verdicts.beside import values_beside
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.doubts import code_counts, doubts
 from repro.verdicts.evidence import Evidence
@@ -77,9 +77,9 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
 
 
 def _judge(case: Evidence) -> ComparedCell:
-    """The strongest thing that can be said of a cell, beside runs and reports of others."""
+    """Return the strongest thing that can be said of a cell, with runs of others and values beside it."""
     compared = _judge_failure(case) or _judge_records(case) or _judge_obstacles(case) or _judge_not_run(case)
-    return replace(compared, imported=_imported_runs(case), others=others_values(case.cell))
+    return replace(compared, imported=_imported_runs(case), beside=values_beside(case.cell))
 
 
 def _compared_cell(case: Evidence, verdict: Verdict, records: Iterable[Record] = ()) -> ComparedCell:

@@ -1,33 +1,35 @@
 """Every cell that could be measured: the strongest way to do so, and the scales at which it was done."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from repro.hooks import ask, merged
 from repro.manifest.cells import Cell, cells_of, every_cell, exhibits, is_measured
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
 from repro.manifest.yaml_file import fault_at
-from repro.plugins.reports.others import others_values
-from repro.plugins.settings.checked import of_tables
-from repro.plugins.settings.parameter import is_setting
 from repro.running.measurement import COMPUTED
 from repro.running.recipe_calls import recipe_path
 from repro.store.results import Record, Results
+from repro.verdicts.beside import ValuesBeside, kinds, values_beside
 from repro.verdicts.evidence import is_measurement
 
 WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable")
-KNOWN = {
-    "measured": "measured here at full scale",
-    "run by others": "by a public run of others, scored here",
-    "stated by others (exact)": "stated by others, of the same system and data",
-    "stated by others (close)": "stated by others, something small differs",
-    "stated by others (loose)": "stated by others, only the name matches",
-    "rehearsed": "rehearsed at a smaller scale, which says nothing of the number",
-    "nothing known": "neither measured, nor run or stated by others",
-}
 IMPORTED = ", imported"  # after the scale of runs that others made
 RELEASED = "released"  # the module whose recipes only use a checkpoint that others released
+
+
+def ways_of_knowing() -> dict[str, str]:
+    """Return what may be known of a cell, the strongest first -> what that means."""
+    beside = [kind.known for kind in kinds()]
+    return {
+        "measured": "measured here at full scale",
+        "run by others": "by a public run of others, scored here",
+        **merged(beside),
+        "rehearsed": "rehearsed at a smaller scale, which says nothing of the number",
+        "nothing known": f"neither measured, nor run{' or stated' if beside else ''} by others",
+    }
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,7 @@ class CoverageItem:
         measured: scales with a measurement or drawing of it; ``full, imported`` where only others ran it.
         reason: why there is no way; empty where there is one.
         counted_as: what the cell is counted among; ``drawing`` for an exhibit.
-        others: how sure the match is of their value that is closest in kind; empty where nobody states one.
-        equal: whether that value is the published number at the coarser rounding of both.
+        beside: kind of values beside the published number -> those of the cell.
     """
 
     id: str
@@ -53,19 +54,28 @@ class CoverageItem:
     recipe: str | None = None
     reason: str = ""
     counted_as: str = "published"
-    others: str = ""
-    equal: bool = False
+    beside: Mapping[str, ValuesBeside] = field(default_factory=dict)
 
     @property
     def known(self) -> str:
-        """The strongest that is known of the cell at full scale, a key of ``KNOWN``."""
+        """Return the strongest that is known of the cell at full scale, a key of ``ways_of_knowing``."""
         if "full" in self.measured:
             return "measured"
         if f"full{IMPORTED}" in self.measured:
             return "run by others"
-        if self.others:
-            return f"stated by others ({self.others})"
+        if self.beside:
+            return next(iter(self.beside.values())).known
         return "rehearsed" if self.rehearsed else "nothing known"
+
+    @property
+    def equal(self) -> bool:
+        """Return whether a value beside the published number equals it at the coarser rounding of both."""
+        return any(values.equal for values in self.beside.values())
+
+    @property
+    def matches(self) -> dict[str, str]:
+        """Return kind of values -> how sure it is that the closest one is of the cell; empty without one."""
+        return {k.name: self.beside[k.name].values[0].match if k.name in self.beside else "" for k in kinds()}
 
     @property
     def rehearsed(self) -> list[str]:
@@ -102,7 +112,7 @@ class Tally:
         what: the place or paper that is counted.
         idle: how many published cells hold words, which nothing measures.
         settings: the cells of tables of settings by the state in which the plan at full has them, which is no
-            measurement; see ``repro.plugins.settings``.
+            measurement.
     """
 
     paper: str
@@ -130,7 +140,7 @@ class Tally:
     def known(self) -> dict[str, int]:
         """The strongest that is known -> of how many cells it is."""
         counts = Counter(c.known for c in self.cells)
-        return {name: counts[name] for name in KNOWN}
+        return {name: counts[name] for name in ways_of_knowing()}
 
     @property
     def measured(self) -> Counter[str]:
@@ -139,7 +149,7 @@ class Tally:
 
     def as_json(self) -> dict:
         """The object that ``repro show coverage --format json`` prints."""
-        names = ("id", "counted_as", "way", "measured", "recipe", "reason", "others")
+        names = ("id", "counted_as", "way", "measured", "recipe", "reason")
         return {
             "paper": self.paper,
             "what": self.what,
@@ -147,7 +157,7 @@ class Tally:
             "apart": self.apart._counts(),
             "settings": dict(self.settings),
             "nothing_to_measure": self.idle,
-            "detail": [{name: getattr(c, name) for name in names} for c in self.cells],
+            "detail": [{name: getattr(c, name) for name in names} | c.matches for c in self.cells],
         }
 
     def _counts(self) -> dict:
@@ -160,7 +170,8 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
     cells = coverage(source, results)
     tables = {place_of(table.id): table for table in source.manifest.tables}
     places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))
-    settings = _setting_states(source)
+    states = merged(ask().tallies_of_tables(source=source))
+    settings = {place_of(table): Counter(counts) for table, counts in states.items()}
     return [
         Tally(
             source.name,
@@ -190,16 +201,7 @@ def usual_first(scales: Iterable[str]) -> list[str]:
 def _idle_cells(table: Table | None, source: Paper) -> int:
     """How many cells of a table hold words; dashes hold nothing."""
     cells = cells_of(source, (table,)) if table else ()
-    return sum(not (is_measured(c) or is_setting(c) or c.printed.is_dash) for c in cells)
-
-
-def _setting_states(source: Paper) -> dict[str, Counter[str]]:
-    """Place -> state of the plan -> how many cells of a table of settings are in it."""
-    states: dict[str, Counter[str]] = {}
-    if any(map(is_setting, cells_of(source))):
-        for place, item in of_tables(source).items():
-            states.setdefault(place_of(place.split("/")[1]), Counter())[item.state] += 1
-    return states
+    return sum(not (is_measured(c) or c.is_setting or c.printed.is_dash) for c in cells)
 
 
 def place_of(owner: str) -> str:
@@ -216,14 +218,7 @@ def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
     recipe = recipe_path(cell) if way not in ("run", "not measurable") else None
     place, scales = place_of(cell.table.id), (*own_scales, *imported)
     facts = (cell.id, cell.paper.name, place, way, scales, recipe, reason, cell.counted_as)
-    return CoverageItem(*facts, **_closest_report(cell))
-
-
-def _closest_report(cell: Cell) -> dict:
-    """Return what an item says of the report that is closest in kind."""
-    if (values := others_values(cell)) is None:
-        return {}
-    return {"others": values.closest.report.match, "equal": values.closest.equals_published}
+    return CoverageItem(*facts, beside=values_beside(cell))
 
 
 def _way(cell: Cell, records: Sequence[Record]) -> str:

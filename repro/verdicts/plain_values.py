@@ -1,15 +1,9 @@
 """Comparisons as plain values: an object per cell for programs, a line per cell for tables."""
 
 from dataclasses import asdict
-from math import sqrt
 
-from repro.plugins.reports.others import OthersValues
-from repro.plugins.studies.contrasts import Contrast
-from repro.plugins.studies.studies import Study, study_of
-from repro.running.plan import Plan
-from repro.running.records import PER_UNIT
-from repro.store import Store
-from repro.store.results import Results
+from repro.hooks import merged
+from repro.verdicts.beside import kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.effects import Effect, effects, orders
 
@@ -56,7 +50,7 @@ def cell_as_json(c: ComparedCell) -> dict:
         **asdict(c.code),
         "data_without_digest": c.data_without_digest,
         "imported": [run.as_json() for run in c.imported],
-        "others": c.others.as_json() if c.others else [],
+        **{kind.name: kind.as_json(c.beside.get(kind.name)) for kind in kinds()},
         "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in c.obstacles],
     }
 
@@ -64,7 +58,7 @@ def cell_as_json(c: ComparedCell) -> dict:
 def cell_as_row(c: ComparedCell) -> dict:
     """The plain values of a cell, as a line of a CSV file or of a data frame; None where there is none.
 
-    Of several runs by others the last, and of values of others the closest in kind, as tables show them.
+    Of several runs by others the last, and of values beside the closest in kind, as tables show them.
     """
     interval, last_run = c.interval, c.imported[-1] if c.imported else None
     imported_verdict = last_run.verdict.name if last_run else None
@@ -91,23 +85,7 @@ def cell_as_row(c: ComparedCell) -> dict:
         "imported": getattr(last_run, "measured", None),
         "imported_by": getattr(last_run, "maker", None),
         "imported_verdict": imported_verdict,
-        **_others_values(c.others),
-    }
-
-
-def _others_values(others: OthersValues | None) -> dict:
-    """The closest value of others of a cell, how many there are, and their span."""
-    closest = others.closest if others else None
-    least, most = map(float, others.span) if others else (None, None)
-    return {
-        "others": float(closest.value) if closest else None,
-        "others_count": len(others.reports) if others else 0,
-        "others_least": least,
-        "others_most": most,
-        "others_how": closest.report.how.start if closest else None,
-        "others_match": closest.report.match if closest else None,
-        "others_by": closest.source.name if closest else None,
-        "others_at": closest.source.address if closest else None,
+        **merged([kind.as_row(c.beside.get(kind.name)) for kind in kinds()]),
     }
 
 
@@ -131,61 +109,4 @@ def _effects_and_order(
     return {
         "effects": [e.as_json() for e in gains if (e.row, e.column) == (row, column)],
         "order": None if tau is None else {"tau": tau, "rows": rows},
-    }
-
-
-def contrasts_by_cell(
-    comparison: Comparison, plan: Plan, store: Store, results: Results | None = None
-) -> dict[str, list[dict]]:
-    """Cell of a study -> the object of every comparison of its row with another one; none for other tables.
-
-    Args:
-        results: whose file of scores counts for what the store lacks.
-    """
-    by_cell: dict[str, list[dict]] = {}
-    for cells in comparison.by_table().values():
-        source, table = cells[0].cell.paper, cells[0].cell.table
-        if table.kind == "study":
-            times = PER_UNIT.get(table.unit, 1)
-            study = study_of(plan, store, source=source, table=table, results=results)
-            for c in study.contrasts:
-                objects = by_cell.setdefault(f"{source.name}/{table.id}/{c.row}/{c.column}", [])
-                objects.append(contrast_as_json(c, times=times) | _place_of(study, c))
-    return by_cell
-
-
-def _place_of(study: Study, c: Contrast) -> dict:
-    """The standing of a comparison in the plan of analysis, and whether seeds of it are missing."""
-    confirmatory = study.is_confirmatory(c.family, c.column)
-    return {"confirmatory": confirmatory, "preliminary": study.preliminary or None}
-
-
-def contrast_as_json(c: Contrast, *, times: float) -> dict:
-    """A comparison as an object; what is not known is null.
-
-    Args:
-        times: of the unit of its numbers in a fraction, 100 for percent.
-    """
-
-    def scaled(fraction: float | None) -> float | None:
-        return None if fraction is None else times * fraction
-
-    pair = {"family": c.family, "row": c.row, "against": c.against, "verdict": c.verdict}
-    matters = {"matters": scaled(c.matters), "seeds_needed": c.seeds_needed}
-    d = c.difference
-    if d is None:
-        return pair | {"difference": None} | matters
-    deviations = {name: scaled(sqrt(variance)) for name, variance in vars(d.variances).items()}
-    return pair | {
-        "difference": scaled(d.mean),
-        "interval": [scaled(end) for end in d.interval()],
-        "standard_error": scaled(d.error),
-        "freedom": d.freedom,
-        "p": d.p,
-        "holm_p": c.holm,
-        "queries": d.queries,
-        "seeds": d.seeds,
-        "deviations": deviations,
-        "smallest_seen": scaled(c.smallest_seen),
-        **matters,
     }

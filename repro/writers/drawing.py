@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from repro.hooks import ask
 from repro.manifest.cells import figure_of
 from repro.manifest.schema import Column, Figure, Line
-from repro.plugins.studies.trend_charts import draw_trend
 from repro.retrieval.evaluation import means
 from repro.running.plan import Plan
 from repro.store import Store, read_json
@@ -34,7 +34,8 @@ def draw_curves(
             note = "; ".join(filter(None, (*_notes(figure, points), *_tests(figure, panels))))
             figures.curves(panels, path, note=note)
             yield path
-            yield from draw_trend(figure, points, path, note=note)
+            for more in ask().drawings(figure=figure, points=points, path=path, note=note):
+                yield from more
 
 
 def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:

@@ -179,3 +179,13 @@ def meaning(mark: Mark) -> str:
     if mark.means == "significant":
         return f"better than {', '.join(mark.over)} by the test of the caption"
     return " ".join(part for part in (mark.source or mark.property, mark.note) if part)
+
+
+def capitalised(text: str) -> str:
+    """Return the text with its first letter as a capital."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def probability(p: float | None) -> str:
+    """Return a p-value with four digits after the point; a dash where there is none."""
+    return "–" if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from repro.manifest.schema import Manifest
+from repro.verdicts.beside import kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.writers.grid import Grid, Head, beaten, best_measured, compared_grid, shown_measurement, spans
 from repro.writers.latex_caption import caption, short_caption
@@ -14,11 +15,11 @@ from repro.writers.latex_entries import (
     Entry,
     by_others,
     difference,
+    entry_beside,
     has_digit,
     in_line,
     interval,
     published_entry,
-    reported_entry,
 )
 from repro.writers.latex_page import environment
 from repro.writers.latex_text import SYMBOLS, escape, label, raised, table_row, visible_length
@@ -59,7 +60,7 @@ def latex(
 
     Args:
         comparison: for the tests between rows.
-        cells: the compared cells of one table, with what others state of them where that is to be shown.
+        cells: the compared cells of one table, with the values beside them where these are to be shown.
         command: what generates the file, written as a comment above it.
     """
     grid = compared_grid(cells)
@@ -162,14 +163,14 @@ class _Writer:
 
     def _below(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
         """The columns below one head: those in which there is a number."""
-        kinds = {
+        shown = {
             "publ.": [published_entry(c) for c in cells],
-            "oth.": [reported_entry(c) for c in cells],
+            **{kind.abbreviation: [entry_beside(c, kind) for c in cells] for kind in kinds()},
             "meas." if self.comparison.own_rows else "ours": [self._ours(c) for c in cells],
             r"$\Delta$": [difference(c) for c in cells],
             "others": [by_others(c) for c in cells],
         }
-        by_kind = {kind: in_line(entries) for kind, entries in kinds.items()}
+        by_kind = {kind: in_line(entries) for kind, entries in shown.items()}
         columns = [
             _Column(kind, entries) for kind, entries in by_kind.items() if any(map(has_digit, entries))
         ]

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
-from repro.plugins.reports.others import HOW, STARTS
-from repro.plugins.studies.words import capitalised
+from repro.verdicts.beside import Beside, ValuesBeside, kinds
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.doubts import doubts_in_brief
 from repro.verdicts.summary import cut_measures
-from repro.writers.latex_entries import MAKINGS
+from repro.writers.grid import capitalised
 from repro.writers.latex_text import SYMBOLS, escape
 
 LETTERED = (
@@ -58,7 +57,7 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
     parts += [
         *_scale(measured_cells),
         *_bold_meanings(cells, best=bold),
-        *_reports(cells),
+        *(kind.latex_legend(values) for kind, values in _beside(cells)),
         *_signs(of_papers),
     ]
     if lettered:
@@ -78,24 +77,19 @@ def _own_origins(cells: Sequence[ComparedCell], own: Sequence[str]) -> str:
 
 
 def _number_origins(cells: Sequence[ComparedCell]) -> str:
-    reports = any(c.others for c in cells)
+    origins = [kind.origin for kind, _ in _beside(cells)]
     if any(c.measured is not None for c in cells):
-        others = ", as others state it (oth.)" if reports else ""
-        return f"as published (publ.){others} and measured by us (ours)."
-    if reports:
-        return "as published (publ.) and as others state it (oth.), not measured by us."
+        return f"{', '.join(['as published (publ.)', *origins])} and measured by us (ours)."
+    if origins:
+        return f"as published (publ.) and {' and '.join(origins)}, not measured by us."
     has_runs = any(c.imported for c in cells)
     return "as published (publ.), not measured by us." if has_runs else "as published, not measured."
 
 
-def _reports(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    """The meaning of the letters at values of others, of those that the table has."""
-    reports = [c.others.closest.report for c in cells if c.others]
-    if reports:
-        makings = {report.how.start for report in reports}
-        letters = ", ".join(f"{MAKINGS[start]} {HOW[start]}" for start in STARTS if start in makings)
-        doubt = "; ? where only the name matches" if any(r.match == "loose" for r in reports) else ""
-        yield f"Others: of several values the closest in kind, with their number; raised: {letters}{doubt}."
+def _beside(cells: Sequence[ComparedCell]) -> list[tuple[Beside, list[ValuesBeside]]]:
+    """Return the kinds of values that stand beside some of the cells, with all of them."""
+    shown = [(kind, [c.beside[kind.name] for c in cells if kind.name in c.beside]) for kind in kinds()]
+    return [(kind, values) for kind, values in shown if values]
 
 
 def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:

@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from repro.plugins.reports.others import STARTS
+from repro.verdicts.beside import Beside
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.verdict import prediction_half_width
 from repro.writers.grid import rounded, shown_run
 from repro.writers.latex_text import SYMBOLS, escape, raised
-
-MAKINGS = {start: start[0] for start in STARTS}  # run, checkpoint, index, trained, fine-tuned, unknown
 
 
 @dataclass(frozen=True)
@@ -55,13 +53,13 @@ def by_others(c: ComparedCell | None) -> Entry:
     return Entry(shown_run(run, c.cell), rf"\,{sign}" if sign else "")
 
 
-def reported_entry(c: ComparedCell | None) -> Entry:
-    """The report that is closest in kind, the letter of its making raised, and how many reports there are."""
-    if c is None or not c.others:
+def entry_beside(c: ComparedCell | None, kind: Beside) -> Entry:
+    """Return the closest value of a kind, the letter of its making raised, and how many there are."""
+    values = c.beside.get(kind.name) if c else None
+    if values is None:
         return Entry()
-    report, count = c.others.closest.report, len(c.others.reports)
-    letter = MAKINGS[report.how.start] + ("?" if report.match == "loose" else "")
-    return Entry(c.others.shown, raised(letter) + (rf"{{\scriptsize\,({count})}}" if count > 1 else ""))
+    count = rf"{{\scriptsize\,({values.count})}}" if values.count > 1 else ""
+    return Entry(values.shown, raised(values.letter) + count)
 
 
 def interval(c: ComparedCell) -> str:

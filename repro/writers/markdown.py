@@ -7,16 +7,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from repro.errors import UsageError
-from repro.plugins.studies.words import capitalised
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.comparison import judged_cells
-from repro.verdicts.coverage import KNOWN, CoverageItem, Tally, coverage
+from repro.verdicts.coverage import CoverageItem, Tally, coverage, ways_of_knowing
 from repro.verdicts.doubts import doubts_in_brief
 from repro.verdicts.summary import measured_in_words, published, summarise
 from repro.verdicts.verdict import FAILS
-from repro.writers.grid import shown_measurement
+from repro.writers.grid import capitalised, shown_measurement
 
 BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
 ORDER = ("failed", "lower", "higher", "inconclusive", "exact", "consistent", "within tolerance")
@@ -81,7 +80,7 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
             in_doubt = sum(bool(c.doubts) for c in published(cells))
             counts = *tally.published.known.values(), totals.passing, totals.failing, in_doubt
             rows.append([f"`{name}`", str(totals.cells), *map(_number, counts)])
-    head = ["paper", "published", *KNOWN, "pass", "fail", "in doubt"]
+    head = ["paper", "published", *ways_of_knowing(), "pass", "fail", "in doubt"]
     return "\n".join([*table(head, rows), f"{measured_in_words(comparison.cells)}."])
 
 

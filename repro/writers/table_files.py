@@ -5,9 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from repro.plugins.studies.studies import Study, study_of
-from repro.plugins.studies.writing import latex as study_latex
-from repro.plugins.studies.writing import markdown
+from repro.hooks import ask
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.store.results import Results
@@ -17,6 +15,7 @@ from repro.writers.grid import compared_grid
 from repro.writers.latex import latex
 from repro.writers.latex_page import document
 from repro.writers.markdown import sentence
+from repro.writers.table_kinds import TableText
 from repro.writers.table_pages import overview
 
 
@@ -56,20 +55,15 @@ def table_texts(
         command = f"repro tables {paper} --table {identifier} --scale {plan.scale.name}"
         command += " --two-column" * two_column + " --others" * others
         name = f"{paper}-table{identifier}"
-        if table.kind == "study":
+        if (kind := ask().table_kind(kind=table.kind)) is not None:
             command += f" --seeds {','.join(map(str, seeds))}" if seeds else ""
-            study = _study(cells, plan, store, results)
-            options = {"title": f"{title} (scale {plan.scale.name})", "command": command}
-            if form != "latex":
-                yield TableFile(f"{name}.md", title, markdown(study, **options))
-            if form != "markdown":
-                label = f"tab:{paper}-{identifier}-{plan.scale.name}"
-                text = study_latex(study, label=label, wide=two_column, **options)
-                yield TableFile(f"{name}.tex", title, text)
+            asked = TableText(title, command, form, two_column)
+            for ending, text in kind.texts(cells, plan, store, results, asked):
+                yield TableFile(f"{name}.{ending}", title, text)
         elif form == "markdown":
             yield TableFile(f"{name}.md", title, _overview(comparison, cells))
         else:
-            table_cells = cells if others else [replace(c, others=None) for c in cells]
+            table_cells = cells if others else [replace(c, beside={}) for c in cells]
             text = latex(comparison, table_cells, command=command, two_column=two_column)
             yield TableFile(f"{name}.tex", title, text)
 
@@ -79,12 +73,6 @@ def _overview(comparison: Comparison, cells: Sequence[ComparedCell]) -> str:
     table, paper = cells[0].cell.table, cells[0].cell.paper.name
     about = sentence(f"{paper}, table {table.id}: {table.about} ({table.unit}).")
     return "\n".join([about, "", *overview(compared_grid(cells), comparison=comparison)])
-
-
-def _study(cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results | None) -> Study:
-    """The study of a table, of whose cells there is one at least."""
-    cell = cells[0].cell
-    return study_of(plan, store, source=cell.paper, table=cell.table, cells=cells, results=results)
 
 
 def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:

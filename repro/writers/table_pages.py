@@ -1,13 +1,14 @@
 """A page for every table: row by row, the command that measures it, and what is published and known."""
 
+import functools
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
 from repro import __version__
 from repro.manifest.schema import Row
-from repro.plugins.reports.others import HOW
 from repro.running.recipe_calls import not_at
 from repro.running.scale import scale
+from repro.verdicts.beside import Beside, kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.doubts import doubts_in_brief
 from repro.verdicts.summary import cut_measures, measured_in_words, summarise
@@ -186,7 +187,11 @@ def _command(cells: Sequence[ComparedCell], command: str, small_scale: str) -> s
 def _numbers(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
     head = ["column", "measure", "published", "measured", "verdict", f"at {_scale(rehearsals)}"]
     extra_columns = {"run by others": _imported_runs} if any(c.imported for c in cells) else {}
-    extra_columns |= {"stated by others": _closest_report} if any(c.others for c in cells) else {}
+    extra_columns |= {
+        kind.label: functools.partial(_beside, kind=kind)
+        for kind in kinds()
+        if any(kind.name in c.beside for c in cells)
+    }
     rows = []
     for c in cells:
         column, rehearsal = c.cell.column, rehearsals.get(c.cell.id)
@@ -212,15 +217,9 @@ def _imported_runs(c: ComparedCell) -> str:
     return "; ".join(runs) or "–"
 
 
-def _closest_report(c: ComparedCell) -> str:
-    """The report that is closest in kind, a link to its place, and how many others lie where."""
-    if c.others is None:
-        return "–"
-    closest, number = c.others.closest, len(c.others.reports)
-    place = link(closest.source.name, closest.source.address)
-    match = "" if closest.report.match == "exact" else f", a {closest.report.match} match"
-    span = f"; {number} values, {c.others.between}" if number > 1 else ""
-    return f"{c.others.shown} ({HOW[closest.report.how.start]}{match}, {place}{span})"
+def _beside(c: ComparedCell, kind: Beside) -> str:
+    """Return the closest value of a kind, with its making and its place."""
+    return c.beside[kind.name].markdown() if kind.name in c.beside else "–"
 
 
 def _anchor(row: Row) -> str:

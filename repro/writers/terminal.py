@@ -8,7 +8,7 @@ from rich.text import Text
 
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Table
-from repro.plugins.reports.others import OthersValues
+from repro.verdicts.beside import at_full, kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.effects import Effect, effects, orders
 from repro.verdicts.summary import conditions
@@ -32,7 +32,6 @@ STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "re
 STYLES |= {"inconclusive": "yellow", "not comparable": "yellow", "scaled": "cyan"}
 STYLES |= {"blocked": "magenta", "not run": "dim"}
 BENEATH = "published above, measured beneath"
-MATCH = {"exact": "", "close": "~", "loose": "?"}
 
 
 def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
@@ -108,7 +107,7 @@ class _Writer:
         published_line = [label, *map(_format_published, cells)]
         if self.comparison.own_rows:  # which are looked at, and not what others say of the paper's rows
             return [published_line, *([lower_line] if numbers else []), *_imported_line(cells)]
-        other_lines = [*_imported_line(cells), *_lines_of_others(cells)]
+        other_lines = [*_imported_line(cells), *_lines_beside(cells)]
         return [published_line, lower_line, *_differences(cells), *other_lines]
 
     def across(self) -> Sheet:
@@ -138,8 +137,8 @@ class _Writer:
         return 2 if any(c and c.measured is not None for c in numbers) else 1
 
     def _lines_across(self, system: Head) -> list[Sequence[Shown]]:
-        """The lines of others of a system that stands across, a cell for each head at the left."""
-        return _lines_of_others([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
+        """Return the lines beside a system that stands across, a cell for each head at the left."""
+        return _lines_beside([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
 
     def _sides(self, c: ComparedCell | None) -> list[Shown]:
         """The numbers of one cell side by side: published, measured, their difference, and the interval."""
@@ -200,24 +199,24 @@ def _imported_run(c: ComparedCell | None) -> Shown:
     return Value(Text(shown_run(run, c.cell), style="dim"), Text(f" {run.verdict.name}", style="dim italic"))
 
 
-def _lines_of_others(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-    """The closest value of others of each cell of a system and, where there are several, their span.
+def _lines_beside(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
+    """Return, of each kind, the closest value of each cell of a system and, of several, the spread.
 
     None below full scale, where nothing is compared with the published numbers.
     """
-    values = [c.others if c and c.scale == "full" else None for c in cells]
-    spans = [f"{len(v.reports)}: {v.between}" if v and len(v.reports) > 1 else "" for v in values]
-    closest = [Text("  stated by others", style="dim"), *map(_closest_value, values)]
-    all_of_them = [Text("  all of these", style="dim"), *(Text(span, style="dim") for span in spans)]
-    return [closest, *([all_of_them] if any(spans) else [])] if any(values) else []
+    lines: list[Sequence[Shown]] = []
+    for kind in kinds():
+        values = [at_full(c, kind) for c in cells]
+        closest = [_value_beside(v.shown, v.remark) if v else Text() for v in values]
+        spreads = [v.spread if v else "" for v in values]
+        lines += [[Text(f"  {kind.label}", style="dim"), *closest]] if any(values) else []
+        if any(spreads):
+            lines += [[Text(f"  {kind.spread_label}", style="dim"), *(Text(s, style="dim") for s in spreads)]]
+    return lines
 
 
-def _closest_value(values: OthersValues | None) -> Shown:
-    if values is None:
-        return Text()
-    report = values.closest.report
-    making = f" {MATCH[report.match]}{report.how.start}"
-    return Value(Text(values.shown, style="dim"), Text(making, style="dim italic"))
+def _value_beside(shown: str, remark: str) -> Shown:
+    return Value(Text(shown, style="dim"), Text(f" {remark}", style="dim italic"))
 
 
 def _interval(c: ComparedCell) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from repro.manifest.papers import papers
-from repro.plugins.statements.claims_schema import Claim
+from repro.plugins.statements.claims_schema import Claim, claims_of
 
 RUN = 8  # words in sequence that would be the paper's own
 
@@ -18,4 +18,4 @@ def runs(text: str) -> set[tuple[str, ...]]:
 
 def sentences(name: str) -> list[Claim]:
     """The claims of a paper in the order of the file."""
-    return list(papers()[name].claims.values())
+    return list(claims_of(papers()[name]).values())

@@ -62,12 +62,12 @@ def command(selection, out, document, two_column, others, form):
 
 
 def _write_scores(comparison, plan, store, results) -> None:
-    """Keep the scores of the queries of every study among the tables."""
-    from repro.plugins.studies.study_scores import write_scores
+    """Keep what the tables were made from that have a kind of their own."""
+    from repro.hooks import ask
 
     for (paper, table), cells in comparison.by_table().items():
-        is_study = cells[0].cell.table.kind == "study"
-        if is_study and (path := write_scores(plan, store, results, paper=paper, table=table)):
+        kind = ask().table_kind(kind=cells[0].cell.table.kind)
+        if kind and (path := kind.keep(plan, store, results, paper=paper, table=table)):
             print(path)
 
 

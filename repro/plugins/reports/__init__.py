@@ -1,0 +1,34 @@
+"""What others measured of the same cells, with the places where they say so.
+
+Its YAML is papers/*/others.yaml (``reports``) and papers/baselines/findings.yaml (``findings``).
+"""
+
+from repro.hooks import Command, answer
+
+FORM = "what somebody measured, from the form of an issue to an entry of others.yaml"
+
+
+@answer
+def commands():
+    """Offer the view of what others state, and a beginning of an entry."""
+    line = "what others measured of the same cells, and where they say so"
+    return {
+        "show others": Command(line, "repro.plugins.reports.view:command"),
+        "new value": Command(FORM, "repro.plugins.reports.new_value:command"),
+    }
+
+
+@answer
+def values_beside():
+    """Put what others state beside published and measured numbers."""
+    from repro.plugins.reports.others import OTHERS
+
+    return OTHERS
+
+
+@answer
+def part_of_cell(cell):
+    """Say what others state of a cell."""
+    from repro.plugins.reports.others import OthersOfCell
+
+    return OthersOfCell(cell)

@@ -18,7 +18,7 @@ from pydantic import Field
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.decimals import decimals_of, half_unit, shift_point
+from repro.manifest.decimals import decimals_of, half_unit, half_up, shift_point
 from repro.manifest.papers import Paper
 from repro.manifest.places import DAY, Place, Who
 from repro.manifest.schema import SHARES
@@ -132,8 +132,54 @@ class CellReport:
 
     @property
     def decimals(self) -> int:
-        """Digits after the point to which ``value`` is known."""
+        """Return the digits after the point to which ``value`` is known."""
         return decimals_of(self.value)
+
+    @property
+    def making(self) -> str:
+        """Return how it was made, a key of ``repro.plugins.reports.others.HOW``."""
+        return self.report.how.start
+
+    @property
+    def match(self) -> str:
+        """Return how sure it is that the report is on the cell."""
+        return self.report.match
+
+    @property
+    def maker(self) -> str:
+        """Return who made it."""
+        return self.source.name
+
+    @property
+    def by_authors(self) -> bool:
+        """Return whether the authors of the system report it."""
+        return self.source.who == "authors"
+
+    @property
+    def shown(self) -> str:
+        """Return the value with one decimal more than the published one at most, halves away from zero."""
+        most = (self.cell.printed.decimals or 0) + 1
+        return f"{self.value if self.decimals <= most else half_up(self.value, most):f}"
+
+    def as_json(self) -> dict:
+        """Return it as plain values."""
+        report, source = self.report, self.source
+        return {
+            "value": float(self.value),
+            "stated": report.value,
+            "measure": report.measure,
+            "dataset": report.dataset,
+            "difference": float(self.difference),
+            "equal": self.equals_published,
+            "match": report.match,
+            "who": source.who,
+            "name": source.name,
+            "how": report.how.model_dump(),
+            "place": source.place,
+            "at": report.at,
+            "address": source.address,
+            "note": report.note,
+        }
 
     @property
     def difference(self) -> Decimal:

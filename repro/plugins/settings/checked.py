@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from repro.api.listing import Listing
 from repro.errors import ReproError
 from repro.graph import Node, canonical
 from repro.manifest.cells import Cell, cell, cells_of
-from repro.manifest.papers import Paper
+from repro.manifest.papers import Paper, sources
 from repro.plugins.settings.nodes import (
     PlannedRow,
     at_path,
@@ -16,10 +17,22 @@ from repro.plugins.settings.nodes import (
     planned_alike,
     planned_rows,
 )
-from repro.plugins.settings.parameter import FAILURE, NO_PARAMETER, CheckedParameter, is_setting, of_cells
-from repro.plugins.settings.schema import Setting, StatedValue, Step
+from repro.plugins.settings.parameter import FAILURE, NO_PARAMETER, CheckedParameter, of_cells
+from repro.plugins.settings.schema import Setting, StatedValue, Step, settings_of, steps_of
 from repro.plugins.settings.values import ExpectedValue, ExpectedValues, published_value
 from repro.running.requirements import Machine
+
+
+def settings(*names: str) -> Listing[CheckedParameter]:
+    """Return the plan at full, parameter by parameter, held against what papers and released scripts state.
+
+    Args:
+        names: of papers; all of them without a name.
+
+    Raises UsageError for an unknown paper, ManifestError for a broken file of a paper's.
+    """
+    items = [item for source in sources(names) for item in checked_parameters(source)]
+    return Listing(items, line=CheckedParameter.as_json, index="row")
 
 
 def checked_parameters(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
@@ -32,11 +45,13 @@ def checked_parameters(source: Paper, machine: Machine | None = None) -> list[Ch
     """
     rows = planned_rows(source, machine=machine)
     expected_values = ExpectedValues()
-    row_parameters = [item for row in rows for item in _row_parameters(row, source.steps, expected_values)]
+    row_parameters = [
+        item for row in rows for item in _row_parameters(row, steps_of(source), expected_values)
+    ]
     return [
         *row_parameters,
         *_alike_failures(source, rows),
-        *_idle_failures(source.steps, rows),
+        *_idle_failures(steps_of(source), rows),
         *_unplanned_statements(source, row_parameters),
     ]
 
@@ -56,7 +71,7 @@ def of_tables(source: Paper) -> dict[str, CheckedParameter]:
 
 def _published_steps(source: Paper) -> list[tuple[Step, dict[str, Setting]]]:
     """The steps with settings that cells publish, and those settings."""
-    steps = [(step, {path: s for path, s in step.settings.items() if s.cell}) for step in source.steps]
+    steps = [(step, {path: s for path, s in step.settings.items() if s.cell}) for step in steps_of(source)]
     return [(step, settings) for step, settings in steps if settings]
 
 
@@ -72,12 +87,12 @@ def of_cell(cell: Cell) -> list[CheckedParameter]:
 
     Nothing for a paper that has no settings.yaml. Raises ManifestError for a broken one.
     """
-    if not cell.paper.steps:
+    if not steps_of(cell.paper):
         return []
-    if is_setting(cell):
+    if cell.is_setting:
         return [item for item in checked_parameters(cell.paper) if item.cell == cell.id]
     rows = planned_rows(cell.paper, cell.id.rpartition("/")[0])
-    return [item for row in rows for item in _row_parameters(row, cell.paper.steps, ExpectedValues())]
+    return [item for row in rows for item in _row_parameters(row, steps_of(cell.paper), ExpectedValues())]
 
 
 def _unplanned_statements(
@@ -85,7 +100,7 @@ def _unplanned_statements(
 ) -> Iterator[CheckedParameter]:
     """Stated values that no stage has, and a failure for each cell of settings that nothing takes up."""
     claimed_cells = {item.cell for item in row_parameters}
-    for item in source.settings.elsewhere:
+    for item in settings_of(source).elsewhere:
         claimed_cells.add(item.cell)
         value = published_value(item, source.name)
         yield CheckedParameter(
@@ -101,7 +116,7 @@ def _unplanned_statements(
             says=item.because,
         )
     for c in cells_of(source):
-        if is_setting(c) and c.id not in claimed_cells:
+        if c.is_setting and c.id not in claimed_cells:
             says = "no entry of settings.yaml names this cell; add it to a setting, or under elsewhere"
             yield CheckedParameter(c.id, "", "", c.row.label, published=c.text, cell=c.id, says=says)
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from repro.graph import canonical
-from repro.manifest.cells import Cell, cell
+from repro.manifest.cells import cell
 
 FAILURE, NO_PARAMETER = "failure", "no parameter"
 
@@ -62,11 +62,6 @@ def of_cells(items: Iterable[CheckedParameter]) -> dict[str, CheckedParameter]:
     weights = (FAILURE, "departs", "as published", NO_PARAMETER)
     ordered = sorted((item for item in items if item.cell), key=lambda item: -weights.index(item.state))
     return {item.cell: item for item in ordered}
-
-
-def is_setting(cell: Cell) -> bool:
-    """Whether a cell of a manifest publishes a setting, and no measured number."""
-    return cell.table.kind == "hyperparameters"
 
 
 HEAD = ("parameter", "published", "released", "planned", "verdict", "rows")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from repro.manifest.cells import Cell, cells_of, select
 from repro.manifest.papers import paper
-from repro.plugins.settings.checked import of_tables
+from repro.plugins.settings.checked import of_cell, of_tables
 from repro.plugins.settings.parameter import (
     CELL_HEAD,
     HEAD,
@@ -13,10 +13,12 @@ from repro.plugins.settings.parameter import (
     by_step,
     counts,
     in_words,
-    is_setting,
     merged_lines,
     of_cells_of_settings,
 )
+from repro.plugins.settings.released_code import certificates, in_short
+from repro.running.cell_readings import CellReadings
+from repro.verdicts.beside import CellPart
 
 
 def planned_for(item: CheckedParameter) -> str:
@@ -68,9 +70,38 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
     numbers = Counter(cell.paper.name for cell in cells)
     for name, number in numbers.items():
         source = paper(name)
-        if any(map(is_setting, cells_of(source))) and number == len(
+        if any(c.is_setting for c in cells_of(source)) and number == len(
             select((name,), tables=(), rows=(), cells=())
         ):
             settings = of_tables(source).values()
             total = f"{len(settings)} settings in tables: {counts(settings)}"
             yield f"{name} publishes {total} (`repro show settings {name}`)"
+
+
+class SettingsOfCell(CellPart):
+    """What is said of the settings of a cell, or of its row, and of the code that was released."""
+
+    def __init__(self, cell: Cell, known: CellReadings):
+        self._cell, self._settings = cell, of_cell(cell)
+        self._certified = certificates(known.nodes(cell))
+
+    @property
+    def facts(self) -> dict:
+        """Return every planned parameter, and every part of the work that was held against released code."""
+        settings = [item.as_json() for item in self._settings]
+        return {"settings": settings, "released_code": [item.as_json() for item in self._certified]}
+
+    def below_published(self) -> Iterator[tuple[str, str]]:
+        """Yield what is planned where the cell publishes a setting."""
+        planned = (planned_for(item) for item in self._settings if item.cell == self._cell.id)
+        yield from (("planned", line) for line in dict.fromkeys(planned))
+
+    def at_end(self, *, verbose: bool) -> Iterator[tuple[str, str]]:
+        """Yield what was held against released code, then the settings of the row."""
+        sentences = (f"{item.part}: {item.says}" for item in self._certified)
+        yield from (
+            ("released code:", line) for line in (sentences if verbose else in_short(self._certified))
+        )
+        items = [] if self._cell.is_setting else self._settings
+        for name, value in row_lines(items, verbose=verbose):
+            yield (f"{name}:" if name == "settings" else name), value

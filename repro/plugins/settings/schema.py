@@ -8,8 +8,10 @@ from typing import Any
 
 from pydantic import Field
 
-from repro.errors import check_known
+from repro.errors import UsageError, check_known
+from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
+from repro.manifest.papers import Paper
 from repro.manifest.yaml_file import Fault, Identified, StrictMapping, repetitions
 from repro.stage_table import STAGES
 
@@ -118,6 +120,31 @@ def read_settings(folder: Path) -> Settings:
     """The settings.yaml of a folder, empty without one. Raises ManifestError with file and line."""
     path = folder / FILE
     return yaml_file.read_shared(path, Settings, faults=_faults) if path.exists() else Settings()
+
+
+def settings_of(source: Paper) -> Settings:
+    """Return what text and released scripts of a paper set, read once."""
+    return source.once(read_settings, lambda: read_settings(source.folder))
+
+
+def steps_of(source: Paper) -> tuple[Step, ...]:
+    """Return the steps of settings.yaml that have rows, each with what it takes from the one that it is like.
+
+    Raises ManifestError with file and line.
+    """
+    return source.once(completed_step, lambda: tuple(_completed_steps(source)))
+
+
+def _completed_steps(source: Paper) -> Iterator[Step]:
+    folders = {path.parent.name: path.parent for path in at_hand.ROOT.glob(f"*/{FILE}")}
+    folders |= {each.name: each.folder for each in (*at_hand.papers().values(), source)}
+    steps = FolderSteps(folders)
+    for number, step in enumerate(settings_of(source).steps):
+        try:
+            yield from [completed_step(steps, source.name, step)] if step.rows else []
+        except UsageError as error:
+            place = ("steps", number, "like")
+            raise yaml_file.fault_at(source.folder / FILE, place, str(error)) from None
 
 
 class FolderSteps(Mapping):

@@ -1,0 +1,29 @@
+"""What papers claim, judged by their own cells, by ours and by what others state, and the audit of papers.
+
+Its YAML is claims.yaml (``claims_schema``), audit.yaml (``notes``) and references.yaml (``references``).
+"""
+
+from repro.hooks import Command, answer
+
+API = "repro.plugins.statements.api"
+
+
+@answer
+def commands():
+    """Offer the audit, and its view of claims."""
+    line = "what does not fit in papers: numbers, sentences, references; and whether claims hold"
+    return {"audit": Command(line, "repro.plugins.statements.audit_verb:command", section="judge")}
+
+
+@answer
+def public_names():
+    """Offer claims, findings and references to programs."""
+    return {name: f"{API}:{name}" for name in ("audit", "claims", "references")}
+
+
+@answer
+def part_of_paper(sources):
+    """Add the sections on claims and on the audit."""
+    from repro.plugins.statements.page import StatementsPart
+
+    return StatementsPart(sources)

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import model_validator
 
 from repro.manifest import yaml_file
+from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import PointerText
 from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 from repro.plugins.statements.claim_expressions import fault
@@ -51,6 +52,11 @@ class Claim(Identified):
 
 class _Claims(StrictMapping):
     claims: tuple[Claim, ...]
+
+
+def claims_of(source: Paper) -> dict[str, Claim]:
+    """Return the claims of a paper by id, read once. Raises ManifestError with file and line."""
+    return source.once(claims, lambda: claims(source.folder / "claims.yaml"))
 
 
 def claims(path: Path) -> dict[str, Claim]:

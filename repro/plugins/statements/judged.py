@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from repro.manifest.cells import exhibits, select
 from repro.manifest.papers import Paper, papers
-from repro.plugins.reports.claims_by_others import OthersJudgement, by_others
+from repro.plugins.statements.by_others import OthersJudgement, by_others
+from repro.plugins.statements.claims_schema import claims_of
 from repro.plugins.statements.measures import FAILS
 from repro.plugins.statements.places import Places
 from repro.plugins.statements.statements import Judgement, Statement, statements
@@ -88,7 +89,7 @@ class PublishedJudgement:
         return JudgedStatement(self.statement, self.published, judgement, scale, self.others, doubts)
 
 
-def print_judgements(source: Paper) -> list[PublishedJudgement]:
+def published_judgements(source: Paper) -> list[PublishedJudgement]:
     """Every statement of a paper, judged by the paper's own numbers and by what others state."""
     places, judgements = Places(source), []
     for statement in statements(source):
@@ -100,7 +101,7 @@ def print_judgements(source: Paper) -> list[PublishedJudgement]:
 
 def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[JudgedStatement]:
     """Every statement of the papers, judged by their own numbers, by ours and by what others state."""
-    return [judgement.judged(ours, scale) for source in sources for judgement in print_judgements(source)]
+    return [judgement.judged(ours, scale) for source in sources for judgement in published_judgements(source)]
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
@@ -108,7 +109,9 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
 
     Nothing is run. Papers that a claim names beside its own are compared, too.
     """
-    mentions = set().union(*(named_papers(c.expect) for source in sources for c in source.claims.values()))
+    mentions = set().union(
+        *(named_papers(c.expect) for source in sources for c in claims_of(source).values())
+    )
     names = tuple(sorted({source.name for source in sources} | mentions))
     cells, drawings = select(names, tables=(), rows=(), cells=()), exhibits(names, ())
     joint_plan = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawings)

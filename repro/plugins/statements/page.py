@@ -1,45 +1,68 @@
-"""A paper's claims, the findings of its audit, and its readings, as sections of the page."""
+"""A paper's claims, and the findings of its audit, as sections of its part of a report."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
 
 from repro.manifest.papers import Paper
-from repro.manifest.places import Citation
-from repro.manifest.reading_schema import Reading
-from repro.plugins.reports.boxes import used_reports
-from repro.plugins.reports.claims_by_others import OthersJudgement
+from repro.plugins.statements.by_others import OthersJudgement
+from repro.plugins.statements.collected import audit
 from repro.plugins.statements.findings import HELD_AGAINST, Finding
-from repro.plugins.statements.judged import JudgedStatement
+from repro.plugins.statements.judged import JudgedStatement, published_judgements
 from repro.plugins.statements.measures import FAILS, HOLDS, UNTESTED
 from repro.plugins.statements.references import paper_references
 from repro.plugins.statements.statements import Judgement
-from repro.plugins.studies.study_answers import Answer, answers_in_words
+from repro.plugins.statements.values import MeasuredValues
+from repro.verdicts.beside import Answers, NoAnswers
+from repro.verdicts.compared import ComparedCell
 from repro.writers.html.elements import Content, Markup, el, identifier, section
-from repro.writers.html.sections import Part
+from repro.writers.html.readings import study_lines
+from repro.writers.html.sections import Part, Section, Sources
 
-Answered = Mapping[str, Sequence[Answer]]
+NO_ANSWERS = NoAnswers()
 STATES = {"fails": ("fail", "✕"), "holds": ("pass", "✓"), "untested": ("none", "·")}
 SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none", "·")}
 
 
-def claims(part: Part) -> Markup | None:
-    """Every statement, those that fail first; the many that only marks and bold numbers make are folded.
+class StatementsPart:
+    """Claims at each scale, and the audit of each paper, for all pages of a report."""
+
+    def __init__(self, sources: Sources):
+        self._published = {name: published_judgements(source) for name, source in sources.papers.items()}
+        self._findings = audit(list(sources.papers.values()))
+        pointers = (p for each in self._published.values() for j in each for p in j.statement.study)
+        self._answers = sources.answers(pointers)
+        self._ours: dict[int, MeasuredValues] = {}
+
+    def sections(self, part: Part) -> Iterator[Section]:
+        """Yield the claims of a paper as measured at a scale, and its audit."""
+        name, comparison = part.paper.name, part.view.comparison
+        ours = self._ours.setdefault(id(comparison), MeasuredValues(comparison))
+        if statements := [j.judged(ours, part.scale) for j in self._published[name]]:
+            content = claims(name, statements, part.scale, self._answers)
+            yield Section("Claims", "claims", 1, content, of_no_scale=False)
+        if findings := [finding for finding in self._findings if finding.paper == name]:
+            yield Section("Audit", "audit", 2, audit_section(part.paper, findings))
+
+    def card(self, c: ComparedCell, part: Part) -> Iterator[tuple[str, Content]]:
+        """Yield nothing: a statement is of several cells."""
+        yield from ()
+
+
+def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answers: Answers) -> Markup:
+    """Return every statement, those that fail first; those that only marks and bold numbers make are folded.
 
     A failure below full scale refutes nothing: it neither comes first nor looks like a failure.
     """
-    if not part.view.statements:
-        return None
-    statements = sorted(part.view.statements, key=lambda judged: not _refuted(part.scale, judged))
-    of_claims = [j for j in statements if j.statement.kind == "claim"]
-    of_marks = [j for j in statements if j.statement.kind != "claim"]
+    ordered = sorted(statements, key=lambda judged: not _refuted(scale, judged))
+    of_claims = [j for j in ordered if j.statement.kind == "claim"]
+    of_marks = [j for j in ordered if j.statement.kind != "claim"]
     summary = el("summary", f"{len(of_marks)} statements made by marks and bold numbers")
     return section(
         "Claims",
-        _count_sentence(part.scale, part.view.statements),
-        _list(part.scale, of_claims, part.answers),
-        el("details", summary, _list(part.scale, of_marks)) if of_marks else None,
-        place=identifier(part.paper.name, "claims"),
+        _count_sentence(scale, statements),
+        _list(scale, of_claims, answers),
+        el("details", summary, _list(scale, of_marks)) if of_marks else None,
+        place=identifier(paper, "claims"),
     )
 
 
@@ -63,20 +86,18 @@ def _others_sentence(statements: Sequence[JudgedStatement]) -> str:
     return f" What others state bears {counts[HOLDS]} of them out and contradicts {counts[FAILS]}."
 
 
-def _list(
-    scale: str, statements: Sequence[JudgedStatement], answers: Answered = MappingProxyType({})
-) -> Markup:
+def _list(scale: str, statements: Sequence[JudgedStatement], answers: Answers = NO_ANSWERS) -> Markup:
     return el("ul", [_statement(scale, judged, answers) for judged in statements], class_="statements")
 
 
-def _statement(scale: str, j: JudgedStatement, answers: Answered) -> Markup:
+def _statement(scale: str, j: JudgedStatement, answers: Answers) -> Markup:
     return el(
         "li",
         el("p", j.statement.says, " ", el("span", j.statement.where, class_="fine")),
         el("p", f"ours in it: {j.statement.assumed}", class_="fine") if j.statement.assumed else None,
         _judgements(scale, j),
         _others_judgement(j.others),
-        _study_lines(j.statement.study, answers),
+        study_lines(j.statement.study, answers),
         id=identifier("statement", *j.statement.id.split("/")),
     )
 
@@ -99,21 +120,6 @@ def _others_judgement(judgement: OthersJudgement) -> Content:
     return state, el("p", f"others: {_cut(why)}", class_="fine") if why else None, used_reports(judgement)
 
 
-def _study_lines(pointers: Sequence[str], answers: Answered) -> list[Markup]:
-    """A line for every comparison of a study: its difference at its own size, which judges nothing."""
-    return [
-        el(
-            "p",
-            "on equal terms, ",
-            el("code", text),
-            ": ",
-            answers_in_words(answers.get(text, ())),
-            class_="fine",
-        )
-        for text in pointers
-    ]
-
-
 def _grounds(judgement: Judgement) -> tuple[str, ...]:
     return judgement.differs_by_measure.replace("; ", ", "), judgement.why, judgement.test
 
@@ -130,15 +136,11 @@ def _state(judge: str, state: str, *, kind: str = "") -> Markup:
     return el("span", sign, f" {judge}: {state}", class_=f"badge v-{kind or usual_kind}")
 
 
-def audit(part: Part) -> Markup | None:
-    """The findings on the paper's own numbers and sentences, errors first, and its references counted."""
-    if not part.findings:
-        return None
-    sorted_findings = sorted(part.findings, key=lambda finding: list(SEVERITIES).index(finding.severity))
-    findings = el("ul", map(_finding, sorted_findings), class_="statements")
-    return section(
-        "Audit of the paper", _references(part.paper), findings, place=identifier(part.paper.name, "audit")
-    )
+def audit_section(source: Paper, findings: Sequence[Finding]) -> Markup:
+    """Return the findings on the paper's numbers and sentences, errors first, and its references counted."""
+    ordered = sorted(findings, key=lambda finding: list(SEVERITIES).index(finding.severity))
+    listing = el("ul", map(_finding, ordered), class_="statements")
+    return section("Audit of the paper", _references(source), listing, place=identifier(source.name, "audit"))
 
 
 def _references(source: Paper) -> Markup | None:
@@ -163,32 +165,10 @@ def _finding(finding: Finding) -> Markup:
     return el("li", statement, el("p", "; ".join(values), class_="fine"), explanation)
 
 
-def readings(
-    source: Paper, concerned: Sequence[Reading], answered: Answered = MappingProxyType({})
-) -> Markup | None:
-    """Silences, misprints and conflicts with their choices; the default is bold."""
-    if not concerned:
-        return None
-    condition = "where the paper is silent or contradicts itself or its code"
-    lead = el("p", f"{len(concerned)} places {condition}; ours is bold.")
-    items = el("ul", [_reading(source, r, answered) for r in concerned], class_="statements")
-    details = el("details", el("summary", "all of them"), items)
-    return section("Unspecified choices", lead, details, place=identifier(source.name, "readings"))
-
-
-def _reading(source: Paper, r: Reading, answers: Answered) -> Markup:
-    choices = [
-        (" · " if number else "", el("b" if choice == r.default else "span", choice))
-        for number, choice in enumerate(r.choices)
+def used_reports(judged: OthersJudgement) -> Markup:
+    """Return the values that a statement was judged by, folded; their places are on the cells' cards."""
+    items = [
+        el("li", el("code", value.cell.id), f" {value.shown} ({value.making}, {value.maker})")
+        for value in judged.used
     ]
-    head = el("p", el("code", r.id), f" {r.kind}, {r.where}")
-    evidence = el("p", r.evidence, class_="fine") if r.evidence else None
-    place = identifier(source.name, "reading", r.id)
-    citations = [_place(citation) for citation in r.citations]
-    study_lines = _study_lines(r.study, answers)
-    return el("li", head, el("p", r.paper), el("p", choices), evidence, citations, study_lines, id=place)
-
-
-def _place(citation: Citation) -> Markup:
-    link = el("a", citation.place, href=citation.address)
-    return el("p", f"{citation.who}: {citation.says} (", link, ")", class_="fine")
+    return el("details", el("summary", judged.basis), el("ul", items, class_="notes"), class_="fine")

@@ -11,7 +11,7 @@ from repro.manifest.arithmetic import bold_scope
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.plugins.statements.claim_expressions import Evaluation, MissingNumber
-from repro.plugins.statements.claims_schema import Claim
+from repro.plugins.statements.claims_schema import Claim, claims_of
 from repro.plugins.statements.language import Language
 from repro.plugins.statements.measures import FAILS, HOLDS, UNTESTED, all_hold, by_measure
 from repro.plugins.statements.orders import LEVEL, has_number
@@ -97,7 +97,7 @@ def statements(source: Paper) -> list[Statement]:
 
 
 def _sentences(source: Paper) -> Iterator[Statement]:
-    for number, claim in enumerate(source.claims.values()):
+    for number, claim in enumerate(claims_of(source).values()):
         place, decide = f"{source.name}/claim/{claim.id}", _decider(source, number, claim)
         details = claim.expect, claim.note, claim.assumed, claim.about
         yield Statement(place, source, "claim", claim.where, claim.says, decide, *details, study=claim.study)

@@ -1,0 +1,45 @@
+"""The suite's own comparisons: tables of kind study, judged by a plan of analysis and over seeds and queries.
+
+Its YAML is analysis.yaml of a study's folder (``analysis_schema``).
+"""
+
+from repro.hooks import answer
+
+KIND = "study"
+
+
+@answer
+def table_kind(kind):
+    """Judge and write tables of studies."""
+    if kind != KIND:
+        return None
+    from repro.plugins.studies.kind import StudyTables
+
+    return StudyTables()
+
+
+@answer
+def part_of_cell(cell, stands, results):
+    """Say how a study's table is made from kept scores."""
+    if cell.table.kind != KIND:
+        return None
+    from repro.plugins.studies.study_scores import StudyOfCell
+
+    return StudyOfCell(cell, stands, results)
+
+
+@answer
+def answers(pointers, results, store, machine):
+    """Answer readings and claims by comparisons on equal terms."""
+    from repro.plugins.studies.study_answers import StudyAnswers, StudyRecords
+    from repro.plugins.studies.study_answers import answers as by_pointer
+
+    return StudyAnswers(by_pointer(pointers, StudyRecords(results, store, machine)))
+
+
+@answer
+def drawings(figure, points, path, note):
+    """Draw how differences change with a size, of a figure that is planned for it."""
+    from repro.plugins.studies.trend_charts import draw_trend
+
+    return draw_trend(figure, points, path, note=note)

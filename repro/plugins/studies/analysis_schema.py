@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from repro.manifest import yaml_file
+from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Table
 from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 
@@ -105,6 +106,11 @@ class Analysis(StrictMapping):
         """The analysis of a table, with its families; of one that is not named they are all there is."""
         match = next((item for item in self.tables if item.table == table.id), TableAnalysis(table=table.id))
         return match if match.families else match.model_copy(update={"families": tuple(_families(table))})
+
+
+def analysis_of(source: Paper) -> Analysis:
+    """Return the plan of the analysis of a paper's studies, read once. Raises ManifestError."""
+    return source.once(read_analysis, lambda: read_analysis(source.folder, source.manifest))
 
 
 def read_analysis(folder: Path, manifest: Manifest) -> Analysis:

@@ -9,16 +9,16 @@ from functools import cached_property
 
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.plugins.studies.analysis_schema import Analysis, Confirmatory, TableAnalysis
+from repro.plugins.studies.analysis_schema import Analysis, Confirmatory, TableAnalysis, analysis_of
 from repro.plugins.studies.contrasts import Contrast, OfSeeds, contrasts, floor_standings
 from repro.plugins.studies.study_scores import StudyEvidence, scores_paths
-from repro.plugins.studies.training_costs import Cost, costs, row_hours, total_hours, untrained_rows
 from repro.retrieval.evaluation.crossed import Estimate, estimate
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.store.results import Record, Results
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.doubts import doubts_in_brief
+from repro.verdicts.training_costs import Cost, costs, row_hours, total_hours, untrained_rows
 
 Scores = Mapping[str, Mapping[str, OfSeeds]]  # column -> row -> seed -> query -> score
 _SIDES = {"above": "below", "below": "above"}
@@ -165,7 +165,7 @@ def study_of(
     evidence = StudyEvidence(store, files)
     return judged(
         table,
-        source.analysis,
+        analysis_of(source),
         known_scores(table_plan, evidence),
         costs=costs(table_plan, evidence),
         hours=row_hours(table_plan, evidence),

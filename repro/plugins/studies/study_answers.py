@@ -10,13 +10,13 @@ from repro.manifest.cells import Cell, cells_of, table_of
 from repro.manifest.papers import Paper, paper
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.manifest.schema import Column, Table
+from repro.plugins.studies.analysis_schema import analysis_of
 from repro.plugins.studies.studies import Study, judged, known_scores
 from repro.plugins.studies.study_scores import StudyEvidence, scores_paths
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import Scale, known_scales
-from repro.running.workspace import Workspace
 from repro.store import Store
 from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell
@@ -80,11 +80,6 @@ class StudyRecords:
     machine: Machine
 
 
-def answers_in(workspace: Workspace, pointers: Iterable[str]) -> dict[str, list[Answer]]:
-    """The ``answers`` of a workspace."""
-    return answers(pointers, StudyRecords(workspace.results, workspace.store, workspace.machine))
-
-
 def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[Answer]]:
     """Pointer -> an answer for every scale at which both of its rows were measured; none of what is outdated.
 
@@ -101,11 +96,6 @@ def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[A
         for text, answer in _table_answers(source, table_of(source, table), dict(group), evidence):
             by_pointer[text].append(answer)
     return by_pointer
-
-
-def pointers_of(source: Paper) -> list[str]:
-    """Every pointer of a paper's readings and claims."""
-    return [text for item in (*source.readings.values(), *source.claims.values()) for text in item.study]
 
 
 def check_pointer(pointer: StudyPointer) -> None:
@@ -148,18 +138,36 @@ def of_means(
 
 def primary_column(source: Paper, table: Table) -> Column:
     """The primary column of the analysis, else the first."""
-    primary = source.analysis.of(table).primary
+    primary = analysis_of(source).of(table).primary
     return next((c for c in table.columns if c.id == primary), table.columns[0])
 
 
-def answers_in_words(answered: Sequence[Answer]) -> str:
-    """The answers to a pointer in words, a line a scale."""
-    return "\n".join(map(str, answered)) or UNMEASURED
+@dataclass(frozen=True)
+class StudyAnswers:
+    """The answers to pointers: see ``repro.verdicts.beside.Answers``."""
 
+    by_pointer: Mapping[str, Sequence[Answer]]
 
-def as_json(answered: Mapping[str, Sequence[Answer]], pointers: Iterable[str]) -> list[dict]:
-    """An object for every pointer, with the answers to it."""
-    return [{"comparison": text, "measured": [asdict(a) for a in answered[text]]} for text in pointers]
+    def words(self, pointer: str) -> str:
+        """Return the answers to a pointer in words, a line a scale."""
+        return "\n".join(map(str, self.by_pointer[pointer])) or UNMEASURED
+
+    def as_json(self, pointers: Iterable[str]) -> list[dict]:
+        """Return an object for every pointer, with the answers to it."""
+        return [
+            {"comparison": text, "measured": [asdict(a) for a in self.by_pointer[text]]} for text in pointers
+        ]
+
+    def show(self, paper: str, kind: str, pointing: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """Print a line for every comparison that readings or claims, by id, point at; nothing without one."""
+        from repro.cli.printing import table
+
+        lines = [[name, text, self.words(text)] for name, pointers in pointing for text in pointers]
+        if lines:
+            title = (
+                f"{paper}: on equal terms and at a small size, which says nothing of the published numbers"
+            )
+            table(title, [kind, "comparison", "difference"], lines)
 
 
 def _table_answers(
@@ -197,7 +205,7 @@ def _scale_answers(
     study_plan.look(evidence.store)
     compared_cells = compare(study_plan, evidence.results, store=evidence.store).cells
     files = scores_paths(evidence.results, scale.name, source.name, table.id)
-    study = judged(table, source.analysis, known_scores(study_plan, StudyEvidence(evidence.store, files)))
+    study = judged(table, analysis_of(source), known_scores(study_plan, StudyEvidence(evidence.store, files)))
     in_column = [c for c in compared_cells if not c.outdated]
     by_row = {c.cell.row.id: _values_by_seed(c) for c in in_column}
     doubts_by_row = {c.cell.row.id: [doubt.kind for doubt in c.doubts] for c in in_column}

@@ -7,18 +7,21 @@ that a study's table can be made, and analysed otherwise, where the store is not
 import gzip
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError
 from repro.graph import Node, walk
+from repro.manifest.cells import Cell
 from repro.running.plan import Plan
 from repro.stage_table import TRAININGS
 from repro.store import Store, read_json, translated_errors
 from repro.store.disk import write_bytes_whole
 from repro.store.results import Results
+from repro.verdicts.beside import CellPart
+from repro.verdicts.compared import ComparedCell
 
 FACTS = ("flops", "resumed_at", "seconds", "steps")  # of a training, which its cost is made of
 
@@ -65,6 +68,25 @@ class StudyEvidence:
 def scores_paths(results: Results, scale: str, paper: str, table: str) -> tuple[Path, ...]:
     """The files of a study's table: a release's, if there is one, then the one that is written."""
     return tuple(folder / "scores" / scale / f"{paper}-table{table}.json.gz" for folder in results.folders)
+
+
+class StudyOfCell(CellPart):
+    """The command that makes a study's table from scores that are kept with the records."""
+
+    def __init__(self, cell: Cell, stands: Sequence[ComparedCell], results: Results):
+        self._cell, self._stands, self._results = cell, stands, results
+
+    def commands(self) -> dict[str, str]:
+        """Return the command for the last scale at which scores are kept."""
+        cell, commands = self._cell, {}
+        for stand in self._stands:
+            if any(
+                p.is_file() for p in scores_paths(self._results, stand.scale, cell.paper.name, cell.table.id)
+            ):
+                seeds = ",".join(str(record.seed) for record in stand.records)
+                command = f"repro tables {cell.paper.name} --table {cell.table.id} --scale {stand.scale}"
+                commands["from scores"] = f"{command} --seeds {seeds}"
+        return commands
 
 
 def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:

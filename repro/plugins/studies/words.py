@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from repro.manifest.schema import Column
 from repro.plugins.studies.contrasts import Contrast
 from repro.plugins.studies.studies import Study
-from repro.writers.grid import label_in_full
+from repro.writers.grid import capitalised, label_in_full
 
 MARKS = {
     "above": "▲",
@@ -120,11 +120,6 @@ def order_of_primary(study: Study) -> str:
     return " ".join(
         [*preliminary_note(study), *(f"{capitalised(part)}." for part in _findings(study, column, limit=1))]
     )
-
-
-def capitalised(text: str) -> str:
-    """The text with its first letter as a capital."""
-    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _findings(study: Study, column: Column, limit: int = MANY) -> list[str]:

@@ -6,7 +6,6 @@ from math import sqrt
 from repro.plugins.studies.analysis_schema import Family
 from repro.plugins.studies.contrasts import Contrast
 from repro.plugins.studies.studies import Entry, Study
-from repro.plugins.studies.training_costs import Cost
 from repro.plugins.studies.words import (
     capitalised,
     caption,
@@ -17,6 +16,8 @@ from repro.plugins.studies.words import (
     verdicts_note,
 )
 from repro.retrieval.evaluation.power import equivalent_at_zero
+from repro.verdicts.training_costs import Cost
+from repro.writers.grid import probability
 from repro.writers.latex_page import environment
 from repro.writers.latex_text import escape, table_row
 from repro.writers.latex_text import label as cell_text
@@ -102,11 +103,6 @@ def sign(study: Study, row: str, column: str) -> str:
 def half_width(entry: Entry) -> str:
     """Half of the interval in percent; empty where there is none."""
     return "" if entry.half_width is None else f" ± {100 * entry.half_width:.1f}"
-
-
-def probability(p: float | None) -> str:
-    """A p-value with four digits after the point; a dash where there is none."""
-    return "–" if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def format_cost(cost: Cost | None) -> tuple[str, str]:

@@ -1,1 +1,20 @@
-"""Runs and encoders of one's own: scored as the suite scores its own, as rows of a paper's table."""
+"""A user's runs and encoders as rows of papers' tables, scored and tested like all others."""
+
+from repro.hooks import Command, answer
+
+
+@answer
+def commands():
+    """Let `compare` and `doctor smoke` take what is one's own."""
+    line = "verdicts from what is stored, or a run or encoder of yours beside them; never trains"
+    smoke = "two steps of every stage on the embedded collection, or with an encoder of yours"
+    return {
+        "compare": Command(line, "repro.plugins.yours.verb:command"),
+        "doctor smoke": Command(smoke, "repro.plugins.yours.smoke:command"),
+    }
+
+
+@answer
+def public_names():
+    """Let `repro.compare` take what is one's own."""
+    return {"compare": "repro.plugins.yours.compare:compare"}

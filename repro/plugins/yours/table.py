@@ -9,7 +9,6 @@ from repro.errors import BlockedError, DataError, UsageError
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Row, Table
-from repro.plugins.reports.among_others import ValueAmongOthers, among_others
 from repro.plugins.yours.encoders import UserEncoder
 from repro.plugins.yours.places import Place, Target, scorable_places, scores_of_encoder, scores_of_run
 from repro.plugins.yours.rivals import LIKENESS, Rival, likeness, rivals
@@ -20,6 +19,8 @@ from repro.retrieval.stages.compare import MAX_P, joint_queries, weighted_scores
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace
 from repro.store.results import Record
+from repro.verdicts.beside import Placed
+from repro.verdicts.beside import placed as place_among
 from repro.verdicts.compared import PAIRS, ComparedCell, Comparison
 from repro.verdicts.tolerance import UNITS
 from repro.verdicts.verdict import Verdict
@@ -52,7 +53,7 @@ class OwnRow:
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     differing: tuple[str, ...] = ()
-    placed: Mapping[str, ValueAmongOthers] = field(default_factory=dict)
+    placed: Mapping[str, Placed] = field(default_factory=dict)
     tests: dict[str, list[dict]] = field(default_factory=dict)
 
 
@@ -189,13 +190,13 @@ def labels(sources: Sequence[OwnRun | UserEncoder]) -> list[str]:
     ]
 
 
-def _placed(numbers: Sequence[ComparedCell], cells: Sequence[ComparedCell]) -> dict[str, ValueAmongOthers]:
+def _placed(numbers: Sequence[ComparedCell], cells: Sequence[ComparedCell]) -> dict[str, Placed]:
     """A run's values among what others state of the row that it is compared with; empty for several rows."""
     by_column = {c.cell.column.id: c.cell for c in cells}
     if len({c.cell.row.id for c in cells}) > 1:
         return {}
     places = {
-        c.cell.column.id: among_others(by_column[c.cell.column.id], Decimal(repr(c.measured)))
+        c.cell.column.id: place_among(by_column[c.cell.column.id], Decimal(repr(c.measured)))
         for c in numbers
         if c.cut_at is None and c.records[0].measure == by_column[c.cell.column.id].column.measure
     }
@@ -356,5 +357,5 @@ def _facts(row: OwnRow, c: ComparedCell) -> dict:
     }
 
 
-def _as_json(place: ValueAmongOthers | None) -> dict | None:
+def _as_json(place: Placed | None) -> dict | None:
     return place.as_json() if place else None

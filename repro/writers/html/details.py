@@ -6,14 +6,11 @@ from shlex import quote
 from repro.manifest.cells import Cell
 from repro.manifest.decimals import half_unit
 from repro.manifest.printed import PublishedCell
-from repro.plugins.reports.boxes import on_card
-from repro.plugins.settings.parameter import counts
-from repro.plugins.settings.released_code import by_code
-from repro.plugins.studies.writing import probability
 from repro.store.results import Record
+from repro.verdicts.beside import kinds
 from repro.verdicts.compared import ComparedCell, Comparison
-from repro.writers.grid import label_in_full
-from repro.writers.html.elements import Content, Markup, copyable, el, identifier, plain_table, section
+from repro.writers.grid import label_in_full, probability
+from repro.writers.html.elements import Content, Markup, copyable, el, identifier, plain_table
 from repro.writers.html.sections import Part
 from repro.writers.html.verdicts import badge
 
@@ -44,11 +41,9 @@ def card(c: ComparedCell, part: Part) -> list[Markup]:
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
     facts += [_fact("reproduce", copyable(_command(c)))]
     facts += [fact for record in c.records for fact in _provenance(record)]
-    facts += [_fact("stated by others", on_card(c.others))] if c.others else []
-    facts += [*_definition(c), *_readings(c.cell, part), *_settings(c.cell, part)]
-    facts += [
-        _fact("released code", phrase, ": ", names) for phrase, names in released_code_facts(c.cell, part)
-    ]
+    facts += [_fact(k.label, c.beside[k.name].html_card()) for k in kinds() if k.name in c.beside]
+    facts += [*_definition(c), *_readings(c.cell, part)]
+    facts += [_fact(name, content) for more in part.of_plugins for name, content in more.card(c, part)]
     return [el("p", badge(c.verdict.name), " ", c.verdict.why), *facts]
 
 
@@ -152,13 +147,6 @@ def _readings(cell: Cell, part: Part) -> Iterator[Markup]:
         yield _fact("unspecified choices", el("details", el("summary", summary), listing))
 
 
-def _settings(cell: Cell, part: Part) -> Iterator[Markup]:
-    """How the row is planned, in numbers; a link leads to the section on them."""
-    row = cell.id.rpartition("/")[0]
-    if text := counts(part.settings_by_row.get(row, ())):
-        yield _fact("settings", el("a", text, href=f"{part.home}#{identifier(part.paper.name, 'settings')}"))
-
-
 def _choices(c: ComparedCell) -> Iterator[Markup]:
     first = c.records[0] if c.records else None
     for reading, choice in (first.readings if first else {}).items():
@@ -206,30 +194,3 @@ def _provenance(record: Record) -> Iterator[Markup]:
     facts = [("fingerprint", record.fingerprint), ("commit", record.environment.get("commit"))]
     yield from (_fact(name, el("code", value)) for name, value in facts if value)
     yield _fact("recorded", "; ".join(filter(None, [record.recorded[:10], record.machine, versions])))
-
-
-def place(part: Part) -> str:
-    """The id of the section, and the beginning of those of its parts."""
-    return identifier(part.paper.name, "released-code")
-
-
-def released_code(part: Part) -> Markup | None:
-    """All that was compared with released code for some cell, and all that has none; once each."""
-    by_key = {item.key: item for certificates in part.certified.values() for item in certificates}
-    if not by_key:
-        return None
-    items = [
-        el("li", el("p", item.part), el("p", item.says, class_="fine"), id=f"{place(part)}/{key}")
-        for key, item in by_key.items()
-    ]
-    return section("Held against released code", el("ul", items, class_="statements"), place=place(part))
-
-
-def released_code_facts(cell: Cell, part: Part) -> Iterator[tuple[str, Markup]]:
-    """Facts on the parts of a cell's work that equal released code, and on those that have none."""
-    certificates = part.certified.get(cell.id, ())
-    groups = by_code(certificates) | {"without any": [item for item in certificates if not item.code]}
-    for phrase, items in groups.items():
-        if items:  # of the names the script makes links
-            names = " ".join(item.key for item in items)
-            yield phrase, el("code", names, data_readings=f"{part.home}#{place(part)}")

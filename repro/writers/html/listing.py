@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlencode
 
+from repro.verdicts.beside import kinds
 from repro.verdicts.compared import ComparedCell
 from repro.writers.grid import label_in_full, shown_measurement, shown_run
 from repro.writers.html.details import card
@@ -25,17 +26,15 @@ COLUMNS = {
     "difference": None,
     "verdict": "verdict",
     "run by others": None,
-    "stated by others": None,
 }
 ONLY = {"measured": "only measured", "fails": "only what fails", "run": "only run by others"}
-ONLY |= {"stated": "only stated by others"}
 PIECES = re.compile(r"(?:<[^>]+>)+|[^<]+")  # of HTML in which no attribute holds a bare sign
 ABOUT = "The cells of all papers. Press a system to see how its number is defined, judged and made again."
 
 
 def cells(report: Report) -> Markup:
     """The place of the list of every cell of every paper, which the page's script fills from ``data``."""
-    heads = [el("th", name, scope="col") for name in COLUMNS]
+    heads = [el("th", name, scope="col") for name in (*COLUMNS, *(kind.label for kind in kinds()))]
     body = el("table", el("thead", el("tr", heads)), el("tbody"), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
     note = el("noscript", el("p", "The list, and the card behind each number, need the page's script."))
@@ -88,6 +87,21 @@ def _controls() -> Markup:
         el("label", el("input", type="checkbox", name="only", value=name, autocomplete="off"), text)
         for name, text in ONLY.items()
     ]
+    boxes += [
+        el(
+            "label",
+            el(
+                "input",
+                type="checkbox",
+                name="only",
+                value=kind.only,
+                data_column=kind.label,
+                autocomplete="off",
+            ),
+            f"only {kind.label}",
+        )
+        for kind in kinds()
+    ]
     count = el("output", aria_live="polite")
     buttons = [
         el("button", "start over", type="reset"),
@@ -106,4 +120,4 @@ def _fields(c: ComparedCell) -> Iterator[Content]:
     yield badge(c.verdict.name)
     run = c.imported[-1] if c.imported else None
     yield (f"{shown_run(run, cell)} ", badge(run.verdict.name, plain=True)) if run else ""
-    yield c.others.shown if c.others else ""
+    yield from (c.beside[kind.name].shown if kind.name in c.beside else "" for kind in kinds())

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from repro import __version__
-from repro.plugins.studies.words import capitalised
+from repro.verdicts.beside import kinds
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.coverage import KNOWN, WAYS, Tally, place_of, total, usual_first
+from repro.verdicts.coverage import WAYS, Tally, place_of, total, usual_first, ways_of_knowing
 from repro.verdicts.doubts import doubts_in_brief
 from repro.verdicts.summary import cut_measures, summarise
+from repro.writers.grid import capitalised
 from repro.writers.html.elements import Content, Markup, el, identifier, plain_table, section
 from repro.writers.html.listing import to_list
 from repro.writers.html.sections import Part, Report
@@ -17,10 +18,9 @@ from repro.writers.html.verdicts import badge, bar, bars, legend
 HOW_TO_READ = (
     "Above stands the published number, beneath what we measured, with a sign for the verdict. "
     "What may not be what would be measured now stands in round brackets; a run that others made, "
-    "which is no measurement of ours, in square ones. In quotation marks stands what others state, of "
-    "several the closest in kind with their number: no verdict rests on it. "
-    "Press a number to see how it is defined, judged and made again; arrow keys go from one to the next."
+    "which is no measurement of ours, in square ones. "
 )
+PRESS = "Press a number to see how it is defined, judged and made again; arrow keys go from one to the next."
 
 
 def overview(report: Report) -> Markup:
@@ -29,6 +29,7 @@ def overview(report: Report) -> Markup:
     tallies = {name: tally for name, tally in tallies.items() if tally.cells}
     everything = total(tallies.values(), what="all")
     number = len(everything.cells)
+    how_to_read = HOW_TO_READ + " ".join([*(kind.how_to_read for kind in kinds()), PRESS])
     title = el("h2", f"What is known of {number} published number{'s' if number != 1 else ''}")
     known = [_known(report, tallies, everything)] if tallies else []
     return el(
@@ -37,7 +38,7 @@ def overview(report: Report) -> Markup:
         section(f"Measured at scale {report.scale}", *_numbers(report), place="measured"),
         section("Papers", el("div", map(_card, report.parts), class_="cards"), place="papers"),
         _coverage(tallies.values(), everything),
-        section("How to read a cell", el("p", HOW_TO_READ), legend(), place="signs"),
+        section("How to read a cell", el("p", how_to_read), legend(), place="signs"),
         id="overview",
         class_="overview",
     )
@@ -56,10 +57,10 @@ def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> C
     ways = [f"also rehearsed: {scale}" for scale in rehearsed]
     last = {"all": everything} if len(tallies) > 1 else {}
     rows = [[name, *_known_counts(tally, rehearsed)] for name, tally in (tallies | last).items()]
-    head = ["", "published", *KNOWN, "equal to theirs", *ways, "cannot be measured"]
+    head = ["", "published", *ways_of_knowing(), "equal to theirs", *ways, "cannot be measured"]
     table = scrolling(plain_table(head, rows, class_="plain numbers"), "what is known, by paper")
     to_do = report.to_do.get("")
-    meanings = [el("div", el("dt", badge(name)), el("dd", text)) for name, text in KNOWN.items()]
+    meanings = [el("div", el("dt", badge(name)), el("dd", text)) for name, text in ways_of_knowing().items()]
     return (
         bar(everything.known, label="what is known of all published numbers"),
         el("p", f"What is not measured here takes {to_do}.") if to_do else None,
@@ -99,8 +100,8 @@ def _numbers(report: Report) -> Iterator[Content]:
         tiles += [(totals.passing, "pass", None), (totals.failing, "fail", {"only": "fails"})]
     if totals.imported:
         tiles += [(totals.imported, "run by others", {"only": "run"})]
-    if others_count := sum(c.others is not None for c in cells):
-        tiles += [(others_count, "stated by others", {"only": "stated"})]
+    counts = {kind: sum(kind.name in c.beside for c in cells) for kind in kinds()}
+    tiles += [(count, kind.label, {"only": kind.only}) for kind, count in counts.items() if count]
     items = [
         el("div", el("dt", word), el("dd", to_list(str(number), choice))) for number, word, choice in tiles
     ]

@@ -1,24 +1,13 @@
 """A paper's part of the page."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Figure, Table
-from repro.plugins.settings.parameter import (
-    CELL_HEAD,
-    HEAD,
-    CheckedParameter,
-    by_step,
-    counts,
-    merged_lines,
-    of_cells_of_settings,
-)
-from repro.plugins.statements.page import audit, claims, readings
 from repro.retrieval.datasets.catalog import catalog
-from repro.writers.html.details import released_code
 from repro.writers.html.elements import (
     Content,
     Markup,
@@ -30,9 +19,10 @@ from repro.writers.html.elements import (
     section,
 )
 from repro.writers.html.listing import to_list
+from repro.writers.html.readings import readings
 from repro.writers.html.scatter import Scatter, drawing
 from repro.writers.html.sections import Part
-from repro.writers.html.tables import against_paper, examples, notes, scrolling, study, table
+from repro.writers.html.tables import against_paper, examples, notes, scrolling, table
 from repro.writers.html.verdicts import bars
 
 
@@ -45,8 +35,7 @@ def paper(part: Part) -> Markup:
         el("header", heads, bars(part, label=f"verdicts of {name}"), _contents(part)),
         [_table(part, printed) for printed in manifest.tables],
         [_figure(part, figure) for figure in manifest.figures],
-        claims(part),
-        [] if part.home else _of_no_scale(part),
+        _sections(part),
         datasets(part.paper, part.scale),
         citation(part.paper),
         id=identifier(name),
@@ -54,13 +43,12 @@ def paper(part: Part) -> Markup:
     )
 
 
-def _of_no_scale(part: Part) -> Content:
-    return [
-        audit(part),
-        readings(part.paper, part.readings, part.answers),
-        settings(part),
-        released_code(part),
-    ]
+def _sections(part: Part) -> list[Content]:
+    """Return the sections behind tables and figures; those of no scale are at its home, if it has one."""
+    sections = [s for s in part.more_sections if not (s.of_no_scale and part.home)]
+    own = [] if part.home else [(3, readings(part.paper, part.readings, part.answers))]
+    ranked = [*((s.rank, s.content) for s in sections), *own]
+    return [content for _, content in sorted(ranked, key=lambda item: item[0])]
 
 
 def place(part: Part, owner: str) -> str:
@@ -72,14 +60,9 @@ def _contents(part: Part) -> Markup:
     name, manifest = part.paper.name, part.paper.manifest
     links = {f"Table {t.id}": ("", t.id) for t in manifest.tables}
     links |= {f"Figure {f.id}": ("", f"figure-{f.id}") for f in manifest.figures}
-    sections = {
-        "Claims": ("", "claims", part.view.statements),
-        "Audit": (part.home, "audit", part.findings),
-        "Unspecified choices": (part.home, "readings", part.readings),
-        "Settings": (part.home, "settings", part.settings),
-        "Released code": (part.home, "released-code", list(filter(None, part.certified.values()))),
-    }
-    links |= {words: where for words, (*where, content) in sections.items() if content}
+    sections = [(s.rank, s.title, (part.home * s.of_no_scale, s.anchor)) for s in part.more_sections]
+    sections += [(3, "Unspecified choices", (part.home, "readings"))] if part.readings else []
+    links |= {title: where for _, title, where in sorted(sections)}
     links |= {"Data and licences": ("", "data"), "Citation": ("", "citation")}
     anchors = [
         el("a", words, href=f"{page}#{identifier(name, target)}") for words, (page, target) in links.items()
@@ -89,9 +72,8 @@ def _contents(part: Part) -> Markup:
 
 def _table(part: Part, printed: Table) -> Markup:
     title, view = f"Table {printed.id}", part.view
-    if printed.id in view.studies:
-        name = f"{title} of {part.paper.name}"
-        body: Content = study(name, printed, view.studies[printed.id])
+    if printed.id in view.own_tables:
+        body: Content = view.own_tables[printed.id]
     elif printed.rows:
         cells_table = table(part.paper, printed, part.cells(printed.id))
         body = cells_table, notes(printed), against_paper(printed, part.cells(printed.id))
@@ -210,32 +192,3 @@ def drawing_view(path: Path, about: str) -> Markup:
     else:
         content = Markup(rendered(text).replace("&lt;br&gt;", "<br>"))  # within a cell of a list of passages
     return el("details", el("summary", "what ours shows"), content)
-
-
-def settings(part: Part) -> Markup | None:
-    """The section on settings: how many there are, departures and failures, then cells of settings."""
-    if not part.settings:
-        return None
-    departures = [item for item in part.settings if item.fails or item.state == "departs"]
-    cell_rows = of_cells_of_settings(part.settings)
-    cells = scrolling(plain_table(CELL_HEAD, cell_rows), "cells of tables of settings") if cell_rows else None
-    return section(
-        "Settings",
-        el("p", f"What text and released scripts state, beside the plan at full: {counts(part.settings)}."),
-        el(
-            "p",
-            "Here stands what departs; ",
-            el("code", f"repro show settings {part.paper.name}"),
-            " has all.",
-        ),
-        [
-            (el("p", step), _settings_table(f"{step}, apart", items))
-            for step, items in by_step(departures).items()
-        ],
-        cells,
-        place=identifier(part.paper.name, "settings"),
-    )
-
-
-def _settings_table(title: str, items: Iterable[CheckedParameter]) -> Markup:
-    return scrolling(plain_table(HEAD, merged_lines(items)), f"settings: {title}")

@@ -1,23 +1,18 @@
 """Everything that the page of a report shows, gathered from manifests, results and store."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
+from typing import Protocol
 
+from repro.hooks import ask
 from repro.manifest.cells import Cell, count_in_words
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
-from repro.plugins.settings.checked import checked_parameters
-from repro.plugins.settings.parameter import CheckedParameter
-from repro.plugins.settings.released_code import Certificate, certificates
-from repro.plugins.statements.collected import audit
-from repro.plugins.statements.findings import Finding
-from repro.plugins.statements.judged import JudgedStatement, PublishedJudgement, print_judgements
-from repro.plugins.statements.values import MeasuredValues
-from repro.plugins.studies.studies import Study, study_of
-from repro.plugins.studies.study_answers import Answer, StudyRecords, answers, pointers_of
 from repro.running.cell_readings import CellReadings
 from repro.running.cost.estimate import estimate
 from repro.running.cost.throughput import assumed_throughput
@@ -26,9 +21,11 @@ from repro.running.plan import Plan
 from repro.running.requirements import Machine
 from repro.store import Store
 from repro.store.results import Results
+from repro.verdicts.beside import Answers, NoAnswers, answers_in
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.coverage import CoverageItem, coverage
+from repro.writers.html.elements import Content, Markup
 from repro.writers.html.scatter import Scatter, scatters
 from repro.writers.table_files import table_texts
 
@@ -38,23 +35,73 @@ FEW = 4  # things lacking that are named
 
 
 @dataclass(frozen=True)
+class Sources:
+    """What the parts of a report are made from.
+
+    Attributes:
+        papers: by name; ``cells``: those that are selected of them.
+        known: which readings each cell rests on.
+    """
+
+    papers: Mapping[str, Paper]
+    cells: Sequence[Cell]
+    known: CellReadings
+    results: Results
+    store: Store
+    machine: Machine
+
+    def answers(self, pointers: Iterable[str]) -> Answers:
+        """Return what is measured of comparisons that readings or claims point at."""
+        return answers_in(list(dict.fromkeys(pointers)), self.results, self.store, self.machine)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a paper.
+
+    Attributes:
+        title: in the list of sections; ``anchor``: the end of its address.
+        rank: its place among all sections: claims 1, audit 2, readings 3, settings 4, released code 5.
+        of_no_scale: whether it says the same at each scale, so that only the first page has it.
+    """
+
+    title: str
+    anchor: str
+    rank: int
+    content: Markup
+    of_no_scale: bool = True
+
+
+class PaperPart(Protocol):
+    """What a plugin adds to the parts of papers; it is made once for all pages of a report."""
+
+    def sections(self, part: Part) -> Iterable[Section]:
+        """Return the sections of a paper, of which there is something to say."""
+        ...
+
+    def card(self, c: ComparedCell, part: Part) -> Iterable[tuple[str, Content]]:
+        """Return facts on a cell for its card, each with its name."""
+        ...
+
+
+@dataclass(frozen=True)
 class View:
-    """The comparison, claims and studies of a paper at one scale.
+    """The comparison and drawings of a paper at one scale.
 
     Attributes:
         comparison: of all papers; it holds the tests between rows.
         compared: the paper's measured or measurable cells, points of figures included.
         drawings: table or ``figure-N`` -> files of the results folder that show it.
         scatters: table -> rows against the row of reference, query by query.
+        own_tables: table of a kind of its own -> how a plugin shows it.
         latex: table -> the text that ``repro tables`` writes of it.
     """
 
     comparison: Comparison
     compared: Sequence[ComparedCell] = ()
-    statements: Sequence[JudgedStatement] = ()
     drawings: Mapping[str, Sequence[Path]] = field(default_factory=dict)
     scatters: Mapping[str, Sequence[Scatter]] = field(default_factory=dict)
-    studies: Mapping[str, Study] = field(default_factory=dict)
+    own_tables: Mapping[str, Markup] = field(default_factory=dict)
     latex: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, owner: str) -> list[ComparedCell]:
@@ -70,9 +117,8 @@ class Part:
         home: the address of the page that holds what is of no scale (audit, unspecified choices, settings,
             released code); empty where that is this page.
         rests_on: cell -> the readings that its number rests on.
-        certified: cell -> how far the work behind it is from released code.
-        settings: every planned parameter beside what is stated; none where no settings.yaml states anything.
-        answers: comparison that a reading or claim points at -> what a study measured of it.
+        answers: what is measured of the comparisons that readings point at.
+        of_plugins: what plugins add to it.
     """
 
     paper: Paper
@@ -80,20 +126,15 @@ class Part:
     view: View
     home: str = ""
     covered: Sequence[CoverageItem] = ()
-    findings: Sequence[Finding] = ()
     readings: Sequence[Reading] = ()
     rests_on: Mapping[str, Collection[str]] = field(default_factory=dict)
-    certified: Mapping[str, Sequence[Certificate]] = field(default_factory=dict)
-    settings: Sequence[CheckedParameter] = ()
-    answers: Mapping[str, Sequence[Answer]] = field(default_factory=dict)
+    answers: Answers = field(default_factory=NoAnswers)
+    of_plugins: Sequence[PaperPart] = ()
 
     @cached_property
-    def settings_by_row(self) -> Mapping[str, Sequence[CheckedParameter]]:
-        """Row -> the planned parameters that its card counts."""
-        by_row: dict[str, list[CheckedParameter]] = {}
-        for item in self.settings:
-            by_row.setdefault(item.row, []).append(item)
-        return by_row
+    def more_sections(self) -> list[Section]:
+        """Return the sections of plugins, in their order."""
+        return sorted((s for part in self.of_plugins for s in part.sections(self)), key=lambda s: s.rank)
 
     def cells(self, owner: str | None = None) -> Sequence[ComparedCell]:
         """The compared cells, or those of one table or of ``figure-N``."""
@@ -155,10 +196,9 @@ def gather(
     """
     cells = selected or list({cell.id: cell for plan in plans for cell in plan.cells}.values())
     sources = {cell.paper.name: cell.paper for cell in cells}
-    statements = {name: print_judgements(source) for name, source in sources.items()}
     known = {name: coverage(source, results) for name, source in sources.items()}
     facts = _facts(cells, sources, known, results, store, plans[0].machine)
-    pages = [dict(_views(plan, results, store, statements)) for plan in plans]
+    pages = [dict(_views(plan, results, store)) for plan in plans]
     to_do = _to_do(plans)
     parts = _parts([plan.scale.name for plan in plans], pages, sources, facts, home)
     return [Report(scale, own, cells, known, to_do, made) for scale, own in parts.items()]
@@ -191,21 +231,26 @@ def _facts(
     store: Store,
     machine: Machine,
 ) -> dict[str, dict]:
-    """Paper -> everything of its part that is of no scale."""
-    cell_readings, findings = CellReadings(machine), audit(list(sources.values()))
-    evidence, facts = StudyRecords(results, store, machine), {}
-    for name, source in sources.items():
-        own = [cell for cell in cells if cell.paper.name == name]
-        facts[name] = {
+    """Return paper -> everything of its part that is of no scale."""
+    made_from = Sources(sources, list(cells), CellReadings(machine), results, store, machine)
+    readings = {
+        name: [source.readings[place] for place in made_from.known.places(source)]
+        for name, source in sources.items()
+    }
+    answers = made_from.answers(
+        p for source in sources.values() for r in source.readings.values() for p in r.study
+    )
+    of_plugins = list(filter(None, ask().part_of_paper(sources=made_from)))
+    return {
+        name: {
             "covered": known[name],
-            "findings": [finding for finding in findings if finding.paper == name],
-            "rests_on": {cell.id: cell_readings.of(cell) for cell in own},
-            "certified": {cell.id: certificates(cell_readings.nodes(cell)) for cell in own},
-            "readings": [source.readings[name] for name in cell_readings.places(source)],
-            "settings": checked_parameters(source, machine) if source.steps else (),
-            "answers": answers(pointers_of(source), evidence),
+            "readings": readings[name],
+            "rests_on": {c.id: made_from.known.of(c) for c in cells if c.paper.name == name},
+            "answers": answers,
+            "of_plugins": of_plugins,
         }
-    return facts
+        for name in sources
+    }
 
 
 def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
@@ -224,12 +269,9 @@ def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
     return to_do
 
 
-def _views(
-    plan: Plan, results: Results, store: Store, statements: Mapping[str, Sequence[PublishedJudgement]]
-) -> Iterator[tuple[str, View]]:
+def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, View]]:
     comparison = judged_cells(plan, results, store)
     texts = {file.name: file.text for file in table_texts(comparison, plan, store, seeds=(), results=results)}
-    measured_values = MeasuredValues(comparison)
     for name, group in groupby(comparison.cells, key=lambda c: c.cell.paper.name):
         cells = list(group)
         source = cells[0].cell.paper
@@ -238,10 +280,9 @@ def _views(
             View(
                 comparison,
                 cells,
-                [judgement.judged(measured_values, plan.scale.name) for judgement in statements[name]],
                 drawings(results.figures(plan.scale.name), source),
                 scatters(plan, store, name),
-                studies(comparison, plan, store, source, results),
+                own_tables(cells, plan, store, results),
                 {t.id: texts.get(f"{name}-table{t.id}.tex", "") for t in source.manifest.tables},
             ),
         )
@@ -260,14 +301,14 @@ def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
     return by_owner
 
 
-def studies(
-    comparison: Comparison, plan: Plan, store: Store, source: Paper, results: Results
-) -> dict[str, Study]:
-    """The paper's tables of kind study, where something of them is known."""
-    tables, cells = {}, [c for c in comparison.cells if c.cell.paper.name == source.name]
+def own_tables(
+    cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results
+) -> dict[str, Markup]:
+    """Return the paper's tables of kinds of their own, where something of them is known."""
+    source, tables = cells[0].cell.paper, {}
     for table in source.manifest.tables:
-        if table.kind == "study":
-            study = study_of(plan, store, source=source, table=table, cells=cells, results=results)
-            if study.entries:
-                tables[table.id] = study
+        if (kind := ask().table_kind(kind=table.kind)) is not None:
+            own = [c for c in cells if c.cell.table.id == table.id]
+            shown = kind.html(source, table, own, plan, store, results)
+            tables |= {table.id: shown} if shown else {}
     return tables

@@ -1,21 +1,16 @@
-"""A paper's tables with ours beneath each number, and a study's with intervals and costs."""
+"""A paper's tables with ours beneath each number,"""
 
 from collections.abc import Iterator, Sequence
 
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.plugins.reports import boxes as others
-from repro.plugins.studies.studies import Study
-from repro.plugins.studies.words import doubts_note, preliminary_note
-from repro.plugins.studies.writing import format_cost, half_width
-from repro.plugins.studies.writing import sign as above_or_below
+from repro.verdicts.beside import at_full, kinds
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.effects import Effect, effects, orders
 from repro.writers.grid import (
     Grid,
     Head,
-    column_heads,
     label_in_full,
     meaning,
     shown_measurement,
@@ -84,7 +79,8 @@ def _cell(cell: Cell, c: ComparedCell | None) -> Markup:
     number = _printed_number(cell)
     if c is None:
         return el("td", number)
-    lines = number, _measured_number(c), _imported_number(c), others.line(c)
+    beside = [values.html_line() for kind in kinds() if (values := at_full(c, kind))]
+    lines = number, _measured_number(c), _imported_number(c), beside
     return el("td", el("button", *lines, class_=tone(c.verdict.name)), id=identifier(*cell.id.split("/")))
 
 
@@ -164,50 +160,3 @@ def _gain(effect: Effect) -> str:
     ratio = "–" if effect.effect_ratio is None else f"{effect.effect_ratio:.2f}"
     relative = "" if effect.delta_ri is None else f", ΔRI {effect.delta_ri:+.3f}"
     return f"effect ratio {ratio}{relative}"
-
-
-def study(title: str, table: Table, measured: Study) -> Markup:
-    """Means in percent with their interval over seeds, against the row of reference, and what each cost."""
-    labels = {row.id: row.label for row in table.rows}
-    reference = labels.get(table.delta_from, "the row that it is compared with")
-    rows = [
-        el(
-            "tr",
-            el("th", row.label, scope="row"),
-            [el("td", _entry(measured, row.id, c.id)) for c in table.columns],
-            [el("td", text) for text in format_cost(measured.costs.get(row.id))],
-        )
-        for row in table.rows
-    ]
-    caption = f"{table.about} (percent; ± half of the 95 % interval over queries and seeds)"
-    heads = el("thead", head(column_heads(table.columns), ("FLOPs", "seconds")))
-    body = el("table", heads, el("tbody", rows), class_="printed", style="--marks:0")
-    marks = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {reference}"
-    note = " ".join(
-        [
-            *preliminary_note(measured),
-            *doubts_note(measured),
-            f"{marks}; differences with 95 % interval and Holm's p.",
-        ]
-    )
-    return el("div", el("p", caption, class_="caption"), scrolling(body, title), el("p", note, class_="fine"))
-
-
-def _entry(measured_study: Study, row: str, column: str) -> Content:
-    entry = measured_study.entries.get((row, column))
-    if entry is None:
-        return "–"
-    mean = el("b", f"{100 * entry.mean:.1f}")
-    first_line = el("span", mean, half_width(entry), above_or_below(measured_study, row, column))
-    return first_line, el("br"), el("span", _test(measured_study, row, column), class_="fine")
-
-
-def _test(measured_study: Study, row: str, column: str) -> str:
-    """The difference to the row that it is compared with."""
-    base = measured_study.base(row)
-    c = measured_study.contrast(row, base, column) if base else None
-    if c is None or c.difference is None or c.holm is None:
-        return ""
-    turn = 100 if c.row == row else -100
-    low, high = sorted(turn * x for x in c.difference.interval())
-    return f"{turn * c.difference.mean:+.1f} ({low:+.1f} to {high:+.1f}), p {c.holm:.3g}"

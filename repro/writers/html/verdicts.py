@@ -3,6 +3,8 @@
 import functools
 from collections.abc import Mapping
 
+from repro.hooks import merged
+from repro.verdicts.beside import kinds
 from repro.verdicts.summary import summarise
 from repro.writers.html.elements import Markup, el
 from repro.writers.html.sections import Part
@@ -22,22 +24,23 @@ VERDICTS = {
     "not run": ("none", "·", "nothing was measured"),
 }
 
-# what is known of a number -> class of colours, and the sign that stands for it in cells
-KNOWN_SIGNS = {
-    "measured": ("pass", "✓"),
-    "run by others": ("run", "[ ]"),
-    "stated by others (exact)": ("exact", "“ ”"),
-    "stated by others (close)": ("close", "“~”"),
-    "stated by others (loose)": ("loose", "“?”"),
-    "rehearsed": ("scaled", "◐"),
-    "nothing known": ("none", "·"),
-}
-SIGNS = {name: (kind, mark) for name, (kind, mark, _) in VERDICTS.items()} | KNOWN_SIGNS
+
+@functools.cache
+def signs() -> dict[str, tuple[str, str]]:
+    """Return verdict, or what is known of a number -> class of colours, and the sign for it in cells."""
+    return {
+        **{name: (kind, mark) for name, (kind, mark, _) in VERDICTS.items()},
+        "measured": ("pass", "✓"),
+        "run by others": ("run", "[ ]"),
+        **merged([kind.signs for kind in kinds()]),
+        "rehearsed": ("scaled", "◐"),
+        "nothing known": ("none", "·"),
+    }
 
 
 def tone(name: str) -> str:
     """The class of a verdict's colours."""
-    return f"v-{SIGNS[name][0]}"
+    return f"v-{signs()[name][0]}"
 
 
 @functools.cache
@@ -49,16 +52,16 @@ def badge(name: str, *, plain: bool = False) -> Markup:
 @functools.cache
 def sign(name: str) -> Markup:
     """The sign alone; beside a name or number, hence not read aloud."""
-    return el("span", SIGNS[name][1], class_="sign", aria_hidden="true")
+    return el("span", signs()[name][1], class_="sign", aria_hidden="true")
 
 
 def bar(counts: Mapping[str, int], *, label: str) -> Markup:
     """One bar of counts, and the counts in words beneath; signs stand where there is room."""
     total = sum(counts.values())
-    present = [name for name in SIGNS if counts.get(name)]
+    present = [name for name in signs() if counts.get(name)]
     parts = []
     for name in present:
-        mark = SIGNS[name][1] if counts[name] / total > 0.06 else None
+        mark = signs()[name][1] if counts[name] / total > 0.06 else None
         look = {"class_": f"part {tone(name)}", "style": f"flex-grow:{counts[name]}"}
         parts.append(el("span", mark, **look, title=f"{counts[name]} {name}"))
     words = [el("li", sign(name), f" {counts[name]} {name}", class_=tone(name)) for name in present]
@@ -74,7 +77,7 @@ def bars(part: Part, *, label: str, owner: str | None = None) -> Markup | None:
 
 def in_words(counts: Mapping[str, int]) -> str:
     """``3 exact, 2 lower``, in the order of the signs."""
-    return ", ".join(f"{counts[name]} {name}" for name in SIGNS if counts.get(name)) or "no cells"
+    return ", ".join(f"{counts[name]} {name}" for name in signs() if counts.get(name)) or "no cells"
 
 
 def legend() -> Markup:

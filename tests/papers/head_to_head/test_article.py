@@ -13,7 +13,7 @@ from papers.head_to_head.article import Article, main, page, render
 from repro.manifest.cells import numeric_cells, table_of
 from repro.manifest.papers import paper, papers
 from repro.manifest.reading_schema import study_pointer
-from repro.plugins.studies.analysis_schema import Analysis
+from repro.plugins.studies.analysis_schema import Analysis, analysis_of
 from repro.plugins.studies.contrasts import Contrast
 from repro.plugins.studies.studies import Study
 from repro.plugins.studies.study_answers import pointers_of
@@ -193,7 +193,7 @@ def _answer(pointer, *contrasts, records=()):
     estimate = Estimate(0.05, 0.01, 1e9, 400, 5, Variances(0.04, 0.0001, 0.01))
     found = [Contrast("f", "dev.rr10", row, of, estimate, verdict=verdict) for row, of, verdict in contrasts]
     table = table_of(SOURCE, pointer.partition("/")[2][0])
-    study = Study(table, SOURCE.analysis.of(table), {}, found, plan=Analysis(seeds=(1, 2)))
+    study = Study(table, analysis_of(SOURCE).of(table), {}, found, plan=Analysis(seeds=(1, 2)))
     cell = SimpleNamespace(records=records)
     cells = {f"{table.id}/{row.id}/dev.rr10": cell for row in table.rows}
     results = SimpleNamespace(studies={table.id: study}, source=SOURCE, scale="small-cpu", cells=cells)
@@ -237,8 +237,8 @@ def test_no_other_two_objectives_stand_side_by_side_in_a_table_of_the_papers():
 
 
 def test_the_plans_of_tables_that_the_prose_names_together_are_equal():
-    *others, last = [plan.model_dump(exclude={"table"}) for plan in SOURCE.analysis.tables]
+    *others, last = [plan.model_dump(exclude={"table"}) for plan in analysis_of(SOURCE).tables]
     assert len(others) == 5 and all(plan == others[0] for plan in others)
     assert others[0]["floor"] == "random-weights" and others[0]["primary"] == last["primary"] == "dev.rr10"
-    claim = SOURCE.analysis.confirmatory
+    claim = analysis_of(SOURCE).confirmatory
     assert (claim.table, claim.family, claim.column) == ("1", "bert", "dev.rr10") and not last["families"]

@@ -10,11 +10,12 @@ from statistics import fmean
 import pytest
 
 from repro.manifest.papers import paper
+from repro.plugins.studies.analysis_schema import analysis_of
 from repro.retrieval.evaluation.holm import holm
 from repro.store.results import Results
 
 ROOT = Path(__file__).resolve().parents[3]
-SEEDS = ",".join(map(str, paper("head_to_head").analysis.seeds))
+SEEDS = ",".join(map(str, analysis_of(paper("head_to_head")).seeds))
 OF_HISTORY = re.compile(r"^The plan (was last changed|of analysis is not committed).*$", re.MULTILINE)
 
 

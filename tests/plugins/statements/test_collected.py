@@ -3,6 +3,7 @@
 import pytest
 
 from repro.manifest.papers import papers
+from repro.plugins.statements.claims_schema import claims_of
 from repro.plugins.statements.collected import audit, each
 from repro.plugins.statements.findings import SEVERITIES
 from repro.plugins.statements.notes import notes
@@ -184,7 +185,7 @@ def test_a_finding_says_what_it_is_held_against(findings):
 def test_what_is_ours_in_a_claim_makes_a_doubt(findings):
     severities = {f.id: f.severity for f in findings if f.kind == "claim"}
     for source in papers().values():
-        for claim in source.claims.values():
+        for claim in claims_of(source).values():
             if (found := severities.get(f"{source.name}/claim/{claim.id}")) and claim.assumed:
                 assert found == "doubt", claim.id
     assert severities["costa/claim/ablations-at-temperature-one"] == "error"

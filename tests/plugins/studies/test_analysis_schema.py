@@ -6,7 +6,7 @@ import yaml
 from repro.errors import ManifestError
 from repro.manifest.papers import papers
 from repro.manifest.schema import Manifest
-from repro.plugins.studies.analysis_schema import Analysis, Confirmatory, read_analysis
+from repro.plugins.studies.analysis_schema import Analysis, Confirmatory, analysis_of, read_analysis
 
 MANIFEST = Manifest.model_validate(
     {
@@ -142,7 +142,7 @@ def test_a_plan_that_cannot_be_carried_out_is_refused(tmp_path, other, said):
 def test_every_analysis_names_all_studies_of_its_paper_and_says_what_matters_in_every_column(name):
     source = papers()[name]
     studies = [table for table in source.manifest.tables if table.kind == "study"]
-    assert {each.table for each in source.analysis.tables} == {table.id for table in studies}
+    assert {each.table for each in analysis_of(source).tables} == {table.id for table in studies}
     for table in studies:
-        own = source.analysis.of(table)
+        own = analysis_of(source).of(table)
         assert own.primary and own.matters.keys() == {column.id for column in table.columns}

@@ -6,6 +6,7 @@ from repro.errors import UsageError
 from repro.manifest.cells import select, table_of
 from repro.manifest.papers import paper, papers
 from repro.manifest.reading_schema import study_pointer
+from repro.plugins.statements.claims_schema import claims_of
 from repro.plugins.studies.study_answers import (
     StudyRecords,
     answers,
@@ -97,7 +98,7 @@ def test_every_ablation_is_pointed_at_with_the_row_that_it_is_compared_with():
 def test_readings_state_no_order_and_claims_do():
     for source in papers().values():
         assert all(study_pointer(t).stated == "against" for r in source.readings.values() for t in r.study)
-        assert all(study_pointer(t).stated != "against" for c in source.claims.values() for t in c.study)
+        assert all(study_pointer(t).stated != "against" for c in claims_of(source).values() for t in c.study)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from repro.manifest.schema import Column, Row, Table
 from repro.plugins.studies.analysis_schema import Analysis, Confirmatory, TableAnalysis
 from repro.plugins.studies.contrasts import Contrast
 from repro.plugins.studies.studies import Entry, Study
-from repro.plugins.studies.training_costs import Cost
 from repro.plugins.studies.words import MANY, caption, order, order_of_primary, shortened_note, verdicts_note
 from repro.plugins.studies.writing import latex, markdown
 from repro.retrieval.evaluation.crossed import Estimate, Variances
 from repro.retrieval.evaluation.power import equivalent_at_zero
+from repro.verdicts.training_costs import Cost
 
 TABLE = Table(
     id="1",

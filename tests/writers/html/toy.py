@@ -8,11 +8,12 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+from repro.plugins.reports.claims_by_others import OthersJudgement
+
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Manifest
-from repro.plugins.reports.claims_by_others import OthersJudgement
 from repro.plugins.reports.others import OthersValues
 from repro.plugins.reports.reports import Source
 from repro.plugins.statements.findings import Finding
@@ -21,7 +22,6 @@ from repro.plugins.statements.statements import Judgement, Statement
 from repro.plugins.studies.analysis_schema import TableAnalysis
 from repro.plugins.studies.contrasts import Contrast
 from repro.plugins.studies.studies import Entry, Study
-from repro.plugins.studies.training_costs import Cost
 from repro.retrieval.evaluation.crossed import Estimate, Variances
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
@@ -29,6 +29,7 @@ from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
 from repro.verdicts.coverage import CoverageItem
 from repro.verdicts.doubts import Doubt
 from repro.verdicts.imported import ImportedRun
+from repro.verdicts.training_costs import Cost
 from repro.verdicts.verdict import Verdict
 from repro.writers.figures import passages
 from repro.writers.html.scatter import Scatter

@@ -5,7 +5,6 @@ from repro.cli.groups import views
 command = views(
     "export",
     {
-        "records": "records with their provenance, for a deposit",
         "run": "the run behind a measured cell, with ir_metadata if asked",
         "encoder": "the model behind a measured cell, as other libraries load it",
         "artefacts": "stored artefacts of the selected cells, to another store",

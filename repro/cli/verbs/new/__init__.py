@@ -1,4 +1,4 @@
-"""``repro new``: begin a paper, or an entry of what somebody measured."""
+"""``repro new``: begin a paper, or what plugins add."""
 
 from repro.cli.groups import views
 
@@ -6,7 +6,6 @@ command = views(
     "new",
     {
         "paper": "a folder of placeholders that runs",
-        "value": "what somebody measured, from the form of an issue to an entry of others.yaml",
     },
     title="things to begin",
     help="""Begin another paper, or an entry of what somebody measured.""",

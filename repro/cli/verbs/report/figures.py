@@ -19,8 +19,8 @@ def command(selection):
     """
     from repro.api.comparisons import compare_selection
     from repro.cli.printing import say
-    from repro.plugins.studies.training_costs import training_hours
     from repro.store import translated_errors
+    from repro.verdicts.training_costs import training_hours
     from repro.writers.drawing import draw_curves, draw_exhibits
 
     cells, store = compare_selection(selection, new_tests=False), selection.workspace.store

@@ -7,9 +7,7 @@ command = views(
     {
         "cells": "every numeric result cell",
         "readings": "the unspecified choices of a paper, and what may be chosen",
-        "settings": "published and released settings, held against what would be run",
         "coverage": "what is measured, what could be and how, and what cannot be",
-        "others": "what others measured of the same cells, and where they say so",
     },
     default="page",
     help="""Show papers, a table as published, or everything known about one cell.

@@ -101,24 +101,21 @@ class _Readings:
 
     def as_json(self) -> Iterator[dict]:
         """Yield an object per reading."""
-        from repro.plugins.studies.study_answers import as_json
-
         answers = self._answers()
         for reading in self.readings:
             facts = reading.model_dump(mode="json", exclude={"cells"})
-            study = as_json(answers, reading.study)
+            study = answers.as_json(reading.study)
             yield {"of": self.source.name, **facts, "affects": self.places[reading.id], "study": study}
 
     def show(self) -> None:
         """Print a line for each, and what studies say of them."""
         from repro.cli.printing import table
-        from repro.plugins.studies.answer_lines import show_answers
 
         head = ["id", "kind", "where", "what is open", "choices", "rests on it"]
         title = f"{self.source.name}: {len(self.readings)} unspecified choices (default in brackets)"
         table(title, head, [self._line(r) for r in self.readings], drop=(2, 5, 1))
         pointers = [(reading.id, reading.study) for reading in self.readings]
-        show_answers(self.source.name, "reading", pointers, self._answers())
+        self._answers().show(self.source.name, "reading", pointers)
 
     def _line(self, r: Reading) -> list[str]:
         choices = (f"[{choice}]" if choice == r.default else choice for choice in r.choices)
@@ -127,11 +124,14 @@ class _Readings:
         return [r.id, r.kind, r.where, r.paper, " | ".join(choices), first + more]
 
     def _answers(self):
-        from repro.plugins.studies.study_answers import answers_in
         from repro.running.workspace import Workspace
+        from repro.verdicts.beside import NoAnswers, answers_in
 
         pointers = [text for reading in self.readings for text in reading.study]
-        return answers_in(Workspace.open(), pointers) if pointers else {}
+        if not pointers:
+            return NoAnswers()
+        workspace = Workspace.open()
+        return answers_in(pointers, workspace.results, workspace.store, workspace.machine)
 
     def show_citations(self) -> None:
         """Print what is cited from outside of the paper, and the choices that each speaks for."""

@@ -27,8 +27,8 @@ def command(names, strict, references, as_json):
     """
     if references:
         return _print_references(names, strict=strict, as_json=as_json)
-    from repro.api.statements import audit
     from repro.cli.printing import emit_json
+    from repro.plugins.statements.api import audit
     from repro.running.workspace import Workspace
 
     findings = audit(*names, workspace=Workspace.open())
@@ -57,8 +57,8 @@ def _print_references(names, *, strict: bool, as_json: bool) -> None:
         raise UsageError("--strict judges the findings, in whose place --references lists; give one of them")
     from dataclasses import asdict
 
-    from repro.api.statements import references
     from repro.cli.printing import emit_json, say, table
+    from repro.plugins.statements.api import references
 
     all_references = references(*names)
     if as_json:

@@ -27,32 +27,29 @@ def command(names, scale_name, failing, as_json):
     on each cell judges, unless it matches by name alone; how it was made is told. Where a study compares what
     a sentence is about on equal terms, its difference is told below; it judges no claim. Nothing is run.
     """
-    from repro.api.statements import claims
     from repro.cli.printing import emit_json
-    from repro.plugins.studies.study_answers import answers_in
-    from repro.plugins.studies.study_answers import as_json as answers_as_json
+    from repro.plugins.statements.api import claims
     from repro.running.workspace import Workspace
+    from repro.verdicts.beside import answers_in
 
     workspace = Workspace.open()
     statements = claims(*names, scale=scale_name, workspace=workspace)
     selection = [j for j in statements if j.fails or not failing]
-    answers = answers_in(workspace, [text for j in selection for text in j.statement.study])
+    pointers = [text for j in selection for text in j.statement.study]
+    answers = answers_in(pointers, workspace.results, workspace.store, workspace.machine)
     if as_json:
-        return emit_json(
-            [{**j.as_json(), "study": answers_as_json(answers, j.statement.study)} for j in selection]
-        )
+        return emit_json([{**j.as_json(), "study": answers.as_json(j.statement.study)} for j in selection])
     _print_statements(selection, scale_name, answers, failing=failing)
 
 
 def _print_statements(statements, scale_name: str, answers, *, failing: bool) -> None:
     from repro.cli.printing import say
-    from repro.plugins.studies.answer_lines import show_answers
 
     for name in dict.fromkeys(j.statement.paper.name for j in statements):
         group = [j for j in statements if j.statement.paper.name == name]
         _print_table(name, group, scale_name)
         pointers = [(j.statement.id.rpartition("/")[2], j.statement.study) for j in group]
-        show_answers(name, "claim", pointers, answers)
+        answers.show(name, "claim", pointers)
     if not statements:
         say("nothing is contradicted" if failing else "the papers state nothing that cells can confirm")
     elif scale_name != "full":

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 
+from repro.hooks import merged
 from repro.manifest.cells import Cell
 from repro.manifest.decimals import half_unit
-from repro.plugins.reports.others import HOW, STARTS, others_values, report_as_json
-from repro.plugins.reports.reports import CellReport
 from repro.plugins.statements.claim_expressions import MissingNumber, format_value
 from repro.plugins.statements.measures import UNTESTED
 from repro.plugins.statements.places import Places
 from repro.plugins.statements.statements import Judgement, Statement
+from repro.verdicts.beside import StatedValue, kinds, values_beside
 
 # Made in the first ways, values are of the one system that its authors trained; in the second, of other ones.
 OF_ONE_SYSTEM, TRAINED_AGAIN = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
@@ -28,22 +28,22 @@ class ClosestReports:
     A report that matches by name alone judges nothing.
 
     Attributes:
-        starts: the ways of making that count.
+        starts: the ways of making that count; all of them without one.
     """
 
-    starts: tuple[str, ...] = STARTS
+    starts: tuple[str, ...] = ()
     is_published: bool = field(default=False, init=False)
     is_stated: bool = field(default=True, init=False)
 
-    def of(self, cell: Cell) -> CellReport:
-        """The report that counts. Raises MissingNumber where there is none."""
-        reported = others_values(cell)
-        cell_reports = [r for r in reported.reports if r.report.how.start in self.starts] if reported else []
-        if not cell_reports:
+    def of(self, cell: Cell) -> StatedValue:
+        """Return the value that counts. Raises MissingNumber where there is none."""
+        stated = [value for values in values_beside(cell).values() for value in values.values]
+        counting = [value for value in stated if not self.starts or value.making in self.starts]
+        if not counting:
             raise MissingNumber(f"nobody else is known to state {cell.id}")
-        if cell_reports[0].report.match == "loose":
+        if counting[0].match == "loose":
             raise MissingNumber(f"no value of others is known to be of {cell.id} but by its name")
-        return cell_reports[0]
+        return counting[0]
 
     def number(self, cell: Cell) -> Decimal:
         """The reported value in the cell's unit. Raises MissingNumber."""
@@ -52,7 +52,7 @@ class ClosestReports:
     def told(self, cell: Cell) -> str:
         """The value, four digits after the point at most, with how it was made. Raises MissingNumber."""
         cell_report = self.of(cell)
-        return f"{format_value(cell_report.value)} ({cell_report.report.how.start})"
+        return f"{format_value(cell_report.value)} ({cell_report.making})"
 
     def check_order(self, one: Cell, other: Cell) -> None:
         """Raise MissingNumber where two values of unlike decimals are one number at the coarser rounding."""
@@ -93,7 +93,7 @@ class OthersJudgement:
     """
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
-    used: tuple[CellReport, ...] = ()
+    used: tuple[StatedValue, ...] = ()
     cells: int = 0
     alike: Mapping[str, str] = field(default_factory=dict)
 
@@ -110,16 +110,16 @@ class OthersJudgement:
     @property
     def kinds(self) -> dict[str, int]:
         """How many of the reports used were made in each way, the nearest to the published number first."""
-        counts = Counter(r.report.how.start for r in self.used)
-        return {start: counts[start] for start in STARTS if counts[start]}
+        counts = Counter(value.making for value in self.used)
+        return {making: counts[making] for making in _makings() if counts[making]}
 
     @property
     def basis(self) -> str:
         """The number of cells with a report, how these were made and by whom; empty where there is none."""
         if not self.used:
             return ""
-        kinds = ", ".join(f"{HOW[start]} ({number})" for start, number in self.kinds.items())
-        by_authors = sum(r.source.who == "authors" for r in self.used)
+        kinds = ", ".join(f"{_makings()[start]} ({number})" for start, number in self.kinds.items())
+        by_authors = sum(value.by_authors for value in self.used)
         parts = [
             f"{len(self.used)} of {self.cells} cells: {kinds}",
             f"{by_authors} by authors of the systems" if by_authors else "",
@@ -144,8 +144,13 @@ class OthersJudgement:
             "cells": self.cells,
             "kinds": self.kinds,
             "alike": dict(self.alike),
-            "used": [{"cell": r.cell.id, **report_as_json(r)} for r in self.used],
+            "used": [{"cell": value.cell.id, **value.as_json()} for value in self.used],
         }
+
+
+def _makings() -> dict[str, str]:
+    """Return how values beside cells are made -> the same in words, the closest in kind first."""
+    return merged([kind.makings for kind in kinds()])
 
 
 def by_others(statement: Statement, places: Places, *, published: Judgement) -> OthersJudgement:
@@ -164,7 +169,7 @@ def by_others(statement: Statement, places: Places, *, published: Judgement) -> 
             continue
     if not cell_reports:
         return OthersJudgement(cells=len(numeric_cells))
-    judgement, starts = (statement.judge(values, places), {r.report.how.start for r in cell_reports})
+    judgement, starts = (statement.judge(values, places), {value.making for value in cell_reports})
     alike = {}
     if not (starts.isdisjoint(OF_ONE_SYSTEM) or starts.isdisjoint(TRAINED_AGAIN)):
         alike = {name: statement.judge(ClosestReports(kind), places).state for name, kind in ALIKE.items()}

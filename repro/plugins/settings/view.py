@@ -46,7 +46,7 @@ def command(names, tables, rows, failing, strict, as_json):
 
 
 def _selected_parameters(names, tables, rows) -> list:
-    from repro.api.statements import settings
+    from repro.plugins.settings.checked import settings
 
     parameters = list(settings(*names))
     if not parameters:

@@ -1,12 +1,9 @@
-"""Claims of papers with their verdicts, findings of their audits, and the records of measurements."""
+"""Claims of papers with their verdicts, the findings of their audits, and their references, for programs."""
 
-from collections.abc import Iterable
 from dataclasses import asdict
 
 from repro.api.listing import Listing
-from repro.manifest.papers import Paper, paper, papers
-from repro.plugins.settings.checked import checked_parameters
-from repro.plugins.settings.parameter import CheckedParameter
+from repro.manifest.papers import sources as sources_named
 from repro.plugins.statements.collected import altered_records
 from repro.plugins.statements.collected import audit as findings
 from repro.plugins.statements.findings import Finding, sort_findings
@@ -14,7 +11,6 @@ from repro.plugins.statements.judged import JudgedStatement, judged_at
 from repro.plugins.statements.references import Reference, paper_references
 from repro.running.scale import scale as scale_of
 from repro.running.workspace import Workspace
-from repro.store.results import Record
 
 
 def claims(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[JudgedStatement]:
@@ -28,7 +24,7 @@ def claims(*names: str, scale: str = "full", workspace: Workspace | None = None)
 
     Raises UsageError for an unknown paper or scale, ManifestError for a broken file of a paper's.
     """
-    statements = judged_at(_sources(names), scale_of(scale), workspace or Workspace.open())
+    statements = judged_at(sources_named(names), scale_of(scale), workspace or Workspace.open())
     return Listing(statements, line=_statement_values, index="id")
 
 
@@ -40,24 +36,9 @@ def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
 
     Raises UsageError for an unknown paper, ManifestError for a broken file of a paper's.
     """
-    sources = _sources(names)
+    sources = sources_named(names)
     record_findings = altered_records(sources, (workspace or Workspace.open()).results)
     return Listing(sort_findings([*findings(sources), *record_findings]), line=Finding.as_json, index="paper")
-
-
-def settings(*names: str) -> Listing[CheckedParameter]:
-    """The plan at full, parameter by parameter, held against what papers and their released scripts state.
-
-    Args:
-        names: of papers; all of them without a name.
-
-    Raises UsageError for an unknown paper, ManifestError for a broken file of a paper's.
-    """
-    return Listing(
-        [item for source in _sources(names) for item in checked_parameters(source)],
-        line=CheckedParameter.as_json,
-        index="row",
-    )
 
 
 def references(*names: str) -> Listing[Reference]:
@@ -68,26 +49,8 @@ def references(*names: str) -> Listing[Reference]:
 
     Raises UsageError for an unknown paper, ManifestError for a broken references.yaml.
     """
-    all_references = [reference for source in _sources(names) for reference in paper_references(source)]
+    all_references = [reference for source in sources_named(names) for reference in paper_references(source)]
     return Listing(all_references, line=asdict, index="paper")
-
-
-def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:
-    """The records of papers at a scale, in the order of recording; of several with one key the latest counts.
-
-    Args:
-        names: of papers; all of them without a name.
-
-    Raises UsageError for an unknown paper or scale, DataError for a line that is no record.
-    """
-    scale_of(scale)
-    results = (workspace or Workspace.open()).results
-    all_records = [record for source in _sources(names) for record in results.read(scale, source.name)]
-    return Listing(all_records, line=asdict, index="cell")
-
-
-def _sources(names: Iterable[str]) -> list[Paper]:
-    return [paper(name) for name in dict.fromkeys(names or papers())]
 
 
 def _statement_values(statement: JudgedStatement) -> dict:

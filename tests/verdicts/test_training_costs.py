@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from repro.graph import Node
-from repro.plugins.studies.training_costs import (
+from repro.verdicts.training_costs import (
     Cost,
     _cost,
     costs,

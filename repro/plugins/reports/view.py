@@ -44,11 +44,11 @@ def command(names, searches, out, as_json):
 def _print_reports(by_cell, as_json: bool) -> int:
     from repro.cli.printing import emit_json, say, table
     from repro.plugins.reports.nearness import COUNTS, nearnesses
-    from repro.plugins.reports.others import HOW, report_as_json
+    from repro.plugins.reports.others import HOW
     from repro.plugins.reports.quantities import join_quantities
 
     if as_json:
-        emit_json([{"cell": id, **report_as_json(r)} for id, group in by_cell.items() for r in group])
+        emit_json([{"cell": id, **r.as_json()} for id, group in by_cell.items() for r in group])
         return 0
     if not by_cell:
         say("nobody else is known to state a value of these cells; --searches tells where was looked")
@@ -106,16 +106,15 @@ def _write(out: str) -> int:
 
 def _print_cells(by_cell) -> None:
     from repro.cli.printing import table
-    from repro.plugins.reports.others import HOW, others_values, rounded_report
+    from repro.plugins.reports.others import HOW, others_values
 
     rows = []
     for group in by_cell.values():
         values = others_values(group[0].cell)
-        least, most = (rounded_report(bound, values.cell) for bound in values.span)
         closest = values.closest
         description = f"{values.shown} ({closest.source.name}, {HOW[closest.report.how.start]})"
         published = values.cell.printed.plain
-        rows.append([values.cell.id, published, str(len(group)), least, most, description])
+        rows.append([values.cell.id, published, str(len(group)), *values.ends, description])
     head = ["cell", "published", "values", "least", "most", "closest in kind"]
     table("", head, rows, right=range(1, 5), drop=(3, 4, 2))
 
