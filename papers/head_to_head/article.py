@@ -215,6 +215,7 @@ def render(article: Article, folder: Path) -> str:
     words = (capitalised, doubts_in_brief, escaped, label, order_of_primary, study_pointer, cell)
     context |= {function.__name__: function for function in words} | {"version": __version__}
     context["papers"] = [source for source in papers().values() if source.manifest.authors]
+    context["analysis"] = analysis_of(article.source)
     context["citation"] = yaml.safe_load((FOLDER.parents[1] / "CITATION.cff").read_text(encoding="utf-8"))
     options = f"--scale {article.scale} --seeds {article.seeds} -o FOLDER"
     context["command"] = f"python -m papers.{NAME}.article {options}"

@@ -131,8 +131,9 @@ def main() -> None:
     if hasattr(sys.stdout, "reconfigure"):
         # papers print signs that most other encodings lack; names of files may be any bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
-    if _verb() in BRIEF | _plugin_verbs():
-        gc.disable()
+    gc.disable()
+    if _verb() not in BRIEF | _plugin_verbs():
+        gc.enable()
     for sentence in misspelt(os.environ):
         _say(sentence)
     atexit.register(gc.freeze)  # what ends with the process need not be looked through for garbage

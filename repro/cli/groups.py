@@ -57,13 +57,18 @@ class LazyGroup(click.Group):
             home[name] = command.line
         return sections
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    @property
+    def names(self) -> list[str]:
         """Return the names that help lists."""
         return [name for section in self.sections.values() for name in section]
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names that help lists."""
+        return self.names
+
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Return the command of that name, imported now; None where there is none."""
-        return self._import(name) if name in (*self.list_commands(ctx), *self.hidden) else None
+        return self._import(name) if name in (*self.names, *self.hidden) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Begin what the default command is meant by with its name."""
@@ -91,8 +96,7 @@ class LazyGroup(click.Group):
 
         from repro.manifest.papers import papers
 
-        names = self.list_commands(click.get_current_context())
-        return bool(difflib.get_close_matches(word, names, n=1, cutoff=0.7)) and word not in papers()
+        return bool(difflib.get_close_matches(word, self.names, n=1, cutoff=0.7)) and word not in papers()
 
     def shell_complete(self, ctx: click.Context, incomplete: str):
         """Complete a command, or what the default command takes first."""

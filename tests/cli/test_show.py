@@ -179,7 +179,7 @@ def test_what_can_be_done_here_comes_before_a_measurement_that_is_blocked(repro,
 
 def test_a_measurement_that_nothing_blocks_comes_first():
     stand = Made(scale="full", verdict=Made(name="not run"))
-    page = CellPage(cell_named(COSTA), [stand], [], [], [], [], [], set())
+    page = CellPage(cell_named(COSTA), [stand], [], [], [], [])
     assert list(page.commands) == ["measure it", "rehearse it", "score a run"]
 
 

@@ -15,8 +15,8 @@ from rich.console import Console
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, papers
 from repro.manifest.schema import Manifest
-from repro.plugins.reports.others import others_values
 from repro.store.results import Record
+from repro.verdicts.beside import values_beside
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.doubts import Doubt
 from repro.verdicts.imported import ImportedRun
@@ -150,8 +150,8 @@ def test_a_run_that_others_made_stands_apart_from_ours():
 def test_what_others_report_stands_between_published_and_ours_with_how_it_was_made():
     first, second, third = CELLS
     cells = [
-        replace(first, others=reported_of(first.cell, "0.3162", "0.31")),
-        replace(second, others=reported_of(second.cell, "0.33", start="trained", match="loose")),
+        replace(first, beside={"others": reported_of(first.cell, "0.3162", "0.31")}),
+        replace(second, beside={"others": reported_of(second.cell, "0.33", start="trained", match="loose")}),
         third,
     ]
     text = latex(Comparison(cells), cells, command="c")
@@ -384,7 +384,7 @@ def test_every_table_with_every_sign_is_set_without_printing_over_anything(compi
                 _measured_as_published(c, verdicts[n % len(verdicts)], seeds=1 + n % 2)
                 for n, c in enumerate(numeric)
             ]
-            cells = [replace(c, others=others_values(c.cell)) for c in cells]
+            cells = [replace(c, beside=values_beside(c.cell)) for c in cells]
             if cells and table.kind == "results":
                 texts.append(latex(AllBeaten(cells), cells, command="c", two_column=two_column))
     pdf = compiled(texts, two_column=two_column)

@@ -8,9 +8,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from repro.errors import UsageError
-from repro.plugins.studies.words import capitalised
 from repro.plugins.studies.writing import markdown as study_page
 from repro.verdicts.doubts import IN_BRACKETS, KINDS
+from repro.writers.grid import capitalised
 from repro.writers.markdown import (
     BEGIN,
     END,
@@ -24,7 +24,7 @@ from repro.writers.markdown import (
     verdicts,
 )
 from repro.writers.table_pages import table_pages
-from tests.writers.html.toy import report
+from tests.writers.html.toy import report, study_of
 
 
 def test_what_fails_comes_first_with_its_reason():
@@ -153,11 +153,12 @@ def test_a_link_leads_into_the_web_or_the_site_only(address):
 @pytest.mark.parametrize("renderer", RENDERERS)
 def test_no_text_of_a_manifest_or_a_record_is_markup_in_any_page(renderer):
     add = " ".join(HOSTILE)
-    view = report(add=add).parts[0].view
+    part = report(add=add).parts[0]
+    view, study = part.view, study_of(part.paper.manifest.tables[1])
     rehearsal = report(add=add, scale="tiny").parts[0].view
     pages = table_pages(view.comparison, rehearsal.comparison)
     pages["summary"] = summary(view.comparison, (), scale="full")
-    pages["study"] = study_page(view.studies["2"], title="T" + add, command="x")
+    pages["study"] = study_page(study, title="T" + add, command="x")
     for name, text in pages.items():
         seen = Seen(RENDERERS[renderer](text))
         assert set(seen.tags) <= ALL_TAGS, name

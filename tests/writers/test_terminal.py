@@ -217,7 +217,7 @@ def _with_reports(cells):
         first.cell, (report_on(first.cell, "31.58", match="close"), report_on(first.cell, "30"))
     )
     doubtful = reported_of(second.cell, "36.0487", start="trained", match="loose")
-    return [replace(first, others=several), replace(second, others=doubtful), third]
+    return [replace(first, beside={"others": several}), replace(second, beside={"others": doubtful}), third]
 
 
 def test_the_closest_report_stands_below_ours_and_the_span_where_there_are_several():

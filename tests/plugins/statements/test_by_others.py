@@ -4,8 +4,8 @@ import pytest
 
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import Paper, papers
-from repro.plugins.reports import claims_by_others as by_others
 from repro.plugins.reports.others import OthersValues
+from repro.plugins.statements import by_others
 from repro.plugins.statements.judged import judged
 from tests.made_up_reports import report_on
 from tests.plugins.statements.made_up_values import MadeUp
@@ -47,7 +47,9 @@ def judge(tmp_path, monkeypatch):
             for c in cells_of(source)
             if c.id in on
         }
-        monkeypatch.setattr(by_others, "others_values", lambda cell: known.get(cell.id))
+        monkeypatch.setattr(
+            by_others, "values_beside", lambda cell: {"others": known[cell.id]} if cell.id in known else {}
+        )
         return judged([source], ours or MadeUp({}), scale="full")
 
     return call

@@ -1,17 +1,15 @@
 """The audit of a paper on the page: what findings are held against, and its references counted."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from repro.manifest.papers import papers
 from repro.plugins.statements.findings import HELD_AGAINST, Finding
-from repro.plugins.statements.page import audit
+from repro.plugins.statements.page import audit_section
 
 
 def _shown(name, against="paper"):
     finding = Finding("doubt", "claim", against, name, f"{name}/claim/a", (f"{name}/1",), ("0.1",), "differs")
-    return str(audit(SimpleNamespace(paper=papers()[name], findings=[finding])))
+    return str(audit_section(papers()[name], [finding]))
 
 
 @pytest.mark.parametrize("against", HELD_AGAINST)

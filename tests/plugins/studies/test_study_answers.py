@@ -8,12 +8,10 @@ from repro.manifest.papers import paper, papers
 from repro.manifest.reading_schema import study_pointer
 from repro.plugins.statements.claims_schema import claims_of
 from repro.plugins.studies.study_answers import (
+    StudyAnswers,
     StudyRecords,
     answers,
-    answers_in_words,
-    as_json,
     check_pointer,
-    pointers_of,
 )
 from repro.running.plan import plan
 from repro.running.records import record
@@ -26,6 +24,11 @@ from tests.made_up_scores import build
 AGAINST, BELOW = (f"head_to_head/6/costa.sums {word} costa.paper" for word in ("against", "below"))
 UNMEASURED = "head_to_head/6/costa.temperature-1 below costa.paper"
 SEEDS = {1: (0.50, 0.45), 2: (0.60, 0.53)}  # of costa.paper and costa.sums
+
+
+def pointers(source):
+    """Return every pointer of a paper's readings and claims."""
+    return [text for item in (*source.readings.values(), *claims_of(source).values()) for text in item.study]
 
 
 @pytest.fixture
@@ -49,15 +52,15 @@ def measured(tmp_path):
 def test_the_difference_is_the_mean_over_common_seeds_at_the_scale_of_the_records(measured):
     made = answers([AGAINST, BELOW, UNMEASURED], measured("small-cpu"))
     assert made[UNMEASURED] == []
-    assert answers_in_words(made[UNMEASURED]) == "no measurement here that is known to be current"
+    assert StudyAnswers(made).words(UNMEASURED) == "no measurement here that is known to be current"
     [answer] = made[BELOW]
     assert (answer.scale, answer.column, answer.seeds) == ("small-cpu", "MS MARCO MRR@10", 2)
     assert answer.difference == pytest.approx(100 * ((0.45 - 0.50) + (0.53 - 0.60)) / 2)
     assert answer.low < answer.difference < answer.high and answer.verdict == "not told apart"
-    assert answer.as_stated is None and answers_in_words(made[BELOW]).startswith("small-cpu: -6.00 (")
+    assert answer.as_stated is None and StudyAnswers(made).words(BELOW).startswith("small-cpu: -6.00 (")
     [the_same] = made[AGAINST]
     assert the_same == answer
-    [line] = as_json(made, [BELOW])
+    [line] = StudyAnswers(made).as_json([BELOW])
     assert line["comparison"] == BELOW and line["measured"][0]["difference"] == answer.difference
 
 
@@ -68,16 +71,16 @@ def test_an_order_that_is_told_apart_is_held_against_the_stated_one(monkeypatch,
     assert {a.verdict for told_of in made.values() for a in told_of} == {"below"}
     assert [made[text][0].as_stated for text in (AGAINST, BELOW, above)] == [None, True, False]
     words = "2 seeds: preliminary: 2 of 5 planned seeds: below, as the text has it; in doubt: unknown code"
-    assert words in answers_in_words(made[BELOW])  # scores that no stage made say nothing of code
+    assert words in StudyAnswers(made).words(BELOW)  # scores that no stage made say nothing of code
 
 
 def test_the_embedded_collection_answers_nothing(measured):
     assert answers([AGAINST], measured("tiny"))[AGAINST] == []
 
 
-@pytest.mark.parametrize("name", [name for name, source in papers().items() if pointers_of(source)])
+@pytest.mark.parametrize("name", [name for name, source in papers().items() if pointers(source)])
 def test_every_pointer_of_a_paper_is_at_two_rows_of_a_study(name):
-    for text in pointers_of(paper(name)):
+    for text in pointers(paper(name)):
         check_pointer(study_pointer(text))
 
 
@@ -89,7 +92,7 @@ UNASKED = {
 
 def test_every_ablation_is_pointed_at_with_the_row_that_it_is_compared_with():
     table = table_of(paper("head_to_head"), "6")
-    pointed = {study_pointer(text) for source in papers().values() for text in pointers_of(source)}
+    pointed = {study_pointer(text) for source in papers().values() for text in pointers(source)}
     pairs = {(p.row, p.other) for p in pointed if p.table == "6"}
     bases = {row.id: table.base_of(row) for row in table.rows if table.base_of(row)}
     assert pairs == {(row, base) for row, base in bases.items() if row not in UNASKED}

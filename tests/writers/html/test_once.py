@@ -9,13 +9,13 @@ from repro.manifest.papers import paper
 from repro.plugins.settings import values
 from repro.plugins.settings.checked import checked_parameters
 from repro.plugins.statements.statements import Statement
-from repro.plugins.studies import training_costs
 from repro.retrieval.recipe.request import Request
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
 from repro.store.results import Results
+from repro.verdicts import training_costs
 from repro.writers.html.sections import gather
 
 

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-
-from repro.plugins.reports.claims_by_others import OthersJudgement
 
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
-from repro.manifest.schema import Manifest
+from repro.manifest.schema import Manifest, Table
 from repro.plugins.reports.others import OthersValues
 from repro.plugins.reports.reports import Source
+from repro.plugins.statements.by_others import OthersJudgement
 from repro.plugins.statements.findings import Finding
 from repro.plugins.statements.judged import JudgedStatement
+from repro.plugins.statements.page import audit_section, claims
 from repro.plugins.statements.statements import Judgement, Statement
 from repro.plugins.studies.analysis_schema import TableAnalysis
 from repro.plugins.studies.contrasts import Contrast
+from repro.plugins.studies.kind import shown_study
 from repro.plugins.studies.studies import Entry, Study
 from repro.retrieval.evaluation.crossed import Estimate, Variances
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
+from repro.verdicts.beside import NoAnswers
 from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
 from repro.verdicts.coverage import CoverageItem
 from repro.verdicts.doubts import Doubt
@@ -33,7 +35,7 @@ from repro.verdicts.training_costs import Cost
 from repro.verdicts.verdict import Verdict
 from repro.writers.figures import passages
 from repro.writers.html.scatter import Scatter
-from repro.writers.html.sections import Part, Report, View
+from repro.writers.html.sections import Part, Report, Section, View
 from tests.made_up_reports import report_on
 
 VERDICTS = ("exact", "higher", "not run", "inconclusive", "blocked", "consistent")
@@ -58,58 +60,71 @@ def report(
         scale,
         _view(source, scale, verdicts, drawings, add),
         covered=covered,
-        findings=[
-            Finding(
-                "doubt",
-                "values",
-                "another paper",
-                "toy",
-                "values/x",
-                ("toy/1/g.x/a",),
-                ("0.316",),
-                "differs" + add,
-                "known" + add,
-            )
-        ],
         readings=list(source.readings.values()),
         rests_on={c.id: source.readings for c in cells},
+        of_plugins=[_Statements(add)],
     )
     to_do = {"": "many hours" + add}
     return Report(scale, [part], cells, {"toy": covered}, to_do, ("2026-01-03", "commit c0ffee"))
+
+
+@dataclass(frozen=True)
+class _Statements:
+    """What the plugin of statements adds, without the papers that it would read."""
+
+    add: str
+
+    def sections(self, part: Part) -> Sequence[Section]:
+        """Return claims and an audit."""
+        add = self.add
+        what = "doubt", "values", "another paper", "toy", "values/x"
+        finding = Finding(*what, ("toy/1/g.x/a",), ("0.316",), "differs" + add, "known" + add)
+        statements = [
+            _judged(
+                "claim/better",
+                "§1" + add,
+                "y above x" + add,
+                ("holds", "0.342 above 0.316" + add),
+                ("fails", "p 0.2"),
+                OthersJudgement(
+                    Judgement("fails", "0.3352 (checkpoint) beside 0.339 (trained)" + add),
+                    part.view.compared[4].beside["others"].values,
+                    3,
+                    {"released": "untested", "trained again": "fails"},
+                ),
+            ),
+            _judged("1/bold/g.y/a", "Table 1", "best" + add, ("fails", ""), ("untested", "nothing measured")),
+        ]
+        told = claims("toy", statements, part.scale, NoAnswers())
+        return [
+            Section("Claims", "claims", 1, told, of_no_scale=False),
+            Section("Audit", "audit", 2, audit_section(part.paper, [finding])),
+        ]
+
+    def card(self, c: ComparedCell, part: Part) -> Sequence[tuple[str, str]]:
+        """Return nothing."""
+        return ()
+
+
+def study_of(table: Table) -> Study:
+    """Return the study that a table shows."""
+    known = Estimate(0.05, 0.01, 20.0, 100, 2, Variances(0.1, 0.01, 0.1))
+    entries = {("base", "c"): Entry({1: 0.2}), ("own", "c"): Entry({1: 0.3, 2: 0.32}, known)}
+    above = Contrast("reference", "c", "own", "base", known, holm=0.02, verdict="above")
+    return Study(table, TableAnalysis(table=table.id), entries, (above,), costs={"own": Cost(1e12, 3.0)})
 
 
 def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | None, add: str) -> View:
     table, study = source.manifest.tables[0], source.manifest.tables[1]
     cells = [c for c in cells_of(source, (table,)) if c.is_numeric]
     compared = [_compared(c, name, scale, add) for c, name in zip(cells, verdicts, strict=True)]
-    known = Estimate(0.05, 0.01, 20.0, 100, 2, Variances(0.1, 0.01, 0.1))
-    entries = {("base", "c"): Entry({1: 0.2}), ("own", "c"): Entry({1: 0.3, 2: 0.32}, known)}
-    above = Contrast("reference", "c", "own", "base", known, holm=0.02, verdict="above")
-    costs = {"own": Cost(1e12, 3.0)}
     paired = PairedTest("a.trec" + add, "B toolkit" + add, 0.02, None, None, 0.03, 0.06, None, 1, 2, 3)
-    statements = [
-        _judged(
-            "claim/better",
-            "§1" + add,
-            "y above x" + add,
-            ("holds", "0.342 above 0.316" + add),
-            ("fails", "p 0.2"),
-            OthersJudgement(
-                Judgement("fails", "0.3352 (checkpoint) beside 0.339 (trained)" + add),
-                compared[4].others.reports,
-                3,
-                {"released": "untested", "trained again": "fails"},
-            ),
-        ),
-        _judged("1/bold/g.y/a", "Table 1", "best" + add, ("fails", ""), ("untested", "nothing measured")),
-    ]
     return View(
         Comparison(compared, {("toy", "1", DEV): _tests()}, paired={compared[0].cell.id: (paired,)}),
         compared,
-        statements,
         _drawings(drawings) if drawings else {},
         {"1": [Scatter("Y" + add, "X" + add, "RR@10", ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0)), 6)]},
-        {study.id: Study(study, TableAnalysis(table=study.id), entries, (above,), costs=costs)},
+        {study.id: shown_study("Table 2 of toy", study, study_of(study))},
         {"1": f"% {scale}\n\\begin{{tabular}}{add}\n"},
     )
 
@@ -218,16 +233,16 @@ def _paper(add: str) -> Paper:
         default="one",
     )
     source = Paper("toy", Path("toy"), "papers.toy")
-    source.__dict__.update(manifest=manifest, readings={"seed": reading}, claims={})  # cached properties
+    source.__dict__.update(manifest=manifest, readings={"seed": reading})  # cached properties
     return source
 
 
 def _covered(cell, verdict: str) -> CoverageItem:
     """As the verdict has it: what is not run has a run of others, what is blocked has a report."""
     full = {"not run": ("full, imported",), "blocked": ()}.get(verdict, ("full",))
-    reported = "exact" if verdict == "blocked" else ""
+    beside = {"others": OthersValues(cell, (report_on(cell, "0.1"),))} if verdict == "blocked" else {}
     facts = (cell.id, cell.paper.name, "table 1", "recipe", (*full, "tiny"))
-    return CoverageItem(*facts, others=reported)
+    return CoverageItem(*facts, beside=beside)
 
 
 def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
@@ -282,7 +297,7 @@ def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
         obstacles,
         (Doubt("outdated", outdated),) if outdated else (),
         imported=imported,
-        others=reported,
+        beside={"others": reported} if reported else {},
     )
 
 

@@ -8,9 +8,9 @@ import pytest
 from repro.manifest.schema import Table
 from repro.plugins.studies.analysis_schema import Analysis, Confirmatory, TableAnalysis
 from repro.plugins.studies.contrasts import Contrast
+from repro.plugins.studies.kind import StudyTables, contrast_as_json
 from repro.plugins.studies.studies import Entry, Study
 from repro.retrieval.evaluation.crossed import Estimate, Variances
-from repro.verdicts.plain_values import contrast_as_json, contrasts_by_cell
 
 TABLE = Table(id="1", kind="study", about="rows")
 ESTIMATE = Estimate(0.1, 0.02, 1e9, 400, 5, Variances(0.04, 0.0001, 0.01))
@@ -34,13 +34,12 @@ def test_what_is_not_tested_has_no_numbers():
 
 
 def test_what_is_preliminary_and_what_is_confirmatory_stands_beside_a_comparison(monkeypatch):
-    cells = [SimpleNamespace(cell=SimpleNamespace(paper=SimpleNamespace(name="toy"), table=TABLE))]
-    comparison = SimpleNamespace(by_table=lambda: {("toy", "1"): cells})
     plan = Analysis(seeds=(1, 2), confirmatory=Confirmatory(table="1", family="f", column="c"))
     entries = {("x", "c"): Entry({1: 0.5})}
     compared = [Contrast(family, "c", "x", "base", None) for family in "fg"]
     study = Study(TABLE, TableAnalysis(table="1"), entries, compared, plan=plan)
-    monkeypatch.setattr("repro.verdicts.plain_values.study_of", lambda *_, **__: study)
-    made = contrasts_by_cell(comparison, None, None)["toy/1/x/c"]
+    monkeypatch.setattr("repro.plugins.studies.kind.study_of", lambda *_, **__: study)
+    facts = StudyTables().facts(SimpleNamespace(name="toy"), TABLE, None, None, None)
+    made = facts["toy/1/x/c"]["contrasts"]
     assert [each["confirmatory"] for each in made] == [True, False]
     assert {each["preliminary"] for each in made} == {"preliminary: 1 of 2 planned seeds"}
