@@ -90,7 +90,7 @@ import json
 import numpy as np
 
 from repro.retrieval.datasets.arrow import read_rows
-from repro.retrieval.stages.vectors.vector_files import write_ids
+from repro.retrieval.stages.vectors import write_ids
 
 CODE = {code}
 

@@ -13,8 +13,8 @@ from repro.errors import DataError, StageError
 from repro.machine.shard import blocks, shard, share
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import IdColumn, read_rows
+from repro.retrieval.stages.vectors import write_ids
 from repro.retrieval.stages.vectors.vector_blocks import is_there, note, open_vectors, rows_of
-from repro.retrieval.stages.vectors.vector_files import write_ids
 from repro.retrieval.training.process_group import launched_together
 from repro.stage_table import MODULES, check_choices
 

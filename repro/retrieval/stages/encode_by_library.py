@@ -9,8 +9,8 @@ from repro.errors import BlockedError, DataError, StageError
 from repro.progress import Progress
 from repro.retrieval.datasets.hub_models import base_identity, planned_checkpoint
 from repro.retrieval.stages.encode import Titled, read_texts
-from repro.retrieval.stages.vectors.vector_files import write_ids
-from repro.retrieval.stages.vectors.view_blocks import (
+from repro.retrieval.stages.vectors import write_ids
+from repro.retrieval.stages.vectors.encoded_blocks import (
     block_is_kept,
     block_path,
     check_joined,

@@ -11,8 +11,8 @@ from repro.errors import StageError
 from repro.machine.shard import blocks, shard, share
 from repro.progress import Progress
 from repro.retrieval.stages.encode import outputs, read_texts
-from repro.retrieval.stages.vectors.vector_files import write_ids
-from repro.retrieval.stages.vectors.view_blocks import (
+from repro.retrieval.stages.vectors import write_ids
+from repro.retrieval.stages.vectors.encoded_blocks import (
     Arrays,
     block_is_kept,
     block_path,

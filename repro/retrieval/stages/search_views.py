@@ -1,20 +1,10 @@
 """Stage ``search_views``: exact search by a sum of dense and sparse inner products."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from repro.errors import DataError, UsageError, check_known
-from repro.machine.shard import shard, share
+from repro.errors import UsageError
 from repro.progress import Progress
-from repro.retrieval.evaluation.run_writer import write_run
-from repro.retrieval.stages.vectors.run_blocks import RunBlocks
-from repro.retrieval.stages.vectors.search_memory import search_memory
-from repro.retrieval.stages.vectors.view_files import Views
 from repro.stage_table import check_choices
-
-BLOCK = 32_768  # queries searched together, and lost at most when interrupted
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -51,53 +41,19 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: a view is missing, of different widths, or not as long as the ids.
         StageError: a score is not finite, or a ranking is shorter than it must be.
     """
-    from repro.retrieval.nn.precision import true_float32
+    from repro.retrieval.stages.vectors.exact_search import search
 
     check_choices("search_views", params)
-    passages, queries = Views.read(inputs["passages"]), Views.read(inputs["queries"])
-    terms = params["terms"]
-    _check(terms, passages, queries)
-    lists = {"": params["depth"]}
-    if params["mode"] == "union":
-        if not params.get("list_depth"):
-            raise UsageError("a union of lists needs their list_depth")
-        lists = dict.fromkeys(terms, params["list_depth"])
-    search = _search(passages, queries, terms, lists, params["depth"])
-    blocks = RunBlocks(out, len(queries), BLOCK)
-    with true_float32(), progress.task("searching", total=share(len(queries), BLOCK)) as advance:
-        resumed_at = blocks.fill(lambda first, end: search.block(first, end, advance), advance)
-    if not shard().whole:
-        return {}
-    facts = write_run(out, blocks.ranked(queries.ids, passages.ids), tag="views")
-    return facts | ({"resumed_at": resumed_at} if resumed_at else {})
-
-
-def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
-    check_known("view", *terms, valid=("dense", "sparse"))
-    if not terms:
-        raise UsageError("there is no view to search by; name dense, sparse or both")
-    for view in terms:
-        widths = passages.widths[view], queries.widths[view]
-        if None in widths:
-            raise DataError(f"the {'passages' if widths[0] is None else 'queries'} have no {view} vectors")
-        if widths[0] != widths[1]:
-            raise DataError(f"{view} vectors of passages have {widths[0]} dimensions, of queries {widths[1]}")
-
-
-def _search(passages: Views, queries: Views, terms: Sequence[str], lists: dict[str, int], depth: int):
-    from repro.retrieval.nn.precision import device
-    from repro.retrieval.stages.vectors.view_products import uses_inverted_index
-    from repro.retrieval.stages.vectors.view_search import SPARE, ViewSearch
-    from repro.retrieval.stages.vectors.view_sizes import MemoryNeeds, device_memory
-
-    order = passages.ids.ascending()
-    places = np.empty_like(order)
-    places[order] = np.arange(len(places))
-    processor, count = device(), len(passages)
-    candidates = sum(min(most + SPARE, count) for most in lists.values())
-    ranks = min(len(queries), BLOCK) * min(depth, count) * (1 if "" in lists else len(lists))
-    needs = MemoryNeeds(
-        passages, queries, terms, candidates=candidates, ranked=ranks, inverted=uses_inverted_index(processor)
+    is_union = params["mode"] == "union"
+    if is_union and not params.get("list_depth"):
+        raise UsageError("a union of lists needs their list_depth")
+    list_depth = params["list_depth"] if is_union else None
+    return search(
+        inputs,
+        out,
+        progress,
+        terms=params["terms"],
+        depth=params["depth"],
+        list_depth=list_depth,
+        tag="views",
     )
-    sizes = needs.sizes(int(min(search_memory(), device_memory(processor))))
-    return ViewSearch(passages, queries, terms, lists, depth, places, sizes, processor)

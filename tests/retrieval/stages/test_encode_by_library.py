@@ -16,7 +16,7 @@ from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 from repro.retrieval.nn.checkpoint import quiet
 from repro.retrieval.stages import encode_by_library
-from repro.retrieval.stages.vectors.view_files import Views
+from repro.retrieval.stages.vectors import Views
 from repro.running.requirements import Machine
 from tests.floats import close
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
@@ -168,7 +168,7 @@ def given(folder, side, texts, out, **facts):
     params = Machine(None, None).resolve(node).params
     encode_by_library.run(dict(params), {"texts": texts}, out, Progress())
     views = Views.read(out)
-    view = "dense" if views.widths["dense"] else "sparse"
+    view = "dense" if "dense" in views.files else "sparse"
     rows = views.block(view, 0, len(views))
     return rows.toarray() if isinstance(rows, csr_array) else rows
 

@@ -11,10 +11,8 @@ from repro.errors import DataError, StageError, UsageError
 from repro.progress import Progress
 from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.stages import search_views
-from repro.retrieval.stages.vectors import view_products, view_search, view_sizes
-from repro.retrieval.stages.vectors.view_files import Views
-from repro.retrieval.stages.vectors.view_products import Tile
-from repro.retrieval.stages.vectors.view_scores import ViewScorer
+from repro.retrieval.stages.vectors import Views, exact_search, products, search_memory
+from repro.retrieval.stages.vectors.products import Tile, ViewScorer
 from tests.bounded_memory import in_fresh_process, peak_growth
 from tests.floats import close
 from tests.retrieval.stages.views_made_up import save_views
@@ -73,7 +71,7 @@ def brute_force(made, *, depth, terms, list_depth=None):
 @pytest.fixture(params=["CPU", "GPU"])
 def way(request, monkeypatch):
     """The way in which each device multiplies; that of a GPU takes any device, and here the CPU."""
-    monkeypatch.setattr(view_products, "uses_inverted_index", lambda where: request.param == "CPU")
+    monkeypatch.setattr(products, "uses_inverted_index", lambda where: request.param == "CPU")
     return request.param
 
 
@@ -85,9 +83,9 @@ def way(request, monkeypatch):
 def test_the_ranking_is_that_of_brute_force_to_the_last_rank(
     tmp_path, progress, monkeypatch, size, whole, terms, depth
 ):
-    monkeypatch.setattr(view_sizes, "BLOCK_BYTES", size)
-    monkeypatch.setattr(view_sizes, "TILE", 1000 if size > 9000 else 4)
-    monkeypatch.setattr(search_views, "BLOCK", 1000 if size > 9000 else 7)
+    monkeypatch.setattr(search_memory, "BLOCK_BYTES", size)
+    monkeypatch.setattr(search_memory, "TILE", 1000 if size > 9000 else 4)
+    monkeypatch.setattr(exact_search, "BLOCK", 1000 if size > 9000 else 7)
     made = sides(np.random.default_rng(0), whole=whole)
     run, facts = found(tmp_path, progress, made, terms=terms, depth=depth)
     expected, sums = brute_force(made, depth=depth, terms=terms)
@@ -111,7 +109,7 @@ def test_more_than_a_hundred_ties_across_the_depth_are_broken_by_id(tmp_path, pr
 def test_a_union_ranks_what_either_view_lists(
     tmp_path, progress, monkeypatch, size, whole, depth, list_depth
 ):
-    monkeypatch.setattr(view_sizes, "BLOCK_BYTES", size)
+    monkeypatch.setattr(search_memory, "BLOCK_BYTES", size)
     made = sides(np.random.default_rng(2), whole=whole)
     run, _ = found(tmp_path, progress, made, mode="union", depth=depth, list_depth=list_depth)
     assert run == brute_force(made, depth=depth, terms=BOTH, list_depth=list_depth)[0]
@@ -170,22 +168,22 @@ def test_a_stated_memory_changes_blocks_and_nothing_else(
     tmp_path, progress, monkeypatch, memory, group, blocks
 ):
     monkeypatch.setenv("REPRO_SEARCH_MEMORY", memory)
-    divided, made = view_sizes.MemoryNeeds.sizes, sides(np.random.default_rng(6), whole=False, queries=40)
+    divided, made = search_memory.MemoryNeeds.sizes, sides(np.random.default_rng(6), whole=False, queries=40)
     seen = []
 
     def noted(*given):
         seen.append(divided(*given))
         return seen[0]
 
-    monkeypatch.setattr(view_sizes.MemoryNeeds, "sizes", noted)
+    monkeypatch.setattr(search_memory.MemoryNeeds, "sizes", noted)
     run, _ = found(tmp_path, progress, made)
     assert run == brute_force(made, depth=20, terms=BOTH)[0]
     assert (seen[0].group, len(seen[0].ranges)) == (group, blocks)
 
 
 def test_queries_are_laid_out_once_and_passages_read_once_for_all_of_them(tmp_path, progress, monkeypatch):
-    monkeypatch.setattr(view_sizes, "BLOCK_BYTES", 20_000)
-    monkeypatch.setattr(view_sizes, "TILE", 5)
+    monkeypatch.setattr(search_memory, "BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(search_memory, "TILE", 5)
     laid_out, read, columns, block = [], [], Tile._columns, Views.block
     monkeypatch.setattr(Tile, "_columns", lambda *given: laid_out.append(1) or columns(*given))
     monkeypatch.setattr(Views, "block", lambda self, *given: read.append(given) or block(self, *given))
@@ -228,7 +226,7 @@ def test_a_run_has_the_same_bytes_in_any_memory_and_on_any_device(
         products = {view: rows.to_dense().flip(1) @ columns[view].flip(0) for view, rows in passages.items()}
         return {name: sum(products[term] for term in reversed(terms)) for name, terms in self.sums.items()}
 
-    monkeypatch.setattr(view_products, "uses_inverted_index", lambda where: False)
+    monkeypatch.setattr(products, "uses_inverted_index", lambda where: False)
     monkeypatch.setattr(Tile, "_sums", reversed_sums)
     (folder := tmp_path / "device").mkdir()
     found(folder, progress, made, terms=terms, mode=mode, list_depth=15)
@@ -239,7 +237,7 @@ def test_a_run_has_the_same_bytes_in_any_memory_and_on_any_device(
 def test_a_query_with_many_passages_as_good_as_the_last_one_is_held_against_all(
     tmp_path, progress, monkeypatch, terms
 ):
-    monkeypatch.setattr(view_search, "SPARE", 3)
+    monkeypatch.setattr(exact_search, "SPARE", 3)
     made = sides(np.random.default_rng(1), whole=True, density=0.1)
     run, _ = found(tmp_path, progress, made, terms=terms)
     assert run == brute_force(made, depth=20, terms=terms)[0]
@@ -253,9 +251,11 @@ def test_blocks_are_cut_by_the_values_that_passages_have(tmp_path, memory, inver
     made["passages"]["sparse"][:100] = 1
     made["passages"]["sparse"][100:] = np.eye(40)[np.arange(200) % 40]
     views = {side: Views.read(save_views(tmp_path / side, "x", **made[side])) for side in made}
-    needs = view_sizes.MemoryNeeds(**views, terms=BOTH, candidates=120, ranked=3 * 20, inverted=inverted)
-    sizes, counts = needs.sizes(memory), np.diff(views["passages"].indptr)
-    values = np.diff(views["queries"].indptr).max()
+    needs = search_memory.MemoryNeeds.of(
+        **views, terms=BOTH, candidates=120, ranked=3 * 20, inverted=inverted
+    )
+    sizes, counts = needs.sizes(memory), np.diff(views["passages"].files["sparse"].bounds)
+    values = np.diff(views["queries"].files["sparse"].bounds).max()
     query = 152 * 120 + 12 * 6 + 24 * values + (0 if inverted else 5 * 40)
     assert [first for first, _ in sizes.ranges] == [0, *(end for _, end in sizes.ranges[:-1])]
     assert sizes.ranges[-1][1] == 300
@@ -292,7 +292,7 @@ def test_no_query_gives_an_empty_run(tmp_path, progress, mode):
 def fixed_scores(tmp_path, terms):
     """The run that scoring every pair in the fixed way gives: ids and scores of each query, best first."""
     passages, queries = (Views.read(tmp_path / name) for name in ("passages", "queries"))
-    scorer, run = ViewScorer(passages, queries, terms, np.arange(len(queries))), []
+    scorer, run = ViewScorer.of(passages, queries, terms, np.arange(len(queries))), []
     for query in range(len(queries)):
         rows = np.arange(len(passages))
         scores = scorer.scores(np.full(len(rows), query), rows, "")
@@ -329,9 +329,9 @@ def almost_equal(noise, *, passages=900, queries=7, h=32, v=60):
 def test_passages_that_float32_cannot_tell_apart_are_ranked_by_the_fixed_score(
     tmp_path, progress, monkeypatch, way, terms, noise, near
 ):
-    monkeypatch.setattr(view_search, "NEAR", near)  # all in float64, or none
-    monkeypatch.setattr(view_search, "SLAB", 1000)
-    monkeypatch.setattr(view_sizes, "BLOCK_BYTES", 100_000)
+    monkeypatch.setattr(exact_search, "NEAR", near)  # all in float64, or none
+    monkeypatch.setattr(exact_search, "SLAB", 1000)
+    monkeypatch.setattr(search_memory, "BLOCK_BYTES", 100_000)
     found(tmp_path, progress, almost_equal(noise), terms=terms)
     check_fixed(tmp_path, terms)
 
@@ -374,10 +374,10 @@ def test_products_of_ten_bits_find_the_same_passages(tmp_path, progress, monkeyp
     how = {"terms": ["dense"], "mode": mode, "list_depth": 20}
     (tmp_path / "float32").mkdir()
     found(tmp_path / "float32", progress, made, **how)
-    products = view_products._products
-    rough = lambda rows, columns: products(in_tf32(rows), in_tf32(columns))  # noqa: E731
-    monkeypatch.setattr(view_products, "_products", rough)
-    monkeypatch.setattr(view_sizes, "BLOCK_BYTES", 100_000)
+    multiply = products._products
+    rough = lambda rows, columns: multiply(in_tf32(rows), in_tf32(columns))  # noqa: E731
+    monkeypatch.setattr(products, "_products", rough)
+    monkeypatch.setattr(search_memory, "BLOCK_BYTES", 100_000)
     (tmp_path / "tf32").mkdir()
     found(tmp_path / "tf32", progress, made, **how)
     check_fixed(tmp_path / "tf32", ["dense"])
@@ -401,13 +401,13 @@ def test_a_ranking_that_is_too_short_is_an_error_and_no_run(tmp_path, progress, 
 def test_products_are_not_left_to_tf32_and_the_setting_comes_back(
     tmp_path, progress, monkeypatch, way_of_asking
 ):
-    cuda, seen, products = torch.backends.cuda.matmul, [], view_products._products
+    cuda, seen, multiply = torch.backends.cuda.matmul, [], products._products
 
     def noted(*given):
         seen.append((cuda.fp32_precision, cuda.allow_tf32))
-        return products(*given)
+        return multiply(*given)
 
-    monkeypatch.setattr(view_products, "_products", noted)
+    monkeypatch.setattr(products, "_products", noted)
     places = {"old": (cuda, "allow_tf32"), "new": (cuda, "fp32_precision")}
     place, name = places.get(way_of_asking, (torch.backends, "fp32_precision"))
     asked = True if name == "allow_tf32" else "tf32"
@@ -425,11 +425,11 @@ def test_products_are_not_left_to_tf32_and_the_setting_comes_back(
 
 @pytest.mark.parametrize("damaged", [None, "changed", "cut", "without a digest"])
 def test_an_interrupted_search_takes_over_the_queries_that_are_done(tmp_path, progress, monkeypatch, damaged):
-    monkeypatch.setattr(search_views, "BLOCK", 4)
+    monkeypatch.setattr(exact_search, "BLOCK", 4)
     made, done, block = (
         sides(np.random.default_rng(0), whole=False, queries=15),
         [],
-        view_search.ViewSearch.block,
+        exact_search.ViewSearch.block,
     )
     inputs = {name: save_views(tmp_path / name, name[0], **made[name]) for name in made}
     how = {"depth": 20, "terms": BOTH, "mode": "exact", "list_depth": None}
@@ -444,7 +444,7 @@ def test_an_interrupted_search_takes_over_the_queries_that_are_done(tmp_path, pr
         done.append(first)
         return block(self, first, end, advance)
 
-    monkeypatch.setattr(view_search.ViewSearch, "block", dies)
+    monkeypatch.setattr(exact_search.ViewSearch, "block", dies)
     dying = 8
     with pytest.raises(KeyboardInterrupt):
         search_views.run(how, inputs, out, progress)

@@ -16,7 +16,7 @@ from tests.retrieval.nn.test_multi_view_bi_encoder import strong_model
 from tests.retrieval.stages.outputs import Outputs
 from tests.tiny_models import tiny_tokenizer
 
-SIZES = {"encode": 8, "encode_views": 8, "search": 4, "search_views": 4, "mine": 1 << 10}
+SIZES = {"encode": 8, "encode_views": 8, "vectors.exact_search": 4, "mine": 1 << 10}
 
 
 class InShards(Outputs):
@@ -56,8 +56,8 @@ def artefact(folder) -> dict[str, bytes]:
 @pytest.fixture
 def runs(tmp_path, monkeypatch) -> InShards:
     """With small blocks, of which every stage then has several."""
-    for stage, size in SIZES.items():
-        monkeypatch.setattr(importlib.import_module(f"repro.retrieval.stages.{stage}"), "BLOCK", size)
+    for module, size in SIZES.items():
+        monkeypatch.setattr(importlib.import_module(f"repro.retrieval.stages.{module}"), "BLOCK", size)
     monkeypatch.setattr(pair_scores, "BLOCK", 8)
     return InShards(tmp_path)
 

@@ -1,1 +1,195 @@
-"""Vectors and ids on disk, dense and sparse, and the memory that a search over them may hold."""
+"""Dense and sparse vectors and their ids on disk, of which only the rows asked for are held in memory."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import mmap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from repro.errors import DataError, StageError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+CHUNK = 1 << 24  # bytes of ids looked through at a time
+IDS = 10_000  # ids written at a time
+
+
+class VectorFile:
+    """``vectors.npy`` of an embeddings folder, read block by block.
+
+    The file is mapped for the time of one read: a mapping that stays counts as resident for every page
+    touched, which is the whole file in the end.
+
+    Raises:
+        DataError: the folder has no such array.
+    """
+
+    def __init__(self, folder: Path):
+        self.path = folder / "vectors.npy"
+        shape = self.mapped().shape
+        if len(shape) != 2:
+            raise DataError(f"{self.path}: an array of shape {shape}, not (texts, dimensions)")
+        self.rows, self.width = shape
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def mapped(self) -> np.ndarray:
+        """Map the array, (N, H) float32 or float16, from disk."""
+        try:
+            return np.load(self.path, mmap_mode="r")
+        except (OSError, ValueError) as error:
+            raise DataError(f"{self.path}: not an array of vectors ({error}); encode again") from error
+
+    def read(self, first: int, end: int) -> np.ndarray:
+        """Read rows ``first`` to ``end``, (end - first, H) float32; numbers of float16 are widened."""
+        return self.mapped()[first:end].astype(np.float32)
+
+    def at(self, rows: np.ndarray) -> np.ndarray:
+        """Read these rows, (K,) int64, as they are on disk."""
+        return self.mapped()[rows]
+
+
+class SparseFile:
+    """``indptr.npy``, ``indices.npy`` and ``values.npy`` of a folder of views, mapped as ``VectorFile`` is.
+
+    Attributes:
+        bounds: (N + 1,) int64, where the values of each row begin.
+        width: V, the size of the vocabulary.
+    """
+
+    def __init__(self, folder: Path, width: int):
+        self.folder, self.width = folder, width
+        self.bounds = np.load(folder / "indptr.npy")
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def read(self, first: int, end: int) -> csr_array:
+        """Read rows ``first`` to ``end``, (end - first, V) float32, with the values that are not 0."""
+        return self._rows(self.bounds[first : end + 1], slice(self.bounds[first], self.bounds[end]))
+
+    def at(self, rows: np.ndarray) -> csr_array:
+        """Read these rows, (K,) int64, as ``read`` does."""
+        counts = self.bounds[rows + 1] - self.bounds[rows]
+        ends = np.concatenate(([0], np.cumsum(counts)))
+        return self._rows(ends, np.arange(ends[-1]) + np.repeat(self.bounds[rows] - ends[:-1], counts))
+
+    def _rows(self, bounds: np.ndarray, entries: slice | np.ndarray) -> csr_array:
+        from scipy.sparse import csr_array
+
+        arrays = (np.load(self.folder / f"{name}.npy", mmap_mode="r") for name in ("values", "indices"))
+        values, indices = (np.array(array[entries]) for array in arrays)
+        bounds = (bounds - bounds[0]).astype(np.int64 if len(values) > 2**31 - 1 else np.int32)
+        return csr_array((values, indices, bounds), shape=(len(bounds) - 1, self.width))
+
+
+def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
+    """Write ``ids.txt``.
+
+    Raises:
+        DataError: an id of ``source`` that no line of ``ids.txt`` or of a run can hold.
+    """
+    names = iter(ids)
+    with open(folder / "ids.txt", "w", encoding="utf-8") as file:
+        while batch := list(itertools.islice(names, IDS)):
+            lines = "\n".join(batch)
+            if lines.split() != batch:
+                name = next(name for name in batch if name.split() != [name])
+                reason = f"the id {name!r} is empty or has white space in it, and a run could not hold it"
+                raise DataError(f"{source}: {reason}; give that text another id")
+            file.write(f"{lines}\n")
+
+
+class IdFile:
+    """``ids.txt``, one id a line, read where it is asked for: 8 bytes an id in memory instead of a string.
+
+    While it is opened 16 bytes an id. The file is mapped: pages of it that were read count as resident and
+    can be taken back at any time.
+    """
+
+    def __init__(self, folder: Path):
+        path = folder / "ids.txt"
+        with open(path, "rb") as file:
+            empty = path.stat().st_size == 0  # cannot be mapped
+            self._text = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        ends = [np.array([-1])]
+        for first in range(0, len(self._text), CHUNK):
+            part = np.frombuffer(self._text[first : first + CHUNK], dtype=np.uint8)
+            ends.append(np.flatnonzero(part == ord("\n")) + first)
+        self._starts = np.concatenate(ends) + 1
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def at(self, rows: np.ndarray) -> list[str]:
+        """Return the ids of these rows, (K,) int64."""
+        bounds = zip(self._starts[rows].tolist(), self._starts[rows + 1].tolist(), strict=True)
+        return [self._text[start : end - 1].decode("utf-8") for start, end in bounds]
+
+    def ascending(self) -> np.ndarray:
+        """Return the rows in the order of their ids, (N,) int64; bytes of UTF-8 sort as the characters do.
+
+        Meanwhile it holds as many bytes for each id as the longest has, and 16 for sorting.
+        """
+        longest = int(np.diff(self._starts).max(initial=1))
+        ids = np.empty(len(self), dtype=f"S{longest}")
+        for first in range(0, len(self), 100_000):
+            rows = np.arange(first, min(first + 100_000, len(self)))
+            ids[rows] = [name.encode() for name in self.at(rows)]
+        return np.argsort(ids, kind="stable")
+
+
+@dataclass(frozen=True)
+class Views:
+    """The vectors of some texts, an artefact of ``encode`` or ``encode_views``.
+
+    Attributes:
+        files: of the views ``dense`` and ``sparse``, those that there are.
+    """
+
+    folder: Path
+    ids: IdFile
+    files: Mapping[str, VectorFile | SparseFile]
+
+    @classmethod
+    def read(cls, folder: Path) -> Views:
+        """Open an artefact. Raises DataError where a view has not as many rows as there are ids."""
+        ids, files, path = IdFile(folder), {}, folder / "views.json"
+        widths = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"dense": True}
+        if widths["dense"] is not None:
+            files["dense"] = VectorFile(folder)
+        if widths.get("sparse") is not None:
+            files["sparse"] = SparseFile(folder, widths["sparse"])
+        for rows in files.values():
+            if len(rows) != len(ids):
+                raise DataError(f"{folder}: {len(rows)} vectors, but {len(ids)} ids")
+        return cls(folder, ids, files)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def block(self, view: str, first: int, end: int) -> np.ndarray | csr_array:
+        """Read rows ``first`` to ``end`` of a view, float32: (n, H), or (n, V) sparse.
+
+        Raises:
+            StageError: a number is not finite.
+        """
+        rows = self.files[view].read(first, end)
+        check_finite(rows, self.folder, view, range(first, end))
+        return rows
+
+
+def check_finite(vectors: Any, folder: Path, view: str, rows: Sequence[int] | np.ndarray) -> None:
+    """Refuse dense or sparse vectors of these rows of a folder. Raises StageError where one is not finite."""
+    numbers = vectors if isinstance(vectors, np.ndarray) else vectors.data
+    if numbers.size and not np.isfinite([numbers.min(), numbers.max()]).all():  # nan is both
+        place = f"{folder}: a {view} vector among rows {rows[0]} to {rows[-1] + 1}"
+        raise StageError(f"{place} is not finite; encode again")

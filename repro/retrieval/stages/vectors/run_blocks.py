@@ -1,23 +1,22 @@
-"""Finished blocks of a search's queries, kept until the store seals the run."""
+"""Scored pairs of queries and passages, and finished blocks of them, kept until the store seals the run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from repro.machine.shard import blocks
-from repro.retrieval.stages.vectors.pairs import Pairs
-from repro.retrieval.stages.vectors.vector_files import IdFile
+from repro.retrieval.stages.vectors import IdFile
 from repro.store.disk import BLOCKS, sha256
 
-Advance = Callable[[int], object]  # told of finished queries
+Advance = Callable[[int], object]  # called with the number of finished queries
 
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
-    """A function to be told how many passages were searched; it tells of as large a share of the queries."""
+    """Return a function of the passages searched so far that advances by as large a share of the queries."""
     total = 0
 
     def report(end: int) -> None:
@@ -26,6 +25,50 @@ def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], 
         total = queries * end // passages
 
     return report
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Scored pairs of queries and passages, in no order.
+
+    Attributes:
+        queries, rows: (P,) int64.
+        scores: (P,) float32.
+    """
+
+    queries: np.ndarray
+    rows: np.ndarray
+    scores: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Pairs]) -> Pairs:
+        """Put pairs one behind the other."""
+        arrays = ([getattr(part, name) for part in parts] for name in ("queries", "rows", "scores"))
+        return cls(*(np.concatenate(array) for array in arrays))
+
+    def of(self, chosen: np.ndarray) -> Pairs:
+        """Return the pairs of a mask, or in an order."""
+        return Pairs(self.queries[chosen], self.rows[chosen], self.scores[chosen])
+
+    def cut(self, depth: int, places: np.ndarray) -> Pairs:
+        """Return each query's ``depth`` best pairs, by query; of equal scores those in the greatest places.
+
+        Args:
+            places: (N,), of each passage among all ids in ascending order.
+        """
+        order = np.lexsort((places[self.rows], self.scores, self.queries))
+        counts = np.bincount(self.queries, minlength=1)
+        ranks = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the best
+        return self.of(order[ranks <= depth])
+
+    def edges(self, depth: int, queries: int) -> np.ndarray:
+        """Return each query's score in place ``depth``, (Q,); minus infinity where it has not so many."""
+        order = np.lexsort((self.scores, self.queries))
+        counts = np.bincount(self.queries, minlength=queries)
+        edges = np.full(queries, -np.inf, np.float32)
+        enough = counts >= depth
+        edges[enough] = self.scores[order[np.cumsum(counts)[enough] - depth]]
+        return edges
 
 
 @dataclass(frozen=True)
@@ -64,14 +107,14 @@ class RunBlocks:
         return earliest or None
 
     def firsts(self) -> range:
-        """The first query of each block."""
+        """Return the first query of each block."""
         return range(0, self.queries, self.size)
 
     def _path(self, first: int) -> Path:
         return self.out / BLOCKS / f"{first}.npz"
 
     def _digest(self, first: int) -> Path:
-        """The file with the digest of a block, written last."""
+        """Return the file with the digest of a block, which is written last."""
         return self.out / BLOCKS / f"{first}.sha256"
 
     def _is_kept(self, first: int) -> bool:

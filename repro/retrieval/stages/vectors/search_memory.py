@@ -1,23 +1,41 @@
-"""The memory that a search may hold: as stated, else half of what machine and control groups leave."""
+"""The memory that a search may hold, as stated or half of what is free, and how it is divided.
+
+What is free is what the machine and the control groups of a job or container leave.
+"""
+
+from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 
+import numpy as np
 import psutil
 
 from repro.errors import UsageError
 from repro.machine.system import bytes_of
+from repro.retrieval.stages.vectors import Views
+from repro.retrieval.stages.vectors.products import FREQUENT
 
 VARIABLE = "REPRO_SEARCH_MEMORY"
 LEAST = 2**26  # even where nothing is free
 V2 = ("memory.max", "memory.current", "active_file", "inactive_file")
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "total_inactive_file")
+BLOCK_BYTES = 1 << 30  # of passages and their scores; more at once is not faster
+TILE = 2048  # queries multiplied at once
+PAIR = 32  # bytes of a passage's scores for one query: by view, their sums, what of them is kept
+NUMBER = 16  # bytes of a passage's dense number: it, that of the block read ahead, and in float64
+VALUE = 32  # bytes of its sparse value, likewise, with its index
+CANDIDATE = 152  # bytes of a query's candidate: 12 as it is kept, the rest while it is merged or scored
+RANK = 40  # bytes of a rank of the run: query, passage and score, and again while groups are joined
 
 
 def search_memory() -> int:
-    """Bytes for vectors, scores and rankings: REPRO_SEARCH_MEMORY, else half of what is free now.
+    """Return the bytes for vectors, scores and rankings: REPRO_SEARCH_MEMORY, else half of what is free now.
 
     Where next to nothing is free it is 64 MiB.
 
@@ -29,20 +47,20 @@ def search_memory() -> int:
 
 
 def parse_size(size: str) -> int:
-    """``1GB``, ``1.5 GiB`` or ``1000000`` in bytes. Raises UsageError for what is no positive size."""
+    """Read ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes. Raises UsageError for what is no positive size."""
     if number := bytes_of(size):
         return number
     raise UsageError(f"{VARIABLE} is {size!r}, which is no size; write it like 1GB, 800MB or 1.5GiB")
 
 
 def free_memory() -> int:
-    """Bytes that can be had without swapping or exceeding the limit of a job or container."""
+    """Return the bytes that can be had without swapping or exceeding the limit of a job or container."""
     amounts = (_free_bytes(folder, names) for folder, names in _control_groups())
     return min([psutil.virtual_memory().available, *(bytes_ for bytes_ in amounts if bytes_ is not None)])
 
 
 def _control_groups() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Folders of the groups of this process, its own and each around it, with their version's file names."""
+    """Yield the folders of this process' group and of each around it, with their version's file names."""
     for line in (_text("/proc/self/cgroup") or "0::/").splitlines():
         _, kinds, path = line.split(":", 2)
         if not kinds or "memory" in kinds.split(","):
@@ -52,7 +70,7 @@ def _control_groups() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _free_bytes(folder: str, names: tuple[str, ...]) -> int | None:
-    """Bytes that a control group leaves; None where it has no limit.
+    """Return the bytes that a control group leaves; None where it has no limit.
 
     Files that lie in the page cache count as used, but give way: without that, nothing would be left after
     a large file was written.
@@ -66,8 +84,107 @@ def _free_bytes(folder: str, names: tuple[str, ...]) -> int | None:
 
 
 def _text(path: str) -> str:
-    """The content of a file; empty where there is none or it may not be read."""
+    """Return the content of a file; empty where there is none or it may not be read."""
     try:
         return Path(path).read_text()
     except OSError:
         return ""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The parts of a search that are held at a time.
+
+    Attributes:
+        group: queries kept on the device for all passages.
+        tile: of those, queries multiplied at once.
+        ranges: of passages.
+    """
+
+    group: int
+    tile: int
+    ranges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class MemoryNeeds:
+    """The bytes that a search needs to hold.
+
+    Attributes:
+        queries: their number.
+        dense, sparse: the widths of the views; 0 for one that is not searched by.
+        values: sparse values of the query that has most.
+        bounds: (N + 1,), where the sparse values of each passage begin; 0 without them.
+        candidates: of a query, over all lists.
+        ranked: ranks of a block of queries that the run will have.
+        inverted: whether sparse queries are kept as an inverted index, or else as columns of a full matrix.
+    """
+
+    queries: int
+    dense: int
+    sparse: int
+    values: int
+    bounds: np.ndarray
+    candidates: int
+    ranked: int
+    inverted: bool
+
+    @classmethod
+    def of(
+        cls,
+        passages: Views,
+        queries: Views,
+        terms: Sequence[str],
+        *,
+        candidates: int,
+        ranked: int,
+        inverted: bool,
+    ) -> MemoryNeeds:
+        """Read what a search by these views needs from their files."""
+        widths = {view: passages.files[view].width for view in terms}
+        values, bounds = 0, np.zeros(len(passages) + 1, np.int64)
+        for side in (queries, passages) if "sparse" in terms else ():
+            bounds = side.files["sparse"].bounds
+            values = values if side is passages else int(np.diff(bounds).max(initial=0))
+        dense, sparse = widths.get("dense", 0), widths.get("sparse", 0)
+        return cls(len(queries), dense, sparse, values, bounds, candidates, ranked, inverted)
+
+    def sizes(self, memory: int) -> Sizes:
+        """Divide the search so that it holds no more than ``memory`` bytes.
+
+        Raises:
+            UsageError: it does not hold the rankings, a query and the passage with most values.
+        """
+        rankings, query = RANK * self.ranked, self._query()
+        heaviest = self._dense() + VALUE * int(np.diff(self.bounds).max(initial=0)) + PAIR
+        least = rankings + 2 * max(query, heaviest)
+        if memory < least:
+            message = f"{memory} bytes do not hold the rankings with one query and one passage"
+            raise UsageError(f"{message}; set {VARIABLE} to at least {least}")
+        half = (memory - rankings) // 2
+        block = min(BLOCK_BYTES, half)
+        group = max(1, min(self.queries, half // query))
+        tile = max(1, min(TILE, group, (block - heaviest) // PAIR))
+        return Sizes(group, tile, tuple(self._ranges(tile, block)))
+
+    def _query(self) -> int:
+        """Count bytes of a query: for its second scoring, on the device, and an eighth of that in float64."""
+        columns = 0 if self.inverted else 5 * self.sparse
+        return CANDIDATE * self.candidates + 12 * self.dense + 24 * self.values + columns
+
+    def _dense(self) -> int:
+        """Count bytes of a passage's dense vector, and of its values of words multiplied as if dense."""
+        return NUMBER * self.dense + (12 * min(FREQUENT, self.sparse) if self.inverted else 0)
+
+    def _ranges(self, tile: int, memory: int) -> Iterator[tuple[int, int]]:
+        """Yield ranges of passages, of one at least, that fit into the memory with a tile's scores."""
+        count, per_passage = len(self.bounds) - 1, PAIR * tile + self._dense()
+
+        def size(first: int, end: int) -> int:
+            return per_passage * (end - first) + VALUE * int(self.bounds[end] - self.bounds[first])
+
+        end = 0
+        while (first := end) < count:
+            number = bisect_right(range(first + 1, count + 1), memory, key=partial(size, first))
+            end = first + max(1, number)
+            yield first, end

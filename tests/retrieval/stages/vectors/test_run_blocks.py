@@ -3,9 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from repro.retrieval.stages.vectors.pairs import Pairs
-from repro.retrieval.stages.vectors.run_blocks import RunBlocks, in_shares
-from repro.retrieval.stages.vectors.vector_files import IdFile
+from repro.retrieval.stages.vectors import IdFile
+from repro.retrieval.stages.vectors.run_blocks import Pairs, RunBlocks, in_shares
 
 
 def ids(folder, prefix, count):

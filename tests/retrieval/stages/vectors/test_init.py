@@ -1,17 +1,13 @@
+"""Tests of ``repro/retrieval/stages/vectors/__init__.py``: files of vectors and of ids."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
 from repro.errors import DataError
-from repro.retrieval.stages.vectors import vector_files
-from repro.retrieval.stages.vectors.vector_files import (
-    IdFile,
-    VectorFile,
-    new_array,
-    read_embeddings,
-    write_ids,
-)
+from repro.retrieval.stages import vectors as vector_files
+from repro.retrieval.stages.vectors import IdFile, VectorFile, Views, write_ids
 
 NAMES = ["b", "", "éa", "a10", "a9", "日本", "a", "Z"]
 
@@ -36,16 +32,14 @@ def test_an_empty_file_has_no_ids(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
-def test_a_range_of_rows_is_read_as_float32_into_a_buffer_or_a_new_array(tmp_path, kind):
+def test_a_range_of_rows_is_read_as_float32_and_single_rows_as_they_are(tmp_path, kind):
     whole = np.random.default_rng(0).normal(size=(20, 5)).astype(kind)
     np.save(tmp_path / "vectors.npy", whole)
-    vectors, buffer = VectorFile(tmp_path), np.zeros((6, 5), dtype=np.float32)
-    assert vectors.shape == (20, 5)
-    for first, end in [(0, 6), (17, 20)]:
-        read = vectors.read(first, end, into=buffer)
-        assert np.shares_memory(read, buffer) and read.dtype == np.float32
-        np.testing.assert_array_equal(read, whole[first:end].astype(np.float32))
-        np.testing.assert_array_equal(vectors.read(first, end), read)
+    vectors = VectorFile(tmp_path)
+    assert (len(vectors), vectors.width) == (20, 5)
+    assert vectors.read(17, 20).dtype == np.float32 and vectors.at(np.array([3])).dtype == kind
+    np.testing.assert_array_equal(vectors.read(17, 20), whole[17:].astype(np.float32))
+    np.testing.assert_array_equal(vectors.at(np.array([3, 1])), whole[[3, 1]])
 
 
 def test_files_that_are_no_embeddings_are_refused(tmp_path):
@@ -57,15 +51,7 @@ def test_files_that_are_no_embeddings_are_refused(tmp_path):
     np.save(tmp_path / "vectors.npy", np.zeros((3, 2)))
     save_ids(tmp_path, ["a"])
     with pytest.raises(DataError, match="3 vectors, but 1 ids"):
-        read_embeddings(tmp_path)
-
-
-def test_a_new_array_is_zeros_that_have_their_space_on_the_disk(tmp_path):
-    array = new_array(tmp_path / "vectors.npy", (1000, 64), np.float32)
-    assert (tmp_path / "vectors.npy").stat().st_blocks * 512 >= array.nbytes
-    array[3] = 1
-    array.flush()
-    assert np.load(tmp_path / "vectors.npy").sum() == 64
+        Views.read(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a b", "", "a\u00a0b", "a\r"])

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from repro.retrieval.stages.vectors import view_blocks
+from repro.retrieval.stages.vectors import encoded_blocks
 from repro.store.disk import size_on_disk
 
 TEXTS, BLOCK, NAMES = 50, 8, ("vectors", "indptr", "indices", "values")
@@ -29,18 +29,18 @@ def encoded(out, rows):
     """Write the blocks that are not kept, as the stage does. Returns their first rows."""
     folder = out / "blocks"
     folder.mkdir(parents=True, exist_ok=True)
-    view_blocks.check_joined(folder, out, FIRSTS)
+    encoded_blocks.check_joined(folder, out, FIRSTS)
     done = []
     for first in FIRSTS:
         block = rows[first : first + BLOCK]
-        if not view_blocks.block_is_kept(folder, first, len(block)):
-            view_blocks.save_block(view_blocks.block_path(folder, first), block)
+        if not encoded_blocks.block_is_kept(folder, first, len(block)):
+            encoded_blocks.save_block(encoded_blocks.block_path(folder, first), block)
             done.append(first)
     return done
 
 
 def joined(out):
-    return view_blocks.join_blocks(out / "blocks", out, FIRSTS, vocabulary=40)
+    return encoded_blocks.join_blocks(out / "blocks", out, FIRSTS, vocabulary=40)
 
 
 def expected(folder, rows):
@@ -74,7 +74,7 @@ def test_joined_blocks_have_the_bytes_of_arrays_written_at_once(tmp_path, views,
 
 
 def test_the_disk_never_holds_more_than_the_arrays_and_one_block(tmp_path, monkeypatch):
-    out, rows, held, write = tmp_path / "out", made(), [], view_blocks._write
+    out, rows, held, write = tmp_path / "out", made(), [], encoded_blocks._write
     encoded(out, rows)
     block = max(path.stat().st_size for path in (out / "blocks").iterdir())
     before = size_on_disk(out)
@@ -84,7 +84,7 @@ def test_the_disk_never_holds_more_than_the_arrays_and_one_block(tmp_path, monke
         held.append(sum(path.stat().st_size for path in out.rglob("*.np[yz]")))
         return written
 
-    monkeypatch.setattr(view_blocks, "_write", measured)
+    monkeypatch.setattr(encoded_blocks, "_write", measured)
     joined(out)
     arrays_alone = sum(map(len, arrays(out).values()))
     assert len(held) > 20 and max(held) <= max(before, arrays_alone) + block
@@ -93,7 +93,7 @@ def test_the_disk_never_holds_more_than_the_arrays_and_one_block(tmp_path, monke
 
 @pytest.mark.parametrize("killed_at", range(1, 30, 4))
 def test_joining_goes_on_where_it_was_killed(tmp_path, monkeypatch, killed_at):
-    out, rows, calls, write = tmp_path / "out", made(), [], view_blocks._write
+    out, rows, calls, write = tmp_path / "out", made(), [], encoded_blocks._write
     encoded(out, rows)
 
     def dies(*arguments):
@@ -103,7 +103,7 @@ def test_joining_goes_on_where_it_was_killed(tmp_path, monkeypatch, killed_at):
         return write(*arguments)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(view_blocks, "_write", dies)
+        patch.setattr(encoded_blocks, "_write", dies)
         joined(out)
     assert encoded(out, rows) == []
     joined(out)

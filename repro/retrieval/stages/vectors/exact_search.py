@@ -1,25 +1,100 @@
-"""Exact search over views for a block of queries: candidates in float32, scored again in a fixed way."""
+"""Exact search over vectors: candidates in float32, scored again in a fixed way, and written as a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import torch
 
-from repro.errors import StageError
-from repro.retrieval.stages.vectors.pairs import Pairs
-from repro.retrieval.stages.vectors.run_blocks import Advance, in_shares
-from repro.retrieval.stages.vectors.view_candidates import BestScores, read_ahead
-from repro.retrieval.stages.vectors.view_files import Views
-from repro.retrieval.stages.vectors.view_products import Passages, Tile, frequent_words
-from repro.retrieval.stages.vectors.view_scores import DOUBLE, SINGLE, ViewScorer
-from repro.retrieval.stages.vectors.view_sizes import Sizes
+from repro.errors import DataError, StageError, UsageError, check_known
+from repro.machine.shard import shard, share
+from repro.progress import Progress
+from repro.retrieval.evaluation.run_writer import write_run
+from repro.retrieval.nn.precision import device, true_float32
+from repro.retrieval.stages.vectors import Views
+from repro.retrieval.stages.vectors.products import (
+    DOUBLE,
+    SINGLE,
+    Matrix,
+    Passages,
+    Tile,
+    ViewScorer,
+    frequent_words,
+    uses_inverted_index,
+)
+from repro.retrieval.stages.vectors.run_blocks import Advance, Pairs, RunBlocks, in_shares
+from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, search_memory
 
+BLOCK = 32_768  # queries searched together, and lost at most when interrupted
 SPARE = 100  # passages beyond a list's depth, so that few queries need a look at all passages
 SLAB = 1 << 18  # pairs looked through at a time
 NEAR = 64  # pairs of a query in a block that may reach its edge; where there are more, float64 tells
+
+
+def search(
+    inputs: Mapping[str, Path],
+    out: Path,
+    progress: Progress,
+    *,
+    terms: Sequence[str],
+    depth: int,
+    list_depth: int | None,
+    tag: str,
+) -> dict[str, int]:
+    """Write the run of all queries, as the stage ``search_views`` says.
+
+    Args:
+        list_depth: of the lists by one view each, whose union is ranked; None for all passages.
+        tag: of the run.
+
+    Returns what ``write_run`` counted, and as ``resumed_at`` the first query that was searched for, where
+    an earlier attempt had finished others; nothing of a shard.
+    """
+    passages, queries = Views.read(inputs["passages"]), Views.read(inputs["queries"])
+    _check(terms, passages, queries)
+    lists = {"": depth} if list_depth is None else dict.fromkeys(terms, list_depth)
+    order = passages.ids.ascending()
+    places = np.empty_like(order)
+    places[order] = np.arange(len(places))
+    processor, count = device(), len(passages)
+    needs = MemoryNeeds.of(
+        passages,
+        queries,
+        terms,
+        candidates=sum(min(most + SPARE, count) for most in lists.values()),
+        ranked=min(len(queries), BLOCK) * min(depth, count) * (1 if "" in lists else len(lists)),
+        inverted=uses_inverted_index(processor),
+    )
+    sizes = needs.sizes(int(min(search_memory(), _device_memory(processor))))
+    views = ViewSearch(passages, queries, terms, lists, depth, places, sizes, processor)
+    blocks = RunBlocks(out, len(queries), BLOCK)
+    with true_float32(), progress.task("searching", total=share(len(queries), BLOCK)) as advance:
+        resumed_at = blocks.fill(lambda first, end: views.block(first, end, advance), advance)
+    if not shard().whole:
+        return {}
+    facts = write_run(out, blocks.ranked(queries.ids, passages.ids), tag=tag)
+    return facts | ({"resumed_at": resumed_at} if resumed_at else {})
+
+
+def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
+    check_known("view", *terms, valid=("dense", "sparse"))
+    if not terms:
+        raise UsageError("there is no view to search by; name dense, sparse or both")
+    for view in terms:
+        for side, views in (("passages", passages), ("queries", queries)):
+            if view not in views.files:
+                raise DataError(f"the {side} have no {view} vectors")
+        widths = passages.files[view].width, queries.files[view].width
+        if widths[0] != widths[1]:
+            raise DataError(f"{view} vectors of passages have {widths[0]} dimensions, of queries {widths[1]}")
+
+
+def _device_memory(processor: torch.device) -> float:
+    """Return the free bytes of a GPU, less a tenth that PyTorch may hold back; no limit without one."""
+    return 0.9 * torch.cuda.mem_get_info(processor)[0] if processor.type == "cuda" else float("inf")
 
 
 @dataclass
@@ -45,11 +120,11 @@ class ViewSearch:
     longest: dict[str, float] = field(default_factory=dict)
 
     def block(self, first: int, end: int, advance: Advance) -> Pairs:
-        """The ``depth`` best passages of queries ``first`` to ``end``, which are numbered from 0."""
+        """Return the ``depth`` best passages of queries ``first`` to ``end``, which are numbered from 0."""
         parts = []
         for start in range(first, end, self.sizes.group):
             rows = np.arange(start, min(start + self.sizes.group, end))
-            pairs = self._group(ViewScorer(self.passages, self.queries, self.terms, rows), advance)
+            pairs = self._group(ViewScorer.of(self.passages, self.queries, self.terms, rows), advance)
             parts.append(Pairs(pairs.queries + (start - first), pairs.rows, pairs.scores))
         return Pairs.joined(parts)
 
@@ -64,7 +139,9 @@ class ViewSearch:
         )
         return Pairs(queries, rows, scorer.scores(queries, rows, "")).cut(self.depth, self.places)
 
-    def _tiles(self, scorer: ViewScorer, names: Sequence[str], frequent) -> Iterator[tuple[slice, Tile]]:
+    def _tiles(
+        self, scorer: ViewScorer, names: Sequence[str], frequent: np.ndarray
+    ) -> Iterator[tuple[slice, Tile]]:
         sums = {name: scorer.named(name) for name in names}
         views = dict.fromkeys(term for terms in sums.values() for term in terms)
         for start in range(0, len(scorer), self.sizes.tile):
@@ -73,7 +150,7 @@ class ViewSearch:
             yield part, Tile(vectors, sums, self.device, frequent)
 
     def _read(self, names: Sequence[str]) -> Iterator[Passages]:
-        return read_ahead(self.passages, tuple(dict.fromkeys(names)), self.sizes.ranges)
+        return Passages.read_ahead(self.passages, tuple(dict.fromkeys(names)), self.sizes.ranges)
 
     def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Scores in float32, (Q, K) in descending order, and rows of each list's candidates."""
@@ -92,12 +169,13 @@ class ViewSearch:
                     by_list[name].add(scores, block.first)
             report(block.end)
         self.longest = self.longest or longest
+        found = {name: [by_list[name] for by_list in best] for name in wide}
         return {
-            name: tuple(
-                torch.cat([getattr(by_list[name], part) for by_list in best]).cpu().numpy()
-                for part in ("scores", "rows")
+            name: (
+                torch.cat([part.scores for part in parts]).cpu().numpy(),
+                torch.cat([part.rows for part in parts]).cpu().numpy(),
             )
-            for name in wide
+            for name, parts in found.items()
         }
 
     def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
@@ -140,7 +218,7 @@ class ViewSearch:
             edges: (Q,) float32, scores that at least ``depth`` passages of each query are known to reach.
             rough: whether products in float32 cannot be relied on.
         """
-        subset = ViewScorer(self.passages, self.queries, self.terms, scorer.rows[unsure])
+        subset = ViewScorer.of(self.passages, self.queries, self.terms, scorer.rows[unsure])
         reach = ScoreBound(subset, name, self.longest, edges[unsure], rough=rough)
         frequent = frequent_words(subset.vectors, self.device)
         tiles = list(self._tiles(subset, [name], frequent))
@@ -171,10 +249,11 @@ class ScoreBound:
         }
 
     def raise_to(self, edges: np.ndarray) -> None:
+        """Ask for these scores, (Q,), where they are greater."""
         self.edges = np.maximum(self.edges, edges)
 
     def near(
-        self, tile: Tile, part: slice, block: Passages, vectors: dict
+        self, tile: Tile, part: slice, block: Passages, vectors: Mapping[str, Matrix]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield queries and rows of pairs that may reach the edge, by the bound on the error of a product.
 
@@ -196,3 +275,40 @@ class ScoreBound:
         edges = np.nextafter(self.edges[part], np.float32(-np.inf)).astype(np.float64)
         bounds = torch.from_numpy(edges - self._errors[scores.dtype][part]).to(scores.dtype)
         return torch.nextafter(bounds, torch.full_like(bounds, -torch.inf)).to(scores.device)
+
+
+class BestScores:
+    """The greatest scores of each query so far, (t, K) in descending order, and their passages."""
+
+    def __init__(self, queries: int, depth: int, device: torch.device):
+        self.scores = torch.full((queries, depth), -torch.inf, device=device)
+        self.rows = torch.zeros((queries, depth), dtype=torch.int64, device=device)
+
+    def add(self, scores: torch.Tensor, first: int) -> None:
+        """Take over what is greater than the last of them.
+
+        Args:
+            scores: (n, t), of the passages from row ``first`` on.
+        """
+        near, queries, depth = scores > self.scores[:, -1], *self.scores.shape  # (n, t)
+        total = int(near.count_nonzero())
+        if not total:
+            return
+        most = depth + 1
+        if total <= queries * depth:
+            rows, columns = near.nonzero(as_tuple=True)
+            counts = columns.bincount(minlength=queries)
+            most = int(counts.max())
+        if most > depth:
+            best, places = scores.T.contiguous().topk(depth, dim=1)  # (t, K)
+        else:
+            order = columns.argsort(stable=True)
+            rows, columns = rows[order], columns[order]
+            slots = torch.arange(total, device=scores.device) - (counts.cumsum(0) - counts)[columns]
+            best = torch.full((queries, most), -torch.inf, device=scores.device)
+            places = torch.zeros((queries, most), dtype=torch.int64, device=scores.device)
+            best[columns, slots] = scores[rows, columns]
+            places[columns, slots] = rows
+        merged = torch.cat((self.scores, best), dim=1).topk(depth, dim=1)
+        self.scores = merged.values
+        self.rows = torch.cat((self.rows, places + first), dim=1).gather(1, merged.indices)

@@ -1,0 +1,294 @@
+"""Inner products of passages and queries: of blocks on the device, and of pairs in one fixed way."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import torch
+
+from repro.errors import StageError
+from repro.retrieval.stages.vectors import VectorFile, Views, check_finite
+
+SCORED, PAIRS = 4096, 64  # pairs that a thread scores at a time; of them, dense ones multiplied at once
+SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # the relative error of one operation in float32 and in float64
+SMALLEST = 2.0**-126  # what an operation in float32 may lose near zero
+SHARE, FREQUENT = 0.1, 1024  # of the queries that have a word which is frequent; such words
+ROWS = 512  # passages multiplied through the index at once
+EIGHTHS = 8  # of a tile's queries are multiplied in float64 one after another, since these take twice as much
+Rows = Any  # an array (n, H), or a csr_array (n, V) of scipy, which has no types
+Matrix = Any  # a tensor, or on a CPU for a sparse view the pair that ``uses_inverted_index`` speaks of
+
+
+@dataclass(frozen=True)
+class ViewScorer:
+    """Some queries, whose pairs with any passages are scored in one fixed way.
+
+    Attributes:
+        terms: the views that are added; one named twice counts twice.
+        rows: (Q,) int64, of the queries among all.
+        vectors: of these queries, by view.
+    """
+
+    passages: Views
+    terms: Sequence[str]
+    rows: np.ndarray
+    vectors: Mapping[str, Rows]
+
+    @classmethod
+    def of(cls, passages: Views, queries: Views, terms: Sequence[str], rows: np.ndarray) -> ViewScorer:
+        """Read the vectors of these queries. Raises StageError where one is not finite."""
+        vectors = {view: queries.files[view].at(rows) for view in dict.fromkeys(terms)}
+        for view, values in vectors.items():
+            check_finite(values, queries.folder, view, rows)
+        return cls(passages, terms, rows, vectors)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def named(self, name: str) -> Sequence[str]:
+        """Return the views whose sum orders a list: all terms for "", else the view of that name."""
+        return [name] if name else self.terms
+
+    def scores(self, queries: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:
+        """Score P pairs by a view, or by the sum for "": (P,) float32, rounded once.
+
+        Passages are read in the order in which they are on disk, 4,096 by each of torch's threads.
+
+        Args:
+            queries, rows: (P,) int64, of these queries and of all passages.
+        """
+        order, scores = np.argsort(rows, kind="stable"), np.empty(len(rows), np.float32)
+        terms = self.named(name)
+
+        def score(start: int) -> None:
+            pairs = order[start : start + SCORED]
+            sums = {v: self._products(v, queries[pairs], rows[pairs]) for v in dict.fromkeys(terms)}
+            scores[pairs] = sum(sums[term] for term in terms)
+
+        with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+            list(threads.map(score, range(0, len(rows), SCORED)))
+        return scores
+
+    def _products(self, view: str, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Multiply pairs, (P,) float64.
+
+        Two float32 numbers have an exact product in float64. Dense products are summed in pairs of pairs, in
+        an order that depends on their number alone; sparse ones in the order of their indices.
+        """
+        vectors, file = self.vectors[view], self.passages.files[view]
+        if isinstance(file, VectorFile):
+            passages, sums = file.mapped(), np.empty(len(rows))
+            for start in range(0, len(rows), PAIRS):
+                part = slice(start, start + PAIRS)
+                pairs = passages[rows[part]].astype(np.float64)
+                pairs *= vectors[queries[part]]
+                sums[part] = np.add.reduce(pairs, axis=1)
+            return sums
+        products = file.at(rows).astype(np.float64).multiply(vectors[queries].astype(np.float64)).tocsr()
+        pair = np.repeat(np.arange(len(rows)), np.diff(products.indptr))
+        return np.bincount(pair, products.data, minlength=len(rows))
+
+    def errors(self, name: str, longest: Mapping[str, float], rounding: float) -> np.ndarray:
+        """Bound how far sums of a list's products, in any order, are from the scores made here, (Q,) float64.
+
+        A sum of n products, in whatever order and with fused operations or without, is wrong by at most
+        n u / (1 - n u) times the sum of their magnitudes, u being ``rounding`` (Higham, Accuracy and
+        Stability of Numerical Algorithms, 2nd ed., §3.1, Eq. 3.5), and that sum is no more than the product
+        of both vectors' lengths (Cauchy and Schwarz). Products with 0 are exact, so that n is the number of
+        a sparse query's values; each view that is added is one operation more, four more and a hundredth are
+        for the rounding of the score made here and of the lengths. It holds for float32, not for TF32.
+
+        Args:
+            longest: the greatest length of a passage's vector, by view.
+            rounding: the relative error of one operation.
+        """
+        terms = self.named(name)
+        counts = np.max([_counts(self.vectors[view]) for view in terms], axis=0) + len(terms) + 4
+        relative = counts * rounding / (1 - counts * rounding)
+        magnitudes = sum(lengths(self.vectors[view]) * longest[view] for view in terms)
+        return 1.01 * (relative * magnitudes + counts * len(terms) * SMALLEST)
+
+
+def _counts(vectors: Rows) -> np.ndarray:
+    """Count the numbers of each row that a product needs, (n,)."""
+    return np.full(*vectors.shape) if isinstance(vectors, np.ndarray) else np.diff(vectors.indptr)
+
+
+def lengths(vectors: Rows) -> np.ndarray:
+    """Return Euclidean lengths of dense or sparse rows, (n,) float64."""
+    if isinstance(vectors, np.ndarray):
+        return np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    return np.sqrt(vectors.astype(np.float64).power(2).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Passages ``first`` to ``end`` in memory, float32, by view: (n, H), or (n, V) sparse."""
+
+    first: int
+    end: int
+    vectors: Mapping[str, Rows]
+
+    @classmethod
+    def read_ahead(
+        cls, views: Views, names: Sequence[str], ranges: Sequence[tuple[int, int]]
+    ) -> Iterator[Passages]:
+        """Yield the passages of each range, the next ones read while the last are worked on."""
+
+        def read(first: int, end: int) -> Passages:
+            return cls(first, end, {name: views.block(name, first, end) for name in names})
+
+        with ThreadPoolExecutor(1) as thread:
+            futures = [thread.submit(read, *bounds) for bounds in ranges[:1]]
+            for number in range(len(ranges)):
+                block = futures.pop().result()
+                futures += [thread.submit(read, *bounds) for bounds in ranges[number + 1 : number + 2]]
+                yield block
+
+    def longest(self) -> dict[str, float]:
+        """Return the greatest length of a vector of each view."""
+        return {name: float(lengths(vectors).max(initial=0)) for name, vectors in self.vectors.items()}
+
+    def on(
+        self, device: torch.device, frequent: np.ndarray, dtype: torch.dtype = torch.float32
+    ) -> dict[str, Matrix]:
+        """Copy them to a device, in the form that ``Tile`` multiplies with."""
+        return {name: _to_device(vectors, device, frequent, dtype) for name, vectors in self.vectors.items()}
+
+
+def uses_inverted_index(device: torch.device) -> bool:
+    """Return whether sparse rows are multiplied through an inverted index of the queries, by scipy.
+
+    PyTorch's product of a sparse matrix (passages) and a dense one (queries) goes through all values of a
+    passage for every query, which a GPU does fast; the index goes through those that both have. Words that
+    many queries have are left to a dense product, which takes a fiftieth of the time for a word.
+    """
+    return device.type == "cpu"
+
+
+def frequent_words(vectors: Mapping[str, Rows], device: torch.device) -> np.ndarray:
+    """Choose the words of sparse queries that are multiplied as columns of a dense matrix: (F,), at most
+    1,024."""
+    if "sparse" not in vectors or not uses_inverted_index(device):
+        return np.empty(0, np.int64)
+    rows = vectors["sparse"]
+    counts = np.bincount(rows.indices, minlength=rows.shape[1])
+    most = np.argsort(-counts, kind="stable")[:FREQUENT]
+    return np.sort(most[counts[most] > SHARE * rows.shape[0]])
+
+
+def _to_device(vectors: Rows, device: torch.device, frequent: np.ndarray, dtype: torch.dtype) -> Matrix:
+    if isinstance(vectors, np.ndarray):
+        return torch.from_numpy(vectors).to(device, dtype)
+    if uses_inverted_index(device):
+        rows = vectors.astype(np.float64) if dtype == torch.float64 else vectors
+        return torch.from_numpy(rows[:, frequent].toarray()), rows
+    arrays = (torch.from_numpy(array) for array in (vectors.indptr, vectors.indices, vectors.data))
+    bounds, indices, values = arrays
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(
+            bounds.to(device),
+            indices.to(device),
+            values.to(device, dtype),
+            vectors.shape,
+            check_invariants=False,
+        )
+
+
+class Tile:
+    """Queries that are multiplied together, kept on the device for all passages.
+
+    Args:
+        vectors: by view, (t, H), or (t, V) sparse.
+        sums: the views that are added for each list.
+        frequent: ``frequent_words`` of all queries.
+    """
+
+    def __init__(
+        self,
+        vectors: Mapping[str, Rows],
+        sums: Mapping[str, Sequence[str]],
+        device: torch.device,
+        frequent: np.ndarray,
+    ):
+        self.device, self.vectors, self.sums, self.frequent = device, vectors, sums, frequent
+        self.columns = {name: self._columns(rows, torch.float32) for name, rows in vectors.items()}
+
+    def __len__(self) -> int:
+        return next(iter(self.vectors.values())).shape[0]
+
+    def _columns(self, rows: Rows, dtype: torch.dtype) -> Matrix:
+        """Lay queries out as columns, (H, t), (V, t); or frequent words, (F, t), and an index of others."""
+        if isinstance(rows, np.ndarray):
+            return torch.from_numpy(rows).to(self.device, dtype).T.contiguous()
+        if uses_inverted_index(self.device):
+            rows = rows.astype(np.float64 if dtype == torch.float64 else np.float32)
+            columns = torch.from_numpy(np.ascontiguousarray(rows[:, self.frequent].toarray().T))
+            rows.data[np.isin(rows.indices, self.frequent)] = 0
+            rows.eliminate_zeros()
+            return columns, rows.T.tocsr()
+        columns = torch.zeros(rows.shape[::-1], dtype=dtype, device=self.device)
+        words, numbers = (torch.from_numpy(array).to(self.device) for array in (rows.indices, rows.data))
+        queries = torch.from_numpy(np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)))
+        columns[words.long(), queries.to(self.device)] = numbers.to(dtype)
+        return columns
+
+    def scores(self, passages: Passages, vectors: Mapping[str, Matrix]) -> dict[str, torch.Tensor]:
+        """Return sums in float32, (n, t), by list; of a block in which one overflows, made in float64.
+
+        Raises:
+            StageError: a score is not finite.
+        """
+        scores = self._sums(vectors, self.columns)
+        if not all(map(_is_finite, scores.values())):
+            scores = {name: sums.to(torch.float32) for name, sums in self.exact(passages).items()}
+            if not all(map(_is_finite, scores.values())):
+                raise StageError("a score is not finite: the embeddings hold a vector that is not")
+        return scores
+
+    def exact(self, passages: Passages) -> dict[str, torch.Tensor]:
+        """Return the same sums in float64."""
+        vectors = passages.on(self.device, self.frequent, torch.float64)
+        parts, step = [], -(-len(self) // EIGHTHS)
+        for start in range(0, len(self), step):
+            columns = {
+                name: self._columns(rows[start : start + step], torch.float64)
+                for name, rows in self.vectors.items()
+            }
+            parts.append(self._sums(vectors, columns))
+        return {name: torch.cat([part[name] for part in parts], dim=1) for name in self.sums}
+
+    def _sums(self, passages: Mapping[str, Matrix], columns: Mapping[str, Matrix]) -> dict[str, torch.Tensor]:
+        products = {name: _products(rows, columns[name]) for name, rows in passages.items()}
+        return {
+            name: reduce(torch.add, [products[term] for term in terms]) for name, terms in self.sums.items()
+        }
+
+
+def _products(passages: Matrix, columns: Matrix) -> torch.Tensor:
+    """Multiply rows and columns, dense or sparse, to (n, t)."""
+    if isinstance(passages, torch.Tensor):
+        return passages @ columns
+    products = passages[0] @ columns[0]
+    array, step = products.numpy(), -(-len(products) // torch.get_num_threads())
+
+    def add(first: int) -> None:
+        for start in range(first, min(first + step, len(array)), ROWS):
+            some = slice(start, min(start + ROWS, first + step))
+            array[some] += (passages[1][some] @ columns[1]).toarray()
+
+    if columns[1].nnz:
+        with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+            list(threads.map(add, range(0, len(array), step)))
+    return products
+
+
+def _is_finite(scores: torch.Tensor) -> bool:
+    return not scores.numel() or bool(torch.stack(scores.aminmax()).isfinite().all())
