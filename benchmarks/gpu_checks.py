@@ -36,7 +36,6 @@ from pretraining import pretrainings
 from search import brute_force
 from search import made as made_vectors
 
-from repro.machine.versions import faiss_gpu
 from repro.progress import Progress
 from repro.retrieval.nn import padding_free as packing
 from repro.retrieval.nn.batches import length_buckets
@@ -193,7 +192,7 @@ def encoding(folder: Path, chosen: Namespace) -> Iterator[dict]:
 
 
 def search(folder: Path, chosen: Namespace) -> Iterator[dict]:
-    """The stage ``search``, which takes faiss on the GPU where there is one, against float64."""
+    """The stage ``search``, on the GPU where there is one, against float64."""
     asked = Namespace(queries=50, sample=50, depth=100)
     made_vectors(folder / "passages", "d", chosen.vectors // 10, chosen.hidden)
     made_vectors(folder / "queries", "q", asked.queries, chosen.hidden)
@@ -207,7 +206,7 @@ def search(folder: Path, chosen: Namespace) -> Iterator[dict]:
         ranked.setdefault(topic, []).append(document)
     expected = brute_force(folder, asked)
     wrong = sum(ranked[topic] != documents for topic, documents in expected.items())
-    used = "faiss on the GPU" if faiss_gpu() and DEVICE.type == "cuda" else "faiss on the CPU"
+    used = "on the GPU" if DEVICE.type == "cuda" else "on the CPU"
     yield row("rankings of 50 queries that differ from float64", wrong, 0, used)
 
 

@@ -54,23 +54,23 @@ def search(folder: Path, size: int) -> Tools:
     import faiss
     from search import made
 
+    from repro.progress import Progress
     from repro.retrieval.stages import search as stage
-    from repro.retrieval.stages.vectors import final_scores
-    from repro.retrieval.stages.vectors.vector_files import VectorFile
 
     made(folder / "passages", "d", size, WIDTH)
     made(folder / "queries", "q", QUERIES, WIDTH)
-    passages, queries = VectorFile(folder / "passages"), VectorFile(folder / "queries")
-    how = {"depth": min(DEPTH, size), "memory": 4 * 10**9, "advance": lambda done: None}
+    inputs = {name: folder / name for name in ("passages", "queries")}
+    depth, out = min(DEPTH, size), folder / "run"
 
-    def ours() -> list:
-        best = stage.best(passages, queries, range(QUERIES), **how)
-        return [final_scores.rescore(passages, block, rows) for _, block, _, rows in best]
+    def ours() -> None:
+        out.mkdir()
+        stage.run({"depth": depth}, inputs, out, Progress())
+        shutil.rmtree(out)
 
     def flat() -> object:
         index = faiss.IndexFlatIP(WIDTH)
-        index.add(np.load(passages.path))
-        return index.search(np.load(queries.path), how["depth"])
+        index.add(np.load(folder / "passages/vectors.npy"))
+        return index.search(np.load(folder / "queries/vectors.npy"), depth)
 
     return {"search": ours, "faiss, flat index": flat}
 

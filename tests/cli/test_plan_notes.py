@@ -1,4 +1,4 @@
-"""A plan tells which steps the GPU takes in parts, and which searches leave it idle."""
+"""A plan tells which steps the GPU takes in parts."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from repro.cli.plan_notes import device_notes
 from repro.cli.plan_summary import _work_line
-from repro.machine import system, versions
+from repro.machine import system
 from repro.manifest.cells import select
 from repro.running.cost.estimate import estimate
 from repro.running.cost.throughput import assumed_throughput
@@ -18,12 +18,10 @@ from repro.store import Store
 
 @pytest.fixture
 def notes(tmp_path, monkeypatch):
-    """The notes on a row at full, of a GPU, where there is one with this faiss."""
+    """The notes on a row at full, of a GPU, where there is one."""
 
-    def told(paper, table, row, *, gpu=None, here=None, faiss="faiss-cpu"):
+    def told(paper, table, row, *, gpu=None, here=None):
         monkeypatch.setattr(system, "gpu", lambda: here)
-        monkeypatch.setattr(system, "cores", lambda: 16)
-        monkeypatch.setattr(versions, "faiss_gpu", lambda: faiss == "faiss-gpu")
         cells = select((paper,), tables=(table,), rows=(row,), cells=())
         planned = plan(cells, scale=scale("full"), machine=Machine())
         planned.look(Store(tmp_path))
@@ -44,7 +42,7 @@ def test_a_step_that_a_gpu_does_not_hold_is_told_with_its_parts(notes):
 
 def test_the_gpu_at_hand_is_the_one_that_is_told_of_where_none_is_named(notes):
     here = ["NVIDIA H100 80GB HBM3, 81559 MiB"]
-    largest, line = notes("cotmae_v2", "1", "cotmae_v2", here=here, faiss="faiss-gpu")
+    largest, line = notes("cotmae_v2", "1", "cotmae_v2", here=here)
     assert line.startswith("micro-batches: on 86 GB, ")
     assert notes("cotmae_v2", "1", "cotmae_v2") == [largest]
 
@@ -63,13 +61,3 @@ def test_without_a_calibration_hours_are_told_of_two_gpus_where_there_are_any(tm
     )
     assert expected in _work_line(told("full"))
     assert "h100" not in _work_line(told("smoke"))
-
-
-def test_searches_that_leave_the_gpu_idle_are_told_with_their_hours(notes):
-    here = ["NVIDIA H100 80GB HBM3, 81559 MiB"]
-    [*_, line] = notes("simlm", "2", "dense.simlm", here=here)
-    assert line.startswith("search: faiss has no GPU here, so that ") and "the longest 2.4; " in line
-    assert "`pip install 'repro-bench[gpu]'`" in line
-    assert not any(
-        "faiss" in line for line in notes("simlm", "2", "dense.simlm", here=here, faiss="faiss-gpu")
-    )

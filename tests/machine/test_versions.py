@@ -5,8 +5,6 @@ import platform
 import re
 import shutil
 import subprocess
-import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -74,7 +72,7 @@ def test_software_lists_what_is_installed_and_only_that(monkeypatch):
 
 def test_every_distribution_recorded_is_one_the_project_declares():
     text = (ROOT / "pyproject.toml").read_text()
-    declared = set(re.findall(r'^\s*"([\w-]+)[>=]', text, re.MULTILINE)) | {"faiss-gpu"}
+    declared = set(re.findall(r'^\s*"([\w-]+)[>=]', text, re.MULTILINE))
     not_declared = {"pyarrow", "pyjnius"}  # come with datasets and pyserini, and decide as much
     assert set(versions.DISTRIBUTIONS) - not_declared <= declared
 
@@ -89,36 +87,3 @@ def test_the_cuda_of_torch_is_read_from_its_files(line, cuda, tmp_path, monkeypa
     spec.submodule_search_locations = [str(tmp_path)]
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
     assert versions.torch_cuda() == cuda
-
-
-@pytest.mark.parametrize(
-    ("files", "uses"),
-    [
-        ({"swigfaiss.py": "class IndexFlat(Index):\n"}, False),
-        ({"swigfaiss.py": "class StandardGpuResources(GpuResourcesProvider):\n"}, True),
-        ({"swigfaiss.py": "class StandardGpuResources(object):\n", "swigfaiss_avx2.py": "pass\n"}, False),
-        ({}, False),
-    ],
-)
-def test_the_faiss_that_is_imported_tells_by_its_files_whether_it_uses_gpus(
-    files, uses, tmp_path, monkeypatch
-):
-    from repro.machine import system
-
-    (tmp_path / "faiss").mkdir()
-    for name, text in {"__init__.py": "", **files}.items():
-        (tmp_path / "faiss" / name).write_text(text)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "faiss", raising=False)
-    monkeypatch.setattr(versions, "version", lambda name: "1.15.1")  # both are installed
-    monkeypatch.setattr(system, "gpu", lambda: ["NVIDIA H100 80GB HBM3, 81559 MiB"])
-    assert versions.faiss_gpu() is uses and system.leaves_gpu_idle() is not uses
-
-
-def test_the_remedy_ends_with_the_faiss_that_the_extra_names_and_without_what_depends_on_the_other():
-    from repro.machine.system import FAISS_REMEDY
-
-    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["gpu"]
-    last = f"pip install --force-reinstall --no-deps '{extra[0]}'`"
-    assert len(extra) == 1 and FAISS_REMEDY.endswith(last)
-    assert FAISS_REMEDY.index("[gpu]") < FAISS_REMEDY.index("uninstall faiss-cpu") < FAISS_REMEDY.index(last)

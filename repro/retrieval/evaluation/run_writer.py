@@ -19,9 +19,12 @@ from repro.retrieval.evaluation.ir_metadata import write_metadata
 _SMALLEST = np.finfo(np.float32).tiny  # the smallest normal number
 
 
+Ranking = tuple[str, Sequence[str], Sequence[float] | np.ndarray]  # query, documents, scores
+
+
 def write_run(
     out: Path,
-    run: Mapping[str, Iterable[tuple[str, float]]] | Iterable[tuple[str, Sequence[str], Sequence[float]]],
+    run: Mapping[str, Iterable[tuple[str, float]]] | Iterable[Ranking],
     tag: str,
     *,
     method: Mapping[str, object] | None = None,
@@ -77,7 +80,7 @@ def _start_raw(file: BinaryIO, scores: int) -> None:
 
 
 def break_ties(
-    documents: Sequence[str], scores: Sequence[float], *, query: str
+    documents: Sequence[str], scores: Sequence[float] | np.ndarray, *, query: str
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Rank K documents of one query: ids, raw scores and scores without a tie, the latter two (K,) float32.
 
@@ -104,7 +107,7 @@ def break_ties(
     return [document for _, document in ranking], raw_scores, _lower_ties(raw_scores)
 
 
-def _query_rankings(run) -> Iterator[tuple[str, Sequence[str], Sequence[float]]]:
+def _query_rankings(run) -> Iterator[Ranking]:
     if not isinstance(run, Mapping):
         yield from run
         return

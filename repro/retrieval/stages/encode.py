@@ -2,25 +2,43 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from repro.errors import DataError, StageError
+from repro.errors import DataError
 from repro.machine.shard import blocks, shard, share
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import IdColumn, read_rows
 from repro.retrieval.stages.vectors import write_ids
-from repro.retrieval.stages.vectors.vector_blocks import is_there, note, open_vectors, rows_of
-from repro.retrieval.training.process_group import launched_together
+from repro.retrieval.stages.vectors.encoded_blocks import (
+    Arrays,
+    block_is_kept,
+    check_joined,
+    join_blocks,
+    save_block,
+)
+from repro.retrieval.training.process_group import everybody_waits, launched_together
 from repro.stage_table import MODULES, check_choices
+from repro.store.disk import BLOCKS
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from repro.retrieval.nn.encoder import Encoder
+    from repro.retrieval.nn.library_encoder import ReleasedEncoder
 
 BLOCK = 20_000  # texts sorted by length together, and lost at most when interrupted
+AHEAD = 2  # groups of texts that are ready as tokens; while the model is at one, the next are made
 Titled = tuple[str, str]
-Vectors = Callable[[], tuple[list[int], np.ndarray]]  # texts' places, (N,), and their vectors, (N, H)
+Batches = list[tuple[list[int], dict[str, "Tensor"]]]  # texts' places in a group, and their inputs
+Encode = Callable[
+    [Batches], Callable[[], list[Arrays]]
+]  # begins to encode; what it returns waits for records
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -28,11 +46,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     They are float32 unless ``numbers`` says float16, to which each is rounded when all else is done.
 
-    Texts are encoded in blocks, within a block by length, with about as many tokens in every batch. The
-    digest of every finished block is noted in ``blocks/`` until the store seals the vectors, so that an
-    interrupted attempt keeps each block that is still as it was written. Started by torchrun, each process
-    takes every so many-th block, all write into the same file, and its bytes are those of one process.
-    Shards, which may be on machines that see each other's writing late, have a file for each block instead.
+    Texts are encoded in blocks, as ``write_encoded`` says, within a block by length, with about as many
+    tokens in every batch.
 
     On a CPU a large model built as BERT reads the texts of a batch end to end, without padding. A GPU does so
     where REPRO_PADDING_FREE asks for it, in half precision, and the record says ``padding_free``.
@@ -40,7 +55,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Title and text are joined by ``separator``, or two segments where that is ``pair``. Inputs are cut to
     ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with
     one, and brought to length 1 if ``normalize``. Of a released encoder, ``pooling`` may be
-    ``sentence-transformers``: what its modules say. ``prefix``, if there is one, stands before every text;
+    ``sentence-transformers``: what its modules say. ``prefix``, if there is one, is put before every text;
     without a separator (null) titles are left out.
 
     Raises:
@@ -53,12 +68,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
     from repro.retrieval.nn.padding_free import is_asked_for, packs, without_padding
     from repro.retrieval.nn.precision import check_precision, device, threads_for
-    from repro.retrieval.stages.vectors.token_groups import prepared_batches
 
     check_choices("encode", params)
     check_precision(params["precision"])
-    numbers = params.get("numbers", "float32")
-    ids, texts = read_texts(inputs["texts"], params)
+    texts = Texts.read(inputs["texts"], params)
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(device())
     tokenizer = load_tokenizer(folder)
@@ -66,41 +79,46 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     is_wanted = is_asked_for(os.environ)
     packed = packs(encoder, wanted=is_wanted, precision=params["precision"], say=progress.note)
     halving_encoder = HalvingEncoder(without_padding(encoder, gpu=packed))
-    prepare = partial(prepared_batches, tokenizer, params=params)
     encode = _batch_encoder(halving_encoder, params)
-    size = getattr(encoder, "size", encoder.model.config.hidden_size)
-    with launched_together() as (rank, ranks), threads_for(encoder):
-        if rank == 0 and shard().whole:
-            write_ids(ids, out, inputs["texts"])
-        bar = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
-        with bar.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
-            arguments = (out, len(ids), size, texts, prepare, encode, advance, rank, ranks)
-            resumed_at = _fill(*arguments, numbers=numbers)
-    facts = {"texts": len(ids), "size": size, **halving_encoder.facts()}
-    facts |= {"padding_free": 1} if packed else {}
-    return facts | ({"resumed_at": resumed_at} if resumed_at else {})
+    with threads_for(encoder):
+        facts = write_encoded(texts, tokenizer, encode, params, out, progress, size=BLOCK)
+    return facts | halving_encoder.facts() | ({"padding_free": 1} if packed else {})
 
 
-def read_texts(folder: Path, params: dict) -> tuple[list[str] | IdColumn, Callable[[int, int], list[Titled]]]:
-    """Return the ids, and a function from a range of rows to their titles, empty for queries, and texts.
+@dataclass(frozen=True)
+class Texts:
+    """Passages or queries as they are encoded.
 
-    A ``prefix`` of the parameters stands before the title, or the text where there is none; a ``separator``
-    of None leaves titles out. Raises DataError where there is no text.
+    Attributes:
+        folder: where they are from.
+        titled: from a range of rows to their titles, empty for queries, and texts.
     """
-    ids, texts = (_queries if params["kind"] == "queries" else _passages)(folder, params)
-    if not ids:
-        raise DataError(f"{folder}: there is no text to encode")
-    return ids, texts
+
+    folder: Path
+    ids: Sequence[str] | IdColumn
+    titled: Callable[[int, int], list[Titled]]
+
+    @classmethod
+    def read(cls, folder: Path, params: Mapping[str, Any]) -> "Texts":
+        """Open texts of a ``kind``.
+
+        A ``prefix`` of the parameters is put before the title, or the text where there is none; a
+        ``separator`` of None leaves titles out. Raises DataError where there is no text.
+        """
+        ids, titled = (_queries if params["kind"] == "queries" else _passages)(folder, params)
+        if not ids:
+            raise DataError(f"{folder}: there is no text to encode")
+        return cls(folder, ids, titled)
 
 
-def _queries(folder: Path, params: dict):
+def _queries(folder: Path, params: Mapping[str, Any]) -> tuple[list[str], Callable[[int, int], list[Titled]]]:
     with open(folder / "queries.jsonl", encoding="utf-8") as file:
         queries = [json.loads(line) for line in file]
     texts = [("", params.get("prefix", "") + query["text"]) for query in queries]
     return [query["id"] for query in queries], lambda first, end: texts[first:end]
 
 
-def _passages(folder: Path, params: dict):
+def _passages(folder: Path, params: Mapping[str, Any]) -> tuple[IdColumn, Callable[[int, int], list[Titled]]]:
     corpus, prefix = read_rows(folder), params.get("prefix", "")
 
     def texts(first: int, end: int) -> list[Titled]:
@@ -113,7 +131,7 @@ def _passages(folder: Path, params: dict):
     return IdColumn(corpus), texts
 
 
-def _encoder(folder: Path, pooling: str):
+def _encoder(folder: Path, pooling: str) -> "Encoder | ReleasedEncoder":
     """Load the encoder of a model made here, or a released one with heads of its own."""
     if pooling == MODULES:
         from repro.retrieval.nn.library_encoder import ReleasedEncoder
@@ -124,7 +142,9 @@ def _encoder(folder: Path, pooling: str):
     return load_text_encoder(folder, pooling=pooling)
 
 
-def outputs(encoder, batches: list[tuple], params: dict) -> Iterator[tuple]:
+def outputs(
+    encoder: Callable, batches: Batches, params: Mapping[str, Any]
+) -> Iterator[tuple[list[int], Any]]:
     """Yield the places of each batch with what a ``HalvingEncoder`` gives for it.
 
     A GPU may still be computing it.
@@ -139,8 +159,7 @@ def outputs(encoder, batches: list[tuple], params: dict) -> Iterator[tuple]:
         yield places, output
 
 
-def _batch_encoder(encoder, params: dict) -> Callable[[list[tuple]], Vectors]:
-    """A function that begins to encode a batch, and returns one that waits for its vectors."""
+def _batch_encoder(encoder: Callable, params: Mapping[str, Any]) -> Encode:
     import torch
     from torch.nn.functional import normalize
 
@@ -149,76 +168,156 @@ def _batch_encoder(encoder, params: dict) -> Callable[[list[tuple]], Vectors]:
     normalizes = params["normalize"]
     numbers = params.get("numbers", "float32")
 
-    def encode(batches: list[tuple]) -> Vectors:
-        order, parts = [], []
+    def encode(batches: Batches) -> Callable[[], list[Arrays]]:
+        order: list[int] = []
+        parts = []
         for places, output in outputs(encoder, batches, params):
             order += places
             parts.append(normalize(output.float(), dim=-1) if normalizes else output.float())  # (n, H)
         vectors = to_host(torch.cat(parts))  # (N, H)
-        return lambda: (order, rounded(vectors().numpy(), numbers))
+
+        def records() -> list[Arrays]:
+            rows = rounded(vectors().numpy(), numbers)
+            return [{"vectors": rows[row]} for row in np.argsort(order)]
+
+        return records
 
     return encode
 
 
 def rounded(vectors: np.ndarray, numbers: str) -> np.ndarray:
-    """Vectors in another type; what it does not hold is infinite."""
+    """Convert vectors to another type; what it does not hold is infinite."""
     with np.errstate(over="ignore"):
         return vectors.astype(numbers, copy=False)
 
 
-def _fill(
+def write_encoded(
+    texts: Texts,
+    tokenizer: Any,
+    encode: Encode,
+    params: Mapping[str, Any],
     out: Path,
-    count: int,
-    size: int,
-    texts,
-    prepare,
-    encode,
-    advance,
-    rank: int,
-    ranks: int,
+    progress: Progress,
     *,
-    numbers: str = "float32",
-) -> int:
-    """Fill this process' blocks of ``vectors.npy`` that are not intact; returns the first such row."""
-    from repro.retrieval.stages.vectors.token_groups import token_groups
-    from repro.retrieval.training.process_group import everybody_waits
+    size: int,
+    vocabulary: int | None = None,
+) -> dict[str, int]:
+    """Write ``ids.txt`` and the arrays of encoded texts, by blocks of ``size`` texts.
 
-    if rank == 0:
-        open_vectors(out, count, size, numbers=numbers)
-    everybody_waits()
-    firsts = blocks(count, BLOCK, rank=rank, ranks=ranks)
-    ranges = [(first, min(first + BLOCK, count)) for first in firsts]
-    earliest = count
-    with (
-        ThreadPoolExecutor(1) as executor,
-        token_groups(ranges, texts, prepare, there=partial(is_there, out)) as groups,
-    ):
-        pending = executor.submit(int)
-        for first, block in _filled_blocks(out, groups, encode, advance):
-            earliest = min(earliest, first)
-            pending.result()  # raises what went wrong with the block before
-            pending = executor.submit(note, out, first, block)
-            del block  # it leaves memory once it is noted
-        pending.result()
-    everybody_waits()
-    return earliest
+    Each block is a file in ``blocks/``. The first process appends them to the arrays and removes each that is
+    there, so that the disk never holds more than the artefact and one block. An interrupted attempt takes
+    over all blocks that are whole, joined or not. Started by torchrun, each process encodes every so many-th
+    block; of a shard the blocks are left as they are.
+
+    Args:
+        params: of the stage: ``kind``, ``length`` and ``separator``.
+        vocabulary: as ``join_blocks`` takes it.
+
+    Returns ``texts``, what ``join_blocks`` gives, and as ``resumed_at`` the first row that was encoded, where
+    an earlier attempt had encoded others.
+    """
+    count, folder = len(texts.ids), out / BLOCKS
+    firsts = range(0, count, size)
+    with launched_together() as (rank, ranks):
+        leads = rank == 0 and shard().whole
+        folder.mkdir(exist_ok=True)
+        if leads:
+            write_ids(texts.ids, out, texts.folder)
+            check_joined(folder, out, firsts)
+        everybody_waits()
+        bar = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
+        own = blocks(count, size, rank=rank, ranks=ranks)
+        ranges = [(first, min(first + size, count)) for first in own]
+        prepare = partial(prepared_batches, tokenizer, params=params)
+        with bar.task(f"encoding {params['kind']}", total=share(count, size, ranks=ranks)) as advance:
+            done = write_blocks(folder, ranges, texts.titled, prepare, encode, advance)
+        everybody_waits()
+        facts = {"texts": count} | (join_blocks(folder, out, firsts, vocabulary=vocabulary) if leads else {})
+        everybody_waits()
+    resumed_at = min(done, default=count)
+    return facts | ({"resumed_at": resumed_at} if resumed_at else {})
 
 
-def _filled_blocks(out: Path, groups: Iterator, encode, advance) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield each block that had to be filled, behind its first row."""
-    from repro.retrieval.stages.vectors.token_groups import in_turn
+def write_blocks(
+    folder: Path,
+    ranges: Iterable[tuple[int, int]],
+    texts: Callable[[int, int], list[Titled]],
+    prepare: Callable[[list[Titled]], Batches],
+    encode: Encode,
+    advance: Callable[[int], object],
+) -> list[int]:
+    """Write a file for each block, of such a range of rows, that is not kept. Returns the first row of each.
 
-    for group, vectors in in_turn(groups, encode):
-        advance(len(group.places))
-        if vectors is None:
+    Texts are made tokens in the background, and the next are given to ``encode`` before its last records are
+    waited for, so that a GPU has work while results are written.
+    """
+    from repro.retrieval.nn.batches import in_background
+
+    done, rows = [], dict[int, Arrays]()
+    with in_background(_groups(folder, ranges, texts, prepare), ahead=AHEAD) as groups:
+        for group, records in _in_turn(groups, encode):
+            if records is not None:
+                rows |= zip(group.places, records(), strict=True)
+                if len(rows) == group.size:
+                    save_block(folder, group.first, [rows[place] for place in range(group.size)])
+                    done.append(group.first)
+                    rows = {}
+            advance(len(group.places))
+    return done
+
+
+@dataclass(frozen=True)
+class TextGroup:
+    """Some texts of the block of ``size`` texts that begins with row ``first``.
+
+    Attributes:
+        places: of these texts in the block.
+        batches: their places among these texts and their inputs; None for a whole block that is kept.
+    """
+
+    first: int
+    size: int
+    places: Sequence[int]
+    batches: Batches | None
+
+
+def _groups(
+    folder: Path,
+    ranges: Iterable[tuple[int, int]],
+    texts: Callable[[int, int], list[Titled]],
+    prepare: Callable[[list[Titled]], Batches],
+) -> Iterator[TextGroup]:
+    from repro.retrieval.nn.batches import tokenised_together
+
+    for first, end in ranges:
+        if block_is_kept(folder, first, end - first):
+            yield TextGroup(first, end - first, range(end - first), None)
             continue
-        order, rows = vectors()
-        if group.begins:
-            block = rows_of(out, group.first, (group.size, rows.shape[1]))
-        if not np.isfinite(rows).all():
-            end = group.first + group.size
-            raise StageError(f"the vector of a text among rows {group.first} to {end} is not finite")
-        block[np.asarray(group.places)[order]] = rows
-        if group.ends:
-            yield group.first, block
-            del block
+        block = texts(first, end)
+        for places in tokenised_together(block):
+            yield TextGroup(first, end - first, places, prepare([block[place] for place in places]))
+
+
+def _in_turn(
+    groups: Iterable[TextGroup], encode: Encode
+) -> Iterator[tuple[TextGroup, Callable[[], list[Arrays]] | None]]:
+    """Yield each group with what ``encode`` gives for it, when the next one has been begun."""
+    previous = None
+    for group in groups:
+        current = group, None if group.batches is None else encode(group.batches)
+        if previous is not None:
+            yield previous
+        previous = current
+    if previous is not None:
+        yield previous
+
+
+def prepared_batches(tokenizer: Any, texts: Sequence[Titled], params: Mapping[str, Any]) -> Batches:
+    """Make batches of texts: the places of each batch's texts, and its inputs, ready to be sent to a GPU."""
+    from repro.retrieval.nn.batches import token_batches
+    from repro.retrieval.nn.precision import ready_for_device
+    from repro.retrieval.nn.text import passage_rows
+
+    titles, bodies = zip(*texts, strict=True)
+    rows = passage_rows(tokenizer, titles, bodies, length=params["length"], separator=params["separator"])
+    return [(places, ready_for_device(batch)) for places, batch in token_batches(rows)]

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import BlockedError, DataError, StageError
+from repro.errors import BlockedError, DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.hub_models import base_identity, planned_checkpoint
-from repro.retrieval.stages.encode import Titled, read_texts
+from repro.retrieval.stages.encode import Texts, Titled
 from repro.retrieval.stages.vectors import write_ids
 from repro.retrieval.stages.vectors.encoded_blocks import (
     block_is_kept,
-    block_path,
     check_joined,
     join_blocks,
     save_block,
@@ -43,32 +42,33 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.retrieval.nn.precision import threads_for
 
     check_choices("encode_by_library", params)
-    ids, titled = read_texts(inputs["texts"], {"kind": params["kind"], "separator": ""})
-    firsts = range(0, len(ids), BLOCK)
-    with planned_checkpoint(params) as folder:
+    texts = Texts.read(inputs["texts"], {"kind": params["kind"], "separator": ""})
+    count, folder = len(texts.ids), out / BLOCKS
+    firsts = range(0, count, BLOCK)
+    with planned_checkpoint(params) as checkpoint:
         base = params["source"].get("base")
         if base and base_identity(base) != params["base"]:
             raise DataError(f"{base}, which the adapter is for, is no longer the one that was planned with")
         try:
-            model = library_encoder.load(folder, params | {"kind": params["kind_of_encoder"]})
+            model = library_encoder.load(checkpoint, params | {"kind": params["kind_of_encoder"]})
         except DataError as error:
             raise BlockedError(str(error), "put all of its files there, weights and tokenizer too") from error
-        with threads_for(model), progress.task(f"encoding {params['kind']}", total=len(ids)) as advance:
-            (out / BLOCKS).mkdir(exist_ok=True)
-            write_ids(ids, out, inputs["texts"])
-            check_joined(out / BLOCKS, out, firsts)
+        with threads_for(model), progress.task(f"encoding {params['kind']}", total=count) as advance:
+            folder.mkdir(exist_ok=True)
+            write_ids(texts.ids, out, inputs["texts"])
+            check_joined(folder, out, firsts)
             for first in firsts:
-                end = min(first + BLOCK, len(ids))
-                if not block_is_kept(out / BLOCKS, first, end - first):
-                    texts, prompt = joined(titled(first, end), params)
+                end = min(first + BLOCK, count)
+                if not block_is_kept(folder, first, end - first):
+                    strings, prompt = joined(texts.titled(first, end), params)
                     vectors = library_encoder.encode(
-                        model, texts, kind=params["kind"], prompt=prompt, precision=params["precision"]
+                        model, strings, kind=params["kind"], prompt=prompt, precision=params["precision"]
                     )
-                    save_block(block_path(out / BLOCKS, first), _rows(vectors, params))
+                    save_block(folder, first, _rows(vectors, params))
                 advance(end - first)
     [vector] = library_encoder.encode(model, ["width"], kind=params["kind"], prompt="")
-    facts = join_blocks(out / BLOCKS, out, firsts, vocabulary=len(vector))
-    return {"texts": len(ids), **facts, "library": f"{LIBRARY} {version(LIBRARY)}"}
+    facts = join_blocks(folder, out, firsts, vocabulary=len(vector))
+    return {"texts": count, **facts, "library": f"{LIBRARY} {version(LIBRARY)}"}
 
 
 def joined(titled: list[Titled], params: dict) -> tuple[list, str | None]:
@@ -90,7 +90,7 @@ def _joined(title: str, text: str, separator: str | None) -> str | Titled:
 
 
 def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:
-    """Turn vectors, (N, H) or (N, V) sparse, into a record a text as ``view_blocks`` keeps them."""
+    """Turn vectors, (N, H) or (N, V) sparse, into a record a text as ``save_block`` takes them."""
     from torch.nn.functional import normalize
 
     if vectors.is_sparse:
@@ -102,7 +102,6 @@ def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:
         squares = -np.square(rows.astype(np.float64)).sum(axis=1, keepdims=True) / 2
         last = np.ones_like(squares) if params["kind"] == "queries" else squares
         rows = np.hstack([rows, last.astype(np.float32)])
-    _check_finite(rows)
     return [{"vectors": row} for row in rows]
 
 
@@ -111,7 +110,6 @@ def _sparse_rows(vectors, *, normalizes: bool) -> list[dict[str, np.ndarray]]:
 
     rows = csr_array((vectors.values().numpy(), vectors.indices().numpy()), shape=tuple(vectors.shape))
     rows.eliminate_zeros()
-    _check_finite(rows.data)
     records = []
     for first, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
         values = rows.data[first:end]
@@ -120,8 +118,3 @@ def _sparse_rows(vectors, *, normalizes: bool) -> list[dict[str, np.ndarray]]:
             {"indices": rows.indices[first:end].astype(np.int32), "values": values / (length or 1.0)}
         )
     return records
-
-
-def _check_finite(values: np.ndarray) -> None:
-    if not np.isfinite(values).all():
-        raise StageError("the vector of a text is not finite")

@@ -1,28 +1,20 @@
 """Stage ``encode_views``: a dense and a sparse vector, or one of them, for every passage or query."""
 
 import os
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from repro.errors import StageError
-from repro.machine.shard import blocks, shard, share
 from repro.progress import Progress
-from repro.retrieval.stages.encode import outputs, read_texts
-from repro.retrieval.stages.vectors import write_ids
-from repro.retrieval.stages.vectors.encoded_blocks import (
-    Arrays,
-    block_is_kept,
-    block_path,
-    check_joined,
-    join_blocks,
-    save_block,
-)
-from repro.retrieval.training.process_group import launched_together
+from repro.retrieval.stages.encode import Batches, Encode, Texts, outputs, write_encoded
+from repro.retrieval.stages.vectors.encoded_blocks import Arrays
 from repro.stage_table import check_choices
-from repro.store.disk import BLOCKS
+
+if TYPE_CHECKING:
+    from repro.retrieval.nn.library_encoder import SpladeEncoder
+    from repro.retrieval.nn.view_encoder import ViewEncoder
 
 SPLADE = {"splade": "max", "splade-sum": "sum"}  # heads -> what they take over the positions
 BLOCK = 10_000  # texts sorted by length together, and lost at most when interrupted
@@ -41,10 +33,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     is that of a released masked language model of any architecture, at every position, ``splade-sum`` the
     same with the sum of positions in place of the highest. With
     ``normalize`` each vector is brought to length 1, a sparse one after it is truncated. Texts are encoded in
-    blocks, within a block by length, each a file in ``blocks/``. The first process appends them to the arrays
-    and removes each that lies there, so that the disk never holds more than the artefact and one block. An
-    interrupted attempt takes over all blocks that are whole, joined or not. Started by torchrun, each process
-    encodes every so many-th block. A GPU reads texts end to end where ``encode`` would.
+    blocks, as ``write_encoded`` says, within a block by length. A GPU reads texts end to end where ``encode``
+    would.
 
     Raises:
         UsageError: an unknown kind, view, head or precision, a length beyond the model's positions, or views
@@ -57,39 +47,26 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.retrieval.nn.checkpoint import check_fits
     from repro.retrieval.nn.padding_free import is_asked_for, packs, padding_free
     from repro.retrieval.nn.precision import check_precision, device, on_device, threads_for
-    from repro.retrieval.stages.vectors.token_groups import prepared_batches
-    from repro.retrieval.training.process_group import everybody_waits
 
     check_choices("encode_views", params)
     check_precision(params["precision"])
-    ids, texts = read_texts(inputs["texts"], params)
+    texts = Texts.read(inputs["texts"], params)
     encoder = _encoder(inputs["model"] / "model", params)
     check_fits(encoder.model, encoder.tokenizer, params["length"])
     encoder.eval().to(device())
     is_wanted = is_asked_for(os.environ)
     packed = packs(encoder, wanted=is_wanted, precision=params["precision"], say=progress.note)
     halving_encoder = HalvingEncoder(lambda inputs: encoder(on_device(inputs)))
-    prepare = partial(prepared_batches, encoder.tokenizer, params=params)
     encode = _batch_encoder(halving_encoder, params)
-    firsts = range(0, len(ids), BLOCK)
-    with launched_together() as (rank, ranks), threads_for(encoder), padding_free(encoder, packed) as packing:
-        (out / BLOCKS).mkdir(exist_ok=True)
-        if rank == 0 and shard().whole:
-            write_ids(ids, out, inputs["texts"])
-            check_joined(out / BLOCKS, out, firsts)
-        everybody_waits()
-        bar = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
-        with bar.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
-            resumed_at = _write_blocks(out / BLOCKS, len(ids), texts, prepare, encode, advance, rank, ranks)
-        everybody_waits()
-        facts = {"texts": len(ids), **halving_encoder.facts()} | ({"padding_free": 1} if packing.used else {})
-        if rank == 0 and shard().whole:
-            facts |= join_blocks(out / BLOCKS, out, firsts, vocabulary=encoder.model.config.vocab_size)
-        everybody_waits()
-    return facts | ({"resumed_at": resumed_at} if resumed_at else {})
+    vocabulary = encoder.model.config.vocab_size
+    with threads_for(encoder), padding_free(encoder, packed) as packing:
+        facts = write_encoded(
+            texts, encoder.tokenizer, encode, params, out, progress, size=BLOCK, vocabulary=vocabulary
+        )
+    return facts | halving_encoder.facts() | ({"padding_free": 1} if packing.used else {})
 
 
-def _encoder(folder: Path, params: dict):
+def _encoder(folder: Path, params: Mapping[str, Any]) -> "SpladeEncoder | ViewEncoder":
     """Load the encoder of a model made here, or a released one whose head is its own."""
     if params["head"] in SPLADE:
         from repro.retrieval.nn.library_encoder import load_splade_encoder
@@ -102,12 +79,12 @@ def _encoder(folder: Path, params: dict):
     )
 
 
-def _batch_encoder(encoder, params: dict) -> Callable[[list[tuple]], list[Arrays]]:
+def _batch_encoder(encoder: Callable, params: Mapping[str, Any]) -> Encode:
     from torch.nn.functional import normalize
 
     from repro.retrieval.nn.view_encoder import top_k
 
-    def encode(batches: list[tuple]) -> list[Arrays]:
+    def encode(batches: Batches) -> Callable[[], list[Arrays]]:
         rows: list[Arrays] = [{}] * sum(len(places) for places, _ in batches)
         for places, views in outputs(encoder, batches, params):
             views = {name: vectors.float() for name, vectors in views.items()}
@@ -118,16 +95,13 @@ def _batch_encoder(encoder, params: dict) -> Callable[[list[tuple]], list[Arrays
             records = _rows({name: vectors.cpu().numpy() for name, vectors in views.items()}, len(places))
             for place, row in zip(places, records, strict=True):
                 rows[place] = row
-        return rows
+        return lambda: rows
 
     return encode
 
 
 def _rows(views: Arrays, count: int) -> list[Arrays]:
     """Turn vectors by view into a record a text: ``vectors``; ``indices`` and ``values`` that are not 0."""
-    for vectors in views.values():
-        if not np.isfinite(vectors).all():
-            raise StageError("the vector of a text is not finite")
     rows: list[Arrays] = [{} for _ in range(count)]
     for row, vector in zip(rows, views.get("dense", ()), strict=False):
         row["vectors"] = vector
@@ -135,23 +109,3 @@ def _rows(views: Arrays, count: int) -> list[Arrays]:
         indices = vector.nonzero()[0]
         row |= {"indices": indices.astype(np.int32), "values": vector[indices]}
     return rows
-
-
-def _write_blocks(folder: Path, count: int, texts, prepare, encode, advance, rank: int, ranks: int) -> int:
-    """Write a file for each of this process' blocks that is not kept. Returns the first row encoded."""
-    from repro.retrieval.stages.vectors.token_groups import token_groups
-
-    firsts = blocks(count, BLOCK, rank=rank, ranks=ranks)
-    ranges, earliest = [(first, min(first + BLOCK, count)) for first in firsts], count
-    rows: list[Arrays] = []
-    with token_groups(ranges, texts, prepare, there=lambda a, b: block_is_kept(folder, a, b - a)) as groups:
-        for group in groups:
-            if group.batches is not None:
-                earliest = min(earliest, group.first)
-                rows = [{}] * group.size if group.begins else rows
-                for place, row in zip(group.places, encode(group.batches), strict=True):
-                    rows[place] = row
-                if group.ends:
-                    save_block(block_path(folder, group.first), rows)
-            advance(len(group.places))
-    return earliest

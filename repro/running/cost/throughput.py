@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from repro.errors import UsageError, unknown
-from repro.machine import system
 from repro.machine.bounded_reading import read_json_file
 from repro.machine.system import gpu_memory, hardware
 from repro.machine.versions import software
@@ -22,7 +21,7 @@ class DataSheet:
 
     Attributes:
         half: peak of dense half-precision matrix products with float32 sums, FLOP/s.
-        single: peak of float32 without tensor cores, as faiss multiplies, FLOP/s.
+        single: peak of float32 without tensor cores, as searches multiply, FLOP/s.
         memory: bytes.
     """
 
@@ -60,8 +59,7 @@ class Throughput:
     Attributes:
         unit: "GPU" or "CPU": whose hours these are.
         basis: where the numbers are from, for people.
-        search: of faiss, on the GPU or on the cores that it takes; None where it is that of inference.
-        view_search: of torch in single precision; None likewise.
+        search: in single precision; None where it is that of inference.
         memory: bytes of the GPU; None where nobody knows.
         layer: seconds that a layer takes at least, forward and backward, in a step of training.
     """
@@ -71,7 +69,6 @@ class Throughput:
     inference: float
     basis: str
     search: float | None = None
-    view_search: float | None = None
     memory: float | None = None
     layer: float = 0.0
 
@@ -79,11 +76,10 @@ class Throughput:
         """Return the hours of one node's work; None when its work is not known."""
         if not work.is_known:
             return None
-        training, inference, search, view_search = work.parts
+        training, inference, search = work.parts
         seconds = max(training / self.training, work.launched * self.layer)
         seconds += inference / self.inference
-        seconds += search / (self.search or self.inference)
-        return (seconds + view_search / (self.view_search or self.inference)) / 3600
+        return (seconds + search / (self.search or self.inference)) / 3600
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
@@ -106,8 +102,7 @@ def assumed_throughput(gpu: str) -> Throughput:
     sheet = GPUS[name]
     rate, single = sheet.half * ASSUMED, sheet.single * ASSUMED
     basis = f"{name}, assumed {ASSUMED:.0%} of {sheet.half / 1e12:.0f} TFLOP/s"
-    search_rate = system.assumed_search_rate() if system.leaves_gpu_idle() else single
-    return Throughput("GPU", rate, rate, basis, search_rate, single, sheet.memory, LAYER)
+    return Throughput("GPU", rate, rate, basis, single, sheet.memory, LAYER)
 
 
 def calibration_file(store: Store) -> Path:
@@ -122,7 +117,8 @@ def _read_calibration(path: Path) -> Throughput:
             float(calibration[kind]["flops_per_second"]) for kind in ("training", "encoding")
         )
         unit = "GPU" if calibration["device"] == "cuda" else "CPU"
-        search_rates = _search_rates(calibration)
+        single = calibration.get("single_precision_flops_per_second")
+        search = None if single is None else float(single)
         device, day = str(calibration["name"]), str(calibration["recorded"])[:10]
         if not (training > 0 and inference > 0):
             raise ValueError("a throughput is not positive")
@@ -132,14 +128,7 @@ def _read_calibration(path: Path) -> Throughput:
         ) from None
     rates = f"{training / 1e12:.3g} TFLOP/s training, {inference / 1e12:.3g} encoding"
     basis = f"{device}, calibrated {day}: {rates}"
-    return Throughput(unit, training, inference, basis, *search_rates, gpu_memory())
-
-
-def _search_rates(calibration: dict) -> tuple[float | None, float | None]:
-    """Return the measured rates of faiss, on the device that it takes, and of torch; None if not known."""
-    names = ("single_precision_flops_per_second", "cores_flops_per_second")
-    single, cores = (float(calibration[name]) if name in calibration else None for name in names)
-    return (cores or system.assumed_search_rate()) if system.leaves_gpu_idle() else single, single
+    return Throughput(unit, training, inference, basis, search, gpu_memory())
 
 
 def calibrate(seconds: float = SECONDS) -> dict:
@@ -148,8 +137,8 @@ def calibrate(seconds: float = SECONDS) -> dict:
     Returns:
         ``device``, ``name`` (of the device), ``precision``, ``model`` (sizes), ``training`` and ``encoding``
         (each ``tokens_per_second`` and ``flops_per_second``, by the formulas of ``repro.running.cost.work``),
-        ``matrix_product_flops_per_second``, that of float32 on the device (``single_precision_…``) and on the
-        cores (``cores_…``), hardware, versions and the time.
+        ``matrix_product_flops_per_second``, that of float32 (``single_precision_…``), hardware,
+        versions and the time.
     """
     import torch
 
@@ -169,7 +158,6 @@ def calibrate(seconds: float = SECONDS) -> dict:
         "encoding": _rates(_time_step(encode, device, seconds), tokens, operations),
         "matrix_product_flops_per_second": _matrix_product(device, precision, seconds),
         "single_precision_flops_per_second": _matrix_product(device, torch.float32, seconds),
-        "cores_flops_per_second": _matrix_product("cpu", torch.float32, seconds),
         "hardware": machine,
         "software": software(),
         "recorded": datetime.now(UTC).isoformat(timespec="seconds"),

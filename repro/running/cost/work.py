@@ -34,7 +34,7 @@ class Work:
 
     Attributes:
         training, inference: floating-point operations of models.
-        search: of faiss over dense vectors; ``view_search`` those of torch over views.
+        search: inner products in single precision.
         launched: layers whose kernels trainings launch, forward and backward, however small they are.
         stored: bytes of the artefact.
         beside: further bytes on the disk while it is made, as far as they are known.
@@ -47,13 +47,12 @@ class Work:
     beside: float = 0.0
     core_seconds: Number = 0.0
     search: Number = 0.0
-    view_search: Number = 0.0
     launched: float = 0.0
 
     @property
     def parts(self) -> list[float]:
-        """Operations of training, inference, search and view_search; 0 for those that are not known."""
-        return [part or 0 for part in (self.training, self.inference, self.search, self.view_search)]
+        """Operations of training, inference and search; 0 for those that are not known."""
+        return [part or 0 for part in (self.training, self.inference, self.search)]
 
     @property
     def operations(self) -> float:
@@ -63,7 +62,7 @@ class Work:
     @property
     def is_known(self) -> bool:
         """Whether all operations could be counted."""
-        return None not in (self.training, self.inference, self.search, self.view_search)
+        return None not in (self.training, self.inference, self.search)
 
 
 def forward(model: Shape, length: float) -> float:
@@ -182,9 +181,7 @@ def _search(node: Node) -> Work:
     passages, queries = (amount("texts", side) if is_known else None for side in sides)
     products = product(2, passages, queries, _numbers(node))
     stored = passages and product(queries, min(node.params["depth"], passages), LINE)
-    if node.stage == "search":
-        return Work(stored=stored, search=products)
-    return Work(stored=stored, view_search=products)
+    return Work(stored=stored, search=products)
 
 
 def _numbers(node: Node) -> float:

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import importlib
 import json
-import os
 import shutil
 import threading
 
@@ -16,6 +14,7 @@ from torch import distributed
 
 from repro.errors import BlockedError, DataError, StageError, UsageError
 from repro.graph import Node
+from repro.machine.shard import share
 from repro.progress import Progress
 from repro.retrieval.nn import encoder as encoder_of_texts
 from repro.retrieval.nn import padding_free, precision
@@ -129,44 +128,6 @@ def test_a_large_model_reads_texts_end_to_end_and_a_small_one_as_the_library_has
     assert seen == {reads}
 
 
-@pytest.mark.parametrize("large", [False, True])
-@pytest.mark.parametrize("damaged", [False, True])
-def test_an_interrupted_encoding_goes_on_behind_the_last_intact_block(
-    model, corpus, tmp_path, progress, monkeypatch, damaged, large
-):
-    monkeypatch.setattr(precision, "SMALL", 0 if large else precision.SMALL)
-    monkeypatch.setattr(encode, "BLOCK", 8)
-    inputs = {"model": model, "texts": corpus}
-    (tmp_path / "straight").mkdir()
-    (tmp_path / "killed").mkdir()
-    encode.run(params(), inputs, tmp_path / "straight", progress)
-
-    done, encoding = [], encode._batch_encoder
-
-    def killed(*arguments):
-        honest = encoding(*arguments)
-
-        def one(batches):
-            done.extend(place for places, _ in batches for place in places)
-            if len(done) > 32:  # the block before is still to be written
-                raise KeyboardInterrupt
-            return honest(batches)
-
-        return one
-
-    with monkeypatch.context() as patch:
-        patch.setattr(encode, "_batch_encoder", killed)
-        with pytest.raises(KeyboardInterrupt):
-            encode.run(params(), inputs, tmp_path / "killed", progress)
-    if damaged:
-        vectors = np.load(tmp_path / "killed/vectors.npy", mmap_mode="r+")
-        vectors[9] += 1
-        vectors.flush()
-    facts = encode.run(params(), inputs, tmp_path / "killed", progress)
-    assert facts["resumed_at"] == (8 if damaged else 24)
-    assert (tmp_path / "killed/vectors.npy").read_bytes() == (tmp_path / "straight/vectors.npy").read_bytes()
-
-
 @pytest.mark.parametrize("stage", [encode, encode_views])
 def test_an_encoding_killed_while_the_store_seals_it_is_not_encoded_again(
     model, corpus, tmp_path, progress, monkeypatch, stage
@@ -193,17 +154,6 @@ def test_an_encoding_killed_while_the_store_seals_it_is_not_encoded_again(
     assert not any(name.startswith("blocks") for name in seal.recorded_files(path))
 
 
-def test_leftovers_of_another_shape_are_overwritten(model, corpus, tmp_path, progress):
-    np.save(tmp_path / "vectors.npy", np.zeros((3, 3), dtype=np.float32))
-    (tmp_path / "blocks").mkdir()
-    (tmp_path / "blocks/0").write_text("nonsense")
-    facts = encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
-    assert "resumed_at" not in facts
-    close(np.load(tmp_path / "vectors.npy"), naive(model, passages(corpus)))
-    (tmp_path / "vectors.npy").write_bytes(b"\x93NUMPY")
-    encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
-
-
 def test_a_vector_that_is_not_finite_stops_the_stage(corpus, tmp_path, progress):
     from safetensors.torch import load_file, save_file
 
@@ -214,19 +164,6 @@ def test_a_vector_that_is_not_finite_stops_the_stage(corpus, tmp_path, progress)
     save_file(weights, file, metadata={"format": "pt"})
     with pytest.raises(StageError, match="rows 0 to 40 is not finite"):
         encode.run(params(), {"model": tmp_path / "model", "texts": corpus}, tmp_path, progress)
-
-
-def test_a_full_disk_is_an_error_of_the_system_and_not_the_end_of_the_process(
-    model, corpus, tmp_path, progress, monkeypatch
-):
-    def full(*arguments):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(OSError, match="No space left"):
-        encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
-    monkeypatch.undo()
-    encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
 
 
 @pytest.mark.parametrize("stage", [encode, encode_views])
@@ -252,7 +189,7 @@ def test_a_tokenizer_that_pads_at_the_left_gives_the_same_vectors(model, corpus,
 @pytest.mark.parametrize("stage", [encode, encode_views])
 def test_the_bar_of_one_process_ends_where_its_texts_do(model, corpus, tmp_path, monkeypatch, stage):
     monkeypatch.setattr(stage, "BLOCK", 16)
-    assert stage.share(40, 16, ranks=1) == 40 and stage.share(40, 16, ranks=2) == 24  # 16 + 8 of 16 + 16 + 8
+    assert share(40, 16, ranks=1) == 40 and share(40, 16, ranks=2) == 24  # 16 + 8 of 16 + 16 + 8
     seen = {"total": 0, "done": 0}
 
     class Noted(Progress):
@@ -337,23 +274,8 @@ def test_two_processes_write_the_bytes_of_one(
         assert alone.keys() >= {"ids.txt"} and together == alone
 
 
-def test_each_process_takes_every_second_block(model, corpus, tmp_path, progress, monkeypatch):
-    monkeypatch.setattr(encode, "BLOCK", 8)
-    _, texts = encode.read_texts(corpus, params())
-    asked = []
-
-    def noted(first, end):
-        asked.append((first, end))
-        return texts(first, end)
-
-    def vectors(some):
-        return lambda: (list(range(len(some))), np.zeros((len(some), 32)))
-
-    for rank in (0, 1):
-        (tmp_path / "blocks").mkdir(exist_ok=True)
-        np.save(tmp_path / "vectors.npy", np.zeros((40, 32), dtype=np.float32))
-        encode._fill(tmp_path, 40, 32, noted, list, vectors, lambda n: None, rank, 2)
-    assert asked == [(0, 8), (16, 24), (32, 40), (8, 16), (24, 32)]
+def vectors(batches):
+    return lambda: [{"vectors": np.ones(4, dtype=np.float32)}] * len(batches[0][0])
 
 
 def test_texts_are_made_tokens_while_the_model_is_at_those_before(tmp_path):
@@ -366,14 +288,12 @@ def test_texts_are_made_tokens_while_the_model_is_at_those_before(tmp_path):
 
     def encode_one(batches):
         waited.append(ready.wait(timeout=10))  # the model is at the first text, and nobody asks for the next
-        return lambda: ([0], np.ones((1, 4), dtype=np.float32))
+        return vectors(batches)
 
     texts = {0: ["first"], 1: ["second"]}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encode, "BLOCK", 1)
-        given = (lambda first, end: texts[first], prepare, encode_one, lambda n: None, 0, 1)
-        assert encode._fill(tmp_path, 2, 4, *given) == 0
-    assert waited == [True, True] and np.load(tmp_path / "vectors.npy").sum() == 8
+    how = (lambda first, end: texts[first], prepare, encode_one, lambda n: None)
+    assert encode.write_blocks(tmp_path, [(0, 1), (1, 2)], *how) == [0, 1]
+    assert waited == [True, True] and {path.name for path in tmp_path.iterdir()} == {"0.npz", "1.npz"}
 
 
 def test_what_goes_wrong_with_a_text_that_is_read_ahead_stops_the_stage(tmp_path):
@@ -382,12 +302,7 @@ def test_what_goes_wrong_with_a_text_that_is_read_ahead_stops_the_stage(tmp_path
             raise DataError("row 1 cannot be read")
         return ["text"]
 
-    def vectors(batches):
-        return lambda: ([0], np.ones((1, 4), dtype=np.float32))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encode, "BLOCK", 1)
-        given = (texts, lambda some: [([0], {})], vectors, lambda n: None, 0, 1)
-        with pytest.raises(DataError, match="row 1 cannot be read"):
-            encode._fill(tmp_path, 3, 4, *given)
+    ranges = [(row, row + 1) for row in range(3)]
+    with pytest.raises(DataError, match="row 1 cannot be read"):
+        encode.write_blocks(tmp_path, ranges, texts, lambda some: [([0], {})], vectors, lambda n: None)
     assert not any(thread.name.startswith("prepares") for thread in threading.enumerate())

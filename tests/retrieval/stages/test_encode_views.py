@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import threading
 
 import numpy as np
 import pytest
@@ -136,32 +135,34 @@ def test_384_values_of_a_text_that_has_more_are_exactly_384():
     assert rows[2]["indices"].tolist() == list(range(384))
 
 
+@pytest.mark.parametrize("stage", [encode, encode_views])
 @pytest.mark.parametrize("damaged", [None, "changed", "cut", "short"])
 def test_an_interrupted_encoding_takes_over_the_blocks_that_are_whole(
-    model, corpus, tmp_path, progress, monkeypatch, damaged
+    model, corpus, tmp_path, progress, monkeypatch, stage, damaged
 ):
-    monkeypatch.setattr(encode_views, "BLOCK", 8)
+    monkeypatch.setattr(stage, "BLOCK", 8)
+    how = params() | ({"pooling": "cls"} if stage is encode else {})
     inputs = {"model": model, "texts": corpus}
     (tmp_path / "straight").mkdir()
     (tmp_path / "killed").mkdir()
-    encode_views.run(params(), inputs, tmp_path / "straight", progress)
-    done, encoding = [], encode_views._batch_encoder
+    stage.run(how, inputs, tmp_path / "straight", progress)
+    done, encoding = [], stage._batch_encoder
 
     def counted(*arguments):
         honest = encoding(*arguments)
 
         def one(batches):
             done.extend(place for places, _ in batches for place in places)
-            if len(done) == 32 and killing:
+            if len(done) > 32 and killing:  # the block before is still to be written
                 raise KeyboardInterrupt
             return honest(batches)
 
         return one
 
-    monkeypatch.setattr(encode_views, "_batch_encoder", counted)
+    monkeypatch.setattr(stage, "_batch_encoder", counted)
     killing = True
     with pytest.raises(KeyboardInterrupt):
-        encode_views.run(params(), inputs, tmp_path / "killed", progress)
+        stage.run(how, inputs, tmp_path / "killed", progress)
     killing = False
     done.clear()
     block = tmp_path / "killed/blocks/8.npz"
@@ -171,7 +172,7 @@ def test_an_interrupted_encoding_takes_over_the_blocks_that_are_whole(
     block.write_bytes(content[:-30] if damaged == "cut" else content)
     if damaged == "short":
         np.savez(block, vectors=np.zeros((3, 32), np.float32))
-    facts = encode_views.run(params(), inputs, tmp_path / "killed", progress)
+    facts = stage.run(how, inputs, tmp_path / "killed", progress)
     assert facts["resumed_at"] == (8 if damaged else 24) and len(done) == (24 if damaged else 16)
     for path in (tmp_path / "straight").glob("*.*"):
         assert (tmp_path / "killed" / path.name).read_bytes() == path.read_bytes()
@@ -306,22 +307,3 @@ def test_a_set_without_scores_cannot_be_distilled(model, training_set, corpus, q
     data = {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
     with pytest.raises(DataError, match="no scores to distil"):
         finetune.run(tuning(distillation=TEACHER), data, tmp_path, progress)
-
-
-def test_texts_are_made_tokens_while_the_model_is_at_those_before(tmp_path, monkeypatch):
-    monkeypatch.setattr(encode_views, "BLOCK", 1)
-    ready, waited = threading.Event(), []
-
-    def prepare(texts):
-        if texts == ["second"]:
-            ready.set()
-        return [([0], {})]
-
-    def encode_one(batches):
-        waited.append(ready.wait(timeout=10))  # the model is at the first text, and nobody asks for the next
-        return [{"vectors": np.ones(4, dtype=np.float32)}]
-
-    texts = {0: ["first"], 1: ["second"]}
-    given = (lambda first, end: texts[first], prepare, encode_one, lambda n: None, 0, 1)
-    assert encode_views._write_blocks(tmp_path, 2, *given) == 0
-    assert waited == [True, True] and sorted(path.name for path in tmp_path.iterdir()) == ["0.npz", "1.npz"]

@@ -128,15 +128,15 @@ def test_an_empty_folder_is_blocked_with_a_remedy(tmp_path, progress):
 
 
 def test_a_prefix_stands_before_the_title_and_titles_can_be_left_out(tmp_path, corpus):
-    _, texts = encode.read_texts(corpus, encoding(kind="passages", separator=" ", prefix="p: "))
-    _, bare = encode.read_texts(corpus, encoding(kind="passages", separator=None, prefix="p: "))
-    _, plain = encode.read_texts(corpus, encoding(kind="passages", separator=" "))
+    texts = encode.Texts.read(corpus, encoding(kind="passages", separator=" ", prefix="p: "))
+    bare = encode.Texts.read(corpus, encoding(kind="passages", separator=None, prefix="p: "))
+    plain = encode.Texts.read(corpus, encoding(kind="passages", separator=" "))
     for (title, text), (nothing, body), (given, original) in zip(
-        texts(0, 40), bare(0, 40), plain(0, 40), strict=True
+        texts.titled(0, 40), bare.titled(0, 40), plain.titled(0, 40), strict=True
     ):
         assert nothing == "" and body == f"p: {original}"
         assert (title, text) == ((f"p: {given}", original) if given else ("", f"p: {original}"))
-    assert {bool(title) for title, _ in plain(0, 40)} == {True, False}
+    assert {bool(title) for title, _ in plain.titled(0, 40)} == {True, False}
 
 
 def test_a_cross_encoder_keeps_the_head_that_scores_and_one_without_it_is_refused(tmp_path, progress):

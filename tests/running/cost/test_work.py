@@ -120,7 +120,7 @@ def test_a_search_over_views_counts_sparse_values_by_the_time_that_they_take(ter
     sides = {"passages": Node("encode_views", {"kind": "passages", **how}, {"model": BERT, "texts": MARCO})}
     sides["queries"] = Node("encode_views", {"kind": "queries", **how}, {"model": BERT, "texts": TRAINING})
     found = work(Node("search_views", {"depth": 200, "terms": terms}, sides))
-    assert found.view_search == found.operations == 2 * 8841823 * 502939 * numbers
+    assert found.search == found.operations == 2 * 8841823 * 502939 * numbers
     assert found.core_seconds == pytest.approx(502939 * 200 * 2.2e-5)
 
 

@@ -162,7 +162,8 @@ class Views:
     @classmethod
     def read(cls, folder: Path) -> Views:
         """Open an artefact. Raises DataError where a view has not as many rows as there are ids."""
-        ids, files, path = IdFile(folder), {}, folder / "views.json"
+        ids, path = IdFile(folder), folder / "views.json"
+        files: dict[str, VectorFile | SparseFile] = {}
         widths = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"dense": True}
         if widths["dense"] is not None:
             files["dense"] = VectorFile(folder)
@@ -175,6 +176,11 @@ class Views:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def sparse_bounds(self) -> np.ndarray:
+        """Return where the sparse values of each row begin, (N + 1,) int64; 0 without any."""
+        file = self.files.get("sparse")
+        return file.bounds if isinstance(file, SparseFile) else np.zeros(len(self) + 1, np.int64)
 
     def block(self, view: str, first: int, end: int) -> np.ndarray | csr_array:
         """Read rows ``first`` to ``end`` of a view, float32: (n, H), or (n, V) sparse.

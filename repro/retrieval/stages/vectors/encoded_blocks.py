@@ -1,4 +1,4 @@
-"""Blocks of encoded views, and the artefact's arrays that they are appended to, each as the next one."""
+"""Blocks of encoded texts, and the artefact's arrays that they are appended to, each as the next one."""
 
 from __future__ import annotations
 
@@ -7,40 +7,79 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
+from repro.errors import StageError
 from repro.store.disk import sync
 
 Arrays = dict[str, np.ndarray]
-DENSE, SPARSE = ("vectors",), ("indptr", "indices", "values")
-TYPES = {"vectors": np.float32, "indptr": np.int64, "indices": np.int32, "values": np.float32}
+DENSE, SPARSE = ["vectors"], ["indptr", "indices", "values"]
+TYPES = {"vectors": "float32", "indptr": "int64", "indices": "int32", "values": "float32"}
 CHUNK = 1 << 24  # bytes read at a time while an array is compared with its digest
 
 
-def save_block(path: Path, rows: list[Arrays]) -> None:
-    """Write the records of a block's texts as one file, which is there only when whole."""
-    arrays = {}
-    if "vectors" in rows[0]:
-        arrays["vectors"] = np.stack([row["vectors"] for row in rows])
-    if "values" in rows[0]:
+@dataclass(frozen=True)
+class Joined:
+    """What the note of a joined block says.
+
+    Attributes:
+        rows, values: where the block ends in the arrays.
+        size: numbers of a dense vector; 0 without any.
+        numbers: their type.
+        names: the arrays that there are.
+        digest: of the block's bytes in them.
+    """
+
+    rows: int = 0
+    values: int = 0
+    size: int = 0
+    numbers: str = "float32"
+    names: tuple[str, ...] = ()
+    digest: str = ""
+
+    def type_of(self, name: str) -> np.dtype:
+        """Return the type of an array's numbers."""
+        return np.dtype(self.numbers if name == "vectors" else TYPES[name])
+
+
+def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
+    """Write the records of the texts from row ``first`` on as one file, which is there only when whole.
+
+    A record has ``vectors``, (H,) float32 or float16, or ``indices`` and ``values`` that are not 0, or all.
+
+    Raises:
+        StageError: a number is not finite.
+    """
+    names: list[str] = [name for name in ("vectors", "values") if name in rows[0]]
+    arrays = {name: np.concatenate([row[name] for row in rows]) for name in names}
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        raise StageError(f"the vector of a text among rows {first} to {first + len(rows)} is not finite")
+    if "vectors" in arrays:
+        arrays["vectors"] = arrays["vectors"].reshape(len(rows), -1)
+    if "values" in arrays:
         arrays["counts"] = np.array([len(row["values"]) for row in rows], dtype=np.int64)
-        arrays |= {name: np.concatenate([row[name] for row in rows]) for name in ("indices", "values")}
-    draft = path.with_suffix(".unfinished.npz")
-    np.savez(draft, **arrays)
-    draft.replace(path)
+        arrays["indices"] = np.concatenate([row["indices"] for row in rows]).astype(np.int32, copy=False)
+        arrays["values"] = arrays["values"].astype(np.float32, copy=False)
+    draft = folder / f"{first}.unfinished.npz"
+    with zipfile.ZipFile(draft, "w") as file:  # numpy's own writer checks no types of arrays by name
+        for name, array in arrays.items():
+            with file.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array)
+    draft.replace(_path(folder, first))
 
 
 def block_is_kept(folder: Path, first: int, rows: int) -> bool:
-    """Whether the block that begins at row ``first`` need not be encoded: it was joined, or lies there whole.
+    """Return whether the block from row ``first`` on was joined, or is there as it was written.
 
     A block is whole if it was written to its end and has not changed since (zip files have checksums).
     """
     if _note(folder, first).exists():
         return True
-    path = block_path(folder, first)
+    path = _path(folder, first)
     try:
         with zipfile.ZipFile(path) as file:
             intact = file.testzip() is None
@@ -50,13 +89,13 @@ def block_is_kept(folder: Path, first: int, rows: int) -> bool:
         return False
 
 
-def block_path(folder: Path, first: int) -> Path:
-    """The file of the block that begins at row ``first``, until it is joined."""
+def _path(folder: Path, first: int) -> Path:
+    """Return the file of the block that begins at row ``first``, until it is joined."""
     return folder / f"{first}.npz"
 
 
 def _note(folder: Path, first: int) -> Path:
-    """The note that a block was joined: where it ends in the arrays, and its digest."""
+    """Return the file that says that a block was joined."""
     return folder / f"{first}.json"
 
 
@@ -64,120 +103,120 @@ def check_joined(folder: Path, out: Path, firsts: range) -> None:
     """Look at the blocks that an interrupted attempt has joined already.
 
     The first one whose bytes are no longer what was written, and all that follow it, lose their note, so that
-    they are encoded again: where the later ones lie depends on it.
+    they are encoded again: where the later ones are depends on it.
     """
-    ends, intact = {"rows": 0, "values": 0}, True
+    last, intact = Joined(), True
     for first in firsts:
         note = _note(folder, first)
-        if not note.exists():
-            intact = False
-            continue
-        if intact and (record := _read(note)) and _digest(out, ends, record) == record["digest"]:
-            ends = record
-            continue
-        intact = False
-        note.unlink()
+        joined = _read(note) if intact and note.exists() else None
+        intact = joined is not None and _digest(out, last, joined) == joined.digest
+        if joined is not None and intact:
+            last = joined
+        else:
+            note.unlink(missing_ok=True)
 
 
-def _read(note: Path) -> dict | None:
+def _read(note: Path) -> Joined | None:
     try:
-        record = json.loads(note.read_text(encoding="utf-8"))
-        return record if {"rows", "values", "names", "size", "digest"} <= record.keys() else None
-    except ValueError:
+        return Joined(**json.loads(note.read_text(encoding="utf-8")))
+    except (ValueError, TypeError):
         return None
 
 
-def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int) -> dict[str, int]:
-    """Append the blocks to the artefact's arrays, one after another, and remove each that lies there.
+def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | None) -> dict[str, int]:
+    """Append the blocks to the artefact's arrays, one after another, and remove each that is there.
 
     So the disk holds the artefact and one block more at most, and memory one array of a block. Interrupted,
     it goes on behind the last block with a note; what was written beyond it is overwritten.
 
     Args:
         firsts: the first row of every block; its end is the number of texts.
+        vocabulary: V, for the widths in ``views.json``; None for vectors alone, which need no such file.
 
     Returns:
         ``size`` and ``values`` of the views there are.
     """
-    ends = {"rows": 0, "values": 0}
+    last = Joined()
     for first in firsts:
-        if _note(folder, first).exists():
-            ends = _read(_note(folder, first))
-            block_path(folder, first).unlink(missing_ok=True)
-            continue
-        with np.load(block_path(folder, first)) as block:
-            ends = _append(block, out, ends)
-        draft = folder / "note.unfinished"
-        draft.write_text(json.dumps(ends), encoding="utf-8")
-        sync(draft)
-        draft.replace(_note(folder, first))
-        block_path(folder, first).unlink()
-    for name in ends["names"]:
-        _finish(out, name, ends)
-    sparse = "values" in ends["names"]
-    widths = {"dense": ends["size"], "sparse": vocabulary if sparse else None}
-    (out / "views.json").write_text(json.dumps(widths) + "\n", encoding="utf-8")
-    size = {} if ends["size"] is None else {"size": ends["size"]}
-    return size | ({"values": ends["values"]} if sparse else {})
+        joined = _read(_note(folder, first)) if _note(folder, first).exists() else None
+        if joined is None:
+            with np.load(_path(folder, first)) as block:
+                joined = _append(block, out, last)
+            draft = folder / "note.unfinished"
+            draft.write_text(json.dumps(asdict(joined)), encoding="utf-8")
+            sync(draft)
+            draft.replace(_note(folder, first))
+        last = joined
+        _path(folder, first).unlink(missing_ok=True)
+    for name in last.names:
+        _finish(out, name, last)
+    facts = {"size": last.size} if "vectors" in last.names else {}
+    facts |= {"values": last.values} if "values" in last.names else {}
+    if vocabulary is not None:
+        widths = {"dense": facts.get("size"), "sparse": vocabulary if "values" in facts else None}
+        (out / "views.json").write_text(json.dumps(widths) + "\n", encoding="utf-8")
+    return facts
 
 
-def _append(block, out: Path, start: dict) -> dict:
-    """Write a block's arrays behind ``start``. Returns where they end, and what a note says beside that."""
-    ends, names, digest = dict(start, size=None), [], hashlib.sha256()
+def _append(block: Mapping[str, np.ndarray], out: Path, last: Joined) -> Joined:
+    """Write a block's arrays behind those of the last one."""
+    rows, values, size, numbers = last.rows, last.values, 0, last.numbers
+    names: list[str] = []
+    digest = hashlib.sha256()
     if "vectors" in block:
         names += DENSE
         vectors = block["vectors"]
-        ends["rows"], ends["size"] = start["rows"] + len(vectors), vectors.shape[1]
-        digest.update(_write(out, "vectors", vectors, start["rows"] * vectors.shape[1]))
+        rows, size, numbers = last.rows + len(vectors), vectors.shape[1], vectors.dtype.name
+        digest.update(_write(out, "vectors", vectors, last.rows * size))
     if "counts" in block:
         names += SPARSE
-        bounds = start["values"] + np.cumsum(block["counts"])
-        ends["rows"] = start["rows"] + len(bounds)
-        ends["values"] = int(bounds[-1])
-        if start["rows"] == 0:
+        bounds = last.values + np.cumsum(block["counts"])
+        rows, values = last.rows + len(bounds), int(bounds[-1])
+        if last.rows == 0:
             _write(out, "indptr", np.zeros(1, np.int64), 0)
-        digest.update(_write(out, "indptr", bounds, start["rows"] + 1))
+        digest.update(_write(out, "indptr", bounds, last.rows + 1))
         for name in ("indices", "values"):
-            digest.update(_write(out, name, block[name], start["values"]))
-    return ends | {"names": names, "digest": digest.hexdigest()}
+            digest.update(_write(out, name, block[name], last.values))
+    return Joined(rows, values, size, numbers, tuple(names), digest.hexdigest())
 
 
-def _write(out: Path, name: str, array: np.ndarray, place: int) -> np.ndarray:
+def _write(out: Path, name: str, array: np.ndarray, place: int) -> memoryview:
     """Write an array's numbers from number ``place`` on, have them on the disk, and return its bytes."""
-    array = np.ascontiguousarray(array, dtype=TYPES[name])
-    path = out / f"{name}.npy"
-    with open(path, "r+b" if place else "w+b") as file:
-        file.seek(len(_header(name, (0,))) + place * array.itemsize)
-        file.write(memoryview(array).cast("B")) if array.size else None
+    content = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    with open(out / f"{name}.npy", "r+b" if place else "w+b") as file:
+        file.seek(len(_header(array.dtype, (0,))) + place * array.itemsize)
+        file.write(content)
         file.truncate()
         file.flush()
         os.fsync(file.fileno())
-    return array.reshape(-1).view(np.uint8)
+    return content
 
 
-def _header(name: str, shape: tuple[int, ...]) -> bytes:
-    """numpy's header, which has the same length for every number of rows."""
+def _header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
+    """Return numpy's header, which has the same length for every number of rows."""
     file = io.BytesIO()
-    description = {"descr": np.lib.format.dtype_to_descr(np.dtype(TYPES[name]))}
+    description = {"descr": np.lib.format.dtype_to_descr(dtype)}
     np.lib.format.write_array_header_1_0(file, description | {"fortran_order": False, "shape": shape})
     return file.getvalue()
 
 
-def _finish(out: Path, name: str, ends: dict) -> None:
-    shapes = {"vectors": (ends["rows"], ends["size"]), "indptr": (ends["rows"] + 1,)}
+def _finish(out: Path, name: str, last: Joined) -> None:
+    shapes = {"vectors": (last.rows, last.size), "indptr": (last.rows + 1,)}
     with open(out / f"{name}.npy", "r+b") as file:
-        file.write(_header(name, shapes.get(name, (ends["values"],))))
+        file.write(_header(last.type_of(name), shapes.get(name, (last.values,))))
 
 
-def _digest(out: Path, start: dict, record: dict) -> str:
-    """The digest of a block's bytes as they lie in the arrays, or of fewer where an array ends before it."""
+def _digest(out: Path, last: Joined, joined: Joined) -> str:
+    """Digest a block's bytes as they are in the arrays, or fewer where an array ends before it."""
     digest = hashlib.sha256()
-    rows, values = ((start[unit], record[unit]) for unit in ("rows", "values"))
-    width = record["size"] or 0
-    ranges = {"vectors": (rows[0] * width, rows[1] * width), "indptr": (rows[0] + 1, rows[1] + 1)}
-    for name in record["names"]:
-        first, end = (place * np.dtype(TYPES[name]).itemsize for place in ranges.get(name, values))
-        for part in _bytes(out / f"{name}.npy", len(_header(name, (0,))) + first, end - first):
+    ranges = {
+        "vectors": (last.rows * joined.size, joined.rows * joined.size),
+        "indptr": (last.rows + 1, joined.rows + 1),
+    }
+    for name in joined.names:
+        dtype = joined.type_of(name)
+        first, end = (n * dtype.itemsize for n in ranges.get(name, (last.values, joined.values)))
+        for part in _bytes(out / f"{name}.npy", len(_header(dtype, (0,))) + first, end - first):
             digest.update(part)
     return digest.hexdigest()
 

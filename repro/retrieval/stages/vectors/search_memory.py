@@ -142,11 +142,9 @@ class MemoryNeeds:
     ) -> MemoryNeeds:
         """Read what a search by these views needs from their files."""
         widths = {view: passages.files[view].width for view in terms}
-        values, bounds = 0, np.zeros(len(passages) + 1, np.int64)
-        for side in (queries, passages) if "sparse" in terms else ():
-            bounds = side.files["sparse"].bounds
-            values = values if side is passages else int(np.diff(bounds).max(initial=0))
         dense, sparse = widths.get("dense", 0), widths.get("sparse", 0)
+        bounds = passages.sparse_bounds() if sparse else np.zeros(len(passages) + 1, np.int64)
+        values = int(np.diff(queries.sparse_bounds()).max(initial=0)) if sparse else 0
         return cls(len(queries), dense, sparse, values, bounds, candidates, ranked, inverted)
 
     def sizes(self, memory: int) -> Sizes:

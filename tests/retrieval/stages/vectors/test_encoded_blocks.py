@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from repro.errors import StageError
 from repro.retrieval.stages.vectors import encoded_blocks
 from repro.store.disk import size_on_disk
 
@@ -34,7 +35,7 @@ def encoded(out, rows):
     for first in FIRSTS:
         block = rows[first : first + BLOCK]
         if not encoded_blocks.block_is_kept(folder, first, len(block)):
-            encoded_blocks.save_block(encoded_blocks.block_path(folder, first), block)
+            encoded_blocks.save_block(folder, first, block)
             done.append(first)
     return done
 
@@ -138,3 +139,22 @@ def test_notes_that_cannot_be_read_and_arrays_that_end_too_soon_count_as_changed
     assert encoded(out, rows) == list(FIRSTS)[:-1]  # the last one lies there, encoded and not joined
     joined(out)
     assert arrays(out) == expected(tmp_path / "at once", rows)
+
+
+@pytest.mark.parametrize("name", ["vectors", "values"])
+def test_a_number_that_is_not_finite_is_refused_with_its_rows(tmp_path, name):
+    rows = made(kept=1.0)[:BLOCK]
+    rows[3][name][2] = np.nan
+    with pytest.raises(StageError, match="a text among rows 8 to 16 is not finite"):
+        encoded_blocks.save_block(tmp_path, 8, rows)
+    assert not list(tmp_path.iterdir())
+
+
+def test_vectors_alone_may_be_of_float16_and_need_no_widths(tmp_path):
+    rows = [{"vectors": row["vectors"].astype(np.float16)} for row in made(("dense",))]
+    encoded(tmp_path / "out", rows)
+    folder = tmp_path / "out/blocks"
+    assert encoded_blocks.join_blocks(folder, tmp_path / "out", FIRSTS, vocabulary=None) == {"size": 6}
+    assert encoded(tmp_path / "out", rows) == []
+    assert arrays(tmp_path / "out") == expected(tmp_path / "at once", rows)
+    assert not (tmp_path / "out/views.json").exists()
