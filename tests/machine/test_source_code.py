@@ -1,4 +1,7 @@
-"""The code of a stage: every definition that it reaches, known by what it says and not by where it lies."""
+"""The code of a stage: every definition that it reaches, known by what it says and not by where it lies.
+
+It covers source_code, definitions and scopes of repro.machine: only together do they tell code.
+"""
 
 import importlib
 import sys

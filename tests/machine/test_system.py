@@ -1,12 +1,28 @@
+"""Processor, memory, disk and GPUs of the machine, and the memory of this process."""
+
+from __future__ import annotations
+
+import contextlib
 import json
 import os
+import resource
 import shutil
+import subprocess
+import sys
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
+from torch import nn
 
 from repro.machine import system
+from repro.machine.system import PeakMemory, freed_memory_kept
+from repro.progress import Progress
+from repro.retrieval.training.loop import train
+from tests.bounded_memory import in_fresh_process
+from tests.stage_inputs import Rows, optimisation
 
 
 @pytest.fixture
@@ -62,3 +78,125 @@ def test_hardware_is_a_record_json_can_hold():
     record = json.loads(json.dumps(system.hardware()))
     assert list(record) == ["cpu", "instructions", "architecture", "cores", "memory_gib", "gpu", "system"]
     assert record["memory_gib"] > 0
+
+
+HOLD_AND_LET_GO = """
+from repro.machine.system import PeakMemory
+
+before = PeakMemory().kib()
+held = bytearray(200_000_000)
+held[::4096] = b"x" * len(held[::4096])
+whole = PeakMemory().kib()
+del held
+print(before, whole, PeakMemory().kib())
+"""
+
+
+def test_a_peak_is_that_since_it_began():
+    # a process of its own: in one with threads, another may free memory just as the peak begins anew
+    ran = subprocess.run([sys.executable, "-c", HOLD_AND_LET_GO], capture_output=True, text=True, check=True)
+    before, whole, after = map(int, ran.stdout.split())
+    assert whole > before + 150_000
+    assert after < whole - 150_000
+
+
+def test_where_a_peak_cannot_begin_anew_it_is_that_of_the_process(monkeypatch, tmp_path):
+    monkeypatch.setattr(system, "CLEAR", tmp_path / "there is none" / "clear_refs")
+    status = tmp_path / "status"
+    status.write_text("Name:\tpython\nVmHWM:\t  1234 kB\nVmRSS:\t  1000 kB\n")
+    monkeypatch.setattr(system, "STATUS", status)
+    assert PeakMemory().kib() == 1234
+
+
+def test_without_the_kernel_s_status_it_is_what_the_process_used_at_most(monkeypatch, tmp_path):
+    monkeypatch.setattr(system, "CLEAR", tmp_path / "there is none" / "clear_refs")
+    monkeypatch.setattr(system, "STATUS", tmp_path / "nor this")
+    peak = PeakMemory().kib()
+    assert peak > 10_000
+    monkeypatch.setattr(system.sys, "platform", "darwin")  # whose system counts bytes
+    assert PeakMemory().kib() < peak // 100
+
+
+LARGE = 48 << 20  # bytes: more than glibc keeps by itself
+PAGES = LARGE // resource.getpagesize()
+glibc = pytest.mark.skipif(system._glibc() is None, reason="another C library")
+
+
+def faults() -> int:
+    """Pages that the system has cleared for this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def fill(_=None) -> torch.Tensor:
+    return torch.empty(LARGE // 4).fill_(1.0)
+
+
+def fewest(so_far: list[int]) -> int:
+    """The fewest pages that one of the times has cleared; the first ones find their places."""
+    return min(after - before for before, after in pairwise(so_far))
+
+
+def resident() -> int:
+    """Bytes of memory that this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def pages_cleared_and_bytes_given_back() -> tuple[int, int]:
+    """The fewest pages that one use of freed memory has cleared, and what was given back in the end."""
+    with freed_memory_kept():
+        so_far = [(fill(), faults())[1] for _ in range(8)]
+        kept = resident()
+    return fewest(so_far), kept - resident()
+
+
+@glibc
+def test_what_is_freed_serves_again_and_is_given_back_in_the_end():
+    cleared, given_back = in_fresh_process(
+        pages_cleared_and_bytes_given_back
+    )  # its heap can grow in one piece
+    assert cleared < PAGES / 10
+    assert given_back > 0.9 * LARGE
+
+
+def test_with_another_c_library_nothing_happens(monkeypatch):
+    monkeypatch.setattr(system, "_glibc", lambda: None)
+    with freed_memory_kept():
+        assert len(fill()) == LARGE // 4
+
+
+class Wide(nn.Module):
+    """A loss with large activations."""
+
+    name, version = "wide", 1
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1))
+
+    def collate(self, examples):
+        return {"x": torch.ones(len(examples))}
+
+    def forward(self, batch):
+        return {"mean": (fill() * self.scale).mean()}
+
+    def denominators(self, batch):
+        return {"mean": 1}
+
+
+class Faults(Progress):
+    """Pages that are cleared in each step."""
+
+    def __init__(self):
+        self.so_far: list[int] = []
+
+    @contextlib.contextmanager
+    def task(self, name, total=None, *, log=None):
+        yield lambda n=1: self.so_far.append(faults())
+
+
+@glibc
+def test_the_steps_of_a_training_are_made_in_the_memory_of_the_first_ones(tmp_path):
+    told = Faults()
+    rows = Rows({"index": index} for index in range(4))
+    train(Wide(), rows, optimisation(max_steps=8), out=tmp_path, progress=told)
+    assert fewest(told.so_far) < PAGES / 10  # three such arrays are alive at a time

@@ -1,9 +1,13 @@
+"""The catalogue of collections, and the folds of what is trained on."""
+
 from pathlib import Path
 
 import pytest
 
 from repro.errors import UsageError
-from repro.retrieval.datasets.catalog import FILE, PIECES, catalog, dataset
+from repro.retrieval.datasets import reading
+from repro.retrieval.datasets.catalog import FILE, FITTING, PIECES, VALIDATION, catalog, dataset, in_fold
+from repro.retrieval.datasets.sources import locate
 
 ENTRIES = list(catalog().values())
 
@@ -147,3 +151,32 @@ def test_the_catalogue_is_read_without_heavy_libraries():
     root = Path(FILE).parents[3]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+POOL = "msmarco-passage/train-pool-12k"
+
+
+def _fold_queries(split: str, data) -> set[str]:
+    return {query.id for query in reading.queries(locate(f"{POOL}/{split}", "queries", data))}
+
+
+def test_an_id_is_in_one_fold_by_its_crc32_alone_and_always_in_the_whole():
+    ids = [str(number) for number in range(60)]
+    assert [id for id in ids if in_fold(id, VALIDATION)] == ["9", "12", "15", "32", "34", "47"]
+    assert all(in_fold(id, FITTING) is not in_fold(id, VALIDATION) for id in ids)
+    assert all(in_fold(id, None) for id in ids)
+
+
+def test_queries_of_training_are_either_fitted_on_or_held_out_and_none_is_a_test_query(real_data):
+    fitting, held_out = (_fold_queries(f"train/{fold}", real_data) for fold in ("fitting", "validation"))
+    assert not fitting & held_out and fitting | held_out == _fold_queries("train", real_data)
+    assert not (fitting | held_out) & _fold_queries("dev", real_data)
+
+
+def test_a_fold_has_the_judgements_of_its_queries(real_data):
+    judged = {}
+    for fold in ("train/fitting", "train/validation"):
+        source = locate(f"{POOL}/{fold}", "qrels", real_data)
+        judged[fold] = {judgement.query for judgement in reading.judgement_rows(source)}
+        assert judged[fold] == _fold_queries(fold, real_data)
+        assert len(judged[fold]) == dataset(f"{POOL}/{fold}").counts["queries"]

@@ -1,8 +1,72 @@
+"""The embedded world: its draws, its words, and what its collections share."""
+
 import pytest
 
 from repro.retrieval.datasets.tiny.passages import graded_judgements
 from repro.retrieval.datasets.tiny.telling import ask, ask_for, fill, tell
-from repro.retrieval.datasets.tiny.world import Draw, agreement, deeds, people, question, slots
+from repro.retrieval.datasets.tiny.world import (
+    Draw,
+    agreement,
+    deeds,
+    names,
+    people,
+    question,
+    slots,
+    towns,
+    with_article,
+)
+
+EXPECTED = [13, 23, 86, 28, 4]
+OTHER = 75
+
+
+def test_equal_seeds_give_equal_choices_in_every_version_of_python():
+    draw = Draw("seed")
+    assert [draw.below(100) for _ in range(5)] == EXPECTED
+    assert [Draw("seed").below(100), Draw("other").below(100)] == [EXPECTED[0], OTHER]
+
+
+def test_a_sample_has_no_repetition_and_every_item_may_be_first():
+    draw = Draw("x")
+    firsts = set()
+    for _ in range(200):
+        sample = draw.sample("abcdef", 4)
+        assert len(set(sample)) == 4 <= len(set("abcdef") | set(sample))
+        firsts.add(sample[0])
+    assert firsts == set("abcdef")
+
+
+def test_chances_come_true_as_often_as_they_should():
+    draw = Draw("y")
+    hits = sum(draw.chance(0.2) for _ in range(5000))
+    assert abs(hits - 1000) < 4 * 28.3  # standard deviation sqrt(5000 * 0.2 * 0.8) = 28.3
+    assert not draw.chance(0.0) and draw.chance(1.0)
+
+
+def test_no_form_belongs_to_two_concepts_and_every_concept_has_two_or_three():
+    forms = [form for concepts in slots().values() for concept in concepts for form in concept.forms]
+    assert len(forms) == len(set(forms))
+    for slot, concepts in slots().items():
+        assert len(concepts) == 10, slot
+        assert all(len(concept.forms) in (2, 3) for concept in concepts)
+
+
+def test_every_act_has_a_base_and_a_past_form():
+    assert all(len(form.split()) == 2 for concept in slots()["act"] for form in concept.forms)
+
+
+def test_invented_names_are_different_and_none_is_a_word_of_the_vocabulary():
+    given, families = ({pair[side] for pair in names()} for side in (0, 1))
+    invented = [*given, *families, *towns()]
+    assert len(names()) == len(set(names())) == len(given) * len(families) == 2500
+    forms = [form for concepts in slots().values() for concept in concepts for form in concept.forms]
+    vocabulary = {word for form in forms for word in form.split()}
+    assert len(set(invented)) == 124 and vocabulary.isdisjoint(name.lower() for name in invented)
+    assert all(name[0].isupper() and name.isalpha() for name in invented)
+
+
+def test_the_article_follows_the_sound():
+    assert [with_article(noun) for noun in ("oaken box", "lamp")] == ["an oaken box", "a lamp"]
 
 
 @pytest.fixture
