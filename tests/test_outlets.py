@@ -22,8 +22,8 @@ from repro.cli import cli
 from repro.cli.groups import LazyGroup
 from repro.exchange.model_card import _scores
 from repro.exchange.run_export import ExportedRun
-from repro.running.code_facts import planned_code
 from repro.running.engines import table as engines
+from repro.running.provenance import planned_code
 from repro.running.runner import Outcome
 from repro.running.workspace import Workspace
 from repro.store.results import Record

@@ -11,7 +11,7 @@ from repro.api.listing import Listing
 from repro.api.selection import Selection, select
 from repro.progress import Progress
 from repro.running.plan import Plan
-from repro.running.recurrence import Recurrence
+from repro.running.records import Recurrence
 from repro.running.runner import Outcome
 from repro.running.workspace import Workspace
 from repro.verdicts.compared import ComparedCell, Comparison

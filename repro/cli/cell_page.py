@@ -12,8 +12,8 @@ from repro.hooks import ask
 from repro.manifest.cells import Cell
 from repro.manifest.reading_schema import Reading
 from repro.running.cell_readings import PARTS
-from repro.running.node_obstacles import distinct_obstacles
 from repro.running.recipe_calls import not_at, recipe_path
+from repro.running.requirements import distinct_obstacles
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.verdicts.beside import CellPart

@@ -13,9 +13,8 @@ from repro.cli.plan_summary import GB
 from repro.manifest.cells import count_in_words
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.cost.throughput import throughput
-from repro.running.node_obstacles import distinct_obstacles, obstacles_of
 from repro.running.plan import Plan
-from repro.running.requirements import Obstacle
+from repro.running.requirements import Obstacle, distinct_obstacles
 from repro.running.runner import Outcome
 from repro.stage_table import STAGES, TRAININGS
 from repro.store import Store
@@ -64,7 +63,7 @@ def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[
     """Everything that is missing and what the work costs, a line each."""
     from repro.retrieval.datasets.fetching import amount
 
-    obstacles = obstacles_of(plan)
+    obstacles = plan.lacking
     rates = throughput(store, gpu)
     if rates is None or (gpu is None and rates.unit != "GPU"):
         rates = throughput(store, DEVICE)
@@ -88,7 +87,7 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
     from repro.locations import data_folder
 
     lines = []
-    if obstacles_of(plan).fetch:
+    if plan.lacking.fetch:
         options = " ".join(f"--for {place}" for place in places)
         place = str(data_folder()).replace(f"{Path.home()}/", "~/", 1)
         lines.append((f"repro data fetch {options}", f"fetches it, asking once, into {place}"))

@@ -133,10 +133,9 @@ def _uncounted_lines(cost: Estimate) -> list[str]:
 
 def _obstacle_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
     from repro.cli.obstacles import names_in_a_line
-    from repro.running.node_obstacles import obstacles_of
 
     number = sum(row["state"] == "blocked" for row in rows)
-    names = obstacles_of(plan).names
+    names = plan.lacking.names
     if not number:
         return ["obstacles: none"]
     remainder = f" and {len(names) - FEW} more" if len(names) > FEW else ""

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from repro.cli.obstacles import blocked_cell_lines, row_of
 from repro.manifest.cells import count_in_words
 from repro.running.plan import Plan
-from repro.running.recurrence import Recurrence, sentences
+from repro.running.records import Recurrence, sentences
 from repro.running.runner import Outcome
 from repro.store import Store
 from repro.store.results import Results

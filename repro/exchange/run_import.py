@@ -17,8 +17,7 @@ from repro.retrieval.evaluation.given_runs import GivenRun, read_given
 from repro.retrieval.evaluation.qrels import Qrels, read_qrels
 from repro.running.cell_readings import CellReadings
 from repro.running.engines.inline import ensure
-from repro.running.imports import import_of, scoring_settings
-from repro.running.measurement import COMPUTED, Measurement
+from repro.running.measurement import COMPUTED, Measurement, import_of, scoring_settings
 from repro.running.records import measured_record
 from repro.running.scale import scale
 from repro.running.workspace import Workspace

@@ -97,7 +97,8 @@ class CellReadings:
 
     def under_other_choices(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
         """Readings by id that the recipe asks for only where another of its readings has another choice."""
-        default_readings, other_readings = self._recipe_readings(cell, {}), {}
+        default_readings = self._recipe_readings(cell, {})
+        other_readings: dict[str, Reading] = {}
         for reading in default_readings.values():
             for choice in reading.choices:
                 other_readings |= self._recipe_readings(cell, {reading.id: choice})
@@ -140,10 +141,12 @@ class CellReadings:
         for measured_cell, identifier in _datasets(cell):
             call = self._call(measured_cell, identifier, {})
             nodes += call.nodes.values()
-            if measured_cell.column.kind not in COMPUTED:
-                entry, measure = dataset(identifier), measured_cell.column.measure
-                arguments = entry, measure, call.choices.scoring
-                nodes += [shared_evaluation(run, *arguments, machine=self.machine) for run in call.runs]
+            if isinstance(measured_cell, Cell) and measured_cell.column.kind not in COMPUTED:
+                entry, measure = dataset(identifier), measured_cell.column.measure or ""
+                nodes += [
+                    shared_evaluation(run, entry, measure, call.choices.scoring, machine=self.machine)
+                    for run in call.runs
+                ]
         return list({node.fingerprint: node for node in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:

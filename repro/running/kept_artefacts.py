@@ -55,15 +55,17 @@ def kept_artefacts(
     recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)
     with progress.task("what the papers need", total=len(papers) * len(scales)) as advance:
         for paper, scale in product(papers, scales):
-            arguments = {"scale": scale, "machine": workspace.machine}
-            plans.append(plan(list(numeric_cells(paper)), exhibits=exhibits((paper.name,), ()), **arguments))
+            cells, shown, machine = list(numeric_cells(paper)), exhibits((paper.name,), ()), workspace.machine
+            plans.append(plan(cells, exhibits=shown, scale=scale, machine=machine))
             records = workspace.results.read(scale.name, paper.name)
             recorded_ids |= {record.fingerprint for record in records}
-            for (seed, readings), cells in _variants(records).items():
+            for (seed, readings), ids in _variants(records).items():
                 try:
-                    selection = select((), tables=(), rows=(), cells=tuple(sorted(cells)))
+                    cells = select((), tables=(), rows=(), cells=tuple(sorted(ids)))
                     seeds = () if seed is None else (seed,)
-                    plans.append(plan(selection, seeds=seeds, overrides=dict(readings), **arguments))
+                    plans.append(
+                        plan(cells, seeds=seeds, overrides=dict(readings), scale=scale, machine=machine)
+                    )
                 except UsageError as error:  # a cell or choice that the manifest no longer has
                     notices.append(f"records of {paper.name} at {scale.name} are not counted: {error}")
             advance()
@@ -81,7 +83,8 @@ def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -
 
     Asked for is what a run noted within ``keep_days`` and has not stored.
     """
-    lineage, vectors, read_fingerprints = Lineage(store.root), {}, set()
+    lineage, read_fingerprints = Lineage(store.root), set[str]()
+    vectors: dict[str, Node] = {}
     for each in plans:
         each.look(store)
         read_fingerprints |= {parent.fingerprint for node in each.needed() for parent in node.parents()}

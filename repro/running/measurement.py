@@ -53,7 +53,7 @@ class Measurement:
     @property
     def runs(self) -> tuple[Node, ...]:
         """The runs these evaluations score, in the order of ``parts``; none where nothing is searched."""
-        return tuple(part.inputs["run"] for part in self.parts if "run" in part.inputs)
+        return tuple(part.input("run") for part in self.parts if "run" in part.inputs)
 
     @property
     def cut_at(self) -> int | None:
@@ -66,7 +66,7 @@ class Measurement:
     @cached_property
     def collections(self) -> tuple[str, ...]:
         """Ids of the data that are searched and judged, at a smaller scale those that stand in."""
-        qrels = [part.inputs["qrels"] for part in self.parts if "qrels" in part.inputs]
+        qrels = [part.input("qrels") for part in self.parts if "qrels" in part.inputs]
         nodes = qrels or [node for node in walk(self.parts) if node.stage == "corpus"]
         return tuple(dict.fromkeys(node.params["dataset"] for node in nodes))
 
@@ -114,14 +114,15 @@ class MeasurementBuilder:
 
     def _measure(self, cell: Cell, seed: int | None) -> Measurement:
         """The measurement, with every choice that was asked for and is not the default as a departure."""
-        entry = _catalogued(cell)
+        entry, measure = _catalogued(cell)
+        if cell.column.kind in COMPUTED:
+            part, choices = self._computed(cell, entry.id, seed)
+            measure = choices.measured_as.get(measure, measure)
+            return Measurement(cell, seed, ((part,),), measure, *self._readings(choices))
         members = [dataset(m) for m in entry.members] or [entry]
         calls = [self._call(cell, member.id, seed) for member in members]
         choices = calls[0][1]
-        measure = choices.measured_as.get(cell.column.measure, cell.column.measure)
-        if cell.column.kind in COMPUTED:
-            part = self._finish(calls[0][0])
-            return Measurement(cell, seed, ((part,),), measure, *self._readings(choices))
+        measure = choices.measured_as.get(measure, measure)
         runs = [result if isinstance(result, Runs) else Runs(((result,),)) for result, _ in calls]
         groups = tuple(
             tuple(
@@ -152,8 +153,16 @@ class MeasurementBuilder:
         return node, self._effective(departures, substitutes, identity)
 
     def _exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str], dict[str, str]]:
-        node, choices = self._call(shown, shown.exhibit.dataset or "", seed)
-        return self._finish(node), *self._readings(choices)
+        node, choices = self._computed(shown, shown.exhibit.dataset or "", seed)
+        return node, *self._readings(choices)
+
+    def _computed(self, cell: Cell | ShownExhibit, identifier: str, seed: int | None) -> tuple[Node, Choices]:
+        """Return the finished node of a recipe that gives what is shown itself, and its choices."""
+        result, choices = self._call(cell, identifier, seed)
+        if isinstance(result, Runs):
+            reason = "returns Runs; it has to return the node that is shown"
+            raise fault(cell, "recipe", f"recipe {recipe_path(cell)!r} {reason}")
+        return self._finish(result), choices
 
     @contextmanager
     def _about(self, cell: Cell | ShownExhibit) -> Iterator[None]:
@@ -204,11 +213,11 @@ class MeasurementBuilder:
         """The choices, by reading, with which what recipes asked for needs no half precision."""
         precise_choices: dict[str, str] = {}
         for _, choices in self._calls.values():
-            _, new_choices = self.machine.once(
-                ("in full precision", id(choices)),
-                lambda bound_choices=choices: (bound_choices, bound_choices.in_full_precision()),
-            )
-            precise_choices |= new_choices
+
+            def find(choices: Choices = choices) -> tuple[Choices, dict[str, str]]:
+                return choices, choices.in_full_precision()  # which keeps what the key is the id of
+
+            precise_choices |= self.machine.once(("in full precision", id(choices)), find)[1]
         return precise_choices
 
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
@@ -274,17 +283,18 @@ def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bo
     return Node("evaluate", params, inputs)
 
 
-def _catalogued(cell: Cell) -> Dataset:
-    """The dataset of a cell whose measure and unit are known too. Raises ManifestError when one is not."""
-    key = "measure"
+def _catalogued(cell: Cell) -> tuple[Dataset, str]:
+    """Return the dataset and measure of a cell. Raises ManifestError when they or its unit are not known."""
+    measure, identifier, key = cell.column.measure, cell.column.dataset, "measure"
+    assert measure and identifier  # else nothing is measured, as plans know
     try:
         if cell.column.kind not in COMPUTED:
-            parse_measure(cell.column.measure)
+            parse_measure(measure)
         key = "unit"
-        units = (cell.column.measure,) if cell.column.kind in COMPUTED else UNITS
+        units = (measure,) if cell.column.kind in COMPUTED else UNITS
         check_known("unit of this measure", cell.unit, valid=units)
         key = "dataset"
-        return dataset(cell.column.dataset)
+        return dataset(identifier), measure
     except UsageError as error:
         raise fault(cell, key, str(error)) from None
 
@@ -293,7 +303,7 @@ def depth_of(run: Node) -> float:
     """The documents a query that a run has at most, by its parameters; infinity where these do not say."""
     depth = run.params.get("depth", math.inf)
     if run.stage == "rerank":  # of what it reads, and with what it leaves below
-        return min(depth_of(run.inputs["run"]), max(depth, run.params["keep"]))
+        return min(depth_of(run.input("run")), max(depth, run.params["keep"]))
     return depth
 
 
@@ -308,3 +318,29 @@ def check_depths(runs: Iterable[Node], measure: str) -> None:
     if depth := cut_at(runs, measure):
         reason = f"its run has {depth} documents a query, {measure} looks at {parse_measure(measure).cutoff}"
         raise UsageError(f"{reason}; search deeper")
+
+
+RULES = ("ignore_identical_ids", "judgements")
+
+
+def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapping[str, str]) -> Measurement:
+    """The measurement of a cell of one dataset by the run in a file, without readings of a recipe's own.
+
+    Args:
+        made: how the cell's own recipe measures it; None without a recipe.
+        file: sha256 of the run and, to read it, its name and path (``source``).
+    """
+    entry, measure = _catalogued(cell)
+    run = Node("imported_run", {"dataset": entry.id, **file})
+    if made:
+        part, measure = made.parts[0], made.measure
+    else:
+        part = machine.resolve(evaluation(run, entry, measure, {}))
+    evaluation_node = Node("evaluate", part.params, {**part.inputs, "run": run})
+    return Measurement(cell, None, ((evaluation_node,),), measure, {}, {})
+
+
+def scoring_settings(measurement: Measurement) -> dict[str, Any]:
+    """The settings of scoring that a record of an imported run states, beside measure and unit."""
+    params = measurement.parts[0].params
+    return {"dataset": measurement.cell.column.dataset} | {name: params[name] for name in RULES}

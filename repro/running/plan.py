@@ -12,7 +12,7 @@ from repro.manifest.cells import Cell, ShownExhibit, cells_of
 from repro.manifest.reading_schema import Reading
 from repro.running.measurement import Measurement, MeasurementBuilder
 from repro.running.recipe_calls import is_made_at, readings_for, recipe_path
-from repro.running.requirements import Machine, Obstacle
+from repro.running.requirements import Machine, NodeObstacles, Obstacle, distinct_obstacles
 from repro.running.scale import Scale
 from repro.store import Store
 
@@ -101,6 +101,14 @@ class Plan:
 
         visit(node)
         return list(obstacles)
+
+    @property
+    def lacking(self) -> NodeObstacles:
+        """The obstacles of the nodes themselves that it has to run, once it has looked at a store."""
+        obstacles = self.machine.obstacles
+        return distinct_obstacles(
+            obstacles[n.fingerprint] for n in self.needed() if n.fingerprint in obstacles
+        )
 
 
 def plan(

@@ -64,8 +64,9 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
         return reason
     if scale.facts.named_only and not scale_name:
         return f"scale {scale.name} measures only what is made for it"
-    if isinstance(cell, Cell) and cell.column.dataset and "(rel=" in (cell.column.measure or ""):
-        return scale.undefined(cell.column.measure, cell.column.dataset)
+    measure = (cell.column.measure or "") if isinstance(cell, Cell) else ""
+    if isinstance(cell, Cell) and cell.column.dataset and "(rel=" in measure:
+        return scale.undefined(measure, cell.column.dataset)
     return ""
 
 
@@ -82,6 +83,7 @@ def refusals(cells: Iterable[Cell], scale: Scale) -> dict[str, int]:
 def recipe_path(cell: Cell | ShownExhibit) -> str:
     """``module:function``; a bare name means the paper's own recipes.py."""
     recipe = cell.recipe
+    assert recipe, f"{cell.id} has no recipe"  # which is looked at before
     return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
 
 

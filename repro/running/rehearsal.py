@@ -93,9 +93,14 @@ def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehea
         raise UsageError(
             f"{reason}; leave --scale out, or say under first in a file of --scale which rows come first"
         )
-    arguments = {"machine": plan.machine, "places": places(plan)}
     outcome = ensure(
-        plan.ends, store, progress, run=run_apart, options=Options(may_discard=False), **arguments
+        plan.ends,
+        store,
+        progress,
+        machine=plan.machine,
+        options=Options(may_discard=False),
+        places=places(plan),
+        run=run_apart,
     )
     return extrapolated(whole, plan, store, outcome)
 

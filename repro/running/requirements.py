@@ -1,7 +1,8 @@
 """The nodes that this machine can run, decided before anything runs: data, checkpoints, Java, GPUs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,7 @@ class Machine:
 
     def without_data(self) -> "Machine":
         """A machine without data; what recipes made for this one without data, it knows."""
-        caches = {} if self.data else {"calls": self.calls, "_known": self._known, "_met": self._met}
-        return Machine(**caches)
+        return Machine() if self.data else Machine(calls=self.calls, _known=self._known, _met=self._met)
 
     def resolve(self, node: Node) -> Node:
         """The graph below ``node`` with every source named, and obstacles noted for what is missing."""
@@ -140,7 +140,14 @@ class Machine:
         source = self.once((name, piece), lambda: locate(name, piece, self.data, home=self.home))
         obstacle = None
         if isinstance(source, MissingPiece):
-            obstacle = self._or_stand_in(_source_obstacle(source), name)
+            missing = Obstacle(
+                source.cause,
+                source.remedy,
+                lacks=source.dataset,
+                fetch=source.fetch,
+                otherwise=source.otherwise,
+            )
+            obstacle = self._or_stand_in(missing, name)
             library_key = ("library", name, piece)  # to plan with, until it is here
             source = self.once(library_key, lambda: locate(name, piece, None, allow_download=True))
         params = {**node.params}
@@ -215,18 +222,15 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
 
 def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle | None:
     """The obstacle to reading a checkpoint: nothing of it is here, or its architecture is not known."""
-    folder = f"{data_folder()}/models/{name}"
-    if source is None:
-        entry = known_checkpoints().get(name)
-        architecture = entry.model_type if entry else None
-    else:
+    folder, entry, place = f"{data_folder()}/models/{name}", known_checkpoints().get(name), None
+    if source is not None:
         place = Path(source["path"]) if source["kind"] == "folder" else cached_folder(name, source["commit"])
-        architecture = model_type(place)
+    architecture = model_type(place) if place else entry.model_type if entry else None
     if architecture and not readable(architecture, stage):
         cause = f"the checkpoint {name} is a {architecture!r}, which neither transformers nor the suite reads"
         remedy = f"put it, converted to an architecture of transformers, into {folder}"
         return Obstacle(cause, f"{remedy}, or take another choice", lacks=name)
-    if source is not None:
+    if place is not None:
         fault = tokenizer_fault(place)
         remedy = f"put one whose files are of one model into {folder}"
         return Obstacle(f"the checkpoint {name} is unusable: {fault}", remedy, lacks=name) if fault else None
@@ -239,11 +243,6 @@ def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle
         lacks=name,
         fetch=(f"model:{name}",),
     )
-
-
-def _source_obstacle(missing: MissingPiece) -> Obstacle:
-    ways = {"fetch": missing.fetch, "otherwise": missing.otherwise}
-    return Obstacle(missing.cause, missing.remedy, lacks=missing.dataset, **ways)
 
 
 def _java_obstacle() -> Obstacle | None:
@@ -272,3 +271,50 @@ def _stand_in_obstacle(identifier: str) -> Obstacle:
     dataset(original)  # an id that no scale knows is the recipe's mistake
     cause = f"scale {scale} has no stand-in for {original}"
     return Obstacle(cause, "choose another scale", lacks=f"a stand-in for {original}")
+
+
+@dataclass(frozen=True)
+class NodeObstacles:
+    """The obstacles of some nodes.
+
+    Attributes:
+        obstacles: each once, in the order of the nodes.
+    """
+
+    obstacles: tuple[Obstacle, ...]
+
+    @property
+    def of_machine(self) -> list[Obstacle]:
+        """The obstacles that another machine may not have: a GPU, Java."""
+        return [o for o in self.obstacles if o.of_machine]
+
+    @property
+    def fetch(self) -> list[str]:
+        """The ids that `repro data fetch` can get."""
+        return list(dict.fromkeys(id for o in self.obstacles for id in o.fetch))
+
+    @property
+    def otherwise(self) -> list[str]:
+        """A sentence on each thing that is neither the machine's nor given out by anyone."""
+        remedies: dict[str, str] = {}
+        for o in self.obstacles:
+            remedy = o.otherwise or ("" if o.fetch or o.of_machine else o.remedy)
+            if remedy:
+                remedies.setdefault(o.short, remedy)
+        return [f"{short}: {remedy}" for short, remedy in remedies.items()]
+
+    @property
+    def names(self) -> list[str]:
+        """Everything in a word or two: the machine's first, then checkpoints, then data as it is fetched."""
+        ranked = sorted(self.obstacles, key=lambda o: (not o.of_machine, not _is_checkpoint(o)))
+        names = ((o.short,) if o.otherwise or _is_checkpoint(o) else o.fetch or (o.short,) for o in ranked)
+        return list(dict.fromkeys(chain.from_iterable(names)))
+
+
+def _is_checkpoint(obstacle: Obstacle) -> bool:
+    return any(id.startswith("model:") for id in obstacle.fetch)
+
+
+def distinct_obstacles(obstacles: Iterable[Obstacle]) -> NodeObstacles:
+    """The obstacles, each once."""
+    return NodeObstacles(tuple(dict.fromkeys(obstacles)))

@@ -20,6 +20,7 @@ from repro.retrieval.evaluation.measures import is_defined
 from repro.retrieval.training.declaration import declared
 from repro.running import scale_facts
 from repro.running.scale_facts import (
+    Backbone,
     ObjectiveSettings,
     Proportion,
     RateFactor,
@@ -33,8 +34,6 @@ from repro.running.user_scale import read_user_scale
 from repro.stage_table import STAGES, check_numbers
 
 HIDDEN_SIZE = 768  # of the papers' backbones
-# Anserini's tuned parameters for MS MARCO passages
-OFFICIAL_BM25 = {"k1": 0.82, "b": 0.68, "multifield": False}
 
 
 @dataclass(frozen=True)
@@ -132,9 +131,9 @@ class Scale:
         if node.stage == "backbone":
             if node.params.get("weights") == "random":
                 return drawn_anew(self._blank, node.params["seed"], node.params.get("layers"))
-            return node.inputs.get("stand_in", self._backbone)
+            return node.input("stand_in") if "stand_in" in node.inputs else self._backbone
         if node.stage == "released" and "stand_in" in node.inputs:
-            return node.inputs["stand_in"]
+            return node.input("stand_in")
         if node.stage in ("official_negatives", "listed_negatives"):
             return self._negatives(node)
         if node.stage == "judged_examples":
@@ -145,7 +144,7 @@ class Scale:
 
     def _evaluation(self, node: Node) -> Node:
         """The evaluation without measures whose relevant grades the judgements that stand in do not have."""
-        judged = node.inputs["qrels"].params["dataset"]
+        judged = node.input("qrels").params["dataset"]
         measures = [name for name in node.params["measures"] if is_defined(name, highest_grade(judged))]
         return Node(node.stage, {**node.params, "measures": measures}, node.inputs)
 
@@ -181,7 +180,13 @@ class Scale:
     @property
     def _narrowing(self) -> float:
         """The width of this scale's backbone, over that of the papers'."""
-        return self.facts.backbone.initialise.hidden_size / HIDDEN_SIZE
+        return self._stand_in.initialise.hidden_size / HIDDEN_SIZE
+
+    @property
+    def _stand_in(self) -> Backbone:
+        """The backbone that stands in for the papers', where the scale has one."""
+        assert self.facts.backbone, f"{self.name} has the papers' own"
+        return self.facts.backbone
 
     def _options(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
         """An objective's options; the sizes that it declares shrink with the backbone and with the text."""
@@ -223,11 +228,11 @@ class Scale:
 
     @functools.cached_property
     def _blank(self) -> Node:
-        return random_backbone(self.facts.backbone)
+        return random_backbone(self._stand_in)
 
     @functools.cached_property
     def _backbone(self) -> Node:
-        return trained_backbone(self.facts.backbone, self._blank)
+        return trained_backbone(self._stand_in, self._blank)
 
     def _negatives(self, node: Node) -> Node:
         """BM25 negatives mined from this scale's collection, in place of a distributed file."""
@@ -251,9 +256,12 @@ class Scale:
         )
 
     def _bm25(self, topics: str) -> Node:
-        """The ranking of this scale's collection that negatives are taken from."""
+        """Return the ranking of this scale's collection that negatives are taken from.
+
+        Its parameters are those that Anserini tuned for MS MARCO passages.
+        """
         documents, depth = recipe.corpus(_corpus(topics)), self.facts.caps["depth"]
-        return recipe.bm25(documents, recipe.queries(topics), **OFFICIAL_BM25, depth=depth)
+        return recipe.bm25(documents, recipe.queries(topics), k1=0.82, b=0.68, multifield=False, depth=depth)
 
 
 def _reads_all(name: str) -> bool:

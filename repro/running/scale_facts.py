@@ -282,7 +282,7 @@ def random_backbone(facts: Backbone) -> Node:
 def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
     """A model like ``blank`` with weights of another draw, and with ``layers`` layers where that is given."""
     changes = {"seed": seed} | ({} if layers is None else {"layers": layers})
-    return Node(blank.stage, blank.params | changes, blank.inputs)
+    return Node(blank.stage, {**blank.params, **changes}, blank.inputs)
 
 
 def trained_backbone(facts: Backbone, blank: Node) -> Node:
@@ -301,6 +301,6 @@ def trained_backbone(facts: Backbone, blank: Node) -> Node:
         precision="fp32",
         seed=facts.initialise.seed,
     )
-    objective, options = OBJECTIVES[facts.objective]
-    options = {"masking": MASKING} | options
+    objective, others = OBJECTIVES[facts.objective]
+    options = {"masking": MASKING, **others}
     return recipe.pretrain(tokens, objective=objective, options=options, optimisation=optimisation)

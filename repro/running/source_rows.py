@@ -28,8 +28,9 @@ def is_whole(node: Node) -> bool:
 def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source | None:
     """Return a whole node's source where it is embedded, or lies here with the bytes it was read with."""
     source = locate(node.params["dataset"], PIECES[node.stage], data, home=home)
-    is_same = isinstance(source, Source) and identity(source) == node.params.get("identity")
-    return source if is_same else None
+    if isinstance(source, Source) and identity(source) == node.params.get("identity"):
+        return source
+    return None
 
 
 def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | None) -> str:
@@ -88,7 +89,7 @@ def _made(node: Node, source: Source) -> tuple[str, str]:
     if node.stage != "corpus":
         return _digests(reading.rows(source))
     digest, content = RowDigest(), ContentDigest()
-    for row in as_written(reading.documents(source), node.params, content):
+    for row in as_written(reading.documents(source), dict(node.params), content):
         digest.add(row)
     return digest.hexdigest(), content.hexdigest()
 

@@ -5,11 +5,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from repro.manifest.cells import Cell
-from repro.running.code_facts import join_codes, planned_code
-from repro.running.imports import import_of, scoring_settings
-from repro.running.measurement import Measurement
+from repro.running.measurement import Measurement, import_of, scoring_settings
 from repro.running.plan import Plan
-from repro.running.provenance import Origins
+from repro.running.provenance import Origins, join_codes, planned_code
 from repro.running.records import member_cells
 from repro.running.requirements import Obstacle
 from repro.running.runner import Outcome

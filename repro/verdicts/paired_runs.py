@@ -7,8 +7,7 @@ from repro.errors import ReproError
 from repro.graph import Node
 from repro.progress import Progress
 from repro.retrieval.evaluation.holm import holm
-from repro.running.imports import import_of
-from repro.running.measurement import Measurement
+from repro.running.measurement import Measurement, import_of
 from repro.running.plan import Plan
 from repro.store import Store, read_json
 from repro.verdicts.compared import ComparedCell, Comparison, PairedTest

@@ -60,7 +60,7 @@ def test_what_is_still_being_written_is_left_alone(repro, measured):
 @pytest.fixture
 def other_code(measured, monkeypatch):
     """The store of CELL, whose evaluation was made by another version of its stage's module."""
-    from repro.running import code_facts
+    from repro.running import provenance
 
     def code(*entries):
         here = source_code.code(*entries)
@@ -68,7 +68,7 @@ def other_code(measured, monkeypatch):
             here = replace(here, digest="other", definitions=here.definitions | {"run": "other"})
         return here
 
-    monkeypatch.setattr(code_facts, "code", code)
+    monkeypatch.setattr(provenance, "code", code)
     return measured
 
 

@@ -21,7 +21,7 @@ from repro.manifest import measures_per_dataset
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import select
 from repro.retrieval.datasets import catalog, digests
-from repro.running import code_facts
+from repro.running import provenance
 from repro.running.plan import plan
 from repro.running.runner import prepare
 from repro.running.scale import scale
@@ -319,8 +319,8 @@ def patched(root: Path) -> Iterator[Moments]:
         patch.setattr(source_code, "OURS", dict.fromkeys(source_code.OURS, root / "world"))
         # and the one that changes is read anew each time
         patch.setattr(source_code, "sources_of", source_code.Sources)
-        patch.setattr(code_facts, "code", source_code.code.__wrapped__)
-        patch.setattr(code_facts, "_code_of_all", code_facts._code_of_all.__wrapped__)
+        patch.setattr(provenance, "code", source_code.code.__wrapped__)
+        patch.setattr(provenance, "_code_of_all", provenance._code_of_all.__wrapped__)
         patch.setattr(digests, "SETTLED", 0)  # an edit waits for the next tick of the clock itself
         patch.setattr(catalog, "FILE", root / "catalog.yaml")
         patch.setattr(measures_per_dataset, "_by_dataset", lambda: LISTED)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from repro.running.agreement import Agreement, agreement
+from repro.running.recomputation import Agreement, agreement
 
 
 @pytest.fixture

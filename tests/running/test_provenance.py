@@ -8,12 +8,21 @@ from repro.locations import CHECKOUT
 from repro.machine import versions
 from repro.progress import Progress
 from repro.retrieval.stages import qrels
-from repro.running import code_facts
-from repro.running.code_facts import Makers, differences, join_codes, made_by, planned_code
+from repro.running import provenance
 from repro.running.engines import inline
 from repro.running.engines.inline import run_node
 from repro.running.plan import Plan
-from repro.running.provenance import Origins, discard, made_otherwise, origins
+from repro.running.provenance import (
+    Makers,
+    Origins,
+    differences,
+    discard,
+    join_codes,
+    made_by,
+    made_otherwise,
+    origins,
+    planned_code,
+)
 from repro.running.requirements import Machine, Obstacle
 from repro.store import Store
 from repro.store.underway import announce
@@ -189,9 +198,9 @@ def test_nothing_goes_that_cannot_be_made_again_here(chain):
 
 
 def test_versions_and_digests_are_looked_up_once(monkeypatch):
-    code_facts._version("numpy")
+    provenance._version("numpy")
     monkeypatch.setattr(versions, "version", None)
-    assert code_facts._version("numpy")
+    assert provenance._version("numpy")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from repro.running.recurrence import Recurrence, recorded_before, sentences
+from repro.running.records import Recurrence, recorded_before, sentences
 from repro.store.results import Record, Results
 
 HARDWARE = {"cpu": "AMD EPYC", "instructions": "AVX2", "gpu": None}

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from repro.running.code_facts import planned_code
 from repro.running.plan import Plan
+from repro.running.provenance import planned_code
 from repro.store.results import Record, Results
 from repro.verdicts import doubts
 from repro.verdicts.comparison import compare

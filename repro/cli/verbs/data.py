@@ -163,7 +163,6 @@ def _describe(offers, target) -> None:
 def _obstacles(places):
     """The obstacles of the cells and exhibits of these places on this machine at full scale."""
     from repro.api.selection import Selection, select
-    from repro.running.node_obstacles import obstacles_of
     from repro.running.workspace import Workspace
 
     workspace = Workspace(Locations.resolve(fetching=True))
@@ -176,7 +175,7 @@ def _obstacles(places):
         exhibits |= {exhibit.id: exhibit for exhibit in selection.exhibits}
     plan = Selection(list(cells.values()), list(exhibits.values()), workspace=workspace).plan()
     plan.look(workspace.store)
-    return obstacles_of(plan)
+    return plan.lacking
 
 
 def _ask(identifiers, places) -> None:

@@ -22,9 +22,9 @@ from repro.machine.shard import WHOLE, Shard, shard
 from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
 from repro.progress import Progress
-from repro.running.code_facts import made_by
 from repro.running.engines.shared_work import build, build_shard
 from repro.running.plan import Plan
+from repro.running.provenance import made_by
 from repro.running.requirements import Machine, Obstacle
 from repro.running.run_progress import Place, RunProgress
 from repro.running.run_progress import places as rows_of

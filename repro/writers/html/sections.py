@@ -16,9 +16,8 @@ from repro.manifest.reading_schema import Reading
 from repro.running.cell_readings import CellReadings
 from repro.running.cost.estimate import estimate
 from repro.running.cost.throughput import assumed_throughput
-from repro.running.node_obstacles import distinct_obstacles
 from repro.running.plan import Plan
-from repro.running.requirements import Machine
+from repro.running.requirements import Machine, distinct_obstacles
 from repro.store import Store
 from repro.store.results import Results
 from repro.verdicts.beside import Answers, NoAnswers, answers_in

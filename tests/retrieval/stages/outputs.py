@@ -21,7 +21,7 @@ import numpy as np
 
 from repro.progress import Progress
 from repro.retrieval.evaluation.run_writer import write_run
-from repro.running.agreement import content
+from repro.running.recomputation import content
 from repro.stage_table import STAGES
 from repro.store.disk import BLOCKS, sha256
 from tests.recorded import Recorded, close

@@ -20,10 +20,10 @@ from repro.manifest.cells import select
 from repro.progress import Progress
 from repro.retrieval.nn import pair_scores
 from repro.retrieval.stages import encode, encode_views, mine
-from repro.running.code_facts import differences, made_by
 from repro.running.engines import inline, shared_work
 from repro.running.engines.inline import run_node
 from repro.running.plan import plan
+from repro.running.provenance import differences, made_by
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import RECORD, Store

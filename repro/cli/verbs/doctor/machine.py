@@ -38,11 +38,10 @@ def _full_scale(workspace):
     from repro.api.selection import select
     from repro.machine.components import Component
     from repro.retrieval.datasets.fetching import amount
-    from repro.running.node_obstacles import obstacles_of
 
     plan = select(workspace=workspace).plan()
     plan.look(workspace.store)
-    obstacles = obstacles_of(plan)
+    obstacles = plan.lacking
     parts = [o.short for o in obstacles.of_machine]
     parts += [amount(obstacles.fetch)] if obstacles.fetch else []
     parts += [_manual_data(obstacles.otherwise)] if obstacles.otherwise else []

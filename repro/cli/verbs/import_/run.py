@@ -45,7 +45,7 @@ def command(file, cells, source, toolkit, readings, public, form):
     from repro.exchange.run_import import Importer, Origin, import_public
     from repro.manifest.cells import select
     from repro.progress import TerminalProgress
-    from repro.running.recurrence import Recurrence
+    from repro.running.records import Recurrence
     from repro.running.workspace import Workspace
     from repro.store import make_writable
 
