@@ -1,6 +1,5 @@
 """A few lines on the data, models and devices that a selection lacks on this machine."""
 
-import functools
 import shlex
 import textwrap
 from collections.abc import Sequence
@@ -9,10 +8,9 @@ from pathlib import Path
 from rich.text import Text
 
 from repro.cli import printing
-from repro.cli.plan_summary import GB
 from repro.manifest.cells import count_in_words
 from repro.running.cost.estimate import Estimate, estimate
-from repro.running.cost.throughput import throughput
+from repro.running.cost.throughput import Throughput, assumed_throughput, throughput
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle, distinct_obstacles
 from repro.running.runner import Outcome
@@ -20,6 +18,7 @@ from repro.stage_table import STAGES, TRAININGS
 from repro.store import Store
 from repro.verdicts.compared import ComparedCell, Comparison
 
+GB = 1e9
 DEVICE = "h100"  # whose hours are told where nothing was calibrated
 ROWS = 3  # that are named of those which lack the same
 
@@ -66,18 +65,18 @@ def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[
     obstacles = plan.lacking
     rates = throughput(store, gpu)
     if rates is None or (gpu is None and rates.unit != "GPU"):
-        rates = throughput(store, DEVICE)
+        rates = assumed_throughput(DEVICE)
     cost = estimate(plan, rates)
     lines = [("machine", f"{o.cause}; {o.remedy}") for o in obstacles.of_machine]
     if obstacles.fetch:
         lines.append(("to fetch", amount(obstacles.fetch)))
     lines += [("to find", sentence) for sentence in obstacles.otherwise]
-    work = [("work", _work(cost))] if any(STAGES[node.stage].heavy for node in cost.nodes) else []
+    work = [("work", _work(cost, rates))] if any(STAGES[node.stage].heavy for node in cost.nodes) else []
     return [*lines, *work, ("disk", f"about {cost.stored / GB:,.1f} GB of artefacts")]
 
 
-def _work(cost: Estimate) -> str:
-    rates, hours = cost.throughput, cost.hours(cost.nodes)
+def _work(cost: Estimate, rates: Throughput) -> str:
+    hours = cost.hours(cost.nodes) or 0.0
     remainder = f"; without {len(cost.uncounted)} of unknown size" if cost.uncounted else ""
     amount = f"about {hours:,.1f}" if hours >= 0.1 else "less than 0.1"
     return f"{amount} {rates.unit} hours ({rates.basis}){remainder}"
@@ -102,7 +101,8 @@ def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str
     for c in cells:
         by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
     names_by_row = {row: distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
-    common = list(functools.reduce(_shared_names, names_by_row.values()))
+    first, *others = names_by_row.values()
+    common = [name for name in first if all(name in names for names in others)]
     groups: dict[tuple[str, ...], list[str]] = {}
     for row, names in names_by_row.items():
         groups.setdefault(tuple(name for name in names if name not in common), []).append(row)
@@ -110,10 +110,6 @@ def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str
         (_first_names(rows, ROWS), names_in_a_line(names) or "nothing else") for names, rows in groups.items()
     ]
     return ([("every row", names_in_a_line(common))] if common else []) + (lines if len(groups) > 1 else [])
-
-
-def _shared_names(names: Sequence[str], others: Sequence[str]) -> list[str]:
-    return [name for name in names if name in others]
 
 
 def names_in_a_line(names: Sequence[str]) -> str:

@@ -1,25 +1,35 @@
-"""The first lines of a plan: nodes, downloads, disk, hours, what is lacking, what is not comparable."""
+"""The first lines of a plan: nodes, downloads, disk, hours, what is lacking, what is not comparable.
+
+On the device they tell of steps that it takes in parts.
+"""
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from repro.cli.plan_notes import device_notes
+from repro.cli.obstacles import GB, names_in_a_line
 from repro.cli.printing import say
+from repro.graph import Node
+from repro.machine import system
 from repro.machine.system import size_in_words
 from repro.manifest.cells import count_in_words
+from repro.retrieval.training.declaration import declared
+from repro.retrieval.training.memory import StepMemory, example_tokens, predicts_words
 from repro.running.cost.estimate import Estimate
+from repro.running.cost.shapes import shape
 from repro.running.cost.throughput import ASSUMED, assumed_throughput
 from repro.running.discarding import DISCARDABLE, discarded_stages
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.recipe_calls import refusals
+from repro.stage_table import TRAININGS
 
-GB = 1e9
 COMMON = ("h100", "rtx4090")
 SHOWN = 0.05  # hours, which one decimal shows
 FEW = 12  # things that are named where more are lacking
+KINDS = 4  # of training that are named
 
 
 def show_summary(
@@ -53,7 +63,7 @@ def show_summary(
 
 
 def refused_cell_lines(plan: Plan) -> list[str]:
-    """Lines on cells that are not measured at the plan's scale, a line for each reason."""
+    """Return lines on cells that are not measured at the plan's scale, a line for each reason."""
     counts = refusals(plan.cells, plan.scale)
     return [
         f"not at scale {plan.scale.name}: {count} cells, because {reason}" for reason, count in counts.items()
@@ -71,29 +81,33 @@ def downloads(cost: Estimate) -> str:
 
 
 def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: int | None) -> list[str]:
-    """Lines on the bytes to come, the most at once, and whether they fit."""
-    bytes_before = cost.bytes_stored(root)
-    level = cost.fullest(discarded_stages(discard), before=bytes_before)
-    free = _free_bytes(root)
+    """Return lines on the bytes to come, the most at once, and whether they fit."""
+    bytes_before, free = cost.bytes_stored(root), _free_bytes(root)
+
+    def peak(kinds: Sequence[str]) -> tuple[float, str]:
+        """Return the bytes at most when such artefacts go, and the stage that writes then."""
+        level = cost.fullest(discarded_stages(kinds), before=bytes_before)
+        return (level.during, level.node.stage) if level else (0.0, "")
+
+    most, stage = peak(discard)
     current = f", {size_in_words(bytes_before)} of its artefacts there now" if bytes_before else ""
     option = f"with --discard {','.join(discard)}, " if discard else ""
     lines = [
         f"disk: about {size_in_words(cost.stored)} of artefacts to come{current}; {option}peak"
-        f" {size_in_words(level.during)}, while {level.node.stage} writes; {size_in_words(free)} are free"
+        f" {size_in_words(most)}, while {stage} writes; {size_in_words(free)} are free"
     ]
     limit = bytes_before + free if max_disk is None else min(bytes_before + free, max_disk)
-    if level.during > limit:
-        lowest = cost.fullest(discarded_stages(DISCARDABLE), before=bytes_before)
-        vectors = cost.fullest(discarded_stages(["vectors"]), before=bytes_before)
+    if most > limit:
+        vectors, lowest = (size_in_words(peak(kinds)[0]) for kinds in (["vectors"], [*DISCARDABLE]))
         lines.append(
-            f"does not fit: {size_in_words(limit)} may be taken; the peak is {size_in_words(vectors.during)}"
-            f" with --discard vectors, {size_in_words(lowest.during)} with --discard {','.join(DISCARDABLE)}"
+            f"does not fit: {size_in_words(limit)} may be taken; the peak is {vectors}"
+            f" with --discard vectors, {lowest} with --discard {','.join(DISCARDABLE)}"
         )
     return lines
 
 
 def _free_bytes(root: Path) -> int:
-    """Bytes that the file system of a store, which need not be there, has left."""
+    """Return the bytes that the file system of a store, which need not be there, has left."""
     return shutil.disk_usage(next(p for p in (root, *root.absolute().parents) if p.exists())).free
 
 
@@ -107,8 +121,9 @@ def _work_line(cost: Estimate) -> str:
 
 
 def _hours_by_device(cost: Estimate) -> str:
-    """The hours that GPUs which many have would take; empty where these are none."""
-    hours = {gpu: replace(cost, throughput=assumed_throughput(gpu)).hours(cost.nodes) for gpu in COMMON}
+    """Return the hours that GPUs which many have would take; empty where these are none."""
+    rates = {gpu: replace(cost, throughput=assumed_throughput(gpu)) for gpu in COMMON}
+    hours = {gpu: estimate.hours(cost.nodes) or 0.0 for gpu, estimate in rates.items()}
     if max(hours.values()) < SHOWN:
         return ""
     words = " or ".join(f"{amount:,.1f} hours of one {gpu}" for gpu, amount in hours.items())
@@ -116,7 +131,7 @@ def _hours_by_device(cost: Estimate) -> str:
 
 
 def _rehearsal_lines(cost: Estimate) -> list[str]:
-    """A line on what was measured here, if anything was."""
+    """Return a line on what was measured here, if anything was."""
     nodes = [node for node in cost.nodes if cost.rehearsed(node) is not None]
     if not nodes:
         return []
@@ -132,8 +147,6 @@ def _uncounted_lines(cost: Estimate) -> list[str]:
 
 
 def _obstacle_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
-    from repro.cli.obstacles import names_in_a_line
-
     number = sum(row["state"] == "blocked" for row in rows)
     names = plan.lacking.names
     if not number:
@@ -143,7 +156,7 @@ def _obstacle_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
 
 def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
-    """Lines on cells that no verdict will be given on, why, and what to do about it."""
+    """Return lines on cells that no verdict will be given on, why, and what to do about it."""
     by_id = {m.cell.id: m.cell for m in plan.measurements}
 
     def counted(ids: Iterable[str]) -> str:
@@ -165,7 +178,7 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
 
 def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
-    """(reading, choice) -> the cells that it makes not comparable; nothing below full scale."""
+    """Return, by (reading, choice), the cells that it makes not comparable; nothing below full scale."""
     cells: dict[tuple[str, str], set[str]] = {}
     for m in plan.measurements if plan.scale.compares_with_paper else ():
         for departure in () if _is_authors_model(m) else m.departures.items():
@@ -174,7 +187,7 @@ def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
 
 
 def incomparable_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    """``reading=choice`` of a stand-in -> the cells that wait for what it would stand in for.
+    """Return, by ``reading=choice`` of a stand-in, the cells that wait for what it would stand in for.
 
     Args:
         remedies: fingerprint -> what to do about the obstacles of a node.
@@ -191,3 +204,67 @@ def _is_authors_model(m: Measurement) -> bool:
     """Whether the departures are those alone by which a row is measured with its authors' own model."""
     readings = m.cell.paper.readings
     return all(r in readings and choice in readings[r].released for r, choice in m.departures.items())
+
+
+def device_notes(cost: Estimate) -> list[str]:
+    """Return sentences on the GPU that hours are of, else on the one at hand; none without."""
+    memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
+    return [*_largest_step(cost), *(_micro_batches(cost, memory) if memory else ())]
+
+
+def _largest_step(cost: Estimate) -> list[str]:
+    """Return the bytes of a GPU that the largest step takes at once, where they are a GB at least."""
+    trainings = [node for node in cost.nodes if node.stage in TRAININGS]
+    largest = max(trainings, key=step_bytes, default=None)
+    if largest is None or step_bytes(largest) < GB:
+        return []
+    step = f"{largest.stage} {largest.params['objective']['name']}"
+    return [
+        f"memory of the GPU: about {step_bytes(largest) / GB:,.0f} GB for the largest step at once ({step})"
+    ]
+
+
+def _micro_batches(cost: Estimate, memory: float) -> list[str]:
+    counts = in_parts(cost.nodes, memory)
+    if not counts:
+        return []
+    names = [*counts][:KINDS] + ([f"{len(counts) - KINDS} more kinds"] if len(counts) > KINDS else [])
+    start = "1 training begins" if counts.total() == 1 else f"{counts.total()} trainings begin"
+    return [
+        f"micro-batches: on {memory / GB:.0f} GB, {start} with a part of a step at a time"
+        f" ({', '.join(names)}); what does not"
+        " fit is halved, and REPRO_MICRO_BATCH sets another size"
+    ]
+
+
+def in_parts(nodes: Iterable[Node], memory: float) -> Counter[str]:
+    """Count, in words, the trainings whose steps begin in parts on a GPU of so many bytes."""
+    counts: Counter[str] = Counter()
+    for node in nodes:
+        if node.stage in TRAININGS and not declared(objective := node.params["objective"]).own_parts:
+            examples = _examples(node)
+            if size := step_memory_of(node).micro_batch(examples, memory):
+                counts[f"{node.stage} {objective['name']} {size:,} of {examples:,}"] += 1
+    return counts
+
+
+def _examples(node: Node) -> int:
+    return node.params.get("texts_per_batch") or node.params["queries_per_batch"]
+
+
+def step_bytes(node: Node) -> float:
+    """Return the bytes of a GPU that a step of a planned training takes when it is made at once."""
+    return step_memory_of(node).whole(_examples(node))
+
+
+def step_memory_of(node: Node) -> StepMemory:
+    """Return the memory of a step of a planned training, as ``training.memory.step_memory`` has it."""
+    model, params = shape(node), dict(node.params)
+    return StepMemory(
+        parameters=model.all_weights,
+        layers=model.layers,
+        hidden=model.hidden,
+        tokens=example_tokens(params),
+        vocabulary=model.vocabulary if predicts_words(params) else 0,
+        precision=params["precision"],
+    )

@@ -1,20 +1,34 @@
-"""A plan and its cost on the terminal: a summary, then a line a node, stage, table or row."""
+"""A plan or a rehearsal, and its cost, on the terminal.
 
+A plan has a summary, then a line a node, stage, table or row; a rehearsal what each stage took, and what it
+will take in the whole.
+"""
+
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from repro.cli.plan_summary import GB, show_summary
+from repro.cli.obstacles import GB
+from repro.cli.plan_summary import show_summary
 from repro.cli.printing import emit_json, say, table
 from repro.graph import Node
-from repro.running.cost.estimate import Estimate, estimate
-from repro.running.cost.rehearsals import Rehearsals
+from repro.manifest.papers import paper
+from repro.progress import TerminalProgress
+from repro.running.cost.estimate import Estimate, estimate, stated_costs
+from repro.running.cost.rehearsals import Rehearsals, RehearsedNode, keep_times
+from repro.running.cost.shapes import Number, added
 from repro.running.discarding import discarded_stages
-from repro.running.run_progress import describe
+from repro.running.rehearsal import Rehearsal, rehearse
+from repro.running.run_progress import describe, work_of
 from repro.stage_table import STAGES
+from repro.store import make_writable
 
 STATES = ("stored", "damaged", "partial", "missing", "blocked")
-GROUPS = ("stage", "table", "row")
+MB = 1e6
+HEAD = ["stage", "rehearsed", "seconds", "peak GB", "GPU GB", "disk MB", "a second"]
+HEAD += ["in the whole", "hours", "peak GB", "disk GB"]
 
 
 def show_plan(
@@ -131,9 +145,6 @@ def _amounts(cost: Estimate, nodes: list[Node]) -> list[str]:
 
 def _show_papers(cost: Estimate) -> None:
     """Print a line a paper, beside what it says of its own cost."""
-    from repro.manifest.papers import paper
-    from repro.running.cost.estimate import stated_costs
-
     rows = []
     for name, nodes in cost.by_paper.items():
         pretrainings = [node for node in nodes if node.stage == "pretrain"]
@@ -150,3 +161,141 @@ def _amount(cost: Estimate, nodes: list[Node]) -> str:
     if cost.throughput:
         return f"{cost.hours(nodes):,.1f}"
     return f"{sum(cost.works[node.fingerprint].operations for node in nodes):.1e}"
+
+
+def rehearse_selection(selection, *, as_json: bool) -> int:
+    """Run the first rows and a few steps of a selection, and print what the whole will cost.
+
+    Returns the exit status.
+    """
+    progress, store = TerminalProgress(), selection.workspace.store
+    with progress.task("planning"):
+        plan = selection.plan()
+        whole_plan = replace(selection, scale=plan.scale.whole, of_user=None).plan()
+    make_writable(store.root)
+    for note in plan.scale.notes:
+        progress.note(note)
+    rehearsal = rehearse(whole_plan, plan, store, progress)
+    path = keep_times(rehearsal.nodes, store)
+    if as_json:
+        emit_json(as_plain(rehearsal))
+    else:
+        show_rehearsal(rehearsal)
+        print(f"kept for `repro plan` in {path}", file=sys.stderr)
+    return 3 if rehearsal.outcome.failed else 4 if rehearsal.left_out else 0
+
+
+def show_rehearsal(rehearsal: Rehearsal) -> None:
+    """Print a line a node, of stages without a model a line for all nodes, then what it comes to."""
+    title = "Rehearsed, and extrapolated to the whole by what each stage's cost grows with"
+    table(title, HEAD, [_line(group) for group in _groups(rehearsal.nodes)], right=range(2, len(HEAD)))
+    say(_summary(rehearsal))
+    for item in rehearsal.nodes:
+        if None in (item.whole_seconds, item.whole_peak_bytes, item.whole_disk_bytes):
+            cause = "too little was done" if item.share else "nobody counted what it grows with"
+            say(f"not extrapolated, as {cause}: {work_of(item.node)}")
+    reasons: dict[str, list[str]] = {}
+    for node, reason in rehearsal.left_out:
+        reasons.setdefault(reason, []).append(work_of(node))
+    for reason, nodes in reasons.items():
+        say(f"not rehearsed: {', '.join(nodes)}: {reason}")
+
+
+def as_plain(rehearsal: Rehearsal) -> dict:
+    """Return a rehearsal as plain values, bytes and seconds as they are."""
+    largest = rehearsal.largest
+    return {
+        "hours": rehearsal.hours,
+        "not_in_hours": [node.fingerprint for node in rehearsal.uncounted],
+        "disk_bytes": rehearsal.disk_bytes,
+        "disk_peak_bytes": rehearsal.fullest(),
+        "disk_peak_bytes_without_vectors": rehearsal.fullest(discarded_stages(["vectors"])),
+        "peak_bytes": largest and largest.whole_peak_bytes,
+        "nodes": [_node_as_plain(item) for item in rehearsal.nodes],
+        "not_rehearsed": [
+            {"stage": node.stage, "fingerprint": node.fingerprint, "what": work_of(node), "why": reason}
+            for node, reason in rehearsal.left_out
+        ],
+    }
+
+
+def _node_as_plain(item: RehearsedNode) -> dict:
+    return {
+        "stage": item.node.stage,
+        "fingerprint": item.node.fingerprint,
+        "rehearsal": item.rehearsal.fingerprint,
+        "what": work_of(item.node),
+        "share": asdict(item.share) if item.share else None,
+        "seconds": item.seconds,
+        "a_second": item.rate,
+        "peak_bytes": item.peak_bytes,
+        "gpu_bytes": item.gpu_bytes,
+        "disk_bytes": item.disk_bytes,
+        "whole_hours": None if item.whole_seconds is None else item.whole_seconds / 3600,
+        "whole_peak_bytes": item.whole_peak_bytes,
+        "whole_disk_bytes": item.whole_disk_bytes,
+        "at_most": item.at_most,
+    }
+
+
+def _groups(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
+    groups: dict[str, list[RehearsedNode]] = {}
+    for item in nodes:
+        heavy = STAGES[item.node.stage].heavy
+        groups.setdefault(item.node.fingerprint if heavy else item.node.stage, []).append(item)
+    return list(groups.values())
+
+
+def _line(group: list[RehearsedNode]) -> list[str]:
+    first, is_single = group[0], len(group) == 1
+    share = first.share if is_single else None
+    return [
+        work_of(first.node) if is_single else f"{first.node.stage}, {len(group)} nodes",
+        f"{share.done:,.0f} {share.of}" if share else "",
+        f"{sum(item.seconds for item in group):,.1f}",
+        _largest_size(item.peak_bytes for item in group),
+        _largest_size(item.gpu_bytes for item in group),
+        f"{sum(item.disk_bytes for item in group) / MB:,.1f}",
+        _rate(first.rate if is_single else None),
+        f"{share.whole:,.0f}" if share else "",
+        _hours(group),
+        _largest_size(item.whole_peak_bytes for item in group),
+        _total(item.whole_disk_bytes for item in group),
+    ]
+
+
+def _rate(rate: float | None) -> str:
+    if rate is None:
+        return ""
+    return f"{rate:,.3g}" if rate < 100 else f"{rate:,.0f}"
+
+
+def _hours(group: list[RehearsedNode]) -> str:
+    seconds = added(item.whole_seconds for item in group)
+    at_most = any(item.at_most for item in group)
+    return "?" if seconds is None else f"{'≤ ' if at_most else ''}{seconds / 3600:,.2f}"
+
+
+def _largest_size(sizes: Iterable[Number]) -> str:
+    largest = max((size for size in sizes if size is not None), default=None)
+    return "" if largest is None else f"{largest / GB:,.1f}"
+
+
+def _total(sizes: Iterable[Number]) -> str:
+    size = added(sizes)
+    return "?" if size is None else f"{size / GB:,.1f}"
+
+
+def _summary(rehearsal: Rehearsal) -> str:
+    largest, count = rehearsal.largest, len(rehearsal.nodes)
+    if largest is None:
+        return "nothing was rehearsed"
+    seconds = sum(item.seconds for item in rehearsal.nodes)
+    memory = f"at least {(largest.whole_peak_bytes or 0) / GB:,.1f} GB of memory ({largest.node.stage})"
+    missing = len(rehearsal.uncounted)
+    remainder = f", not counting {missing} stage{'s' * (missing != 1)} named below" if missing else ""
+    hours = f"{rehearsal.hours:,.1f} hours one stage after another on this machine{remainder}"
+    lowest = rehearsal.fullest(discarded_stages(["vectors"])) / GB
+    disk = f"{rehearsal.fullest() / GB:,.1f} GB of disk at its fullest ({lowest:,.1f} with --discard vectors)"
+    extent = "as far as it can be told" if missing else "all of it"
+    return f"{count} stages took {seconds:,.0f} s; {extent}, extrapolated: {hours}; {disk}; {memory}"

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from repro.cli.plan_notes import device_notes
-from repro.cli.plan_summary import _work_line
+from repro.cli.plan_summary import _work_line, device_notes
 from repro.machine import system
 from repro.manifest.cells import select
 from repro.running.cost.estimate import estimate

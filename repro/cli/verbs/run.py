@@ -160,7 +160,7 @@ def _options(engine: str, site: str | None, numbers: dict[str, int | None]) -> O
 
 def _rehearse(selection, *, as_json: bool) -> int:
     """Rehearse the selection, at the scale of rehearsals where none is named. Returns the exit status."""
-    from repro.cli.rehearsals import rehearse_selection
+    from repro.cli.plans import rehearse_selection
 
     own = ("scale_name", "rehearses", "tables", "rows", "everything", "seeds", "readings", "form")
     parameters = (option.name for option in click.get_current_context().command.params)
