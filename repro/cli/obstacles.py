@@ -30,7 +30,7 @@ def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
 
 
 def row_of(compared: ComparedCell) -> str:
-    """The path of the cell's row, ``paper/table/row``."""
+    """Return the path of the cell's row, ``paper/table/row``."""
     return compared.cell.id.rpartition("/")[0]
 
 
@@ -59,7 +59,7 @@ def show_needs(
 
 
 def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[str, str]]:
-    """Everything that is missing and what the work costs, a line each."""
+    """Return everything that is missing and what the work costs, a line each."""
     from repro.retrieval.datasets.fetching import amount
 
     obstacles = plan.lacking
@@ -96,7 +96,7 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
 
 
 def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
-    """Lines on the obstacles of every row, then on rows that share further ones."""
+    """Return lines on the obstacles of every row, then on rows that share further ones."""
     by_row: dict[str, list[Obstacle]] = {}
     for c in cells:
         by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
@@ -113,7 +113,7 @@ def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
-    """Names in one line; those that begin alike are told together."""
+    """Join names in one line; those that begin alike are told together."""
     by_root: dict[str, list[str]] = {}
     for name in names:
         root, _, part = name.partition("/")
@@ -126,7 +126,7 @@ def names_in_a_line(names: Sequence[str]) -> str:
 
 
 def blocked_cell_lines(comparison: Comparison) -> list[str]:
-    """Sentences on cells that wait for something: everything that their rows lack, and how to get it."""
+    """Say of cells that wait for something what their rows lack, and how to get it."""
     cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
     lacking = distinct_obstacles(o for c in cells for o in c.obstacles)
     if len(lacking.obstacles) == 1:
@@ -147,7 +147,7 @@ def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
 
 
 def _places(cells: Sequence[ComparedCell]) -> list[str]:
-    """The rows of the cells where they are one or two, else their tables, or papers of several tables."""
+    """Return the rows of the cells, of more than two their tables, or papers of several tables."""
     rows = list(dict.fromkeys(map(row_of, cells)))
     if len(rows) <= 2:
         return rows

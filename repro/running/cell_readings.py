@@ -46,11 +46,11 @@ class RecipeGraphs:
         return {node.fingerprint: node for node in walk(map(self.rewritten, self.runs))}
 
     def scored(self, measure: str | None) -> str:
-        """The way in which a column of this measure is scored, for comparison."""
+        """Return the way in which a column of this measure is scored, for comparison."""
         return canonical([self.choices.measured_as.get(measure or "", measure), self.choices.scoring])
 
     def work(self, measure: str | None) -> set[tuple[str, str]]:
-        """Fingerprint and stage of every node, and the scoring of this measure."""
+        """Return fingerprint and stage of every node, and the scoring of this measure."""
         nodes = {(fingerprint, node.stage) for fingerprint, node in self.nodes.items()}
         return nodes | {(self.scored(measure), "scoring")}
 
@@ -74,7 +74,7 @@ class CellReadings:
         self._full = scale("full").rewriter()
 
     def of(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Readings of a cell by id: the paper's own in its file's order, then those of another's recipe."""
+        """Return a cell's readings: the paper's own in its file's order, then those of another's recipe."""
         recipe_readings = self._recipe_readings(cell, {})
         paper_readings, parts = cell.paper.readings, cell.id.split("/")
         places = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
@@ -86,7 +86,7 @@ class CellReadings:
         }
 
     def _ids_by_place(self, source: Paper) -> dict[str, list[str]]:
-        """Place -> the readings of a paper that name it."""
+        """Return the readings of a paper by the places that they name."""
         if source.name not in self._by_place:
             by_place: dict[str, list[str]] = {}
             for key, reading in source.readings.items():
@@ -96,7 +96,7 @@ class CellReadings:
         return self._by_place[source.name]
 
     def under_other_choices(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Readings by id that the recipe asks for only where another of its readings has another choice."""
+        """Return readings that the recipe asks for only where another of its readings has another choice."""
         default_readings = self._recipe_readings(cell, {})
         other_readings: dict[str, Reading] = {}
         for reading in default_readings.values():
@@ -105,7 +105,7 @@ class CellReadings:
         return {k: r for k, r in other_readings.items() if k not in default_readings}
 
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
-        """The readings of a cell, each with the first of ``PARTS`` that another choice of it changes.
+        """Return the readings of a cell, each with the first of ``PARTS`` that another choice of it changes.
 
         In the order of these parts; within one conflicts go before misprints, data and silences.
         """
@@ -121,12 +121,12 @@ class CellReadings:
         return next((part for part in PARTS if part in changed_parts), PARTS[-1])
 
     def _work(self, cell: Cell, overrides: Mapping[str, str]) -> set[tuple[str, str]]:
-        """The work behind the cell on its first dataset, as ``RecipeGraphs.work``; empty without a recipe."""
+        """Return the work behind the cell on its first dataset; nothing without a recipe."""
         graphs = self.made(cell, overrides)
         return graphs.work(cell.column.measure) if graphs else set()
 
     def made(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> RecipeGraphs | None:
-        """The graphs of the recipe on the first of the cell's datasets; None without a recipe."""
+        """Return the graphs of the recipe on the first of the cell's datasets; None without a recipe."""
         measured_cell, identifier = next(_datasets(cell), (None, ""))
         if measured_cell is None:
             return None
@@ -136,7 +136,7 @@ class CellReadings:
             return self.made(cell, {}) if overrides else None
 
     def nodes(self, cell: Cell) -> list[Node]:
-        """All nodes that are planned for a cell at full by the default choices, its evaluations too."""
+        """Return all nodes planned for a cell at full by the default choices, its evaluations too."""
         nodes: list[Node] = []
         for measured_cell, identifier in _datasets(cell):
             call = self._call(measured_cell, identifier, {})
@@ -150,7 +150,7 @@ class CellReadings:
         return list({node.fingerprint: node for node in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
-        """The paper's readings -> the rows, or single cells, that rest on each.
+        """Return the paper's readings -> the rows, or single cells, that rest on each.
 
         A reading that papers share is left out where nothing of this one rests on it.
         """
@@ -170,7 +170,7 @@ class CellReadings:
         return {k: [*places.get(k, ()), *named_cells[k]] for k in reading_ids}
 
     def _recipe_readings(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> dict[str, Reading]:
-        """Readings by id that the recipe asks for on any of the cell's datasets; none without a recipe."""
+        """Return readings that the recipe asks for on any of the cell's datasets; none without a recipe."""
         readings: dict[str, Reading] = {}
         for measured_cell, identifier in _datasets(cell):
             readings |= self._call(measured_cell, identifier, overrides).readings
@@ -193,7 +193,7 @@ class CellReadings:
 
 
 def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]]:
-    """Every row of tables and figures with its cells, then every exhibit by itself."""
+    """Yield every row of tables and figures with its cells, then every exhibit by itself."""
     cells = every_cell(source)
     for row, row_cells in groupby(cells, key=lambda c: c.id.rpartition("/")[0]):
         yield row, list(row_cells)
@@ -202,7 +202,7 @@ def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]
 
 
 def _datasets(cell: Cell | ShownExhibit) -> Iterator[tuple[Cell | ShownExhibit, str]]:
-    """The cells that a recipe measures, each with a dataset it is called for; an average has its parts'."""
+    """Yield the cells that a recipe measures, each with a dataset; an average has its parts'."""
     if isinstance(cell, ShownExhibit):
         yield cell, cell.exhibit.dataset or ""
     elif cell.recipe and cell.column.dataset:

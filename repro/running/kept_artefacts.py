@@ -43,7 +43,7 @@ def kept_artefacts(
     *,
     undescribed: Iterable[str] = (),
 ) -> KeptArtefacts:
-    """Fingerprints to keep for these papers at these scales.
+    """Return the fingerprints to keep for these papers at these scales.
 
     Kept are the nodes of every cell and exhibit with the readings' defaults and the data at hand; what
     lies behind a record, with its own seed and readings; what was made from data or checkpoints that a
@@ -79,7 +79,7 @@ def kept_artefacts(
 
 
 def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -> list[Node]:
-    """Stored vectors that nothing which plans still have to run is made from, and nothing asked for lately.
+    """Return stored vectors that nothing is made from which plans still have to run, or asked for lately.
 
     Asked for is what a run noted within ``keep_days`` and has not stored.
     """
@@ -101,7 +101,7 @@ def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -
 
 
 def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -> tuple[set[str], list[str]]:
-    """Fingerprints of the records of scales whose files are not at hand, and a sentence about each scale."""
+    """Return fingerprints of records of scales whose files are not at hand, with a sentence on each scale."""
     fingerprints, notices = set(), []
     for name, paper in product(sorted(names), papers):
         fingerprints |= {record.fingerprint for record in workspace.results.read(name, paper.name)}
@@ -112,7 +112,7 @@ def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -
 
 
 def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
-    """(seed, readings) -> cells, for what the suite itself measured otherwise than by default."""
+    """Return, by (seed, readings), the cells that the suite measured otherwise than by default."""
     variants: dict[tuple, set[str]] = {}
     for record in records:
         readings = tuple(sorted((k, v) for k, v in record.readings.items() if k not in record.substitutes))
@@ -122,7 +122,7 @@ def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
 
 
 def _unidentified_artefacts(lineage: Lineage, plans: list[Plan]) -> set[str]:
-    """Stored artefacts made from a source that a plan names and that is not at hand, with all below them."""
+    """Return stored artefacts made from a source that a plan names and that is not at hand."""
     absent_sources = {_source(node.stage, node.params) for each in plans for node in _absent_nodes(each)}
     unidentified: set[str] = set()
     for fingerprint in lineage.stored() if absent_sources else ():
@@ -135,12 +135,12 @@ def _unidentified_artefacts(lineage: Lineage, plans: list[Plan]) -> set[str]:
 
 
 def _absent_nodes(each: Plan) -> Iterator:
-    """Nodes whose data or checkpoint is missing, and with it the identity that their fingerprint holds."""
+    """Return nodes whose data or checkpoint is missing, and with it their fingerprint's identity."""
     obstacles = each.machine.obstacles
     return (n for n in each.nodes if n.fingerprint in obstacles and not obstacles[n.fingerprint].of_machine)
 
 
 def _source(stage: str, params: Mapping[str, Any]) -> str:
-    """A stage and its parameters without those that follow from the source's bytes or place."""
+    """Return a stage and its parameters without those that follow from the source's bytes or place."""
     ignored_names = {"identity", *STAGES[stage].ignored}
     return canonical([stage, {name: value for name, value in params.items() if name not in ignored_names}])

@@ -101,7 +101,7 @@ class MeasurementBuilder:
         self._rewrite = self.scale.rewriter()
 
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
-        """The measurement of a cell with one seed. Raises ManifestError for what the manifest has wrong."""
+        """Return how a cell is measured with a seed. Raises ManifestError for what its manifest has wrong."""
         with self._about(cell):
             measurement = self._measure(cell, seed)
 
@@ -113,7 +113,7 @@ class MeasurementBuilder:
         )
 
     def _measure(self, cell: Cell, seed: int | None) -> Measurement:
-        """The measurement, with every choice that was asked for and is not the default as a departure."""
+        """Return it with every choice that was asked for and is not the default as a departure."""
         entry, measure = _catalogued(cell)
         if cell.column.kind in COMPUTED:
             part, choices = self._computed(cell, entry.id, seed)
@@ -135,7 +135,7 @@ class MeasurementBuilder:
         return Measurement(cell, seed, groups, measure, *self._readings(choices))
 
     def _evaluation(self, run: Node, member: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
-        """The finished evaluation of a run, one for all cells whose measures it gives."""
+        """Return the finished evaluation of a run, one for all cells whose measures it gives."""
         evaluation = self._finish(shared_evaluation(run, member, measure, scoring, machine=self.machine))
         if reason := self.scale.undefined(measure, member.id):
             raise UsageError(f"{reason}; take another choice, or another scale")
@@ -143,7 +143,7 @@ class MeasurementBuilder:
         return evaluation
 
     def exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str]]:
-        """The finished node of something shown, and the choices it used that are not the default."""
+        """Return the finished node of something shown, and the choices it used that are not the default."""
         with self._about(shown):
             node, departures, substitutes = self._exhibit(shown, seed)
 
@@ -180,7 +180,7 @@ class MeasurementBuilder:
         substitutes: Mapping[str, str],
         identity: Callable[["MeasurementBuilder"], Any],
     ) -> dict[str, str]:
-        """The departures without the user's choices that change nothing: at their default all stays as it is.
+        """Drop from departures the user's choices that change nothing: at their default all stays as it is.
 
         One choice is taken back after another, so that what is left always gives what was asked for.
 
@@ -199,18 +199,18 @@ class MeasurementBuilder:
         return {reading: choice for reading, choice in departures.items() if reading not in dropped_ids}
 
     def _but(self, overrides: dict[str, str]) -> "MeasurementBuilder":
-        """A builder with other choices of the user."""
+        """Return a builder with other choices of the user."""
         return self._with_fewer.setdefault(
             canonical(overrides),
             MeasurementBuilder(self.scale, self.machine, overrides, _with_fewer=self._with_fewer),
         )
 
     def asked_for(self) -> set[str]:
-        """Every reading that some recipe asked for."""
+        """Return every reading that some recipe asked for."""
         return {identifier for _, choices in self._calls.values() for identifier in choices.used}
 
     def in_full_precision(self) -> dict[str, str]:
-        """The choices, by reading, with which what recipes asked for needs no half precision."""
+        """Return the choices, by reading, with which what recipes asked for needs no half precision."""
         precise_choices: dict[str, str] = {}
         for _, choices in self._calls.values():
 
@@ -221,7 +221,7 @@ class MeasurementBuilder:
         return precise_choices
 
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
-        """A measurement's departures from the defaults, and its substitutes.
+        """Return a measurement's departures from the defaults, and its substitutes.
 
         Where every collection is a stand-in, that one more is missing says nothing.
         """
@@ -247,7 +247,7 @@ class MeasurementBuilder:
     def _call(
         self, cell: Cell | ShownExhibit, identifier: str, seed: int | None
     ) -> tuple[Node | Runs, Choices]:
-        """The recipe's node for one dataset; the same call is made once."""
+        """Return the recipe's node for one dataset; the same call is made once."""
         key = canonical([recipe_path(cell), cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:
             request = identifier, self.overrides, seed
@@ -261,7 +261,7 @@ class MeasurementBuilder:
 def shared_evaluation(
     run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool], *, machine: Machine
 ) -> Node:
-    """The evaluation of a run, one for all cells whose measures it gives, kept with the machine's calls."""
+    """Return the evaluation of a run, one for all cells, kept with the machine's calls."""
     key = ("evaluation", run, entry.id, *measures(entry.id, measure), *sorted(scoring.items()))
     if key not in machine.calls:
         machine.calls[key] = evaluation(run, entry, measure, scoring)
@@ -269,7 +269,7 @@ def shared_evaluation(
 
 
 def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
-    """The per-query scores of a run by the dataset's own measures (and the cell's, if it is another)."""
+    """Return the node of a run's scores a query by the dataset's own measures, and the cell's."""
     params: dict[str, Any] = {
         "measures": measures(entry.id, measure),
         "ignore_identical_ids": entry.ignore_identical_ids,
@@ -300,7 +300,7 @@ def _catalogued(cell: Cell) -> tuple[Dataset, str]:
 
 
 def depth_of(run: Node) -> float:
-    """The documents a query that a run has at most, by its parameters; infinity where these do not say."""
+    """Return the documents a query that a run has at most; infinity where its parameters do not say."""
     depth = run.params.get("depth", math.inf)
     if run.stage == "rerank":  # of what it reads, and with what it leaves below
         return min(depth_of(run.input("run")), max(depth, run.params["keep"]))
@@ -308,7 +308,7 @@ def depth_of(run: Node) -> float:
 
 
 def cut_at(runs: Iterable[Node], measure: str) -> int | None:
-    """The depth of the shortest run, where the measure (ir_measures name) looks deeper; else None."""
+    """Return the depth of the shortest run, where the measure (ir_measures name) looks deeper; else None."""
     depth = min(map(depth_of, runs), default=math.inf)
     return int(depth) if looks_deeper(measure, depth) else None
 
@@ -324,7 +324,7 @@ RULES = ("ignore_identical_ids", "judgements")
 
 
 def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapping[str, str]) -> Measurement:
-    """The measurement of a cell of one dataset by the run in a file, without readings of a recipe's own.
+    """Return the measurement of a cell of one dataset by the run in a file, without readings of a recipe.
 
     Args:
         made: how the cell's own recipe measures it; None without a recipe.
@@ -341,6 +341,6 @@ def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapp
 
 
 def scoring_settings(measurement: Measurement) -> dict[str, Any]:
-    """The settings of scoring that a record of an imported run states, beside measure and unit."""
+    """Return the settings of scoring that a record of an imported run states, beside measure and unit."""
     params = measurement.parts[0].params
     return {"dataset": measurement.cell.column.dataset} | {name: params[name] for name in RULES}

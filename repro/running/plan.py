@@ -42,14 +42,14 @@ class Plan:
         return walk(self.ends)
 
     def of_table(self, paper: str, table: str) -> Plan:
-        """The plan of one table's measurements alone: a study compares what it measures itself."""
+        """Return the plan of one table's measurements alone: a study compares what it measures itself."""
         measurements = [
             m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == (paper, table)
         ]
         return replace(self, measurements=measurements)
 
     def parts(self, by: str) -> dict[str, Plan]:
-        """The plan of each ``table`` (``paper/table``) or ``row`` (``paper/table/row``) alone, in order."""
+        """Return plans of each ``table`` (``paper/table``) or ``row`` (``paper/table/row``) alone."""
         measurements: dict[str, list[Measurement]] = {}
         for m in self.measurements:
             place = m.cell.id.rpartition("/")[0]
@@ -82,11 +82,11 @@ class Plan:
         self.states = {node.fingerprint: store.state(node) for node in self.nodes}
 
     def needed(self) -> list[Node]:
-        """Nodes to run, inputs first: those not stored that something not stored needs."""
+        """Return the nodes to run, inputs first: those not stored that something not stored needs."""
         return walk(self.ends, until=lambda node: self.states[node.fingerprint] == "stored")
 
     def obstacles(self, node: Node) -> list[Obstacle]:
-        """The obstacles between the store as it is and this node; empty when there are none."""
+        """Return the obstacles between the store as it is and this node; empty when there are none."""
         obstacles: dict[Obstacle, None] = {}
         seen: set[str] = set()
 
@@ -152,7 +152,7 @@ def plan(
 
 
 def _with_members(cells: list[Cell]) -> list[Cell]:
-    """The cells and, for averages among them, the cells that these average."""
+    """Return the cells and, for averages among them, the cells that these average."""
     by_id = {c.id: c for c in cells}
     for cell in cells:
         if cell.column.mean_of:
@@ -175,7 +175,7 @@ def _check_overrides(overrides: Mapping[str, str], items: Iterable[Cell | ShownE
 
 
 def _check_overrides_matter(overrides: Mapping[str, str], requested_ids: set[str]) -> None:
-    """A switch that changes nothing must not look as if it had."""
+    """Return a switch that changes nothing must not look as if it had."""
     for identifier in overrides:
         if identifier not in requested_ids:
             reason = "no recipe of the selected cells asks for it"

@@ -26,7 +26,7 @@ _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def made_by(node: Node) -> dict[str, Any]:
-    """Facts of an artefact made here and now, which are no part of its identity.
+    """Return facts of an artefact made here and now, which are no part of its identity.
 
     ``code`` is a digest of the code that its stage runs, and of an objective or view that its parameters
     name, ``entries`` where these begin, ``definitions`` a short digest of each by its name; ``libraries`` are
@@ -41,7 +41,7 @@ def made_by(node: Node) -> dict[str, Any]:
 
 
 def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str] | None:
-    """Definitions and libraries that made an artefact and are others here; None where its facts do not say.
+    """Return definitions and libraries that made an artefact and are others here; None if facts lack them.
 
     Args:
         node: whose objective is where the plan has it now; without it where it was then, or is by its name.
@@ -60,12 +60,12 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
 
 
 def planned_code(nodes: Iterable[Node]) -> str:
-    """The digest that a record says in ``code`` if the code that is here makes all that is behind it."""
+    """Return the digest that a record has as ``code`` if the code here makes all that is behind it."""
     return _code_of_all(frozenset().union(*map(_entries_below, nodes)))
 
 
 def join_codes(codes: Iterable[str]) -> str:
-    """One digest of several, each counted once; empty where one of them is, as what is unknown."""
+    """Return one digest of several, each counted once; empty where one is, as what is unknown."""
     distinct = sorted(set(codes))
     return hashlib.sha256(" ".join(distinct).encode()).hexdigest()[:16] if all(distinct) else ""
 
@@ -78,7 +78,7 @@ class Makers:
         self._behind: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     def behind(self, nodes: Iterable[Node]) -> dict[str, Any]:
-        """``code``, as ``planned_code`` has it, and ``commits`` of a record of what these nodes are."""
+        """Return ``code``, as ``planned_code`` has it, and ``commits``, of a record of these nodes."""
         codes, commits = zip(*map(self._of, nodes), strict=True)
         return {
             "code": join_codes(frozenset().union(*codes)),
@@ -102,7 +102,7 @@ class Makers:
 
 
 def _entries(node: Node) -> tuple[str, ...]:
-    """Where the code of a node begins: its stage, and what parameters name as ``path`` ("module:name")."""
+    """Return where the code of a node begins: its stage, and what is named as ``path`` ("module:name")."""
     values = (value for value in node.params.values() if isinstance(value, Mapping))
     paths = (str(value.get("path", "")) for value in values)
     return f"repro.retrieval.stages.{node.stage}", *filter(_NAMED.fullmatch, paths)
@@ -203,7 +203,7 @@ class Origins:
 
 
 def origins(plan: Plan, store: Store) -> Origins:
-    """The origins of the plan's artefacts that were stored when it was looked up in the store."""
+    """Return the origins of the plan's artefacts that were stored when it was looked up in the store."""
     result = Origins()
     nearest: dict[str, tuple[str, ...]] = {}
     for node in plan.nodes:
@@ -217,7 +217,7 @@ def origins(plan: Plan, store: Store) -> Origins:
 
 
 def made_otherwise(plan: Plan, store: Store) -> list[Node]:
-    """The plan's stored nodes of other or unknown code, or of other inputs, and those made from them.
+    """Return the plan's stored nodes of other or unknown code, or of other inputs, and those made from them.
 
     A fingerprint does not tell content: what was made from an artefact that comes out differently goes, too.
     An imported run is made by no code here.

@@ -28,7 +28,7 @@ def call_recipe(
     machine: Machine,
     originals_only: bool = False,
 ) -> tuple[Node | Runs, Choices]:
-    """The graph or runs that the recipe of a cell makes for one dataset, with the choices that it asked for.
+    """Return the graph or runs that a cell's recipe makes for one dataset, and the choices it asked for.
 
     For one machine the same call is made once, and no recipe knows of the scale: ``originals_only`` makes a
     difference only where it noticed that a file is missing.
@@ -53,7 +53,7 @@ def call_recipe(
 
 
 def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
-    """The reason why the cell's recipe measures nothing at this scale; empty where there is none."""
+    """Return the reason why the cell's recipe measures nothing at this scale; empty where there is none."""
     if not cell.recipe:
         return ""
     function = recipe_function(cell, recipe_path(cell))
@@ -76,19 +76,19 @@ def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:
 
 
 def refusals(cells: Iterable[Cell], scale: Scale) -> dict[str, int]:
-    """The reasons of ``not_at`` for these cells, each with how many it keeps from being measured."""
+    """Return the reasons of ``not_at`` for these cells, each with how many it keeps from being measured."""
     return dict(Counter(reason for cell in cells if (reason := not_at(cell, scale))))
 
 
 def recipe_path(cell: Cell | ShownExhibit) -> str:
-    """``module:function``; a bare name means the paper's own recipes.py."""
+    """Return ``module:function``; a bare name means the paper's own recipes.py."""
     recipe = cell.recipe
     assert recipe, f"{cell.id} has no recipe"  # which is looked at before
     return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
 
 
 def readings_for(source: Paper, path: str) -> dict[str, Reading]:
-    """The readings a recipe may ask for: its home's, then those of the paper whose row it makes."""
+    """Return the readings a recipe may ask for: its home's, then those of the paper whose row it makes."""
     home_paper = home(path)
     if home_paper is not None:
         return {**source.readings, **home_paper.readings}
@@ -97,7 +97,7 @@ def readings_for(source: Paper, path: str) -> dict[str, Reading]:
 
 
 def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node | Runs]:
-    """The function that makes the cell. Raises ManifestError when there is none that takes its options."""
+    """Return what makes the cell. Raises ManifestError when there is none that takes its options."""
     try:
         function = load(path)
     except (ReproError, OSError):  # of files, whose error names them
@@ -113,7 +113,7 @@ def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node 
 
 @cache
 def _refusal(function: Callable, options: tuple[str, ...]) -> str:
-    """The reason why a recipe does not take options of these names; empty where it does."""
+    """Return the reason why a recipe does not take options of these names; empty where it does."""
     signature = inspect.signature(function)
     if not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
         try:
@@ -144,7 +144,7 @@ def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], reque
 
 
 def _place(error: Exception, cell: Cell | ShownExhibit) -> str:
-    """The last line of a paper's own code that an error came through; empty where it came through none."""
+    """Return the last line of a paper's own code that an error came through; empty for none."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     folders = PAPERS, cell.paper.folder
@@ -154,13 +154,13 @@ def _place(error: Exception, cell: Cell | ShownExhibit) -> str:
 
 
 def _in_one_line(error: Exception) -> str:
-    """The error in one line: its kind, and what it says."""
+    """Return the error in one line: its kind, and what it says."""
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {' '.join(message.split())}"
 
 
 def fault(cell: Cell | ShownExhibit, key: str, reason: str) -> ManifestError:
-    """The error about what the cell's column says under ``key``, or else its row or table; with its line."""
+    """Return the error about what a cell's column says under ``key``, or else its row or table."""
     if isinstance(cell, ShownExhibit) or cell.table.kind == "figure":
         return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
     table = cell.table

@@ -70,7 +70,7 @@ def _names(folder: Path) -> set[str]:
 
 
 def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
-    """The greatest difference of two numbers over the greatest magnitude, and both in words.
+    """Return the greatest difference of two numbers over the greatest magnitude, and both in words.
 
     The difference is None where the files differ in more than numbers with a fraction.
     """
@@ -94,7 +94,7 @@ def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
 
 
 def content(path: Path) -> tuple[object, np.ndarray]:
-    """All of a file but its numbers with a fraction, and these (N,); bytes where its kind is not known."""
+    """Return a file without its numbers with a fraction, and these (N,); bytes of an unknown kind."""
     if path.suffix == ".npy":
         array = np.load(path, mmap_mode="r")
         if array.dtype.kind == "f":
@@ -113,7 +113,7 @@ def content(path: Path) -> tuple[object, np.ndarray]:
 
 
 def _rows(path: Path) -> Iterator | None:
-    """The values that a file lists; None where its kind is not known."""
+    """Return the values that a file lists; None where its kind is not known."""
     if path.suffix == ".arrow":
         import pyarrow as pa
 
@@ -174,7 +174,7 @@ class Recomputation:
     other_code: list[str] | None
 
     def as_json(self) -> dict:
-        """The object that ``verify --deep --json`` prints."""
+        """Return the object that ``verify --deep --json`` prints."""
         return asdict(self)
 
 
@@ -197,7 +197,7 @@ class Sample:
 
 
 def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: Path | None = None) -> Sample:
-    """``size`` artefacts of every stage that can be computed again from what is stored, or from data here.
+    """Draw ``size`` artefacts a stage that can be computed again from what is stored, or from data here.
 
     Those come first that are from another store and were not checked. The choice among a stage's artefacts
     depends on the seed and on these alone.
@@ -261,7 +261,7 @@ def _can_be_computed(node: Node, store: Store) -> bool:
 
 
 def _node_lookup(lineage: Lineage) -> Callable[[str], Node | None]:
-    """Gives the node that notes and records describe under a fingerprint.
+    """Return a lookup of the node that notes and records describe under a fingerprint.
 
     None where they do not, or where the version of a stage is another one here.
     """

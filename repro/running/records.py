@@ -132,7 +132,7 @@ def record(
 
 
 def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> list[Record]:
-    """The records that stored evaluations of a plan give, of cells and averages, without time and machine.
+    """Return records of stored evaluations, of cells and averages, without time and machine.
 
     Args:
         sound_only: leave out damaged evaluations, for which StoreError is raised otherwise.
@@ -147,7 +147,7 @@ def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> lis
 
 
 def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """The newest records of a plan's cells and averages, whichever cells and papers they were made for.
+    """Return the newest records of a plan's cells and averages, whatever they were made for.
 
     Args:
         records: of all papers at the plan's scale.
@@ -162,7 +162,7 @@ def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 
 def measured_record(measurement: Measurement, scale: str, store: Store) -> Record:
-    """The record of one cell in the paper's unit: the mean over its queries, then over its members and runs.
+    """Return the record of a cell in the paper's unit: the mean over queries, then over members and runs.
 
     Of several groups of runs the largest mean. A set of queries that several runs answer is counted once;
     what is missing, in the run that misses most.
@@ -210,14 +210,14 @@ def unchecked(ends: Iterable[Node], store: Store) -> list[str]:
 
 
 def _in_words(node: Node) -> str:
-    """An artefact as "judgements of beir/scifact/test", "model" or "scores"."""
+    """Return an artefact as "judgements of beir/scifact/test", "model" or "scores"."""
     if piece := PIECES.get(node.stage):
         return published_rows.in_words(published_rows.key_of(dataset(node.params["dataset"]), piece))
     return STAGES[node.stage].output.replace("_", " ")
 
 
 def _rows(measurement: Measurement, store: Store) -> dict[str, str]:
-    """The digest of the content of every piece of data below a measurement, by ``published_rows.key``.
+    """Return the digest of the content of every piece of data below a measurement, by ``published_rows.key``.
 
     Empty where the store has it no more, or in the state of a version that did not say. Triples and negatives
     are known by their files.
@@ -235,7 +235,7 @@ def _rows(measurement: Measurement, store: Store) -> dict[str, str]:
 
 
 def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None:
-    """The standard deviation (n - 1) of the queries' scores in the cell's unit, each the mean of its runs.
+    """Return the deviation (n - 1) of the queries' scores in the cell's unit, each the mean of its runs.
 
     None below two queries, over several collections, and for the best of several groups of runs.
     """
@@ -247,7 +247,7 @@ def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None
 
 
 def scores_of(part: Node, store: Store) -> dict:
-    """The content of a stored evaluation. Raises StoreError where it is damaged."""
+    """Return the content of a stored evaluation. Raises StoreError where it is damaged."""
     path = store.path(part) / "scores.json"
     status = path.stat()
     return _content(path, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
@@ -259,7 +259,7 @@ def _content(path: Path, stamp: tuple[int, ...]) -> dict:
 
 
 def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """Records of columns that average others, where every part was measured with the same seed."""
+    """Return records of columns that average others, where every part was measured with the same seed."""
     by_cell = {(r.cell, r.seed): r for r in records}
     new_records = []
     for cell in plan.cells:
@@ -272,7 +272,7 @@ def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 
 def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
-    """Cell -> seed -> fingerprint, measure and unit that a record of it must have, averages among them."""
+    """Return fingerprint, measure and unit that records must have, by cell and seed, averages too."""
     by_cell: dict[str, dict[int | None, tuple[str, str, str]]] = {}
     for m in plan.measurements:
         by_cell.setdefault(m.cell.id, {})[m.seed] = m.identity
@@ -284,13 +284,13 @@ def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
 
 
 def member_cells(cell: Cell) -> list[str]:
-    """Ids of the cells that a cell averages; none for others."""
+    """Return ids of the cells that a cell averages; none for others."""
     row = cell.id.rpartition("/")[0]
     return [f"{row}/{column}" for column in cell.column.mean_of]
 
 
 def _average_identity(cell: Cell, parts: list[tuple[str, str, str]]) -> tuple[str, str, str]:
-    """The identity of an average of parts with these, each by its own measure."""
+    """Return the identity of an average of parts with these, each by its own measure."""
     fingerprints, measures, _ = zip(*parts, strict=True)
     digest = hashlib.sha256(canonical(list(fingerprints)).encode()).hexdigest()
     return digest, measures[0] if len(set(measures)) == 1 else ", ".join(measures), cell.unit
@@ -319,7 +319,7 @@ def _average(cell: Cell, parts: list[Record]) -> Record:
 
 
 def _in_unit(part: Record, unit: str) -> float:
-    """A member's value in the unit of the average, which in a sound manifest is its own."""
+    """Return a member's value in the unit of the average, which in a sound manifest is its own."""
     return (
         part.measured
         if part.unit == unit
@@ -359,5 +359,5 @@ def _kernels(path: Path, changed: int) -> dict:
 
 @functools.cache
 def _environment() -> dict:
-    """Commit, versions and hardware: what a reader needs to judge a small difference."""
+    """Return commit, versions and hardware: what a reader needs to judge a small difference."""
     return {"commit": commit(CHECKOUT), "software": software(), "hardware": hardware()}

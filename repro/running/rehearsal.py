@@ -55,7 +55,7 @@ class Rehearsal:
         return sum(node.whole_disk_bytes or 0 for node in self.nodes)
 
     def fullest(self, discarded: frozenset[str] = frozenset()) -> float:
-        """Bytes of the store at its fullest, when artefacts of some stages go after their use.
+        """Return the bytes of the store at its fullest, when artefacts of some stages go after their use.
 
         Of what was not rehearsed the bytes are estimated.
         """
@@ -106,7 +106,7 @@ def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehea
 
 
 def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: Outcome) -> Rehearsal:
-    """The cost of the nodes of ``whole``, from those of its rehearsal that a store holds."""
+    """Return the cost of the nodes of ``whole``, from those of its rehearsal that a store holds."""
     nodes, left_out = [], []
     for large, small in pairs(whole, plan).values():
         if store.state(small) == "stored":

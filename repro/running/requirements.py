@@ -93,11 +93,11 @@ class Machine:
     _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
 
     def without_data(self) -> "Machine":
-        """A machine without data; what recipes made for this one without data, it knows."""
+        """Return a machine without data; what recipes made for this one without data, it knows."""
         return Machine() if self.data else Machine(calls=self.calls, _known=self._known, _met=self._met)
 
     def resolve(self, node: Node) -> Node:
-        """The graph below ``node`` with every source named, and obstacles noted for what is missing."""
+        """Return the graph below ``node`` with every source named, and note obstacles for what is missing."""
         return rewrite(node, self._resolve, self._done)
 
     def leave(self) -> None:
@@ -177,7 +177,7 @@ class Machine:
         return Node(node.stage, params, node.inputs), obstacle
 
     def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
-        """A splitter with a model of its own is known by the model's bytes."""
+        """Return a splitter with a model of its own is known by the model's bytes."""
         name = node.params["splitter"]
         obstacle = self.once(("splitter", name), lambda: _splitter_obstacle(name, self.data))
         model = None if obstacle else check_splitter(name, self.data)
@@ -193,7 +193,7 @@ class Machine:
         return self._or_stand_in(Obstacle(cause, remedy, lacks=file, otherwise=remedy), file)
 
     def _or_stand_in(self, obstacle: Obstacle, stand_in_key: str) -> Obstacle:
-        """The obstacle, with the reading by which the user may ask for what stands in."""
+        """Return the obstacle, with the reading by which the user may ask for what stands in."""
         if stand_in_key not in self.stand_ins:
             return obstacle
         choice = f", or ask for the stand-in with `--reading {self.stand_ins[stand_in_key]}`"
@@ -201,18 +201,18 @@ class Machine:
         return replace(obstacle, remedy=obstacle.remedy + choice, otherwise=otherwise)
 
     def shared(self, node: Node) -> Node:
-        """The graph below ``node``, as one object for all equal nodes that this machine was given so."""
+        """Return the graph below ``node``, one object for all equal nodes that this machine was given so."""
         return rewrite(node, lambda each: distinct(each, self._known), self._met)
 
     def once(self, key: object, find: Callable[[], object]):
-        """The value of ``find``, which is called for a key once."""
+        """Return the value of ``find``, which is called for a key once."""
         if key not in self._memory:
             self._memory[key] = find()
         return self._memory[key]
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
-    """The place of a released model in REPRO_DATA/models, else in the hub's cache; None in neither."""
+    """Return the place of a released model in REPRO_DATA/models, else in the hub's cache; None in neither."""
     folder = data / "models" / name if data else None
     if folder and any((folder / file).exists() for file in SETTINGS) and has_weights(folder):
         return {"kind": "folder", "path": str(folder)}
@@ -221,7 +221,7 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
 
 
 def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle | None:
-    """The obstacle to reading a checkpoint: nothing of it is here, or its architecture is not known."""
+    """Return the obstacle to reading a checkpoint: it is not here, or its architecture is not known."""
     folder, entry, place = f"{data_folder()}/models/{name}", known_checkpoints().get(name), None
     if source is not None:
         place = Path(source["path"]) if source["kind"] == "folder" else cached_folder(name, source["commit"])
@@ -316,5 +316,5 @@ def _is_checkpoint(obstacle: Obstacle) -> bool:
 
 
 def distinct_obstacles(obstacles: Iterable[Obstacle]) -> NodeObstacles:
-    """The obstacles, each once."""
+    """Return the obstacles, each once."""
     return NodeObstacles(tuple(dict.fromkeys(obstacles)))

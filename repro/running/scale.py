@@ -90,7 +90,7 @@ class Scale:
         return (f"this machine has no GPU: everything is done at {settings}",)
 
     def rewriter(self) -> Callable[[Node], Node]:
-        """A function on graphs; nodes shared between the graphs given to it stay shared."""
+        """Return a function on graphs; nodes shared between the graphs given to it stay shared."""
         cache: dict[int, tuple[Node, Node]] = {}
         if not self.has_originals:
             return lambda node: rewrite(node, self._stood_for, cache)
@@ -102,7 +102,7 @@ class Scale:
         return rewrite_node
 
     def dataset(self, identifier: str) -> str:
-        """The dataset that stands in for ``identifier`` at this scale."""
+        """Return the dataset that stands in for ``identifier`` at this scale."""
         if self.has_originals:
             return identifier
         stand_ins, lineage = catalogued(identifier).at, self.lineage or (self.name,)
@@ -116,7 +116,7 @@ class Scale:
         return f"{stand_in}, the stand-in for {identifier}, has no grade that {measure} counts as relevant"
 
     def _at_own_costs(self, node: Node) -> Node:
-        """The node as the recipe made it at the costs of this scale, which full leaves as they are.
+        """Return the node as the recipe made it at the costs of this scale, which full leaves as they are.
 
         What would stand in for a released checkpoint is taken away. Raises UsageError for a recipe's number
         that makes no sense, which this scale might replace.
@@ -143,13 +143,13 @@ class Scale:
         return Node(node.stage, self._params(node), node.inputs)
 
     def _evaluation(self, node: Node) -> Node:
-        """The evaluation without measures whose relevant grades the judgements that stand in do not have."""
+        """Return the evaluation without measures whose grades the judgements that stand in do not have."""
         judged = node.input("qrels").params["dataset"]
         measures = [name for name in node.params["measures"] if is_defined(name, highest_grade(judged))]
         return Node(node.stage, {**node.params, "measures": measures}, node.inputs)
 
     def _params(self, node: Node) -> dict[str, Any]:
-        """A node's parameters at this scale: capped and replaced, with stand-ins, rates and sizes of its own.
+        """Return a node's parameters at this scale: capped, replaced, with stand-ins, rates and sizes.
 
         Options come behind the length, since they shrink as it does.
         """
@@ -189,7 +189,7 @@ class Scale:
         return self.facts.backbone
 
     def _options(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
-        """An objective's options; the sizes that it declares shrink with the backbone and with the text."""
+        """Return an objective's options; sizes that it declares shrink with the backbone and the text."""
         objective, options = declared(node.params["objective"]), params["options"]
         if self.facts.backbone:
             options = _shrink(options, objective.vector_widths, self._narrowing)
@@ -199,7 +199,7 @@ class Scale:
         return options
 
     def _training(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings that an objective is trained with, whatever its paper says."""
+        """Return the settings that an objective is trained with, whatever its paper says."""
         name = params["objective"]["name"]
         settings = self.facts.objectives.get(name, ObjectiveSettings())
         check_known(f"parameter of {name} for scale {self.name} to replace", *settings.replace, valid=params)
@@ -235,14 +235,14 @@ class Scale:
         return trained_backbone(self._stand_in, self._blank)
 
     def _negatives(self, node: Node) -> Node:
-        """BM25 negatives mined from this scale's collection, in place of a distributed file."""
+        """Return BM25 negatives mined from this scale's collection, in place of a distributed file."""
         topics, depth = self.dataset(node.params["dataset"]), self.facts.caps["depth"]
         per_query, seed = self._value("per_query", node.params.get("per_query")), node.params.get("seed", 0)
         run = self._bm25(topics)
         return recipe.mine(run, recipe.qrels(topics), depth=depth, per_query=per_query, seed=seed)
 
     def _examples(self, node: Node) -> Node:
-        """Hard negatives of questions by BM25 and their answers: the stand-ins' judgements name none."""
+        """Return hard negatives of questions by BM25 and their answers: stand-ins' judgements name none."""
         topics, depth = self.dataset(node.params["dataset"]), self.facts.caps["depth"]
         return recipe.mine_answers(
             self._bm25(topics),
@@ -269,18 +269,18 @@ def _reads_all(name: str) -> bool:
 
 
 def _corpus(identifier: str) -> str:
-    """The collection of a stand-in; a name no catalogue has stays, and is reported as missing."""
+    """Return the collection of a stand-in; a name no catalogue has stays, and is reported as missing."""
     entry = catalog().get(identifier)
     return entry.corpus_id if entry else identifier
 
 
 def _shrink(values: Mapping[str, Any], names: Collection[str], ratio: float) -> dict[str, Any]:
-    """The values with those of some names in proportion."""
+    """Return the values with those of some names in proportion."""
     return {name: _shrink_value(value, ratio) if name in names else value for name, value in values.items()}
 
 
 def _shrink_value(value: Any, ratio: float) -> Any:
-    """Every number of a value in proportion, at least 1; what is no number stays."""
+    """Return every number of a value in proportion, at least 1; what is no number stays."""
     if isinstance(value, Mapping):
         return {k: _shrink_value(v, ratio) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -290,13 +290,13 @@ def _shrink_value(value: Any, ratio: float) -> Any:
 
 @functools.cache
 def scales() -> dict[str, Scale]:
-    """The suite's own scales by name."""
+    """Return the suite's own scales by name."""
     facts = scale_facts.built_in()
     return {name: _scale(name, facts) for name in facts}
 
 
 def user_scale(file: str | Path) -> Scale:
-    """The scale that a user's file describes. Raises what ``read_user_scale`` raises."""
+    """Return the scale that a user's file describes. Raises what ``read_user_scale`` raises."""
     suite_scales = scale_facts.built_in()
     name, facts = read_user_scale(Path(file), suite_scales)
     return _scale(name, {**suite_scales, name: facts}, by_user=True)
@@ -307,7 +307,7 @@ _user_scales: list[Scale] = []
 
 @contextlib.contextmanager
 def with_scale_of(file: Path) -> Iterator[Scale]:
-    """The scale that a user's file describes, which ``scale`` finds by its name meanwhile.
+    """Give the scale that a user's file describes, which ``scale`` finds by its name meanwhile.
 
     Raises what ``user_scale`` raises.
     """
@@ -319,12 +319,12 @@ def with_scale_of(file: Path) -> Iterator[Scale]:
 
 
 def known_scales() -> dict[str, Scale]:
-    """The suite's own scales, and those of users' files at hand."""
+    """Return the suite's own scales, and those of users' files at hand."""
     return scales() | {scale.name: scale for scale in _user_scales}
 
 
 def scale(name: str) -> Scale:
-    """The scale of that name. Raises UsageError naming the right ones."""
+    """Return the scale of that name. Raises UsageError naming the right ones."""
     check_known("scale", name, valid=known_scales())
     return known_scales()[name]
 

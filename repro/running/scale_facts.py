@@ -70,7 +70,7 @@ class Proportion(StrictMapping):
     of: Count
 
     def of_recipe(self, stated: int | None) -> int:
-        """The steps in place of those that a recipe states."""
+        """Return the steps in place of those that a recipe states."""
         return self.steps if stated is None else max(1, round(self.steps * stated / self.of))
 
 
@@ -147,7 +147,7 @@ TABLES = ("caps", "replace", "without_gpu", "learning_rate", "objectives")
 
 
 def built_in() -> dict[str, ScaleFacts]:
-    """The scales of scales.yaml by name, with what papers say there of their own objectives.
+    """Return the scales of scales.yaml by name, with what papers say there of their own objectives.
 
     What a scale takes over from the one it is ``like`` is not yet in it.
     """
@@ -160,13 +160,13 @@ def built_in() -> dict[str, ScaleFacts]:
 
 
 def lineage(name: str, facts: Mapping[str, ScaleFacts]) -> tuple[str, ...]:
-    """The scale's name, then that of the scale it is like, and so on."""
+    """Return the scale's name, then that of the scale it is like, and so on."""
     like = facts[name].like
     return (name,) if like is None else (name, *lineage(like, facts))
 
 
 def inherit_facts(name: str, facts: Mapping[str, ScaleFacts]) -> ScaleFacts:
-    """A variation: everything of the scale it is like, with its own entries over those."""
+    """Return a variation: everything of the scale it is like, with its own entries over those."""
     child = facts[name]
     if child.like is None:
         return child
@@ -191,7 +191,7 @@ def _merge_steps(parent: Steps, child: Steps) -> Steps:
 
 
 def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Additions]:
-    """The scales.yaml of a paper. Raises ManifestError for an unknown scale or a known objective."""
+    """Yield the scales.yaml of a paper. Raises ManifestError for an unknown scale or a known objective."""
     path = source.folder / "scales.yaml"
     if not path.exists():
         return {}
@@ -226,13 +226,13 @@ class RowLimits:
 
     @classmethod
     def of(cls, first: RowCounts, graph: Node) -> "RowLimits":
-        """The limits of a graph that is still without them."""
+        """Return the limits of a graph that is still without them."""
         if first == RowCounts():
             return cls(first)
         return cls(first, tuple(node for node in walk([graph]) if node.stage == "corpus"))
 
     def taken(self, node: Node) -> Node:
-        """The node with its limit, if it is a source and there is one."""
+        """Return the node with its limit, if it is a source and there is one."""
         if node.stage == "corpus":
             return _limit_rows(node, self.first.documents)
         if node.stage == "queries":
@@ -247,7 +247,7 @@ class RowLimits:
         return node
 
     def _naming_first(self, node: Node, topics: str | None) -> Node:
-        """The node with the first queries and documents as inputs, by which it names all others."""
+        """Return the node with the first queries and documents as inputs, by which it names all others."""
         inputs = dict(node.inputs)
         if self.first.queries is not None and topics:
             inputs["queries"] = self.taken(Node("queries", {"dataset": topics}))
@@ -256,7 +256,7 @@ class RowLimits:
         return Node(node.stage, node.params, inputs)
 
     def _corpus(self, identifier: str) -> Node:
-        """The graph's own collection of these ids: that one, or one with other titles or texts."""
+        """Return the graph's own collection of these ids: that one, or one with other titles or texts."""
         exact = [node for node in self.corpora if node.params["dataset"] == identifier]
         variants = [node for node in self.corpora if node.params["dataset"].startswith(f"{identifier}/")]
         return next(iter(exact + variants), Node("corpus", {"dataset": identifier}))
@@ -274,19 +274,19 @@ OBJECTIVES = {  # with what else each asks for
 
 
 def random_backbone(facts: Backbone) -> Node:
-    """A BERT with random weights, over the vocabulary of the scale's text."""
+    """Return a BERT with random weights, over the vocabulary of the scale's text."""
     vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": recipe.corpus(facts.corpus)})
     return Node("initialise", facts.initialise.model_dump(), {"tokenizer": vocabulary})
 
 
 def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
-    """A model like ``blank`` with weights of another draw, and with ``layers`` layers where that is given."""
+    """Return a model like ``blank`` of another draw, and with ``layers`` layers where that is given."""
     changes = {"seed": seed} | ({} if layers is None else {"layers": layers})
     return Node(blank.stage, {**blank.params, **changes}, blank.inputs)
 
 
 def trained_backbone(facts: Backbone, blank: Node) -> Node:
-    """``blank``, trained on the scale's text."""
+    """Return ``blank``, trained on the scale's text."""
     length = facts.pretrain.length
     params = {"length": length, "policy": "chunk", "titles": True, "separator": " "}
     tokens = Node("tokenize", params, {"corpus": recipe.corpus(facts.corpus), "model": blank})

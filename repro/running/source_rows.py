@@ -85,7 +85,7 @@ def _stored_rows(node: Node, folder: Path) -> Iterator[Any]:
 
 
 def _made(node: Node, source: Source) -> tuple[str, str]:
-    """The digest of the rows that the stage would write, and that of the content of the source."""
+    """Return the digest of the rows that the stage would write, and that of the content of the source."""
     if node.stage != "corpus":
         return _digests(reading.rows(source))
     digest, content = RowDigest(), ContentDigest()

@@ -53,7 +53,7 @@ def read_user_scale(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, S
 
 
 def _own_faults(name: str, facts: _UserFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
-    """What is wrong with a scale's name, or with what it is like."""
+    """Yield what is wrong with a scale's name, or with what it is like."""
     if not NAME.fullmatch(name):
         yield (), f"{name!r} is no name of a scale; take small letters, digits and hyphens"
     if name in known_scales:
@@ -66,7 +66,7 @@ def _own_faults(name: str, facts: _UserFacts, known_scales: Mapping[str, ScaleFa
 
 
 def _mixture_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
-    """Entries that go with the papers' own data where the scale has stand-ins, or the reverse."""
+    """Yield entries that go with the papers' own data where the scale has stand-ins, or the reverse."""
     like = facts.like or "full"
     has_stand_ins = like in known_scales and inherit_facts(like, known_scales).backbone is not None
     if facts.backbone and not has_stand_ins:
@@ -78,7 +78,7 @@ def _mixture_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -
 
 
 def _name_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
-    """Entries that would change nothing: no stage, parameter, objective or collection has their name."""
+    """Yield entries that change nothing: no stage, parameter, objective or collection has their name."""
     scale_tables = [getattr(scale, table) for scale in known_scales.values() for table in OF_PARAMETERS]
     parameters = sorted(parameter_names().union(*scale_tables))
     for table in OF_STAGES:
@@ -111,7 +111,7 @@ OWN = Path(recipe.__file__).parent  # where those objectives are declared that b
 
 @functools.cache
 def parameter_names() -> frozenset[str]:
-    """The parameters that recipes state: keywords of the public verbs, and fields of what these take.
+    """Return the parameters that recipes state: keywords of the public verbs, and fields of what these take.
 
     Stages call an optimisation's batch size by names of their own, which the suite's scales have.
     """
@@ -121,5 +121,5 @@ def parameter_names() -> frozenset[str]:
 
 
 def objective_names() -> frozenset[str]:
-    """The names of all objectives: the suite's own, those of papers, and of folders beside papers."""
+    """Return the names of all objectives: the suite's own, those of papers, and of folders beside papers."""
     return names_in((OWN, *{paper.folder.parent for paper in papers().values()}))

@@ -22,7 +22,7 @@ class Workspace:
 
     @classmethod
     def open(cls, store: str | None = None, results: str | None = None) -> Workspace:
-        """The workspace of ``--store`` and ``--results``. Raises what ``Locations.resolve`` raises."""
+        """Return the workspace of ``--store`` and ``--results``. Raises what ``Locations.resolve`` raises."""
         return cls(Locations.resolve(store, results))
 
     @cached_property
@@ -53,5 +53,5 @@ class Workspace:
         return Machine(self.data, digests, home=self.locations.home)
 
     def builder(self, scale: Scale) -> MeasurementBuilder:
-        """A maker of the graphs of single cells, by the default choice of every reading."""
+        """Return a maker of the graphs of single cells, by the default choice of every reading."""
         return MeasurementBuilder(scale, self.machine)

@@ -212,7 +212,7 @@ def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, An
 def made_by_all(
     made: Mapping[str, Any], begun: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """``made``, with what began a stage that went on from blocks or a checkpoint; where they differ, both.
+    """Add to ``made`` what began a stage that went on from blocks or a checkpoint; where they differ, both.
 
     So an artefact of which a part was made by other code than the rest is told as made by other code, be it
     looked at with the one or the other. A training says under ``resumed_at`` that it began anew, as 0; others

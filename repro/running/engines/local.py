@@ -44,13 +44,13 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
 
 
 def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
-    """Stages that fit at once: cores over a stage's threads; with GPUs one for each share, and one more."""
+    """Return how many stages fit at once: cores over threads; with GPUs one for each share, and one more."""
     shares = len(gpus()) // gpus_per_stage
     return max(cores() // threads(plan), shares + 1 if shares else 1)
 
 
 def threads(plan: Plan) -> int:
-    """Threads of a stage: OMP_NUM_THREADS, else 1 for a scale's small backbone, else all cores."""
+    """Return the threads of a stage: OMP_NUM_THREADS, else 1 for a scale's small backbone, else all cores."""
     setting = os.environ.get("OMP_NUM_THREADS", "")
     if setting.isdigit() and int(setting):
         return min(int(setting), cores())
@@ -58,7 +58,7 @@ def threads(plan: Plan) -> int:
 
 
 def gpus() -> list[str]:
-    """The GPUs by their names in CUDA_VISIBLE_DEVICES: those it lists, else all there are."""
+    """Return the GPUs by their names in CUDA_VISIBLE_DEVICES: those it lists, else all there are."""
     gpu_names = gpu() or []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if gpu_names and visible:
@@ -147,7 +147,7 @@ class _Run:
         return True
 
     def _child(self, node: Node) -> Child | WorkerStage:
-        """The node's stage in a process of its own where there are GPUs, whose memory ends with it."""
+        """Return the node's stage in a process of its own where there are GPUs, whose memory ends with it."""
         if not self.has_gpus and STAY:
             return self.workers.begin(node)
         gpu_count = self._gpu_count(node)
@@ -157,7 +157,7 @@ class _Run:
         return Child(node, self.store, threads=threads, gpus=gpus, processes=processes)
 
     def _gpu_count(self, node: Node) -> int:
-        """The number of GPUs that the node's stage takes."""
+        """Return the number of GPUs that the node's stage takes."""
         if not self.has_gpus or not STAGES[node.stage].heavy:
             return 0
         return self.gpus_per_stage if node.stage in SHARED else 1
@@ -181,7 +181,7 @@ class _Run:
 
 @contextlib.contextmanager
 def _interruptions() -> Iterator[list[int]]:
-    """A list to which signals are added as they come, and no more: an exception might come between a child
+    """Give a list to which signals are added as they come; an exception might come between a child
     and its place in the list, or while children are ended. What was ignored, as under nohup, stays ignored.
     """
     signals: list[int] = []

@@ -11,7 +11,7 @@ from repro.store import Store
 
 
 def fitting(plan: Plan, store: Store) -> str:
-    """``local`` where small trainings fit beside one another, else ``inline``.
+    """Return ``local`` where small trainings fit beside one another, else ``inline``.
 
     That is at scales with a backbone of their own, whose stages want one core each, on a machine with
     several and no GPU, when more than one training is missing.
