@@ -44,21 +44,21 @@ def show_summary(
     """
     plan = cost.plan
     without_recipe = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
-    say(f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}")
-    say(
+    lines = [
+        f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}",
         f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "
-        f"{sum(r['needed'] for r in rows)} to run; {without_recipe} cells have no recipe yet"
-    )
-    for line in refused_cell_lines(plan):
-        say(line)
+        f"{sum(r['needed'] for r in rows)} to run; {without_recipe} cells have no recipe yet",
+        *refused_cell_lines(plan),
+    ]
     if cost.nodes:
-        say(f"to download: {downloads(cost)}")
-        for line in _disk_lines(cost, root, discard, max_disk):
-            say(line)
-        say(_work_line(cost))
-        for line in [*_rehearsal_lines(cost), *device_notes(cost)]:
-            say(line)
-    for line in [*_uncounted_lines(cost), *_obstacle_lines(plan, rows), *_incomparable_lines(plan, rows)]:
+        lines += [f"to download: {downloads(cost)}", *_disk_lines(cost, root, discard, max_disk)]
+        lines += [_work_line(cost), *_rehearsal_lines(cost), *device_notes(cost)]
+    for line in [
+        *lines,
+        *_uncounted_lines(cost),
+        _obstacle_line(plan, rows),
+        *_incomparable_lines(plan, rows),
+    ]:
         say(line)
 
 
@@ -146,13 +146,13 @@ def _uncounted_lines(cost: Estimate) -> list[str]:
     return [f"not estimated, for want of a count of their texts: {len(cost.uncounted)} of {stages}"]
 
 
-def _obstacle_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
+def _obstacle_line(plan: Plan, rows: Sequence[dict]) -> str:
     number = sum(row["state"] == "blocked" for row in rows)
     names = plan.lacking.names
     if not number:
-        return ["obstacles: none"]
+        return "obstacles: none"
     remainder = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    return [f"obstacles: {number} nodes are blocked, lacking {names_in_a_line(names[:FEW])}{remainder}"]
+    return f"obstacles: {number} nodes are blocked, lacking {names_in_a_line(names[:FEW])}{remainder}"
 
 
 def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:

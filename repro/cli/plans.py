@@ -146,7 +146,8 @@ def _amounts(cost: Estimate, nodes: list[Node]) -> list[str]:
 def _show_papers(cost: Estimate) -> None:
     """Print a line a paper, beside what it says of its own cost."""
     rows = []
-    for name, nodes in cost.by_paper.items():
+    for name, part in cost.plan.parts("paper").items():
+        nodes = part.needed()
         pretrainings = [node for node in nodes if node.stage == "pretrain"]
         longest = sorted(pretrainings, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]
         finetunings = [node for node in nodes if node.stage == "finetune"]

@@ -16,6 +16,8 @@ from repro.running.requirements import Machine, NodeObstacles, Obstacle, distinc
 from repro.running.scale import Scale
 from repro.store import Store
 
+PLACES = ("paper", "table", "row")  # each within the one before
+
 
 @dataclass
 class Plan:
@@ -49,19 +51,19 @@ class Plan:
         return replace(self, measurements=measurements)
 
     def parts(self, by: str) -> dict[str, Plan]:
-        """Return plans of each ``table`` (``paper/table``) or ``row`` (``paper/table/row``) alone."""
-        measurements: dict[str, list[Measurement]] = {}
+        """Return the plan of each ``paper``, ``table`` (``paper/table``) or ``row`` alone, in order."""
+        depth = 1 + PLACES.index(by)
+        places: dict[str, Plan] = {}
+
+        def part(identifier: str) -> Plan:
+            place = "/".join(identifier.split("/")[:depth])
+            return places.setdefault(place, replace(self, measurements=[], exhibits={}))
+
         for m in self.measurements:
-            place = m.cell.id.rpartition("/")[0]
-            measurements.setdefault(place.rpartition("/")[0] if by == "table" else place, []).append(m)
-        exhibits: dict[str, dict[ShownExhibit, Node]] = {}
+            part(m.cell.id).measurements.append(m)
         for item, node in self.exhibits.items():
-            place = f"{item.paper.name}/{item.owner}" if by == "table" else item.id
-            exhibits.setdefault(place, {})[item] = node
-        return {
-            place: replace(self, measurements=measurements.get(place, []), exhibits=exhibits.get(place, {}))
-            for place in dict.fromkeys([*measurements, *exhibits])
-        }
+            part(item.id).exhibits[item] = node
+        return places
 
     @property
     def ends(self) -> list[Node]:

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from repro.errors import UsageError
-from repro.graph import Node, walk
+from repro.graph import Node
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper
 from repro.manifest.yaml_file import StrictMapping
@@ -105,16 +105,6 @@ class Estimate:
     def work_of(self, node: Node) -> Work:
         """Return the work of a node of the plan, whether it is to run or not."""
         return self.works.get(node.fingerprint) or work(node)
-
-    @cached_property
-    def by_paper(self) -> dict[str, list[Node]]:
-        """Paper -> its nodes to run; what two papers share is in both."""
-        ends: dict[str, list[Node]] = {}
-        for measurement in self.plan.measurements:
-            ends.setdefault(measurement.cell.paper.name, []).extend(measurement.parts)
-        for item, node in self.plan.exhibits.items():
-            ends.setdefault(item.paper.name, []).append(node)
-        return {name: [n for n in walk(nodes) if n.fingerprint in self.works] for name, nodes in ends.items()}
 
     @cached_property
     def downloads(self) -> dict[int | str, int | None]:

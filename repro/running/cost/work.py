@@ -108,8 +108,8 @@ def _pretrain(node: Node) -> Work:
 
 def _passes(node: Node) -> dict[str, float]:
     """Return the layers a token passes through, as an objective declares over BERT's own."""
-    objective = node.params.get("objective")
-    return {**_PASSES, **(declared(objective).passes if objective else {})}
+    objective = node.params.get("objective", {})
+    return {**_PASSES, **(declared(objective).passes if "path" in objective else {})}
 
 
 def _forward_operations(model: Shape, length: float, passes: Mapping[str, float]) -> float:

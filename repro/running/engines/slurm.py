@@ -78,7 +78,7 @@ class Batch:
         return list(dict.fromkeys(self.tasks.values()))
 
     def dependency(self) -> list[str]:
-        """Return options by which a task starts when what it waits for ended well, and goes when that failed."""
+        """Return options by which a task starts when what it waits for ended well, else goes."""
         kinds = (("afterok", self.waits), ("aftercorr", self.same))
         conditions = [":".join((kind, *ids)) for kind, ids in kinds if ids]
         return [f"--dependency={','.join(conditions)}", "--kill-on-invalid-dep=yes"] if conditions else []
