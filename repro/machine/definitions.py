@@ -391,11 +391,6 @@ def may_be_place(node: ast.AST) -> bool:
     return False
 
 
-def read_file(path: str) -> Definition:
-    """A file of data as a definition, by what it holds. Its name is no part of it."""
-    return Definition(digest_of_data(path))
-
-
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     first = body[0].value if body and isinstance(body[0], ast.Expr) else None
     is_docstring = isinstance(first, ast.Constant) and isinstance(first.value, str)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.locations import PAPERS
-from repro.machine.definitions import FILE, WHOLE, Definition, Key, Reader, may_be_place, read_file
+from repro.machine.definitions import FILE, WHOLE, Definition, Key, Reader, digest_of_data, may_be_place
 from repro.machine.scopes import Module
 
 OURS = {"repro": Path(__file__).resolve().parents[2], "papers": PAPERS.parent}  # package -> what it lies in
@@ -194,7 +194,7 @@ class Sources:
         """Return what a definition, a file of data, a statement or a whole module says."""
         module, name = key
         if name == FILE:
-            return read_file(module)
+            return Definition(digest_of_data(module))  # the file's name is no part of it
         source = self.module(module)
         assert source, "keys are of modules that there are"
         reader = Reader(self, module, source)

@@ -145,6 +145,19 @@ def whole_folder(to: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+def append_lines(path: Path, text: bytes) -> None:
+    """Append whole lines, after removing an unfinished last one that a killed writer left."""
+    with path.open("a+b") as stream:
+        end = stream.seek(0, os.SEEK_END)
+        stream.seek(0)
+        complete = stream.read().rfind(b"\n") + 1
+        if complete < end:
+            stream.truncate(complete)
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
 def remove_irregular(folder: Path) -> None:
     """Remove links, pipes and devices below a folder: what is written into one ends up elsewhere."""
     for path in list(folder.rglob("*")):

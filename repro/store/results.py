@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -21,6 +21,7 @@ from repro.errors import DataError
 from repro.graph import canonical
 from repro.machine.versions import DIRTY
 from repro.store import make_writable, translated_errors
+from repro.store.disk import append_lines
 
 DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
 LARGEST = {"fraction": 1, "percent": 100}  # value in a unit; any other, as of an index's size, has none
@@ -186,9 +187,8 @@ def record_of(line: bytes) -> Record:
         raise DataError(f"not a record: Invalid JSON: {error}") from None
     if not isinstance(content, dict):
         raise DataError(f"not a record: {type(content).__name__} in place of an object")
-    digest, known = content.pop(DIGEST, None), dict(content)
-    known.pop("assumed", None)  # false in every line of a version that wrote it
-    record = _validate(known)
+    digest = content.pop(DIGEST, None)  # "assumed": false in every line of a version that wrote it
+    record = _validate({name: value for name, value in content.items() if name != "assumed"})
     if digest is None:
         raise DataError("a record without a digest of its own, which proves nothing; measure it again")
     if digest != _digest(content):
@@ -283,10 +283,9 @@ class Results:
         Raises:
             DataError: another line is not a record, or not the one that was written; names file and line.
         """
-        path_in_root = self.path(scale, paper)
-        records = []
-        for path in (folder / path_in_root.relative_to(self.root) for folder in self.folders):
-            for line in self._lines(path):
+        name, records = self.path(scale, paper).relative_to(self.root), []
+        for folder in self.folders:
+            for line in self._lines(folder / name):
                 if isinstance(line, FaultyLine):
                     raise DataError(str(line))
                 records.append(line)
@@ -294,24 +293,23 @@ class Results:
 
     def checked(self) -> tuple[int, list[FaultyLine]]:
         """The number of lines in all files, and those that ``read`` would refuse."""
-        lines = [line for path in self._paths() for line in self._lines(path)]
+        lines = [line for _, _, line in self._numbered_lines()]
         return len(lines), [line for line in lines if isinstance(line, FaultyLine)]
 
     def doubtful(self) -> list[FaultyLine]:
         """Return the sound lines of a time to come, and those that a newer one of equal key contradicts."""
-        lines = [
-            (path, number, line)
-            for path in self._paths()
-            for number, line in enumerate(self._lines(path), 1)
-            if isinstance(line, Record)
-        ]
-        newest = {record.key: record for _, _, record in sorted(lines, key=lambda line: time_of(line[2]))}
-        doubts = ((path, number, _doubt(line, newest[line.key])) for path, number, line in lines)
-        return [FaultyLine(path, number, reason) for path, number, reason in doubts if reason]
+        lines = [(path, number, r) for path, number, r in self._numbered_lines() if isinstance(r, Record)]
+        newest = {record.key: record for record in sorted((r for _, _, r in lines), key=time_of)}
+        doubts = (FaultyLine(path, number, _doubt(r, newest[r.key])) for path, number, r in lines)
+        return [doubt for doubt in doubts if doubt.reason]
 
     def unfinished(self) -> list[Path]:
         """The files whose last line has no end, which ``read`` leaves out."""
         return [path for path in self._paths() if _is_left_out(path.read_bytes().rpartition(b"\n")[2])]
+
+    def _numbered_lines(self) -> Iterator[tuple[Path, int, Record | FaultyLine]]:
+        for path in self._paths():
+            yield from ((path, number, line) for number, line in enumerate(self._lines(path), 1))
 
     def _paths(self) -> list[Path]:
         with translated_errors(self.root, *_FOLDER):
@@ -324,9 +322,9 @@ class Results:
 
         Safe between processes. Raises what ``read`` raises.
         """
-        by_file: dict[tuple[str, str], list[Record]] = {}
+        by_file = defaultdict[tuple[str, str], list[Record]](list)
         for record in records:
-            by_file.setdefault((record.scale, record.cell.split("/")[0]), []).append(record)
+            by_file[record.scale, record.cell.split("/")[0]].append(record)
         return [addition for key, group in by_file.items() for addition in self._append(*key, group)]
 
     def _append(self, scale: str, paper: str, group: list[Record]) -> list[AppendedRecord]:
@@ -336,9 +334,8 @@ class Results:
         with translated_errors(self.root, *_FOLDER):
             path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(path.with_suffix(".lock")):
-                additions = list(_new_records(group, {r.key: r for r in self.read(scale, paper)}))
-                if additions:
-                    _write(path, b"".join(line_of(addition.record) for addition in additions))
+                if additions := list(_new_records(group, {r.key: r for r in self.read(scale, paper)})):
+                    append_lines(path, b"".join(line_of(addition.record) for addition in additions))
         return additions
 
     def _lines(self, path: Path) -> list[Record | FaultyLine]:
@@ -366,9 +363,8 @@ def _read_lines(path: Path) -> Iterator[Record | FaultyLine]:
 def _doubt(record: Record, newest: Record) -> str:
     """Return why a record is not to be relied upon beside the one that counts; nothing where it is."""
     if is_future(record):
-        return (
-            f"recorded at {record.recorded}, which is still to come: any other of its cell counts before it"
-        )
+        time = record.recorded
+        return f"recorded at {time}, which is still to come: any other of its cell counts before it"
     if record.result == newest.result:
         return ""
     other = f"{newest.measured} was measured later ({newest.recorded or 'at an unknown time'}) and counts"
@@ -386,7 +382,7 @@ def _new_records(group: list[Record], newest_by_key: dict[tuple, Record]) -> Ite
 
 
 def _check_place(record: Record, path: Path) -> Record:
-    """The record. Raises DataError where its scale or paper is not that of its file."""
+    """Return the record. Raises DataError where its scale or paper is not that of its file."""
     paper = record.cell.partition("/")[0]
     if (record.scale, paper) != (path.parent.name, path.stem):
         reason = f"a record of {paper} at scale {record.scale}"
@@ -401,16 +397,3 @@ def _is_left_out(end: bytes) -> bool:
     except DataError:
         return bool(end)
     return False
-
-
-def _write(path: Path, text: bytes) -> None:
-    """Append whole lines, after removing an unfinished last one that a killed writer left."""
-    with path.open("a+b") as stream:
-        end = stream.seek(0, os.SEEK_END)
-        stream.seek(0)
-        complete = stream.read().rfind(b"\n") + 1
-        if complete < end:
-            stream.truncate(complete)
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())

@@ -1,7 +1,7 @@
 """Fetches collections and checkpoints into the data folder, in the layout that ``sources`` looks for."""
 
-import json
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -130,7 +130,7 @@ def _collection_offer(id: str, *, library: str = "") -> Offer:
 
     def load(data_root: Path, progress: Progress) -> list[Path]:
         if entry.source == "datasets":
-            return [fetch_text(entry, data_root, progress)]
+            return [_fetch_text(entry, data_root, progress)]
         libraries.quiet_ir_datasets()
         with resumable_downloads(progress):
             return [path for part in parts for path in _load(part, data_root, progress, library)]
@@ -215,51 +215,7 @@ def _write_topics(entry: Dataset, root: Path) -> list[Path]:
     return paths
 
 
-class _PartialText:
-    """The lines that were written, and a note beside them of how many files of which commit they are.
-
-    Args:
-        place: where the text belongs once it is whole.
-        commit: of the hub's repository; lines of another one are thrown away.
-    """
-
-    def __init__(self, place: Path, commit: str):
-        self._place, self._commit = place, commit
-        self._lines = place.with_name(f"{place.name}.partial")
-        self._note = place.with_name(f"{place.name}.partial.json")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        note = self._read_note()
-        self.files, self._bytes = note["files"], note["bytes"]
-
-    def add(self, lines: Iterable[str]) -> None:
-        """Write the lines of one more file behind the others."""
-        with self._lines.open("r+b" if self._lines.exists() else "w+b") as out:
-            out.seek(self._bytes)
-            out.truncate()  # of a file that was cut off
-            for line in lines:
-                out.write(line.encode())
-            self._bytes = out.tell()
-        self.files += 1
-        scratch = self._note.with_suffix(".fresh")
-        scratch.write_text(json.dumps({"commit": self._commit, "files": self.files, "bytes": self._bytes}))
-        scratch.replace(self._note)
-
-    def finish(self) -> Path:
-        """Move the text into its place."""
-        self._lines.replace(self._place)
-        self._note.unlink()
-        return self._place
-
-    def _read_note(self) -> dict[str, int]:
-        try:
-            note = json.loads(self._note.read_text())
-            fits = note["commit"] == self._commit and self._lines.stat().st_size >= note["bytes"]
-        except (OSError, ValueError, KeyError, TypeError):
-            fits = False
-        return note if fits else {"files": 0, "bytes": 0}
-
-
-def fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
+def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
     """Download the text of ``entry``, one Parquet file after the other, and write it as JSON lines.
 
     Cut off, it goes on with the file that it had come to. Raises BlockedError where the hub cannot be
@@ -268,24 +224,23 @@ def fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
     from huggingface_hub import hf_hub_download
 
     place = data_root / f"{entry.file}.jsonl"
+    folder, files = place.with_name(f"{place.name}.files"), list[Path]()
     try:
         commit, names = _parquet_files(entry)
-        partial_text = _PartialText(place, commit)
         with progress.task(f"fetching {entry.id}, files", len(names)) as advance:
-            advance(partial_text.files)
-            for name in names[partial_text.files :]:
-                folder = place.parent / f"{place.name}.files"
-                file = Path(
-                    hf_hub_download(entry.hub, name, repo_type="dataset", revision=commit, local_dir=folder)
+            for name in names:
+                path = hf_hub_download(
+                    entry.hub, name, repo_type="dataset", revision=commit, local_dir=folder
                 )
-                partial_text.add(map(json_document, _parquet_documents(file)))
-                file.unlink()
+                files.append(Path(path))
                 advance()
+        write(place, (json_document(document) for file in files for document in _parquet_documents(file)))
     except Exception as error:  # the hub's errors share no class with its network library's
         reason = getattr(error, "strerror", None) or type(error).__name__
         remedy = "check the network and the free disk space and run it again: it goes on where it stopped"
         raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error
-    return partial_text.finish()
+    shutil.rmtree(folder)
+    return place
 
 
 def _parquet_files(entry: Dataset) -> tuple[str, list[str]]:

@@ -24,8 +24,7 @@ class FirstRows:
     """
 
     def __init__(self, queries: Sequence[str] | None, documents: Sequence[str] | None):
-        self._queries = None if queries is None else _Names(queries)
-        self._documents = None if documents is None else _Names(documents)
+        self._queries, self._documents = _Names(queries), _Names(documents)
 
     @classmethod
     def of(cls, inputs: Mapping[str, Path]) -> "FirstRows | None":
@@ -40,44 +39,44 @@ class FirstRows:
         """The judgements of these queries; of those that name a pair by now the one of the highest grade."""
         highest_grades: dict[tuple[str, str], int] = {}
         for query, document, grade in judgements:
-            if self._queries is None or query in self._queries:
-                pair = query, _replace_name(document, self._documents)
+            if query in self._queries:
+                pair = query, self._documents.of(document)
                 highest_grades[pair] = max(grade, highest_grades.get(pair, grade))
         return [Judgement(*pair, grade) for pair, grade in highest_grades.items()]
 
     def triples(self, triples: Iterable[Triple]) -> Iterator[Triple]:
         """The triples, by these names."""
         for query, positive, negative in triples:
-            documents = _replace_name(positive, self._documents), _replace_name(negative, self._documents)
-            yield _replace_name(query, self._queries), *documents
+            yield self._queries.of(query), self._documents.of(positive), self._documents.of(negative)
 
     def listed(self, rows: Iterable[ListedQuery]) -> Iterator[ListedQuery]:
         """The rows by these names; of those that name one query by now the first."""
         seen: set[str] = set()
         for row in rows:
-            query = _replace_name(row.query, self._queries)
+            query = self._queries.of(row.query)
             if query not in seen:
                 seen.add(query)
                 systems = {name: self._items(items) for name, items in row.systems.items()}
                 yield ListedQuery(query, self._items(row.positives), systems)
 
     def _items(self, items: list[Item]) -> list[Item]:
-        return [(_replace_name(document, self._documents), score) for document, score in items]
+        return [(self._documents.of(document), score) for document, score in items]
 
 
 class _Names:
-    def __init__(self, ids: Sequence[str]):
-        self._ids, self._known = ids, frozenset(ids)
+    """The ids that were read; with None all were."""
+
+    def __init__(self, ids: Sequence[str] | None):
+        self._ids, self._known = ids, frozenset(ids or ())
 
     def __contains__(self, name: str) -> bool:
-        return name in self._known
+        return self._ids is None or name in self._known
 
-    def substitute(self, name: str) -> str:
+    def of(self, name: str) -> str:
+        """Return the name, or the one that stands for it."""
+        if self._ids is None or name in self._known:
+            return name
         return self._ids[zlib.crc32(name.encode()) % len(self._ids)]
-
-
-def _replace_name(name: str, names: _Names | None) -> str:
-    return name if names is None or name in names else names.substitute(name)
 
 
 def _query_ids(queries: Path) -> list[str]:
