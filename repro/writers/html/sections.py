@@ -17,7 +17,7 @@ from repro.running.cell_readings import CellReadings
 from repro.running.cost.estimate import estimate
 from repro.running.cost.throughput import assumed_throughput
 from repro.running.plan import Plan
-from repro.running.requirements import Machine, distinct_obstacles
+from repro.running.requirements import Machine
 from repro.store import Store
 from repro.store.results import Results
 from repro.verdicts.beside import Answers, NoAnswers, answers_in
@@ -256,13 +256,11 @@ def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
     """Paper -> what the rest of it takes, hours of a GPU and what this machine lacks; "" is all of them."""
     if (plan := next((plan for plan in plans if plan.scale.name == "full"), None)) is None:
         return {}
-    cost, obstacles = estimate(plan, assumed_throughput(DEVICE), None), plan.machine.obstacles
-    to_do = {}
-    for name, nodes in {"": cost.nodes, **cost.by_paper}.items():
-        in_the_way = (obstacles[n.fingerprint] for n in nodes if n.fingerprint in obstacles)
-        names = distinct_obstacles(in_the_way).names
+    cost, to_do = estimate(plan, assumed_throughput(DEVICE), None), {}
+    for name, part in {"": plan, **plan.parts("paper")}.items():
+        names = part.lacking.names
         more = f" and {len(names) - FEW} more" if names[FEW:] else ""
-        hours = f"about {cost.hours(nodes):,.0f} hours of one {DEVICE.upper()}, as assumed"
+        hours = f"about {cost.hours(part.needed()):,.0f} hours of one {DEVICE.upper()}, as assumed"
         lacking = f"; lacking here: {', '.join(names[:FEW])}{more}" if names else ""
         to_do[name] = hours + lacking
     return to_do
