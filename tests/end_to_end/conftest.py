@@ -47,6 +47,20 @@ def command_line():
     return repro
 
 
+@pytest.fixture
+def told(monkeypatch):
+    """``told(*words, store, results)`` is what a command that trains nothing leaves, here in this process."""
+    from tests.end_to_end import commands
+
+    def call(*words, store, results):
+        monkeypatch.setenv("REPRO_STORE", str(store))
+        monkeypatch.setenv("REPRO_RESULTS", str(results))
+        return commands.repro(*words)
+
+    yield call
+    commands.forget()
+
+
 @pytest.fixture(scope="session")
 def table(tmp_path_factory):
     """Some rows of Table 1 of the first paper at tiny scale."""

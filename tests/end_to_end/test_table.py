@@ -1,6 +1,5 @@
 """A table of a paper measured, compared and printed again, from an empty store, without network."""
 
-import json
 import shutil
 import subprocess
 
@@ -63,13 +62,9 @@ def test_pre_training_changes_what_a_row_measures(reciprocal_ranks):
     assert len({tuple(reciprocal_ranks[row]) for row in TRAINED}) == len(TRAINED)
 
 
-def test_the_second_time_nothing_runs_and_nothing_changes(table, command_line):
-    again = command_line(
-        "run", *table.selection, "--format", "json", store=table.store, results=table.results
-    )
-    assert again.returncode == 0
-    assert again.stdout == table.stdout
-    assert "0 run now" in again.stderr
+def test_the_second_time_nothing_runs_and_nothing_changes(table, told):
+    again = told("run", *table.selection, "--format", "json", store=table.store, results=table.results)
+    assert (again.status, again.out) == (0, table.stdout) and "0 run now" in again.err
 
 
 def test_compare_says_the_same_without_running_anything(table, command_line):
@@ -79,28 +74,28 @@ def test_compare_says_the_same_without_running_anything(table, command_line):
     assert said.stdout == table.stdout
 
 
-def test_records_alone_are_enough_to_judge_but_not_to_test_rows(table, command_line, tmp_path):
+def test_records_alone_are_enough_to_judge_but_not_to_test_rows(table, told, tmp_path):
     places = {"store": tmp_path / "empty", "results": table.results}
-    judged = json.loads(command_line("compare", *table.selection, "--format", "json", **places).stdout)
+    judged = told("compare", *table.selection, "--format", "json", **places).json
     assert judged == [{**cell, "tests": []} for cell in table.cells]
     assert any(cell["tests"] for cell in table.cells)
-    assert "no tests between rows: too few of " in command_line("compare", *table.selection, **places).stderr
+    assert "no tests between rows: too few of " in told("compare", *table.selection, **places).err
 
 
-def test_tests_between_rows_are_shown_with_the_table(table, command_line):
-    shown = command_line("compare", *table.selection, store=table.store, results=table.results)
-    assert "ranx's two-sided paired t-test" in shown.stderr
-    assert "not compared with the published numbers" in shown.stderr
+def test_tests_between_rows_are_shown_with_the_table(table, told):
+    shown = told("compare", *table.selection, store=table.store, results=table.results)
+    assert "ranx's two-sided paired t-test" in shown.err
+    assert "not compared with the published numbers" in shown.err
 
 
-def test_latex_of_what_was_measured_compiles(table, command_line, tmp_path):
+def test_latex_of_what_was_measured_compiles(table, told, tmp_path):
     if shutil.which("pdflatex") is None:
         pytest.skip(
             "no pdflatex on this machine: apt-get install texlive-latex-base texlive-latex-recommended"
         )
     wanted = ("tables", *table.selection, "--document", str(tmp_path / "t.tex"))
-    made = command_line(*wanted, store=table.store, results=table.results)
-    assert made.returncode == 0, made.stderr
+    made = told(*wanted, store=table.store, results=table.results)
+    assert made.status == 0, made.err
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
         cwd=tmp_path,
@@ -110,21 +105,18 @@ def test_latex_of_what_was_measured_compiles(table, command_line, tmp_path):
     assert done.returncode == 0, done.stdout[-1500:]
 
 
-def test_a_truncated_artefact_is_named_and_rebuilt_on_request(table, command_line, tmp_path):
-    store = tmp_path / "s"
-    shutil.copytree(table.store, store)
-    row = ("plan", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny", "--format", "json")
-    nodes = json.loads(command_line(*row, store=store, results=table.results).stdout)
+def test_a_truncated_artefact_is_named_and_rebuilt_on_request(table, told, command_line, tmp_path):
+    places = {"store": tmp_path / "s", "results": table.results}
+    shutil.copytree(table.store, tmp_path / "s")
+    nodes = told("plan", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny", "--format", "json", **places).json
     [run] = [node["fingerprint"] for node in nodes if node["stage"] == "bm25"]  # not one that is only mined
-    victim = store / "bm25" / run / "run.trec"
+    victim = tmp_path / "s/bm25" / run / "run.trec"
     victim.write_text(victim.read_text()[:1000])
     wanted = (*table.selection, "--format", "json")
-    assert "damaged: bm25/" in command_line("store", "verify", store=store, results=table.results).stdout
-    shutil.rmtree(store / "evaluate")  # else nothing would need the damaged run
-    refused = command_line("run", *wanted, store=store, results=table.results)
-    assert refused.returncode == 2
-    assert "run.trec has" in refused.stderr and "--rebuild" in refused.stderr
-    assert "Traceback" not in refused.stderr
-    mended = command_line("run", *wanted, "--rebuild", "damaged", store=store, results=table.results)
+    assert "damaged: bm25/" in told("store", "verify", **places).out
+    shutil.rmtree(tmp_path / "s/evaluate")  # else nothing would need the damaged run
+    refused = told("run", *wanted, **places)
+    assert refused.status == 2 and "run.trec has" in refused.err and "--rebuild" in refused.err
+    mended = command_line("run", *wanted, "--rebuild", "damaged", **places)
     assert mended.returncode == 0, mended.stderr
-    assert command_line("store", "verify", store=store, results=table.results).returncode == 0
+    assert told("store", "verify", **places).status == 0

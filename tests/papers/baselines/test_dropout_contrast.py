@@ -35,23 +35,6 @@ def rows(count=4):
     return [{"input_ids": np.array(text), "index": place, "epoch": 0} for place, text in enumerate(ids)]
 
 
-def test_without_dropout_the_loss_is_the_equation_written_as_loops():
-    """Both passes are then the same, so that the vectors can be had from one."""
-    simcse = objective(dropout=0.0).double()
-    batch = simcse.collate(rows())
-    hidden = simcse.encoder.base_model(batch["clean_ids"], attention_mask=batch["attention_mask"])
-    vectors = simcse.projector(hidden.last_hidden_state[:, 0]).tolist()
-
-    def cosine(a, b):
-        return sum(x * y for x, y in zip(a, b, strict=True)) / math.hypot(*a) / math.hypot(*b)
-
-    expected = 0.0
-    for i in range(4):
-        scores = [math.exp(cosine(vectors[i], vectors[j]) / 0.05) for j in range(4)]
-        expected -= math.log(scores[i] / sum(scores)) / 4
-    close(simcse(batch)["contrastive"], expected)
-
-
 def test_the_two_passes_drop_different_units():
     simcse = objective()
     batch = simcse.collate(rows(1))

@@ -127,15 +127,6 @@ def test_spans_stay_or_change_with_the_epoch_as_the_reading_says_and_masks_alway
     assert (objective(resample="once").collate(rows())["spans"] == first["spans"]).all()
 
 
-def test_a_text_gives_the_same_spans_and_mask_in_every_batch():
-    costa, texts = objective(), rows()
-    whole, part = costa.collate(texts), costa.collate(texts[3:4])
-    size = part["clean_ids"].shape[1]
-    for name in ("clean_ids", "masked_ids", "labels"):
-        assert (whole[name][3, :size] == part[name][0]).all()
-    assert (whole["spans"][3] == part["spans"][0]).all()
-
-
 def test_sums_are_means_times_what_they_divide_by():
     mean, total = objective(), objective(reduction="sum")
     batch = mean.collate(rows())

@@ -237,19 +237,6 @@ def test_padding_is_marked_everywhere():
             assert (batch[f"{side}_{ids}"][padding] == tiny_tokenizer().pad_token_id).all()
 
 
-def test_a_documents_row_does_not_depend_on_its_batch_and_changes_with_the_epoch():
-    objective = made()
-    together, later = objective.collate(rows()), objective.collate(rows(epoch=1))
-    for place, row in enumerate(rows()):
-        alone = objective.collate([row])
-        for name, values in alone.items():
-            if not name.endswith("_sources"):
-                assert (together[name][place, : values.shape[1]] == values[0]).all()
-    for side in ("encoder", "auto_encoding"):
-        width = min(together[f"{side}_ids"].shape[1], later[f"{side}_ids"].shape[1])
-        assert (together[f"{side}_ids"][:, :width] != later[f"{side}_ids"][:, :width]).any()
-
-
 def test_the_encoders_texts_and_masks_stay_when_decoders_are_left_out():
     """So that the rows of Table 4 differ in what they leave out and in nothing else."""
     whole = made().collate(rows())

@@ -40,18 +40,6 @@ def test_tokens_that_are_not_masked_are_not_predicted():
     }
 
 
-def test_there_is_no_generator_and_the_decoder_learns_by_cls_only():
-    mlm = objective()
-    batch = mlm.collate(rows())
-    kept = []
-    mlm.network.encoder.bert.encoder.register_forward_hook(
-        lambda module, given, out: out.last_hidden_state.retain_grad() or kept.append(out.last_hidden_state)
-    )
-    mlm(batch)["decoder"].backward()
-    assert (kept[0].grad[:, 1:] == 0).all() and (kept[0].grad[:, 0] != 0).any()
-    assert not any("generator" in name for name, _ in mlm.named_modules())
-
-
 def test_a_batch_without_masked_tokens_has_no_loss():
     mlm = objective(masks=MASKS | {"unit": "bernoulli", "encoder_rate": 0.0, "decoder_rate": 0.0})
     assert mlm(mlm.collate(rows())) == {}

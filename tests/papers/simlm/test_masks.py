@@ -112,18 +112,6 @@ def test_chosen_tokens_become_mask_any_token_or_stay_in_the_shares_asked_for():
         assert len(others.unique()) > 0.9 * len(TOKENIZER)
 
 
-def test_a_texts_masks_depend_on_its_generator_only():
-    rows = texts(20)
-    alone = twice_masked(
-        rows[3:4], tokenizer=TOKENIZER, words=WORDS, masks=SIMLM, generators=[np.random.default_rng((1, 3))]
-    )
-    made = batch(rows, SIMLM)
-    size = alone["clean_ids"].shape[1]
-    for name, tensor in alone.items():
-        assert (made[name][3, :size] == tensor[0]).all(), name
-    assert (batch(rows, SIMLM, seed=2)["encoder_chosen"] != made["encoder_chosen"]).any()
-
-
 def test_what_follows_a_title_is_of_the_second_segment():
     ids = TOKENIZER("river bridge[SEP]the stone castle", add_special_tokens=False)["input_ids"]
     plain = TOKENIZER("the castle", add_special_tokens=False)["input_ids"]

@@ -75,22 +75,6 @@ def test_what_is_not_counted_gets_no_gradient_and_changes_nothing(per):
 
 
 @pytest.mark.parametrize("per", ["batch", "text"])
-def test_the_order_of_texts_and_more_padding_do_not_matter(per):
-    hidden, matrix, tokens = tensors()
-    order = [2, 0, 3, 1]
-    loss = reconstruction(hidden, lambda h: h @ matrix.T, tokens, COUNTED, per=per)
-    pad = torch.nn.functional.pad
-    again = reconstruction(
-        pad(hidden, (0, 0, 0, 2))[order],
-        lambda h: h @ matrix.T,
-        pad(tokens, (0, 2))[order],
-        pad(COUNTED, (0, 2))[order],
-        per=per,
-    )
-    close(again, loss)
-
-
-@pytest.mark.parametrize("per", ["batch", "text"])
 def test_no_more_than_a_chunk_of_logits_exists_at_once(per, monkeypatch):
     hidden, matrix, tokens = tensors()
     sizes, whole = [], reconstruction(hidden, lambda h: h @ matrix.T, tokens, COUNTED, per=per)
