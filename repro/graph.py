@@ -56,7 +56,7 @@ class Node:
         return hashlib.sha256(identity.encode()).hexdigest()
 
     def identity(self) -> dict:
-        """The value over which the fingerprint is taken."""
+        """Return the value over which the fingerprint is taken."""
         spec = STAGES[self.stage]
         params = {k: v for k, v in self.params.items() if k not in spec.ignored}
         if "objective" in params:
@@ -89,7 +89,7 @@ class Node:
 
 
 def once_a_node(tell: Callable[[Node], Value]) -> Callable[[Node], Value]:
-    """The function, which is called for a node once; what it gives, without nodes, goes with the node."""
+    """Return a function that calls it for a node once; what it gives, without nodes, goes with the node."""
     values: WeakKeyDictionary[Node, Value] = WeakKeyDictionary()
 
     @wraps(tell)
@@ -109,17 +109,17 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 
 def canonical(value: Any) -> str:
-    """JSON with sorted keys and no spaces: equal values give equal text. NaN is refused."""
+    """Return JSON with sorted keys and no spaces: equal values give equal text. NaN is refused."""
     return _CANONICAL.encode(value)
 
 
 def missing_file(file: str) -> dict[str, str]:
-    """The value of a parameter that a file below REPRO_DATA would give, which is not here: to plan with."""
+    """Return the value, to plan with, of a parameter that is in a file below REPRO_DATA that is not here."""
     return {MISSING_FILE: file}
 
 
 def missing_files(value: Any) -> list[str]:
-    """The files that a parameter, or something within it, would have been read from."""
+    """Return the files that a parameter, or something within it, would have been read from."""
     if isinstance(value, dict):
         files = [file for inner in value.values() for file in missing_files(inner)]
         return [value[MISSING_FILE]] if MISSING_FILE in value else files
@@ -127,7 +127,7 @@ def missing_files(value: Any) -> list[str]:
 
 
 def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) -> list[Node]:
-    """``nodes`` and all nodes below them, each fingerprint once, inputs before what needs them.
+    """Return ``nodes`` and all nodes below them, each fingerprint once, inputs before what needs them.
 
     A node of which ``until`` is true is left out, and what only such nodes need; it is asked once a node.
     """
@@ -150,7 +150,7 @@ def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) 
 
 
 def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:
-    """The graph below ``node`` with ``change`` applied to every node, inputs first.
+    """Return the graph below ``node`` with ``change`` applied to every node, inputs first.
 
     ``done`` keeps what was rewritten, by the object's id, so that shared nodes stay shared; it holds the
     original too, since the id of an object that is gone may be given to another. A node whose inputs stay as
@@ -169,7 +169,7 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[No
 
 
 def distinct(node: Node, known: dict[tuple, Node]) -> Node:
-    """The node of ``known`` with this stage, these parameters and these very input nodes, else this one.
+    """Return the node of ``known`` with this stage, parameters and these very input nodes, else this one.
 
     As the ``change`` of ``rewrite`` it makes one object of all equal nodes of several graphs, so that what is
     done next with each node is done once.

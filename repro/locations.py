@@ -39,7 +39,7 @@ class Locations:
     def resolve(
         cls, store: str | None = None, results: str | None = None, *, fetching: bool = False
     ) -> Locations:
-        """The folders that options, environment and checkout name, in this order.
+        """Return the folders that options, environment and checkout name, in this order.
 
         Args:
             fetching: REPRO_DATA may name a folder that is still to be made.
@@ -61,13 +61,13 @@ class Locations:
 
 
 def data_folder() -> Path:
-    """The folder of REPRO_DATA, else the one in the user's data folder that fetching fills."""
+    """Return the folder of REPRO_DATA, else the one in the user's data folder that fetching fills."""
     data = os.environ.get("REPRO_DATA")
     return resolved(data, "REPRO_DATA") if data else _user("data") / "collections"
 
 
 def _ir_datasets() -> Path | None:
-    """The folder that IR_DATASETS_HOME names, else ir_datasets' usual one; None where it is not there."""
+    """Return the folder that IR_DATASETS_HOME names, else ir_datasets' usual one; None without either."""
     home = resolved(os.environ.get("IR_DATASETS_HOME") or "~/.ir_datasets", "IR_DATASETS_HOME")
     return home if home.is_dir() else None
 

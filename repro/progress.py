@@ -47,16 +47,16 @@ class Progress:
         yield
 
     def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
-        """A piece of work begins; ``piece`` is a line that names it, and no other that is under way."""
+        """Show that work on a piece begins; ``piece`` is a line that names it, and no other under way."""
 
     def goes_on(self, piece: str, log: Path) -> None:
-        """A piece that began is under way in another process, which tells of itself in ``log``."""
+        """Show that a piece is under way in another process, which says in ``log`` how far it is."""
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None = None) -> None:
-        """A piece that began ends; ``how`` says in a word or two how long it took, or that it failed."""
+        """Show that a piece ends; ``how`` says in a word or two how long it took, or that it failed."""
 
     def note(self, message: str) -> None:
-        """A line for the reader of the terminal (not for the log)."""
+        """Write a line for the reader of the terminal (not for the log)."""
 
 
 SILENT = Progress()
@@ -165,14 +165,14 @@ class _Lines:
 
 
 def _rate(per_second: float) -> str:
-    """A rate as people say it: "1,200/s", "2.5/s", "12/min"."""
+    """Return a rate as people say it: "1,200/s", "2.5/s", "12/min"."""
     if per_second < 1:
         return f"{per_second * 60:.3g}/min"
     return f"{per_second:,.0f}/s" if per_second >= 10 else f"{per_second:.1f}/s"
 
 
 def last_line(log: Path) -> str:
-    """The last line that a log has in full; empty where there is none to be read."""
+    """Return the last line that a log has in full; empty where there is none to be read."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL))
@@ -247,7 +247,7 @@ class _Bars:
         self._fill(self.whole, whole.done, whole.total, description)
 
     def _row(self, description: str, *, timed: bool = False) -> int:
-        """A bar; ``timed`` ones say how long they still take."""
+        """Return a bar; ``timed`` ones say how long they still take."""
         return self.shown.add_task(description, total=None, count="", timed=timed)
 
     def _fill(self, row: int, done: int, total: int | None, description: str | None = None) -> None:
@@ -256,7 +256,7 @@ class _Bars:
 
 
 def _clock():
-    """A column of the time since a bar began and, for timed ones, until it ends."""
+    """Return a column of the time since a bar began and, for timed ones, until it ends."""
     from rich.progress import ProgressColumn
     from rich.text import Text
 
@@ -271,7 +271,7 @@ def _clock():
 
 
 def span(seconds: float) -> str:
-    """A time as people say it: "0.4 s", "12 s", "3 min", "2 h 10 min", "3 days"."""
+    """Return a time as people say it: "0.4 s", "12 s", "3 min", "2 h 10 min", "3 days"."""
     if seconds < 99.5:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -54,7 +54,7 @@ def read_json_file(path: Path) -> Any:
 
 
 def read_facts(path: Path) -> Any:
-    """The plain values of a YAML file of the package, by libyaml, which is ten times as fast."""
+    """Return the plain values of a YAML file of the package, by libyaml, which is ten times as fast."""
     import yaml
 
     return yaml.load(path.read_bytes(), yaml.CSafeLoader)  # a safe loader: it makes plain values only

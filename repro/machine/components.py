@@ -42,7 +42,7 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
 
 
 def java() -> Component:
-    """The Java of :func:`repro.machine.jvm.runtime`, or what to do about its absence."""
+    """Return the Java of :func:`repro.machine.jvm.runtime`, or what to do about its absence."""
     if missing := jvm.missing_requirement():
         return Component("java", "missing", *missing)
     runtime = jvm.runtime()
@@ -51,7 +51,7 @@ def java() -> Component:
 
 
 def torch_info() -> Component:
-    """The installed torch and whether it can drive a GPU, read from its files."""
+    """Return the installed torch and whether it can drive a GPU, read from its files."""
     version = versions.version("torch")
     if version is None:
         return Component("torch", "missing", "not installed", "pip install torch")

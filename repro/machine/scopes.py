@@ -54,14 +54,14 @@ class Scope:
 
     @classmethod
     def of(cls, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, package: str) -> Scope:
-        """The scope of a function in a module of that package."""
+        """Return the scope of a function in a module of that package."""
         arguments = (node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg))
         body = function.body if isinstance(function.body, list) else [function.body]
         return cls({name: [] for name in arguments} | assigned_names(body, package), body=body)
 
 
 def assigned_names(body: Iterable[ast.AST], package: str) -> Names:
-    """The names that statements or targets assign, without what is inside of functions and classes."""
+    """Return the names that statements or targets assign, without what is inside of functions and classes."""
     names: Names = {}
     outer: set[str] = set()
     pending = list(body)
@@ -87,12 +87,12 @@ def _is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
 
 
 def _own_name(node: ast.AST) -> str | None:
-    """The name that a node other than a variable assigns by itself."""
+    """Return the name that a node other than a variable assigns by itself."""
     return node.name if isinstance(node, _NAMED) else getattr(node, "rest", None)
 
 
 def _within(node: ast.AST) -> Iterable[ast.AST]:
-    """The parts of a node that assign names of the scope that it is in."""
+    """Return the parts of a node that assign names of the scope that it is in."""
     if isinstance(node, _OWN_SCOPES):
         return ()
     if isinstance(node, _COMPREHENSIONS):
@@ -111,7 +111,7 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def imports_of(node: ast.Import | ast.ImportFrom, package: str) -> Iterator[tuple[str, list[Import]]]:
-    """The names that an import of a module in ``package`` gives, each with what it then means."""
+    """Yield the names that an import of a module in ``package`` gives, each with what it then means."""
     if isinstance(node, ast.Import):
         for alias in node.names:  # `import a.b` gives the name a alone
             name = alias.asname or alias.name.partition(".")[0]
@@ -123,7 +123,7 @@ def imports_of(node: ast.Import | ast.ImportFrom, package: str) -> Iterator[tupl
 
 
 def loaded_by(node: ast.Import | ast.ImportFrom, package: str) -> list[str]:
-    """Whatever may be a module that an import loads."""
+    """Return whatever may be a module that an import loads."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     targets = (target for _, [target] in imports_of(node, package))
@@ -131,12 +131,12 @@ def loaded_by(node: ast.Import | ast.ImportFrom, package: str) -> list[str]:
 
 
 def is_main_guard(node: ast.AST) -> TypeGuard[ast.If]:
-    """Whether a statement is ``if __name__ == "__main__"``, whose body an import does not run."""
+    """Return whether a statement is ``if __name__ == "__main__"``, whose body an import does not run."""
     return isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'"
 
 
 def is_type_guard(node: ast.AST) -> TypeGuard[ast.If]:
-    """Whether a statement is ``if TYPE_CHECKING``, whose body is never run."""
+    """Return whether a statement is ``if TYPE_CHECKING``, whose body is never run."""
     return isinstance(node, ast.If) and ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING"
 
 
@@ -170,7 +170,7 @@ class Module:
     def of(
         cls, path: Path, text: bytes, tree: ast.Module, *, package: str, packages: frozenset[str]
     ) -> Module:
-        """The module of a source and its syntax tree."""
+        """Return the module of a source and its syntax tree."""
         module = cls(path, package, packages, Counter(_WORD.findall(_COMMENT.sub(b"", text))))
         for statement in tree.body:
             module.add(statement)
@@ -215,7 +215,7 @@ class Module:
             self.statements.append(statement)
 
     def decorated(self) -> list[str]:
-        """The definitions with a decorator that may do something with them when the module is loaded."""
+        """Return definitions with a decorator that may do something with them when the module is loaded."""
         decorators = {name: getattr(units[0], "decorator_list", ()) for name, units in self.units.items()}
         return [name for name, each in decorators.items() if not all(map(self._is_plain, each))]
 

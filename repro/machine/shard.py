@@ -27,7 +27,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """A shard from ``3/8``. Raises UsageError for anything else."""
+        """Return a shard from ``3/8``. Raises UsageError for anything else."""
         numbers = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
         if numbers and 1 <= int(numbers[1]) <= int(numbers[2]):
             return cls(int(numbers[1]), int(numbers[2]))
@@ -42,7 +42,7 @@ _current = WHOLE
 
 
 def shard() -> Shard:
-    """The shard that this process fills; the whole unless ``only_shard`` says otherwise."""
+    """Return the shard that this process fills; the whole unless ``only_shard`` says otherwise."""
     return _current
 
 
@@ -58,7 +58,7 @@ def only_shard(part: Shard) -> Iterator[None]:
 
 
 def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
-    """The first rows of this process' blocks of ``block`` among ``count`` rows.
+    """Return the first rows of this process' blocks of ``block`` among ``count`` rows.
 
     Args:
         rank, ranks: the number of this process among those that a launcher started for its shard.
@@ -68,10 +68,10 @@ def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
 
 
 def own_blocks(items: Sequence[T]) -> Sequence[T]:
-    """The blocks of a stage, among ``items``, that are this shard's."""
+    """Return the blocks of a stage, among ``items``, that are this shard's."""
     return items[_current.number - 1 :: _current.count]
 
 
 def share(count: int, block: int, *, ranks: int = 1) -> int:
-    """The number of rows in the blocks of the first of ``ranks`` processes of this shard."""
+    """Return the number of rows in the blocks of the first of ``ranks`` processes of this shard."""
     return sum(min(block, count - first) for first in blocks(count, block, ranks=ranks))

@@ -38,7 +38,7 @@ class Code:
 
 @functools.cache
 def code(*entries: str) -> Code:
-    """The code that is reached from "module:name", or from the ``run`` of "module", else from all of it."""
+    """Return the code reached from "module:name", or from the ``run`` of "module", else from all of it."""
     tops = {entry.partition(":")[0].partition(".")[0] for entry in entries}
     sources = sources_of(frozenset((*OURS, *tops)))
     roots = [sources.entry(entry) for entry in entries]
@@ -59,7 +59,7 @@ def _by_name(reached: dict[Key, Definition]) -> dict[str, str]:
 
 
 def _digest(reached: dict[Key, Definition], roots: list[list[Key]]) -> str:
-    """A digest that tells which definition each name means, also where several are called alike.
+    """Return a digest that tells which definition each name means, also where several are called alike.
 
     Each round adds to what a definition says the digests of what it names, until no two are told apart anew.
     """
@@ -87,7 +87,7 @@ class Sources:
         self.effects, self.stated = functools.cache(self._effects), functools.cache(self._stated)
 
     def _module(self, name: str) -> Module | None:
-        """The module of that name; None where it is none, of another package, or no Python."""
+        """Return the module of that name; None where it is none, of another package, or no Python."""
         parts = name.split(".")
         if parts[0] not in self.packages or not all(
             map(str.isidentifier, parts)
@@ -106,7 +106,7 @@ class Sources:
         return Module.of(path, text, tree, package=package, packages=self.packages)
 
     def entry(self, entry: str) -> list[Key]:
-        """The definitions that work begins with; one that has moved since is looked for by its name."""
+        """Return the definitions that work begins with; one that has moved since is found by its name."""
         module, colon, name = entry.partition(":")
         name = name.partition(".")[0] if colon else "run"
         if targets := [key for key in self.resolve(module, name) if key[0]]:
@@ -116,7 +116,7 @@ class Sources:
         return self._moved(module.partition(".")[0], name)
 
     def _moved(self, package: str, name: str) -> list[Key]:
-        """The one definition of that name, in its own package or else in any."""
+        """Return the one definition of that name, in its own package or else in any."""
         for packages in ([package], sorted(self.packages)):
             modules = (m for each in packages for m in self.inside(each, deep=True))
             if len(keys := [(m, name) for m in modules if (s := self.module(m)) and name in s.units]) == 1:
@@ -124,7 +124,7 @@ class Sources:
         return []
 
     def inside(self, package: str, *, deep: bool = False) -> list[str]:
-        """The modules in a package, or also those in its packages."""
+        """Return the modules in a package, or also those in its packages."""
         source = self.module(package)
         if source is None or source.path.name != "__init__.py":
             return []
@@ -154,7 +154,7 @@ class Sources:
         return self.member(base, member, seen) if member else [(base, WHOLE)]
 
     def member(self, module: str, name: str, seen: tuple[Key, ...] = ()) -> list[Key]:
-        """What an attribute of a module means; all of the module where that cannot be told."""
+        """Return what an attribute of a module means; all of the module where that cannot be told."""
         if targets := self.resolve(module, name, seen):
             return targets
         if self.module(f"{module}.{name}"):
@@ -162,13 +162,13 @@ class Sources:
         return [(module, WHOLE)] if self.module(module) else [("", f"{module}.{name}")]
 
     def loaded(self, names: Iterable[str]) -> list[str]:
-        """Those names that are modules of these packages, and the packages that these lie in."""
+        """Return those names that are modules of these packages, and the packages that these lie in."""
         parts = (name.split(".") for name in names if name.partition(".")[0] in self.packages)
         prefixes = (".".join(p[:count]) for p in parts for count in range(1, len(p) + 1))
         return [name for name in dict.fromkeys(prefixes) if self.module(name)]
 
     def _stated(self, module: str, name: str) -> Path | str | None:
-        """The place or text that a constant states, as far as its own module tells it."""
+        """Return the place or text that a constant states, as far as its own module tells it."""
         source = self.module(module) if module else None
         values = [getattr(s, "value", None) for s in source.units.get(name, ())] if source else []
         if source is None or len(values) != 1 or values[0] is None:
@@ -178,13 +178,13 @@ class Sources:
         return Reader(self, module, source).place(values[0])
 
     def module_at(self, place: Path) -> str | None:
-        """The module whose source lies at a place; None where it is no source of ours."""
+        """Return the module whose source lies at a place; None where it is no source of ours."""
         relative = self.relative(place)
         name = relative.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         return name if relative.endswith(".py") and self.module(name) else None
 
     def relative(self, place: Path) -> str:
-        """A place as seen from what the suite, or the papers, lie in."""
+        """Return a place as seen from what the suite, or the papers, lie in."""
         return next(
             (place.relative_to(root).as_posix() for root in OURS.values() if root in [place, *place.parents]),
             str(place),
@@ -208,7 +208,7 @@ class Sources:
         return reader.definition
 
     def _effects(self, module: str) -> frozenset[Key]:
-        """The statements that do something when a module is loaded, with all that it loads."""
+        """Return the statements that do something when a module is loaded, with all that it loads."""
         pending, seen = self.loaded([module]), set[str]()
         keys: set[Key] = set()
         while pending:
@@ -220,7 +220,7 @@ class Sources:
         return frozenset(keys)
 
     def reached(self, roots: Iterable[Key]) -> dict[Key, Definition]:
-        """The definitions that are named by others, beginning with ``roots``, and what loading them does."""
+        """Return the definitions that others name, beginning with ``roots``, and what loading them does."""
         found: dict[Key, Definition] = {}
         pending, loaded = list(roots), set[str]()
         while pending:
@@ -237,12 +237,12 @@ class Sources:
 
 @functools.cache
 def sources_of(packages: frozenset[str]) -> Sources:
-    """The modules of these packages, as they are when they are first asked for."""
+    """Return the modules of these packages, as they are when they are first asked for."""
     return Sources(packages)
 
 
 def _folder(package: str) -> Path | None:
-    """The folder that holds a package, where ``papers`` is always the suite's own."""
+    """Return the folder that holds a package, where ``papers`` is always the suite's own."""
     if package in OURS and (OURS[package] / package).is_dir():
         return OURS[package]
     try:

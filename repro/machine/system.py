@@ -29,7 +29,7 @@ RESET = "5"  # what the kernel takes for: the peak begins anew
 
 
 def hardware() -> dict[str, object]:
-    """CPU model, cores, memory (GiB) and GPUs, for a record; None for what the system does not say."""
+    """Return CPU model, cores, memory (GiB) and GPUs, for a record; None for what the system does not say."""
     total = memory()
     return {
         "cpu": cpu(),
@@ -43,7 +43,7 @@ def hardware() -> dict[str, object]:
 
 
 def cpu() -> str | None:
-    """The model of the processor, as the system names it."""
+    """Return the model of the processor, as the system names it."""
     model = re.search(r"^model name\s*:\s*(.+)$", _cpu_information(), re.MULTILINE)
     return model[1].strip() if model else platform.processor() or None
 
@@ -55,7 +55,7 @@ def cpu_flags() -> frozenset[str]:
 
 
 def instruction_set() -> str | None:
-    """The widest instructions of the processor for vectors, as AVX2; None where the system does not say."""
+    """Return the processor's widest instructions for vectors, as AVX2; None where the system is silent."""
     flags = cpu_flags()
     return next((name for flag, name in INSTRUCTION_SETS.items() if flag in flags), None)
 
@@ -69,7 +69,7 @@ def _cpu_information() -> str:
 
 
 def gpu() -> list[str] | None:
-    """Names of the NVIDIA GPUs, with their memory where nvidia-smi tells it; None without one to use."""
+    """Return names of NVIDIA GPUs, with their memory where nvidia-smi has it; None without one to use."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):  # how a user hides them from torch
         return None
     names = _gpus_by_nvidia_smi() or _gpus_by_proc()
@@ -77,7 +77,7 @@ def gpu() -> list[str] | None:
 
 
 def gpu_memory() -> int | None:
-    """Bytes of the smallest GPU, where nvidia-smi tells them; None without."""
+    """Return bytes of the smallest GPU, where nvidia-smi tells them; None without."""
     sizes = [re.search(r", (\d+) MiB$", name) for name in gpu() or ()]
     return min((int(size[1]) * 2**20 for size in sizes if size), default=None)
 
@@ -104,12 +104,12 @@ def _gpus_by_proc() -> list[str]:
 
 
 def cores() -> int:
-    """CPU cores this process may use, which on a cluster are fewer than the machine has."""
+    """Return CPU cores this process may use, which on a cluster are fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def memory() -> int | None:
-    """Bytes of memory, the container's limit if that is lower; None where the system does not say."""
+    """Return bytes of memory, the container's limit if that is lower; None where the system does not say."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -131,27 +131,27 @@ def disk_free(path: Path) -> int:
 
 
 def launched_processes() -> int:
-    """The number of processes that a launcher started for one stage; 1 without a launcher."""
+    """Return the number of processes that a launcher started for one stage; 1 without a launcher."""
     return int(os.environ.get("WORLD_SIZE", 1))
 
 
 def launched_rank() -> int:
-    """The number of this process among them, from 0."""
+    """Return the number of this process among them, from 0."""
     return int(os.environ.get("RANK", 0)) if launched_processes() > 1 else 0
 
 
 def local_rank() -> int:
-    """This process' number among those of its machine, from 0."""
+    """Return this process' number among those of its machine, from 0."""
     return int(os.environ.get("LOCAL_RANK", 0))
 
 
 def local_processes() -> int:
-    """The number of processes that a launcher started on this machine for one stage; 1 without a launcher."""
+    """Return how many processes a launcher started on this machine for one stage; 1 without a launcher."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", 1))
 
 
 def bytes_of(size: str) -> int | None:
-    """``1GB``, ``1.5 GiB`` or ``1000000`` in bytes; None for what is no positive size."""
+    """Return ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes; None for what is no positive size."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", size.strip())
     if match and match[2].upper() in UNITS:
         return int(float(match[1]) * UNITS[match[2].upper()]) or None
@@ -159,7 +159,7 @@ def bytes_of(size: str) -> int | None:
 
 
 def size_in_words(size: float) -> str:
-    """A number of bytes in GB, a small one in MB."""
+    """Return a number of bytes in GB, a small one in MB."""
     return f"{size / 1e9:,.1f} GB" if size >= 5e7 else f"{size / 1e6:,.1f} MB"
 
 
@@ -204,14 +204,14 @@ class PeakMemory:
         self._children = _children_peak()
 
     def kib(self) -> int:
-        """KiB of this process, or of the largest that it started and waited for meanwhile."""
+        """Return KiB of this process, or of the largest that it started and waited for meanwhile."""
         children = _children_peak()
         # the largest ever: below an earlier one nobody can tell
         return max(_resident_peak(), children if children > self._children else 0)
 
 
 def peak_gpu_bytes() -> int | None:
-    """The most that torch held of the GPU since ``begin_gpu_peak``; None without a GPU in use."""
+    """Return the most that torch held of the GPU since ``begin_gpu_peak``; None without a GPU in use."""
     cuda = _cuda()
     return cuda.max_memory_reserved() if cuda else None
 
@@ -223,13 +223,13 @@ def begin_gpu_peak() -> None:
 
 
 def _cuda():
-    """torch's module of GPUs if this process uses one: a stage that does not must not load torch for it."""
+    """Return torch's module of GPUs if this process uses one: a stage that does not must not load torch."""
     torch = sys.modules.get("torch")
     return torch.cuda if torch and torch.cuda.is_initialized() else None
 
 
 def _resident_peak() -> int:
-    """KiB; ``ru_maxrss`` would count the process that started this one, too."""
+    """Return KiB; ``ru_maxrss`` would count the process that started this one, too."""
     with contextlib.suppress(OSError, StopIteration):
         lines = STATUS.read_text(encoding="ascii").splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])

@@ -27,7 +27,7 @@ BEHIND = {
 
 
 def software() -> dict[str, str]:
-    """Versions of Python, Java and the distributions that can move a number; what is absent is left out."""
+    """Return versions of Python, Java and distributions that can move a number; absent ones are left out."""
     java = jvm.runtime()
     versions = {"python": platform.python_version(), "java": java.version if java else None}
     versions |= {name: version(name) for name in ("repro-bench", *DISTRIBUTIONS)}
@@ -35,13 +35,13 @@ def software() -> dict[str, str]:
 
 
 def distributions_behind(imports: Iterable[str]) -> list[str]:
-    """The ``DISTRIBUTIONS`` that are behind imports of packages; ``java``, too, behind Lucene."""
+    """Return the ``DISTRIBUTIONS`` that are behind imports of packages; ``java``, too, behind Lucene."""
     names = {name for top in imports for name in BEHIND.get(top, (top,))}
     return [name for name in DISTRIBUTIONS if name in names] + ["java"] * ("pyserini" in names)
 
 
 def version(distribution: str) -> str | None:
-    """The installed version of a distribution; None when it is not installed."""
+    """Return the installed version of a distribution; None when it is not installed."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -49,7 +49,7 @@ def version(distribution: str) -> str | None:
 
 
 def torch_cuda() -> str | None:
-    """The CUDA that the installed torch was built for, read from its files; None for a CPU build."""
+    """Return the CUDA that the installed torch was built for, read from its files; None for a CPU build."""
     spec = importlib.util.find_spec("torch")
     [folder] = (spec and spec.submodule_search_locations) or [""]
     try:
@@ -61,14 +61,14 @@ def torch_cuda() -> str | None:
 
 
 def commit(root: Path) -> str | None:
-    """The commit checked out at ``root``, with ``-dirty`` where tracked files differ; None without one."""
+    """Return the commit at ``root``, with ``-dirty`` where tracked files differ; None without a checkout."""
     if not (root / ".git").exists():  # else git would answer for a checkout that merely surrounds a wheel
         return None
     return _git(root, "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty") or None
 
 
 def last_change(path: Path) -> tuple[str, str] | None:
-    """The commit that last changed a file, and its day; None where no commit holds the file as it is."""
+    """Return the commit that last changed a file, and its day; None where none holds the file as it is."""
     if _git(path.parent, "status", "--porcelain", "--", path.name) != "":
         return None
     answer = _git(path.parent, "log", "-1", "--format=%H %cs", "--", path.name)
@@ -77,7 +77,7 @@ def last_change(path: Path) -> tuple[str, str] | None:
 
 
 def contains(folder: Path, commit: str, earlier: str) -> bool | None:
-    """Whether ``commit`` contains ``earlier``; None where the checkout of ``folder`` does not know both."""
+    """Return whether ``commit`` contains ``earlier``; None where ``folder``'s checkout lacks one of them."""
     command = ["git", "-C", str(folder), "merge-base", "--is-ancestor", earlier, commit]
     try:
         status = subprocess.run(command, capture_output=True, timeout=60).returncode
@@ -88,7 +88,7 @@ def contains(folder: Path, commit: str, earlier: str) -> bool | None:
 
 @functools.cache
 def is_in_history(folder: Path, commit: str) -> bool | None:
-    """Whether a checkout has the commit in its past; None without a checkout, or without all of its past."""
+    """Return whether a checkout has the commit in its past; None without one, or without all of its past."""
     if not (folder / ".git").exists() or _git(folder, "rev-parse", "--is-shallow-repository") != "false":
         return None
     if not re.fullmatch("[0-9a-f]{7,64}", commit):

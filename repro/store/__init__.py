@@ -56,11 +56,11 @@ class Store:
             os.scandir(root).close()
 
     def path(self, node: Node) -> Path:
-        """The folder of the node's artefact, once it exists."""
+        """Return the folder of the node's artefact, once it exists."""
         return self.root / node.stage / node.fingerprint
 
     def checked(self, node: Node) -> Path:
-        """The folder of a stored artefact, read in full first, once as long as sizes and times stay.
+        """Return the folder of a stored artefact, read in full first, once as long as sizes and times stay.
 
         Whatever is built upon, shown or handed out is read from there: sizes do not show an edit.
 
@@ -77,26 +77,26 @@ class Store:
         return path
 
     def partial(self, node: Node) -> Path:
-        """The folder in which the node's artefact is written."""
+        """Return the folder in which the node's artefact is written."""
         return self.path(node).with_suffix(".partial")
 
     def log(self, node: Node) -> Path:
-        """The file that holds a failure of the node in full."""
+        """Return the file that holds a failure of the node in full."""
         return self.root / "logs" / f"{node.stage}-{node.fingerprint[:12]}.log"
 
     def state(self, node: Node) -> str:
-        """``stored``, ``damaged``, ``partial`` or ``missing``, as records, names and sizes show it."""
+        """Return ``stored``, ``damaged``, ``partial`` or ``missing``, as records, names and sizes show it."""
         path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text: a plan asks of thousands of nodes
         if os.path.lexists(path):
             return "damaged" if wrong_sizes(Path(path)) else "stored"
         return "partial" if os.path.exists(f"{path}.partial") else "missing"
 
     def record(self, node: Node) -> dict:
-        """The content of artefact.json. Raises StoreError naming the artefact when it is damaged."""
+        """Return the content of artefact.json. Raises StoreError naming the artefact when it is damaged."""
         return read_json(self.path(node) / RECORD)
 
     def contents(self, nodes: Iterable[Node]) -> dict[str, str]:
-        """Fingerprint -> digest of the content, of those nodes that are stored.
+        """Return fingerprint -> digest of the content, of those nodes that are stored.
 
         Made again, an artefact may have another content under the same fingerprint. Raises StoreError when
         one is damaged.
@@ -130,7 +130,7 @@ class Store:
         notes.write_notes(self.root, nodes)
 
     def remembered(self, fingerprint: str) -> Node:
-        """The node of an earlier plan. Raises UsageError when no plan had it, or several did."""
+        """Return the node of an earlier plan. Raises UsageError when no plan had it, or several did."""
         return notes.noted_node(self.root, fingerprint)
 
     def build(self, node: Node, work: Callable[[Path], dict | None], *, waiting: Callable[[], None]) -> Path:
@@ -211,14 +211,14 @@ class Store:
         return path
 
     def _stored(self, node: Node) -> bool:
-        """Whether the artefact is there. Raises StoreError for one of which a file is not as it was."""
+        """Return whether the artefact is there. Raises StoreError where a file of it is not as it was."""
         path = self.path(node)
         if os.path.lexists(path) and (faults := wrong_sizes(path)):
             raise StoreError(_refusal(node, faults))
         return os.path.lexists(path)
 
     def _scratch(self, scratch: Path) -> Path:
-        """A folder to write into, as an interrupted attempt left it, without links."""
+        """Return a folder to write into, as an interrupted attempt left it, without links."""
         if scratch.is_symlink():  # writing would end up wherever it leads
             scratch.unlink()
         scratch.mkdir(parents=True, exist_ok=True)

@@ -86,13 +86,13 @@ def remove(path: Path) -> None:
 
 
 def size_on_disk(path: Path) -> int:
-    """Bytes of a file, or of every file below a folder, links counted as links."""
+    """Return bytes of a file, or of every file below a folder, links counted as links."""
     files = [path, *path.rglob("*")] if path.is_dir() and not path.is_symlink() else [path]
     return sum(file.lstat().st_size for file in files if file.is_symlink() or not file.is_dir())
 
 
 def open_regular(file: Path) -> IO[bytes]:
-    """A regular file, to be read. Links lead elsewhere, and a pipe would be waited for, perhaps for ever.
+    """Open a regular file. Links lead elsewhere, and a pipe would be waited for, perhaps for ever.
 
     Raises:
         OSError: it is a link, a folder, a pipe or a device, or cannot be read.
@@ -167,7 +167,7 @@ def remove_irregular(folder: Path) -> None:
 
 
 def sha256(file: Path, advance: Callable[[int], object] = lambda megabytes: None) -> str:
-    """Hexadecimal digest of a file's bytes; ``advance`` hears of every megabyte, a begun one too."""
+    """Return hexadecimal digest of a file's bytes; ``advance`` hears of every megabyte, a begun one too."""
     digest, buffer = hashlib.sha256(), memoryview(bytearray(MEGABYTE))
     with file.open("rb") as stream:
         while size := stream.readinto(buffer):
@@ -177,7 +177,7 @@ def sha256(file: Path, advance: Callable[[int], object] = lambda megabytes: None
 
 
 def megabytes(size: int) -> int:
-    """The number of megabytes of so many bytes, a begun one too."""
+    """Return the number of megabytes of so many bytes, a begun one too."""
     return -(-size // MEGABYTE)
 
 

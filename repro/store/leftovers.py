@@ -41,7 +41,7 @@ class Leftover:
 def leftovers(
     store: Store, needed: set[str], *, keep_days: float, waiting: Iterable[str] = ()
 ) -> list[Leftover]:
-    """Files and folders that may go: older than ``keep_days``, and needed by nothing that stays.
+    """Return files and folders that may go: older than ``keep_days``, and needed by nothing that stays.
 
     What stays is ``needed``, ``waiting`` in a queue, being built, or was planned within that time, and every
     input of those.
@@ -72,7 +72,7 @@ def leftovers(
 
 
 def any_old(store: Store, *, keep_days: float) -> bool:
-    """Whether there is any file or folder that is older than ``keep_days``; where not, nothing can go."""
+    """Return whether any file or folder is older than ``keep_days``; where not, nothing can go."""
     cutoff = time.time() - keep_days * DAY
     places = (store.root.glob(f"{folder}/*") for folder in (*STAGES, "locks", "logs"))
     return any(_modification_time(path) <= cutoff for path in chain(*places, notes.files(store.root)))
@@ -102,7 +102,7 @@ def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
 
 
 def _is_read(root: Path, fingerprint: str) -> bool:
-    """Whether something that is being built now is made from the artefact."""
+    """Return whether something that is being built now is made from the artefact."""
     return fingerprint in Lineage(root).below(being_built(root) - {fingerprint})
 
 
@@ -128,7 +128,7 @@ def _artefacts(store: Store, reachable: set[str], builds: set[str], pending: set
 
 
 def _marks(store: Store) -> Iterator[Leftover]:
-    """Notes that an artefact is unchecked which is there no more."""
+    """Yield notes that an artefact is unchecked which is there no more."""
     for stage in STAGES:
         for path in sorted(store.root.glob(f"{stage}/*{UNCHECKED}")):
             if not os.path.lexists(path.with_suffix("")):
@@ -148,7 +148,7 @@ def _locks(store: Store, removed_paths: set[Path], builds: set[str]) -> Iterator
 
 
 def _notes(store: Store, reachable: set[str], removed_paths: set[Path]) -> Iterator[Leftover]:
-    """Notes of nodes that are neither needed nor stored, nor below any that is."""
+    """Yield notes of nodes that are neither needed nor stored, nor below any that is."""
     stored_names = {
         p.name for stage in STAGES for p in store.root.glob(f"{stage}/*") if p not in removed_paths
     }
@@ -160,7 +160,7 @@ def _notes(store: Store, reachable: set[str], removed_paths: set[Path]) -> Itera
 
 
 def _logs(store: Store, builds: set[str]) -> Iterator[Leftover]:
-    """Files for the standard error of stages that said nothing, and whose engine was killed."""
+    """Yield files for the standard error of stages that said nothing, and whose engine was killed."""
     for path in sorted(store.root.glob("logs/*.err")):
         match = _ERRORS.fullmatch(path.name)
         if (
@@ -172,7 +172,7 @@ def _logs(store: Store, builds: set[str]) -> Iterator[Leftover]:
 
 
 def _modification_time(path: Path) -> float:
-    """The time at which anything below a path was last written; infinity where it is being removed."""
+    """Return the time at which anything below a path was last written; infinity where it is being removed."""
     try:
         descendants = path.rglob("*") if path.is_dir() and not path.is_symlink() else ()
         return max(p.lstat().st_mtime for p in (path, *descendants))

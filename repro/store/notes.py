@@ -25,25 +25,25 @@ FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
 def folders(root: Path) -> list[Path]:
-    """The folders that hold notes, in the order of asking: this user's, the old, the others'."""
+    """Return the folders that hold notes, in the order of asking: this user's, the old, the others'."""
     nodes = root / "nodes"
     own_folder = nodes / str(os.getuid())
     return [own_folder, nodes, *sorted(folder for folder in nodes.glob("*/") if folder != own_folder)]
 
 
 def files(root: Path) -> Iterator[Path]:
-    """The notes of all users, and what writers that were killed left beside them."""
+    """Yield the notes of all users, and what writers that were killed left beside them."""
     for folder in folders(root):
         yield from sorted(path for path in folder.glob("*") if path.is_file())
 
 
 def asked_since(root: Path, *, days: float) -> set[str]:
-    """Fingerprints of nodes that a run asked for within so many days."""
+    """Return fingerprints of nodes that a run asked for within so many days."""
     return asked_after(root, int((time.time() - days * DAY) * 10**9))
 
 
 def asked_after(root: Path, time_ns: int) -> set[str]:
-    """Fingerprints of nodes whose notes were written after a time, in nanoseconds as files have it."""
+    """Return fingerprints of nodes whose notes were written after a time, in nanoseconds as files have it."""
     fingerprints = set()
     for path in files(root):
         with contextlib.suppress(FileNotFoundError):
@@ -80,7 +80,7 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:
-    """The node of an earlier plan. Raises UsageError when no plan had it, or several did."""
+    """Return the node of an earlier plan. Raises UsageError when no plan had it, or several did."""
     places = folders(root)
     notes = (note for place in places for note in place.glob(f"{fingerprint}*.json"))
     matches = {note.stem for note in notes} if fingerprint.isalnum() else set()
@@ -91,7 +91,7 @@ def noted_node(root: Path, fingerprint: str) -> Node:
 
 
 def asks_for_pins(root: Path, fingerprint: str) -> bool:
-    """Whether the node was noted by a process that pinned its kernels, as whoever builds it has to."""
+    """Return whether the node was noted by a process that pinned its kernels, as whoever builds it has to."""
     text = _text(_note(folders(root), fingerprint)) or ""
     return json.loads(text).get("kernels") == PINNED if text else False
 
@@ -148,11 +148,11 @@ class Lineage:
         self._folders: dict[str, list[Path]] | None = None
 
     def stored(self) -> set[str]:
-        """The fingerprints of all artefacts in the store."""
+        """Return the fingerprints of all artefacts in the store."""
         return {path.name for stage in STAGES for path in self.root.glob(f"{stage}/*")}
 
     def describe(self, fingerprint: str) -> dict:
-        """``stage``, ``params`` and ``inputs`` (name -> fingerprint or list of them); empty if unknown."""
+        """Return ``stage``, ``params`` and ``inputs`` (name -> fingerprint or a list); empty if unknown."""
         if fingerprint not in self._described:
             places = [folder / f"{fingerprint}.json" for folder in self._notes]
             records = (folder / RECORD for folder in self._artefacts().get(fingerprint, ()))
@@ -161,7 +161,7 @@ class Lineage:
         return self._described[fingerprint]
 
     def _artefacts(self) -> dict[str, list[Path]]:
-        """Fingerprint -> the folders of that name; every folder of the store is listed once."""
+        """Return fingerprint -> the folders of that name; every folder of the store is listed once."""
         if self._folders is None:
             self._folders = {}
             for path in self.root.glob("*/*"):
@@ -170,11 +170,11 @@ class Lineage:
         return self._folders
 
     def inputs(self, fingerprint: str) -> list[str]:
-        """The fingerprints of an artefact's inputs; empty if they are unknown."""
+        """Return the fingerprints of an artefact's inputs; empty if they are unknown."""
         return _flatten(self.describe(fingerprint).get("inputs", {}))
 
     def below(self, fingerprints: Iterable[str]) -> set[str]:
-        """The fingerprints and those of everything they were made from, as far as it is known."""
+        """Return the fingerprints and those of everything they were made from, as far as it is known."""
         reachable: set[str] = set()
         pending = list(fingerprints)
         while pending:
@@ -185,7 +185,7 @@ class Lineage:
         return reachable
 
     def tests_between(self, fingerprints: set[str]) -> set[str]:
-        """Stored significance tests of artefacts that are all among ``fingerprints``; no plan names them."""
+        """Return stored significance tests of artefacts all among ``fingerprints``; no plan names them."""
         tests = {path.name for path in self.root.glob("compare/*")}
         return {test for test in tests if self.inputs(test) and fingerprints.issuperset(self.inputs(test))}
 

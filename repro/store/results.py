@@ -136,7 +136,7 @@ class Record:
         return [*self.commits, *filter(None, [self.environment.get("commit")])]
 
     def tells_more_than(self, other: "Record") -> bool:
-        """Whether this record of the same result proves or says what the other does not."""
+        """Return whether this record of the same result proves or says what the other does not."""
         description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
         known, known_of_other = (sum(map(bool, record.rows.values())) for record in (self, other))
         return any(
@@ -174,13 +174,13 @@ _RECORD = TypeAdapter(Record)
 
 
 def line_of(record: Record) -> bytes:
-    """The line of a record, with its end."""
+    """Return the line of a record, with its end."""
     content = asdict(record)
     return json.dumps(content | {DIGEST: _digest(content)}, sort_keys=True).encode() + b"\n"
 
 
 def record_of(line: bytes) -> Record:
-    """The record that a line holds. Raises DataError with the reason where it holds or proves none."""
+    """Return the record that a line holds. Raises DataError with the reason where it holds or proves none."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -253,20 +253,20 @@ class Results:
         return [folder for folder in (self.release, self.root) if folder]
 
     def path(self, scale: str, paper: str) -> Path:
-        """The file that holds a paper's records at one scale."""
+        """Return the file that holds a paper's records at one scale."""
         return self.root / "records" / scale / f"{paper}.jsonl"
 
     def scales(self, kind: str) -> set[str]:
-        """The scales of which there are ``records`` or ``figures``."""
+        """Return the scales of which there are ``records`` or ``figures``."""
         places = [folder / kind for folder in self.folders]
         return {p.name for place in places if place.is_dir() for p in place.iterdir() if p.is_dir()}
 
     def papers(self, scale: str) -> list[str]:
-        """The papers of which there are records at a scale."""
+        """Return the papers of which there are records at a scale."""
         return sorted({path.stem for f in self.folders for path in (f / "records" / scale).glob("*.jsonl")})
 
     def figures(self, scale: str) -> list[Path]:
-        """The drawings of a scale by their names; one of ``root`` stands for the release's."""
+        """Return the drawings of a scale by their names; one of ``root`` stands for the release's."""
         places = [folder / "figures" / scale for folder in self.folders]
         by_name = {path.name: path for place in places if place.is_dir() for path in place.iterdir()}
         return [path for _, path in sorted(by_name.items())]
@@ -276,7 +276,7 @@ class Results:
         make_writable(self.root, *_FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
-        """Records in the order of their times; of one time those of the release first, then as they stand.
+        """Return records in the order of their times; of one time the release's first, then as they stand.
 
         A last line without its end is the trace of a process that was killed while writing: it is left out.
 
@@ -292,7 +292,7 @@ class Results:
         return sorted(records, key=time_of)
 
     def checked(self) -> tuple[int, list[FaultyLine]]:
-        """The number of lines in all files, and those that ``read`` would refuse."""
+        """Return the number of lines in all files, and those that ``read`` would refuse."""
         lines = [line for _, _, line in self._numbered_lines()]
         return len(lines), [line for line in lines if isinstance(line, FaultyLine)]
 
@@ -304,7 +304,7 @@ class Results:
         return [doubt for doubt in doubts if doubt.reason]
 
     def unfinished(self) -> list[Path]:
-        """The files whose last line has no end, which ``read`` leaves out."""
+        """Return the files whose last line has no end, which ``read`` leaves out."""
         return [path for path in self._paths() if _is_left_out(path.read_bytes().rpartition(b"\n")[2])]
 
     def _numbered_lines(self) -> Iterator[tuple[Path, int, Record | FaultyLine]]:
@@ -339,7 +339,7 @@ class Results:
         return additions
 
     def _lines(self, path: Path) -> list[Record | FaultyLine]:
-        """The lines of a file, which are taken apart anew only where it has changed."""
+        """Return the lines of a file, which are taken apart anew only where it has changed."""
         with translated_errors(self.root, *_FOLDER), contextlib.suppress(FileNotFoundError):
             facts = path.stat()
             state = facts.st_ino, facts.st_mtime_ns, facts.st_size
@@ -372,7 +372,7 @@ def _doubt(record: Record, newest: Record) -> str:
 
 
 def _new_records(group: list[Record], newest_by_key: dict[tuple, Record]) -> Iterator[AppendedRecord]:
-    """The records of a group that say something else, or more, than the newest of their key."""
+    """Yield the records of a group that say something else, or more, than the newest of their key."""
     for record in group:
         previous = newest_by_key.get(record.key)
         differs = previous is not None and previous.result != record.result
@@ -391,7 +391,7 @@ def _check_place(record: Record, path: Path) -> Record:
 
 
 def _is_left_out(end: bytes) -> bool:
-    """Whether a file's last piece is a line not written to its end; one whose end was altered is damaged."""
+    """Return whether a file's last piece is a line not written to its end; with its end altered it is not."""
     try:
         record_of(end[:-1])
     except DataError:

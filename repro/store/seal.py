@@ -48,7 +48,7 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
 
 
 def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
-    """The files that an artefact is made of, and all of its folders. Raises StoreError for a link."""
+    """Return the files that an artefact is made of, and all of its folders. Raises StoreError for a link."""
     files, folders = [], [directory]
     for path in sorted(directory.rglob("*")):
         if path.relative_to(directory).parts[0] in (BLOCKS, CHECKPOINTS):
@@ -65,7 +65,7 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def read_json(path: Path) -> Any:
-    """A JSON file of an artefact, compared with its checksum. Raises StoreError, naming the file."""
+    """Return a JSON file of an artefact, compared with its checksum. Raises StoreError, naming the file."""
     try:
         with open_regular(path) as file:
             content = file.read()
@@ -80,7 +80,7 @@ def read_json(path: Path) -> Any:
 
 
 def recorded_files(path: Path) -> Files:
-    """Size and sha256 of every file that artefact.json vouches for. Raises StoreError when it is damaged."""
+    """Return size and sha256 of every file that artefact.json lists. Raises StoreError when it is damaged."""
     try:
         return _files(read_json(path / RECORD))
     except ValueError:
@@ -88,13 +88,13 @@ def recorded_files(path: Path) -> Files:
 
 
 def content(path: Path) -> str:
-    """A digest over the names and checksums of an artefact's files. Raises StoreError when it is damaged."""
+    """Return a digest of the names and checksums of an artefact's files. Raises StoreError for damage."""
     files = [[name, digest] for name, (_, digest) in sorted(recorded_files(path).items())]
     return hashlib.sha256(canonical(files).encode()).hexdigest()
 
 
 def damage(path: Path, progress: Progress = SILENT) -> list[str]:
-    """Faults of an artefact, found by reading every byte: missing, truncated, altered or added files."""
+    """Return an artefact's faults, found by reading every byte: missing, truncated, altered, added files."""
     if faults := wrong_sizes(path):
         return faults
     files = recorded_files(path)
@@ -119,7 +119,7 @@ def _fault(file: Path, digest: str, advance: Callable[[int], None]) -> str:
 
 
 def wrong_sizes(path: Path) -> list[str]:
-    """Faults of an artefact that its record, names and sizes show; no other file is read."""
+    """Return faults of an artefact that its record, names and sizes show; no other file is read."""
     if path.is_symlink():
         return ["it is a link to somewhere else"]
     try:
@@ -137,7 +137,7 @@ def wrong_sizes(path: Path) -> list[str]:
 
 
 def _size_fault(path: Path, name: str, size: int) -> str:
-    """A sentence about a file that is not as large as recorded; empty where it is."""
+    """Return a sentence about a file that is not as large as recorded; empty where it is."""
     try:
         if any((path / part).is_symlink() for part in (Path(name), *Path(name).parents)):
             return f"{name} is a link"
@@ -150,7 +150,7 @@ def _size_fault(path: Path, name: str, size: int) -> str:
 
 
 def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
-    """Size and sha256 of an artefact's files by name, once its record is known to be that artefact's.
+    """Return size and sha256 of an artefact's files by name, once its record is known to be that artefact's.
 
     The record's own checksum is compared where it has one; records of earlier versions have none.
 
@@ -180,7 +180,7 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
 
 
 def _files(record: Any) -> Files:
-    """The files that a record lists. Raises ValueError for a record of another shape."""
+    """Return the files that a record lists. Raises ValueError for a record of another shape."""
     try:
         files = {name: (facts["size"], facts["sha256"]) for name, facts in record["files"].items()}
         if all(
@@ -193,7 +193,7 @@ def _files(record: Any) -> Files:
 
 
 def is_inside(name: str) -> bool:
-    """Whether a name in a record is a plain relative path that stays in the artefact's folder."""
+    """Return whether a name in a record is a plain relative path that stays in the artefact's folder."""
     parts = name.split("/")
     is_plain = all(part not in ("", ".", "..") for part in parts)
     is_short = len(name.encode(errors="replace")) <= LONGEST_NAME
@@ -201,6 +201,6 @@ def is_inside(name: str) -> bool:
 
 
 def _checksum(record: dict) -> str:
-    """sha256 of everything in a record but this checksum; through JSON, as it is read back."""
+    """Return sha256 of everything in a record but this checksum; through JSON, as it is read back."""
     fields = json.loads(json.dumps({k: v for k, v in record.items() if k != "sha256"}))
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()

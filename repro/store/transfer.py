@@ -83,11 +83,11 @@ class RemoteStore:
         return issubclass(type(self.files), LocalFileSystem)  # a cache in front of it passes for its class
 
     def place(self, node: Node) -> str:
-        """The address of a node's artefact, without the protocol."""
+        """Return the address of a node's artefact, without the protocol."""
         return f"{self.root}/{node.stage}/{node.fingerprint}"
 
     def record(self, node: Node) -> tuple[bytes, Files] | None:
-        """The bytes of an artefact's record and the files it names, checked; None where there is no record.
+        """Return the bytes of an artefact's record and its files, checked; None without a record.
 
         Raises:
             StoreError: it is not this artefact's, names files outside it, or files that are code.
@@ -107,7 +107,7 @@ class RemoteStore:
         return content, self.files_of(node, record)
 
     def open(self, node: Node, name: str) -> tuple[IO[bytes], int | None]:
-        """A file of an artefact, and its size where known. Raises StoreError, also for what is no file."""
+        """Open an artefact's file; return its size, where known, too. Raises StoreError, also for no file."""
         path = f"{self.place(node)}/{name}"
         with self.errors():
             if not self.is_folder:
@@ -119,7 +119,7 @@ class RemoteStore:
             return stream, os.fstat(stream.fileno()).st_size
 
     def files_of(self, node: Node, record: Any) -> Files:
-        """The files that a node's record names, checked. Raises StoreError as ``record`` does."""
+        """Return the files that a node's record names, checked. Raises StoreError as ``record`` does."""
         try:
             files = files_of(record, stage=node.stage, fingerprint=node.fingerprint)
         except StoreError as error:
@@ -133,7 +133,7 @@ class RemoteStore:
         return files
 
     def refusal(self, node: Node, reason: str) -> StoreError:
-        """The error for an artefact that is not what was asked for."""
+        """Return the error for an artefact that is not what was asked for."""
         return StoreError(f"{node} of {self.name} is refused: {reason}; it was not stored")
 
     @contextlib.contextmanager
@@ -159,7 +159,7 @@ def _beginning(stream: IO[bytes], limit: int) -> bytes:
 
 
 def _redact(address: str) -> str:
-    """An address without the password or, after a question mark, the tokens that it may hold."""
+    """Return an address without the password or, after a question mark, the tokens that it may hold."""
     scheme, separator, location = address.partition("://")
     if not separator:
         return address
@@ -243,7 +243,7 @@ def _check_space(node: Node, directory: Path, size: int) -> None:
 
 
 def _names_code(config: Path) -> bool:
-    """Whether a configuration has an ``auto_map``: classes that transformers might fetch and run."""
+    """Return whether a configuration has an ``auto_map``: classes that transformers might fetch and run."""
     names: set[str] = set()
     try:
         json.loads(config.read_bytes(), object_pairs_hook=lambda pairs: names.update(dict(pairs)))

@@ -37,7 +37,7 @@ _numbers = count()
 
 
 def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
-    """The lock file that is held while an artefact is built, fetched or removed."""
+    """Return the lock file that is held while an artefact is built, fetched or removed."""
     return root / "locks" / f"{stage}-{fingerprint}.lock"
 
 
@@ -77,7 +77,7 @@ def _made_lock_file(root: Path, stage: str, fingerprint: str) -> Path:
 
 
 def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
-    """A descriptor of the file with a lock that many may have; closed, it lets the lock go."""
+    """Return a descriptor of the file with a lock that many may have; closed, it lets the lock go."""
     while True:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         with contextlib.ExitStack() as stack:
@@ -112,7 +112,7 @@ def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
 
 
 def being_built(root: Path) -> set[str]:
-    """Fingerprints whose locks are held. Looking writes nothing, and a lock is had for a moment at most."""
+    """Return fingerprints with locks that are held. Looking writes nothing, and locks for a moment."""
     fingerprints = set()
     for path in root.glob("locks/*.lock"):
         match = LOCK.fullmatch(path.name)
@@ -129,7 +129,7 @@ def being_built(root: Path) -> set[str]:
 
 
 def _open_lock(path: Path) -> IO[bytes]:
-    """A lock's file, to be written where that is allowed."""
+    """Return a lock's file, to be written where that is allowed."""
     try:
         return path.open("r+b")
     except FileNotFoundError:
@@ -139,7 +139,7 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Whether nothing says that what lies in the folder was made from other contents than these.
+    """Return whether nothing says that what lies in the folder was made from other contents than these.
 
     Args:
         inputs: fingerprint -> digest of the content, of those that are stored.
@@ -162,7 +162,7 @@ def begin(partial: Path, inputs: Mapping[str, str]) -> None:
 
 
 def _read_inputs(partial: Path) -> dict[str, str]:
-    """The inputs that the folder's attempt began with; none of a new one, or one of an earlier version."""
+    """Return the inputs that a folder's attempt began with; none of a new one, or of an earlier version."""
     try:
         return json.loads((partial / BLOCKS / INPUTS).read_text())
     except FileNotFoundError:
@@ -200,7 +200,7 @@ def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Fingerprints of the inputs of what running processes are to make, or make now, and have not stored.
+    """Return fingerprints of inputs of what running processes are to make, or make, and have not stored.
 
     Args:
         but: the announcement that does not count, the caller's own.
@@ -238,7 +238,7 @@ def let_go(
 
 
 def _announcement(path: Path) -> dict[str, list[str]]:
-    """The nodes of a process and their inputs; nothing, and the file goes, where the process is gone."""
+    """Return a process' nodes and their inputs; nothing, and the file goes, where the process is gone."""
     with contextlib.suppress(FileNotFoundError, ValueError), path.open() as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

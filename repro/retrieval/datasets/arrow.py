@@ -42,7 +42,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], fo
 
 
 def in_batches(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Iterator[dict[str, list]]:
-    """The columns of ``BATCH`` rows at a time."""
+    """Yield the columns of ``BATCH`` rows at a time."""
     iterator, names = iter(rows), list(columns)
     while batch := list(itertools.islice(iterator, BATCH)):
         yield {name: [row[name] for row in batch] for name in names}
@@ -101,7 +101,7 @@ class Lists:
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
     def lengths(self) -> np.ndarray:
-        """The number of entries of each list, (L,)."""
+        """Return the number of entries of each list, (L,)."""
         return self.offsets[1:] - self.offsets[:-1]
 
 
@@ -113,7 +113,7 @@ class _Chunks:
         self._firsts = list(accumulate((len(chunk) for chunk in self._chunks[:-1]), initial=0))
 
     def _chunk(self, index: int) -> int:
-        """The number of the chunk that an entry lies in."""
+        """Return the number of the chunk that an entry lies in."""
         return bisect_right(self._firsts, index) - 1
 
 
@@ -150,14 +150,14 @@ class ColumnLists(_Chunks):
 
 
 def list_offsets(column) -> np.ndarray:
-    """The places at which the L lists of an Arrow column begin in the flattened column, (L + 1,)."""
+    """Return the places at which the L lists of an Arrow column begin in the flattened column, (L + 1,)."""
     import pyarrow.compute as pc
 
     return np.concatenate(([0], np.cumsum(pc.list_value_length(column).to_numpy())))
 
 
 def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
-    """The corpus's row of each document id, joined inside Arrow.
+    """Return the corpus's row of each document id, joined inside Arrow.
 
     Args:
         documents: an Arrow array of N ids.
@@ -181,7 +181,7 @@ def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
 
 
 def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.ndarray:
-    """The rows that ``document_rows`` gives, for few ids beside the corpus: 4 bytes are taken a row of it."""
+    """Return the rows of ``document_rows``, for few ids beside the corpus: 4 bytes are taken a row of it."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -198,7 +198,7 @@ def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.n
 
 
 def query_texts(queries: Path, wanted: Sequence[str], *, source: Path) -> list[str]:
-    """The text of each wanted query. Raises DataError where one is not among the queries."""
+    """Return the text of each wanted query. Raises DataError where one is not among the queries."""
     with open(queries / "queries.jsonl", encoding="utf-8") as file:
         texts = {record["id"]: record["text"] for record in map(json.loads, file)}
     missing = next((query for query in wanted if query not in texts), None)

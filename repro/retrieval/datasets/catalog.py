@@ -15,7 +15,7 @@ EVERY = 11  # one query of so many is held out
 
 
 def in_fold(query: str, fold: str | None) -> bool:
-    """Whether the query of this id is in the part named; every query is where none is named."""
+    """Return whether the query of this id is in the part named; every query is where none is named."""
     if fold is None:
         return True
     return (zlib.crc32(query.encode()) % EVERY == 0) == (fold == VALIDATION)
@@ -101,7 +101,7 @@ ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.
 
 @functools.cache
 def catalog() -> dict[str, Dataset]:
-    """All collections in the order of catalog.yaml: a corpus, then its splits or members.
+    """Return all collections in the order of catalog.yaml: a corpus, then its splits or members.
 
     Raises:
         UsageError: an entry has an id that an earlier one has, a key that is not known, or names a fold or a
@@ -118,14 +118,14 @@ def catalog() -> dict[str, Dataset]:
 
 
 def dataset(id: str) -> Dataset:
-    """The collection of this id. Raises UsageError, naming the nearest id, for an unknown one."""
+    """Return the collection of this id. Raises UsageError, naming the nearest id, for an unknown one."""
     if id not in catalog():
         raise unknown("dataset", id, catalog(), hint="`repro data list` lists them")
     return catalog()[id]
 
 
 def _collections(entry: Mapping) -> Iterator[Dataset]:
-    """A collection of the file, then its members and splits, which inherit what they do not state."""
+    """Yield a collection of the file, then its members and splits, which inherit what they do not state."""
     corpus, title = entry["id"], entry["title"]
     shared_facts = {key: value for key, value in entry.items() if key not in ("id", "splits", "members")}
     members = entry.get("members", {})
@@ -140,7 +140,7 @@ def _collections(entry: Mapping) -> Iterator[Dataset]:
 
 
 def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
-    """A Dataset from what the file states."""
+    """Return a Dataset from what the file states."""
     facts: dict[str, Any] = dict(entry)
     check_known(f"key of {id} in {FILE}", *facts, valid=ENTRY_KEYS)
     if "fold" in facts:
@@ -161,7 +161,7 @@ def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
 
 
 def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]:
-    """The pieces that an entry has itself; takes the key ``piece`` out of its facts."""
+    """Return the pieces that an entry has itself; takes the key ``piece`` out of its facts."""
     piece = facts.pop("piece", None)
     if facts.get("members"):
         return ()
@@ -172,7 +172,7 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """The members of ``collection``, each with a member of the collection's substitute as its own."""
+    """Return the members of ``collection``, each with a member of the collection's substitute as its own."""
     check_known(f"stand-in of {collection.id} in {FILE}", *collection.at.values(), valid=datasets)
     substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {

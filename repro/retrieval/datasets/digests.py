@@ -30,7 +30,7 @@ class RowDigest:
         self._hash.update(_line(row))
 
     def hexdigest(self) -> str:
-        """The digest of all rows so far, in hexadecimal."""
+        """Return the digest of all rows so far, in hexadecimal."""
         return self._hash.hexdigest()
 
 
@@ -51,7 +51,7 @@ class ContentDigest:
         self._digests += hashlib.sha256(_line(_with_blanks(row))).digest()[:SHORT]
 
     def hexdigest(self) -> str:
-        """The digest of all rows so far, in hexadecimal."""
+        """Return the digest of all rows so far, in hexadecimal."""
         import numpy as np  # a plan takes no other digest than the one above
 
         return hashlib.sha256(np.sort(np.frombuffer(self._digests, f"V{SHORT}")).tobytes()).hexdigest()
@@ -62,7 +62,7 @@ def _line(row: Any) -> bytes:
 
 
 def _with_blanks(value: Any) -> Any:
-    """The row with its texts' white space as single blanks."""
+    """Return the row with its texts' white space as single blanks."""
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, dict):
@@ -97,7 +97,7 @@ def _generated(source: Source) -> str:
 
 
 def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
-    """sha256 over names and contents of ``files``, in their order.
+    """Return sha256 over names and contents of ``files``, in their order.
 
     ``cache`` is a JSON file of known digests by path. An entry counts while the file has its size, inode and
     both of its times: that of the content, which ``cp -p``, ``rsync -t`` and ``tar`` put back, and that of
@@ -158,7 +158,7 @@ def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) 
 
 
 def stamps(*paths: Path) -> list[list]:
-    """Name, size, inode and times of files, and of all below folders: what a stage that goes on began with.
+    """Return name, size, inode and times of files, and of all below folders: what a stage began with.
 
     Raises DataError for a file that cannot be read.
     """
@@ -167,7 +167,7 @@ def stamps(*paths: Path) -> list[list]:
 
 
 def file_sha256(path: Path) -> str:
-    """sha256 of one file's bytes, as ``sha256sum`` prints it. Raises DataError when it cannot be read."""
+    """Return a file's sha256, as ``sha256sum`` prints it. Raises DataError when it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -176,7 +176,7 @@ def file_sha256(path: Path) -> str:
 
 
 def _file_digest(path: Path, entries: dict[str, list]) -> str:
-    """The file's digest, which is added to ``entries`` once the file has settled."""
+    """Return the file's digest, which is added to ``entries`` once the file has settled."""
     key, stamp = str(path.resolve()), _stamp(path)
     entry = entries.get(key)
     if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
@@ -188,7 +188,7 @@ def _file_digest(path: Path, entries: dict[str, list]) -> str:
 
 
 def _stamp(path: Path) -> list[int]:
-    """Size, inode and times of change in nanoseconds, of the content and of the inode.
+    """Return size, inode and times of change in nanoseconds, of the content and of the inode.
 
     The device is left out: machines that share a file system number it differently.
     """
@@ -200,12 +200,12 @@ def _stamp(path: Path) -> list[int]:
 
 
 def files(source: Source) -> list[Path]:
-    """The files of a source and of its parts."""
+    """Return the files of a source and of its parts."""
     return [*source.files, *(path for part in source.parts for path in files(part))]
 
 
 def _join_digests(parts: Iterable[str]) -> str:
-    """sha256 of the parts, each closed by a zero byte, so that no two lists of parts look alike."""
+    """Return sha256 of the parts, each closed by a zero byte, so that no two lists of parts look alike."""
     return hashlib.sha256(b"".join(part.encode() + b"\0" for part in parts)).hexdigest()
 
 

@@ -39,14 +39,14 @@ class Offer:
 
 
 def offer(id: str, *, library: str = "") -> Offer:
-    """The download of a collection, or of ``model:NAME``. Raises what the offers of either raise."""
+    """Return the download of a collection, or of ``model:NAME``. Raises what the offers of either raise."""
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
     return _collection_offer(id, library=library)
 
 
 def _model_offer(name: str) -> Offer:
-    """The model ``name`` of the hub, to be put into ``models/<name>`` of the data folder.
+    """Return the model ``name`` of the hub, to be put into ``models/<name>`` of the data folder.
 
     Raises UsageError for what cannot be a model's name. Loading raises BlockedError when the hub cannot be
     reached or does not have it.
@@ -72,7 +72,7 @@ def _model_offer(name: str) -> Offer:
 
 
 def amount(ids: Iterable[str]) -> str:
-    """The downloads in words, as "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints".
+    """Return the downloads in words, as "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints".
 
     An archive that several share counts once. The size of a checkpoint is not known here.
     """
@@ -89,7 +89,7 @@ def amount(ids: Iterable[str]) -> str:
 
 
 def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
-    """The downloads of collections -> bytes, None where unknown; an archive that several share is there once.
+    """Return downloads of collections -> bytes, None where unknown; an archive that several share comes once.
 
     A split without a size of its own comes in its corpus' archive; what nobody gives out is no download.
     """
@@ -116,7 +116,7 @@ def _size(collections: list[str]) -> str:
 
 
 def _collection_offer(id: str, *, library: str = "") -> Offer:
-    """The download that ``id`` stands for; ``library`` "beir" takes a BEIR collection through beir itself.
+    """Return the download of ``id``; ``library`` "beir" takes a BEIR collection through beir itself.
 
     Loading raises BlockedError when the network fails and DataError when the counts are not the catalogue's;
     a file that was there before then stays. Raises UsageError for an id that needs no fetching, BlockedError
@@ -188,7 +188,7 @@ def _load_through_beir(entry: Dataset, root: Path) -> list[Path]:
 
 
 def _splits(entry: Dataset) -> list[Dataset]:
-    """The topics that lie in the BEIR folder of a corpus: its own, and those of its splits."""
+    """Return the topics that lie in the BEIR folder of a corpus: its own, and those of its splits."""
     corpus_entries = (candidate for candidate in catalog().values() if candidate.corpus_id == entry.id)
     return [split for split in corpus_entries if "qrels" in split.pieces and not split.topics]
 
@@ -244,7 +244,7 @@ def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
 
 
 def _parquet_files(entry: Dataset) -> tuple[str, list[str]]:
-    """The commit at which the repository is, and its Parquet files of this version, in order."""
+    """Return the commit at which the repository is, and its Parquet files of this version, in order."""
     from huggingface_hub import HfApi
 
     info = HfApi().dataset_info(entry.hub)

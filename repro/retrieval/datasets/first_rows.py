@@ -28,7 +28,7 @@ class FirstRows:
 
     @classmethod
     def of(cls, inputs: Mapping[str, Path]) -> "FirstRows | None":
-        """The rows of a stage's inputs ``queries`` and ``corpus``; None where it has neither."""
+        """Return the rows of a stage's inputs ``queries`` and ``corpus``; None where it has neither."""
         if inputs.keys().isdisjoint(("queries", "corpus")):
             return None
         queries = _query_ids(inputs["queries"]) if "queries" in inputs else None
@@ -36,7 +36,7 @@ class FirstRows:
         return cls(queries, documents)
 
     def judgements(self, judgements: Iterable[Judgement]) -> list[Judgement]:
-        """The judgements of these queries; of those that name a pair by now the one of the highest grade."""
+        """Return judgements of these queries; of those that now name one pair that of the highest grade."""
         highest_grades: dict[tuple[str, str], int] = {}
         for query, document, grade in judgements:
             if query in self._queries:
@@ -45,12 +45,12 @@ class FirstRows:
         return [Judgement(*pair, grade) for pair, grade in highest_grades.items()]
 
     def triples(self, triples: Iterable[Triple]) -> Iterator[Triple]:
-        """The triples, by these names."""
+        """Yield the triples, by these names."""
         for query, positive, negative in triples:
             yield self._queries.of(query), self._documents.of(positive), self._documents.of(negative)
 
     def listed(self, rows: Iterable[ListedQuery]) -> Iterator[ListedQuery]:
-        """The rows by these names; of those that name one query by now the first."""
+        """Yield the rows by these names; of those that name one query by now the first."""
         seen: set[str] = set()
         for row in rows:
             query = self._queries.of(row.query)

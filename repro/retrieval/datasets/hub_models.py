@@ -19,7 +19,7 @@ SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """The files of a model that are needed: settings, vocabulary and weights.
+    """Return the files of a model that are needed: settings, vocabulary and weights.
 
     Pickled weights are needed only in a folder (the model's own or a module's) that has no others.
     """
@@ -34,12 +34,12 @@ def wanted(files: Iterable[str]) -> list[str]:
 
 
 def has_weights(folder: Path) -> bool:
-    """Whether a model's folder, or one of its modules', holds weights."""
+    """Return whether a model's folder, or one of its modules', holds weights."""
     return any(any(folder.rglob(kind)) for kind in ("*.safetensors", "pytorch_model*.bin"))
 
 
 def model_type(folder: Path) -> str | None:
-    """The architecture that a checkpoint's config.json names; None where it names none, or is not there."""
+    """Return the architecture that a checkpoint's config.json names; None where it names none."""
     try:
         return read_json_file(folder / "config.json").get("model_type")
     except (OSError, ValueError, AttributeError):
@@ -47,7 +47,7 @@ def model_type(folder: Path) -> str | None:
 
 
 def tokenizer_fault(folder: Path) -> str | None:
-    """What its files say against a checkpoint's tokenizer, as far as they do without a library."""
+    """Return what its files say against a checkpoint's tokenizer, as far as they do without a library."""
     try:
         rows = read_json_file(folder / "config.json").get("vocab_size")
         settings = read_json_file(folder / "tokenizer.json")
@@ -62,13 +62,13 @@ def tokenizer_fault(folder: Path) -> str | None:
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
-    """A checkpoint's files, those of modules in folders too; hidden ones, as a download leaves, are not."""
+    """Return a checkpoint's files, those in folders of modules too; none that a download left hidden."""
     files = (file for file in sorted(folder.rglob("*")) if file.is_file())
     return [f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1])]
 
 
 def cached_folder(name: str, revision: str) -> Path | None:
-    """The snapshot of a revision (a branch or a commit) in the hub's cache; None if it is not there.
+    """Return the snapshot of a revision (a branch or a commit) in the hub's cache; None if it is not there.
 
     Its own name is the commit. The network is never asked.
     """
@@ -85,7 +85,7 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 
 def base_identity(name: str) -> str | None:
-    """The commit, or the digest of the files, of the model that an adapter names; None if it is not here."""
+    """Return the commit, or the files' digest, of the model that an adapter names; None if it is not here."""
     folder = Path(name)
     if folder.is_dir():
         return digest(checkpoint_files(folder))
@@ -128,7 +128,7 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _is_edited(file: Path) -> bool:
-    """Whether a file's content is not what its name in the hub's cache says: a sha256, or git's sha1."""
+    """Return whether a file is not what its name in the hub's cache says: a sha256, or git's sha1."""
     blob = file.resolve()
     if len(blob.name) == len(sha256().hexdigest()):
         return file_sha256(blob) != blob.name
@@ -147,7 +147,7 @@ CONVERTED = {"backbone": ("seed_encoder",)}  # stage -> architectures that the s
 
 @cache
 def readable(model_type: str, stage: str) -> bool:
-    """Whether a stage reads that architecture: one of transformers', or one that the suite converts."""
+    """Return whether a stage reads that architecture: transformers', or one that the suite converts."""
     if model_type in CONVERTED.get(stage, ()):
         return True
     spec = find_spec("transformers")

@@ -23,7 +23,7 @@ BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datase
 
 
 def documents(id: str) -> Iterator[Document]:
-    """Documents of a corpus through ir_datasets."""
+    """Yield documents of a corpus through ir_datasets."""
     with downloading(dataset(id)):
         for row in _ir_dataset(id).docs_iter():
             # MS MARCO's documents call their text body; a collection without titles has no such field.
@@ -32,34 +32,34 @@ def documents(id: str) -> Iterator[Document]:
 
 
 def queries(id: str) -> Iterator[Query]:
-    """Queries through ir_datasets, with answer strings where it has them."""
+    """Yield queries through ir_datasets, with answer strings where it has them."""
     with downloading(dataset(id)):
         for row in _ir_dataset(id).queries_iter():
             yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
 
 
 def judgements(id: str) -> Iterator[Judgement]:
-    """Judgements through ir_datasets, row by row."""
+    """Yield judgements through ir_datasets, row by row."""
     with downloading(dataset(id)):
         for row in _ir_dataset(id).qrels_iter():
             yield Judgement(row.query_id, row.doc_id, int(row.relevance))
 
 
 def triples(id: str) -> Iterator[tuple[str, str, str]]:
-    """Query, relevant and irrelevant document through ir_datasets' document pairs."""
+    """Yield query, relevant and irrelevant document through ir_datasets' document pairs."""
     with downloading(dataset(id)):
         for row in _ir_dataset(id).docpairs_iter():
             yield row.query_id, row.doc_id_a, row.doc_id_b
 
 
 def triples_file(id: str) -> Path:
-    """The packed file that ir_datasets keeps the document pairs in, downloaded if need be."""
+    """Return the packed file that ir_datasets keeps the document pairs in, downloaded if need be."""
     with downloading(dataset(id)):
         return Path(_ir_dataset(id).docpairs_path())
 
 
 def linked_file(id: str) -> Path:
-    """The packed file at the address of a collection, in ir_datasets' home, downloaded if need be.
+    """Return the packed file at the address of a collection, in ir_datasets' home, downloaded if need be.
 
     ir_datasets brings it and compares its md5; it registers no such collection.
     """
@@ -85,7 +85,7 @@ def beir_folder(id: str, parent: Path) -> Path:
 
 
 def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query], list[Judgement]]:
-    """Everything of one split of a BEIR folder through beir's GenericDataLoader, in memory."""
+    """Return everything of one split of a BEIR folder through beir's GenericDataLoader, in memory."""
     from beir.datasets.data_loader import GenericDataLoader
 
     corpus, texts, qrels = GenericDataLoader(str(folder)).load(split=split)
@@ -116,7 +116,7 @@ def downloading(entry: Dataset) -> Iterator[None]:
 
 
 def _hash_mismatch(error: Exception) -> str:
-    """ir_datasets' sentence on a digest that differs, from any of its sources; empty for other errors."""
+    """Return ir_datasets' sentence on a digest that differs, of any source; empty for other errors."""
     from ir_datasets.util import HashVerificationError
 
     mirrors = error.args[1] if len(error.args) > 1 and isinstance(error.args[1], list) else []
@@ -128,12 +128,12 @@ def _hash_mismatch(error: Exception) -> str:
 
 
 def _ir_dataset(id: str):
-    """The collection in ir_datasets."""
+    """Return the collection in ir_datasets."""
     return quiet_ir_datasets().load(id)
 
 
 def quiet_ir_datasets():
-    """ir_datasets with its log silenced: what matters of it comes as an exception."""
+    """Return ir_datasets with its log silenced: what matters of it comes as an exception."""
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # read when tqdm is imported
     import ir_datasets
@@ -190,7 +190,7 @@ def _folder_lock(folder: Path, progress: Progress) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _stream(request: Any, folder: Path, progress: Progress) -> Iterator[BinaryIO]:
-    """The whole content of a request's address. A file that is not the one that was meant is forgotten."""
+    """Yield the whole content of a request's address. A file that is not the one meant is forgotten."""
     from ir_datasets.util import HashVerificationError
 
     name = Path(request.url).name

@@ -22,7 +22,7 @@ DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZip
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Number (from 1) and text of every line that is not blank, without its end; .gz and .xz are unpacked.
+    """Yield number (from 1) and text of every line not blank, without its end; .gz and .xz are unpacked.
 
     Lines end with a line feed, with or without a carriage return before it; other separators of Unicode
     belong to the text. A byte order mark at the start is dropped. Raises DataError for a file that is empty,
@@ -39,7 +39,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @contextlib.contextmanager
 def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked (.gz, .xz), or of one inside an archive (.zip, .tar.gz).
+    """Yield the bytes of a file, unpacked (.gz, .xz), or of one inside an archive (.zip, .tar.gz).
 
     Raises DataError where it cannot be opened or read.
     """
@@ -53,7 +53,7 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
 
 
 def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Number and text of lines as ``lines`` gives them, of which the first has the number ``first``."""
+    """Yield number and text of lines as ``lines`` gives them, of which the first has the number ``first``."""
     for number, line in enumerate(whole_lines(raw, path, first=first), first):
         if number == 1:
             line = line.removeprefix(BOM)
@@ -63,12 +63,12 @@ def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, 
 
 
 def container(path: Path) -> Path:
-    """The file itself, or the archive that a path leads into."""
+    """Return the file itself, or the archive that a path leads into."""
     return next((p for p in path.parents if p.suffix in ARCHIVES and p.is_file()), path)
 
 
 def malformed(path: Path, number: int, reason: str) -> DataError:
-    """The error for a line: ``file:line: reason``."""
+    """Return the error for a line: ``file:line: reason``."""
     return DataError(f"{path}:{number}: {reason}")
 
 
@@ -95,7 +95,7 @@ def _decode(line: bytes, path: Path, number: int) -> str:
 
 @contextlib.contextmanager
 def _content(path: Path) -> Iterator[IO[bytes]]:
-    """The file, unpacked, or what a path leads to in an archive. Raises DataError for one without it."""
+    """Yield the file, unpacked, or what a path leads to in an archive. Raises DataError without one."""
     archive = container(path)
     if archive == path:
         with OPENERS.get(path.suffix, open)(path, "rb") as file:
@@ -110,7 +110,7 @@ def _content(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _member(archive: Path, name: str, stack: contextlib.ExitStack) -> IO[bytes] | None:
-    """A file of an archive; a tar archive is read from its start, never back and forth."""
+    """Return a file of an archive; a tar archive is read from its start, never back and forth."""
     if archive.suffix == ".zip":
         files = stack.enter_context(zipfile.ZipFile(archive))
         return stack.enter_context(files.open(name)) if name in files.namelist() else None

@@ -27,7 +27,7 @@ class ListedQuery(NamedTuple):
     def negatives(
         self, *, margin: float | None, per_system: int | None, systems: set[str] | None
     ) -> list[str]:
-        """The passages that retrievers found and that are no positives, each once, in the order of the file.
+        """Return the passages that retrievers found and are no positives, each once, in the file's order.
 
         With ``margin``, for which every item needs a score, passages whose score is above the lowest of a
         positive less ``margin`` are left out: they may well be relevant. ``per_system`` counts what a
@@ -111,7 +111,7 @@ _PLAIN = bytes([9, 10, *range(33, 127)])  # one tab between columns, and nothing
 
 
 def triples(path: Path) -> Iterator[Triple]:
-    """Rows of three ids parted by white space. Raises DataError, with file and line, for any other row."""
+    """Return rows of three ids parted by white space. Raises DataError, with file and line, for others."""
     return _rows(lines(path), path)
 
 
@@ -133,14 +133,14 @@ class Chunk(NamedTuple):
     text: bytes
 
     def table(self):
-        """The rows as a pyarrow table of ``COLUMNS``. Raises DataError as ``triples`` does."""
+        """Return the rows as a pyarrow table of ``COLUMNS``. Raises DataError as ``triples`` does."""
         if (table := self._parsed_table()) is not None:
             return table
         numbered_lines = texts(io.BytesIO(self.text), self.path, first=self.first)
         return Piece(self.first, list(_rows(numbered_lines, self.path))).table()
 
     def _parsed_table(self):
-        """The rows as a CSV parser reads them; None where anything is unusual."""
+        """Return the rows as a CSV parser reads them; None where anything is unusual."""
         import pyarrow as pa
         import pyarrow.compute as pc
         from pyarrow import csv
@@ -167,7 +167,7 @@ class Piece(NamedTuple):
     rows: list[Triple]
 
     def table(self):
-        """The rows as a pyarrow table of ``COLUMNS``."""
+        """Return the rows as a pyarrow table of ``COLUMNS``."""
         import pyarrow as pa
 
         columns = list(zip(*self.rows, strict=True)) or [()] * len(COLUMNS)
@@ -175,7 +175,7 @@ class Piece(NamedTuple):
 
 
 def pieces(rows: Iterable[Triple]) -> Iterator[Piece]:
-    """Rows as pieces of 100,000."""
+    """Yield rows as pieces of 100,000."""
     iterator, first = iter(rows), 1
     while piece := list(itertools.islice(iterator, PIECE)):
         yield Piece(first, piece)
@@ -183,7 +183,7 @@ def pieces(rows: Iterable[Triple]) -> Iterator[Piece]:
 
 
 def chunks(path: Path) -> Iterator[Chunk]:
-    """The lines of a file, plain or packed, ``CHUNK`` bytes at a time; DataError as of ``triples``."""
+    """Yield the lines of a file, plain or packed, ``CHUNK`` bytes at a time; DataError as of ``triples``."""
     first, empty = 1, True
     with open_unpacked(path) as file:
         while text := file.read(CHUNK):

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def documents(source: Source, *, first: int | None = None, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Documents in the order of the source, one at a time; parts one after the other, of each the first.
+    """Yield documents in the source's order, one at a time; parts one after the other, of each the first.
 
     Those whose ids are ``known``, with which the source begins, are passed over, and count.
 
@@ -45,14 +45,14 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
 
 
 def queries(source: Source, *, first: int | None = None) -> list[Query]:
-    """Queries of one split in the order of the source. Raises DataError as ``documents`` does."""
+    """Return queries of one split in the order of the source. Raises DataError as ``documents`` does."""
     fold = dataset(source.dataset).fold
     records = _records(source, "queries", partial(_queries_of_file, source))
     return list(counted((query for query in records if in_fold(query.id, fold)), source, first=first))
 
 
 def judgements(source: Source) -> list[Judgement]:
-    """Judgements of one split, each pair once, in the order of the source; none where answers decide.
+    """Return judgements of one split, each pair once, in the order of the source; none where answers decide.
 
     Raises DataError as ``documents`` does.
     """
@@ -60,7 +60,7 @@ def judgements(source: Source) -> list[Judgement]:
 
 
 def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]:
-    """Judgements row by row, repeated ones included: so the collections' makers count them, and so do we."""
+    """Return judgements row by row, repeated ones too: so collections' makers count them, and so do we."""
     if source.kind == "absent":
         return counted((), source)
     of_file = partial(record_files.judgements, format=source.format)
@@ -99,12 +99,12 @@ def query_row(query: Query, entry: Dataset) -> dict[str, Any]:
 
 
 def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, str, str]]:
-    """Query, relevant and irrelevant document ids, row by row. Raises DataError as ``documents`` does."""
+    """Return query, relevant and irrelevant document ids by row. Raises DataError as ``documents`` does."""
     return counted(_records(source, "triples", negative_files.triples), source, first=first)
 
 
 def negatives(source: Source, *, scored: bool = False, first: int | None = None) -> Iterator[ListedQuery]:
-    """Negatives as retrievers found them, query by query. Raises DataError as ``documents`` does.
+    """Return negatives as retrievers found them, query by query. Raises DataError as ``documents`` does.
 
     ``scored`` refuses passages without a cross-encoder's score.
     """
@@ -160,7 +160,7 @@ def check_count(count: int, source: Source) -> None:
 
 
 def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> Iterable[T]:
-    """Records of an embedded collection, of a library, or of the source's first file, as ``read`` reads it.
+    """Return records of an embedded collection, of a library, or those that ``read`` reads of the first file.
 
     ``kind`` is the name of the function that gives them in ``tiny`` and in ``libraries``.
     """
@@ -178,7 +178,7 @@ def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> 
 
 
 def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
-    """Queries of a file; of a split's only those that its judgements, in a second file, are about."""
+    """Return queries of a file; of a split's only those that its judgements, in a second file, are about."""
     if source.format == "biencoder":
         return map(_with_single_blanks, record_files.questions(file))
     queries, qrels_files = record_files.queries(file, source.format), source.files[1:]
@@ -192,5 +192,5 @@ def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
 
 
 def _with_single_blanks(query: Query) -> Query:
-    """The query with single blanks, as fetching writes one into a file of topics."""
+    """Return the query with single blanks, as fetching writes one into a file of topics."""
     return query._replace(text=" ".join(query.text.split()))

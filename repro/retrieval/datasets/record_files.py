@@ -23,7 +23,7 @@ RECENT = 20_000  # ids that are kept as they are
 
 
 def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Documents in the order of the file, one at a time: fields _id, title, text and url.
+    """Yield documents in the order of the file, one at a time: fields _id, title, text and url.
 
     A title may be absent, a url may lie in ``metadata``; text may be empty (some of BEIR's are). Those that
     the file begins with, whose ids are ``known``, are passed over. Raises DataError, with file and line, for
@@ -89,7 +89,7 @@ class SeenIds:
 
 
 def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line number and object of every line that is not blank, behind the first ``after`` of them.
+    """Yield line number and object of every line that is not blank, behind the first ``after`` of them.
 
     Raises DataError for a line that is not a JSON object, or that has an object with one key twice.
     """
@@ -105,7 +105,7 @@ def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, An
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Pairs as a dictionary. Raises ValueError for a key that comes twice: readers disagree which counts."""
+    """Return pairs as a dictionary. Raises ValueError for a key twice: readers disagree which counts."""
     row = dict(pairs)
     if len(row) != len(pairs):
         [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
@@ -117,7 +117,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, needed: bool) -> str:
-    """The field ``name``; without it, "" unless ``needed``. Raises DataError for what is not text."""
+    """Return the field ``name``; without it, "" unless ``needed``. Raises DataError for what is not text."""
     value = row.get(name)
     if value is None and not needed:
         return ""
@@ -131,7 +131,7 @@ def checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, 
 
 
 def queries(path: Path, format: str) -> Iterator[Query]:
-    """Queries in the order of the file, their text without surrounding white space.
+    """Yield queries in the order of the file, their text without surrounding white space.
 
     ``format``: "beir" (JSON lines with _id and text), "trec" (id, tab, text) or "answers" (question, tab, a
     list of strings as Python writes it; ids count from 0, as in ir_datasets). Raises DataError, with file and
@@ -148,7 +148,7 @@ def queries(path: Path, format: str) -> Iterator[Query]:
 
 
 def split_of(every: Iterator[Query], wanted: set[str], queries_file: Path, qrels_file: Path) -> list[Query]:
-    """The queries that the split's judgements are about. Raises DataError when one of them is nowhere."""
+    """Return the queries that the split's judgements are about. Raises DataError when one is nowhere."""
     queries_of_split = [query for query in every if query.id in wanted]
     missing = wanted - {query.id for query in queries_of_split}
     if missing:
@@ -183,7 +183,7 @@ def _two_columns(line: str, path: Path, number: int) -> list[str]:
 
 
 def _answer_list(text: str, path: Path, number: int) -> tuple[str, ...]:
-    """The answers; a list with quotes in it may be quoted once more, as CSV files do."""
+    """Return the answers; a list with quotes in it may be quoted once more, as CSV files do."""
     if text.startswith('"') and text.endswith('"') and len(text) > 1:
         text = text[1:-1].replace('""', '"')
     try:
@@ -205,7 +205,7 @@ HEADER = ("query-id", "corpus-id", "score")
 
 
 def judgements(path: Path, format: str) -> Iterator[Judgement]:
-    """One judgement for every row, in the order of the file, rows that say the same twice included.
+    """Yield one judgement for every row, in the order of the file, rows that say the same twice included.
 
     ``format``: "beir" (query, document and grade parted by tabs, a header allowed) or "trec" (query,
     anything, document and grade parted by white space). Raises DataError, with file and line, for a row that
@@ -256,7 +256,7 @@ class _File:
 
 
 def collection(path: Path) -> Iterator[Document]:
-    """MS MARCO's passages: number and text by a tab; ir_datasets mends the encoding of the text."""
+    """Yield MS MARCO's passages: number and text by a tab; ir_datasets mends the encoding of the text."""
     quiet_ir_datasets()
     from ir_datasets.datasets.msmarco_passage import FixEncoding
 
@@ -268,7 +268,7 @@ def collection(path: Path) -> Iterator[Document]:
 
 
 def trec_documents(path: Path) -> Iterator[Document]:
-    """MS MARCO's documents in TREC's form, with address and title on the first two lines of their text."""
+    """Yield MS MARCO's documents in TREC's form: address and title are the first two lines of a text."""
     quiet_ir_datasets()
     from ir_datasets.datasets.msmarco_document import MsMarcoTrecDocs
 
@@ -277,7 +277,7 @@ def trec_documents(path: Path) -> Iterator[Document]:
 
 
 def psgs(path: Path) -> Iterator[Document]:
-    """DPR's passages: number, text and title by tabs below a line that says so."""
+    """Yield DPR's passages: number, text and title by tabs below a line that says so."""
     rows = lines(path)
     next(rows)
     for number, line in rows:
@@ -288,14 +288,14 @@ def psgs(path: Path) -> Iterator[Document]:
 
 
 def questions(path: Path) -> Iterator[Query]:
-    """Natural Questions with their answers, of DPR's training data; ids count from 0."""
+    """Yield Natural Questions with their answers, of DPR's training data; ids count from 0."""
     with _dpr_readers(path) as (queries, _):
         for row in queries.queries_iter():
             yield Query(row.query_id, row.text.strip(), tuple(row.answers))
 
 
 def contexts(path: Path) -> Iterator[Judgement]:
-    """The passages of DPR's training data as judgements, by the grades that ir_datasets gives them."""
+    """Yield the passages of DPR's training data as judgements, by the grades that ir_datasets gives them."""
     with _dpr_readers(path) as (_, qrels):
         for row in qrels.qrels_iter():
             yield Judgement(row.query_id, row.doc_id, int(row.relevance))
@@ -303,7 +303,7 @@ def contexts(path: Path) -> Iterator[Judgement]:
 
 @contextlib.contextmanager
 def _dpr_readers(path: Path) -> Iterator[tuple]:
-    """ir_datasets' readers of questions and passages, which write both as tables; those go afterwards."""
+    """Yield ir_datasets' readers of questions and passages, which write both as tables; those go then."""
     quiet_ir_datasets()
     from ir_datasets.datasets.dpr_w100 import QREL_DEFS, DprW100Manager, DprW100Queries
     from ir_datasets.formats import TrecQrels

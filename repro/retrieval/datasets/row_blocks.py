@@ -19,7 +19,7 @@ OFFSET = 4  # bytes of an offset in an array of strings or lists
 
 
 def features_of(columns: Mapping[str, Any]):
-    """Features by name for "string", ["string"] and the like."""
+    """Return features by name for "string", ["string"] and the like."""
     import datasets
 
     features = datasets.Features()
@@ -53,7 +53,7 @@ class DatasetFile:
     finished: list[int]
 
     def regrouped(self, tables: Callable[[int], Iterable[Any]]) -> Iterator[Any]:
-        """The rows of the file as tables of ``batch`` rows; ``tables`` gives those of a block."""
+        """Yield the rows of the file as tables of ``batch`` rows; ``tables`` gives those of a block."""
         if self.held == 0:
             yield from self._cut_from_one(tables)
             return
@@ -78,14 +78,14 @@ class DatasetFile:
 
 
 def _reach(begin: int, end: int, batch: int, held: int | None) -> tuple[int, int]:
-    """The rows that are needed to write those from ``begin`` to ``end`` as they lay in memory."""
+    """Return the rows that are needed to write those from ``begin`` to ``end`` as they lay in memory."""
     if held is None:
         return begin, end
     return (begin // held * held, -(-end // held) * held) if held else (begin, end + batch)
 
 
 def _slice_rows(tables: Iterable[Any], begin: int, end: int) -> Iterator[Any]:
-    """The rows from ``begin`` to ``end`` of tables that follow each other."""
+    """Yield the rows from ``begin`` to ``end`` of tables that follow each other."""
     place = 0
     for table in tables:
         first, last = max(begin - place, 0), min(end - place, len(table))
@@ -95,7 +95,7 @@ def _slice_rows(tables: Iterable[Any], begin: int, end: int) -> Iterator[Any]:
 
 
 def _groups(tables: Iterable[Any], size: int, *, ahead: int = 0) -> Iterator[Any]:
-    """Tables of ``size`` rows, the last of fewer; each with up to ``ahead`` of the rows that follow."""
+    """Yield tables of ``size`` rows, the last of fewer; each with up to ``ahead`` of the rows that follow."""
     import pyarrow as pa
 
     buffer, count = [], 0
@@ -136,7 +136,7 @@ def dataset_files(layout: Mapping[str, Any]) -> Iterator[DatasetFile]:
 
 
 def file_count(rows: int, size: int) -> dict[str, int]:
-    """The number of ``files`` that `datasets` writes for rows of that size, and their record ``batch``."""
+    """Return the number of ``files`` that `datasets` writes for rows of that size, and a ``batch``'s."""
     from datasets import config
     from datasets.arrow_writer import get_writer_batch_size_from_data_size
     from datasets.utils.py_utils import convert_file_size_to_int
@@ -147,12 +147,12 @@ def file_count(rows: int, size: int) -> dict[str, int]:
 
 
 def offset_slack_bytes(features) -> int:
-    """Bytes of the offsets that the arrays of a record batch have beyond one for each of their entries."""
+    """Return the bytes of offsets that arrays of a record batch have beyond one for each of their entries."""
     return OFFSET * sum(map(_offsets, features.arrow_schema.types))
 
 
 def _offsets(type) -> int:
-    """The number of arrays of offsets in an Arrow array of this type."""
+    """Return the number of arrays of offsets in an Arrow array of this type."""
     import pyarrow.types as types
 
     if types.is_list(type):
@@ -198,7 +198,7 @@ class RowBlocks:
         folder.mkdir(parents=True, exist_ok=True)
 
     def kept(self, first: int) -> dict | None:
-        """The facts of a block that is still as it was written, else None."""
+        """Return the facts of a block that is still as it was written, else None."""
         note, path = self._read(f"{first}.json"), self._path(first)
         return note["facts"] if note and path.is_file() and file_sha256(path) == note["sha256"] else None
 
@@ -228,7 +228,7 @@ class RowBlocks:
         self._write(f"{first}.json", note)
 
     def tables(self, first: int) -> Iterator[Any]:
-        """The rows of a block, a record batch at a time; read and not mapped, since what is mapped stays."""
+        """Yield a block's rows, a record batch at a time; read and not mapped, since what is mapped stays."""
         import pyarrow as pa
 
         with pa.OSFile(str(self._path(first))) as file:
@@ -236,7 +236,7 @@ class RowBlocks:
                 yield pa.Table.from_batches([batch])
 
     def places(self, first: int) -> Iterator[int]:
-        """The bytes of a block's file at which its record batches begin."""
+        """Yield the bytes of a block's file at which its record batches begin."""
         import pyarrow as pa
 
         with pa.OSFile(str(self._path(first))) as file:
@@ -251,7 +251,7 @@ class RowBlocks:
                 place = file.tell()
 
     def table(self, first: int, place: int) -> Any:
-        """The record batch of a block at one of its places."""
+        """Return the record batch of a block at one of its places."""
         import pyarrow as pa
 
         with pa.OSFile(str(self._path(first))) as file:
@@ -281,7 +281,7 @@ class RowBlocks:
         return rows
 
     def completed(self, target: Path) -> dict | None:
-        """The facts of an attempt that had all blocks; None unless they, or what came of them, are intact."""
+        """Return the facts of an attempt with all blocks; None unless they or what they became are intact."""
         if (layout := self._read(ALL)) is None:
             return None
         needed_blocks = {
@@ -336,7 +336,7 @@ class RowBlocks:
         return self.folder / f"{first}.arrow"
 
     def _read(self, name: str) -> dict | None:
-        """A note about rows of the same origin; None for any other, or one that cannot be read."""
+        """Return a note about rows of the same origin; None for any other, or one that cannot be read."""
         try:
             note = json.loads((self.folder / name).read_text())
             return note if note.pop("origin") == self.origin else None

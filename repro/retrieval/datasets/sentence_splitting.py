@@ -74,7 +74,7 @@ def check_splitter(name: str, data: Path | None) -> Path | None:
 
 
 def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
-    """The splitter of a name, ready to use.
+    """Return the splitter of a name, ready to use.
 
     ``nltk`` is nltk's ``sent_tokenize`` for English: Punkt (Kiss and Strunk 2006) with the model in the data
     folder and none elsewhere. ``rules`` needs nothing: see ``sentences_by_rules``.
@@ -86,7 +86,7 @@ def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
 
 
 def sentences_by_rules(text: str) -> list[str]:
-    """Sentences by a rule of our own, for where nltk's model cannot be had.
+    """Return sentences by a rule of our own, for where nltk's model cannot be had.
 
     A sentence ends after ``.``, ``!`` or ``?``, any number of them and any closing quotes or brackets, where
     a blank and then an upper-case letter, a digit or a quote follow. A single full stop ends none after one
@@ -105,14 +105,14 @@ def sentences_by_rules(text: str) -> list[str]:
 
 @functools.cache
 def _end_pattern():
-    """The pattern of the end of a sentence; `re` knows no properties of characters."""
+    """Return the pattern of the end of a sentence; `re` knows no properties of characters."""
     import regex
 
     return regex.compile(_END)
 
 
 def _ends_in_abbreviation(text: str) -> bool:
-    """Whether the text ends in an abbreviation or initial, after which a full stop ends no sentence."""
+    """Return whether a text ends in an abbreviation or initial, after which a full stop ends no sentence."""
     words = text.split()
     word = words[-1].lstrip(_OPENING) if words and not text[-1].isspace() else ""
     return word.lower() in ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I")

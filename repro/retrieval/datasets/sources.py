@@ -47,13 +47,13 @@ class Source:
     version: str = "1"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, from which ``from_json`` makes an equal Source."""
+        """Return plain values, from which ``from_json`` makes an equal Source."""
         files, parts = [str(path) for path in self.files], [part.to_json() for part in self.parts]
         return {**vars(self), "files": files, "parts": parts}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Source:
-        """The Source that ``to_json`` wrote."""
+        """Return the Source that ``to_json`` wrote."""
         files = tuple(Path(path) for path in raw["files"])
         parts = tuple(cls.from_json(part) for part in raw["parts"])
         return cls(raw["dataset"], raw["piece"], raw["kind"], raw["format"], files, parts, raw["version"])
@@ -76,7 +76,7 @@ class MissingPiece:
     otherwise: str = ""
 
     def error(self) -> BlockedError:
-        """The error to raise where the piece cannot be done without."""
+        """Return the error to raise where the piece cannot be done without."""
         return BlockedError(self.cause, self.remedy)
 
 
@@ -112,7 +112,7 @@ def locate(
 
 
 def _entry(id: str, piece: str) -> Dataset:
-    """The entry that has the piece, or says that answers stand in for it. Raises UsageError without one."""
+    """Return the entry that has the piece, or has answers in its stead. Raises UsageError without one."""
     if piece not in PIECES:
         raise unknown("piece", piece, PIECES)
     entry = dataset(id)
@@ -126,7 +126,7 @@ def _entry(id: str, piece: str) -> Dataset:
 
 
 def describe_size(size: int | None) -> str:
-    """A download in MB or GB, as "1.06 GB"; "size unknown" for None."""
+    """Return a download in MB or GB, as "1.06 GB"; "size unknown" for None."""
     if size is None:
         return "size unknown"
     return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
@@ -181,14 +181,14 @@ def _topic_candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[
 
 
 def existing(path: Path) -> Path | None:
-    """The file of that name, plain or packed; None where there is none."""
+    """Return the file of that name, plain or packed; None where there is none."""
     return next(
         (candidate for end in PACKINGS if (candidate := path.with_name(path.name + end)).is_file()), None
     )
 
 
 def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiece:
-    """The piece as missing from the data folder; without one, from the folder that fetching makes."""
+    """Return the piece as missing from the data folder; without one, from the folder that fetching makes."""
     folder, prefix = data_folder() if root is None else root, ""
     cause = f"the {piece} of {entry.id} are not in {folder}"
     if root is not None and not root.is_dir():
@@ -207,12 +207,12 @@ def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiec
 
 
 def fetched_with(entry: Dataset) -> str:
-    """The id to fetch for ``entry``: its own if its topics are separate files, else that of the corpus."""
+    """Return the id to fetch for ``entry``: its own if its topics are separate files, else its corpus'."""
     return entry.id if entry.topics or entry.only_negatives else entry.corpus_id
 
 
 def _layout(entry: Dataset, piece: str) -> str:
-    """The files that would do, relative to the data folder."""
+    """Return the files that would do, relative to the data folder."""
     choices = _candidates(entry, piece, Path())
     return " or ".join(" with ".join(map(Path.as_posix, files)) for _, files in choices)
 
@@ -222,12 +222,12 @@ FILE = Path(__file__).with_name("homes.yaml")
 
 @functools.cache
 def home_layout() -> Mapping[str, Any]:
-    """The content of homes.yaml: ``pieces`` by id, and the ``md5`` of downloads by their place."""
+    """Return the content of homes.yaml: ``pieces`` by id, and the ``md5`` of downloads by their place."""
     return read_facts(FILE)
 
 
 def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
-    """The piece as it lies in the home; None where some of it does not. Nothing is read but file names."""
+    """Return the piece as it lies in the home; None where some does not. Only file names are read."""
     places = home_layout()["pieces"].get(entry.id, _beir_places(entry))
     if piece not in places:
         return None

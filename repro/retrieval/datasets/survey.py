@@ -29,7 +29,7 @@ class Row:
 
 
 def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
-    """A row for every id of the catalogue, in its order; nothing is read but file names."""
+    """Return a row for every id of the catalogue, in its order; nothing is read but file names."""
     return [_row(entry, data_root, home) for entry in catalog().values()]
 
 

@@ -55,11 +55,11 @@ class TripleSamples:
         return facts["rows"]
 
     def groups(self) -> range:
-        """The numbers of the groups."""
+        """Return the numbers of the groups."""
         return range(-(-len(self._codes) // GROUP))
 
     def rows(self, group: int, judged: Mapping[str, list[str]] | None) -> Iterator[Any]:
-        """The training rows of one group as pyarrow tables: query, positives and negatives.
+        """Yield the training rows of one group as pyarrow tables: query, positives and negatives.
 
         ``judged`` has the relevant documents of each query where those of the triples are not wanted. A query
         without a positive or a negative has no row.
@@ -88,7 +88,7 @@ class TripleSamples:
             yield table.take(complete_rows[first : first + ROWS])
 
     def _in_groups(self, table, facts: dict) -> Iterator[Any]:
-        """The rows of a chunk by groups; notes these, and queries and pairs that are new, in ``facts``."""
+        """Yield a chunk's rows by groups; notes these, and queries and pairs that are new, in ``facts``."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -130,7 +130,7 @@ class TripleSamples:
             self._positives[self._codes[query]].append(positive)
 
     def _ranks(self, queries, negatives) -> np.ndarray:
-        """The keyed hash of each query and document, (N,) uint64, which compare as their bytes do."""
+        """Return the keyed hash of each query and document, (N,) uint64, which compare as their bytes do."""
         import pyarrow.compute as pc
 
         empty_hasher = blake2b(digest_size=8, key=self._key)
@@ -146,7 +146,7 @@ class TripleSamples:
         return np.concatenate([np.empty(0, np.uint64), *ranks]).astype(np.uint64)
 
     def _sample(self, group: int):
-        """A group's sample in random order, query by query: places of queries in it, (M,), and documents."""
+        """Return a group's sample in random order by query: places of queries in it, (M,), and documents."""
         import pyarrow as pa
 
         table = pa.concat_tables(self._sorted.table(*place) for place in self._places[group])
@@ -163,7 +163,7 @@ class TripleSamples:
 
     @staticmethod
     def _is_first(codes: np.ndarray, ranks: np.ndarray, documents, order: np.ndarray) -> np.ndarray:
-        """Whether each of the sorted rows is not the one before once more."""
+        """Return whether each of the sorted rows is not the one before once more."""
         import pyarrow.compute as pc
 
         is_first = np.ones(len(codes), bool)
@@ -176,7 +176,7 @@ class TripleSamples:
     def _irrelevant_places(
         names: list[str], positives: list[list[str]], codes: np.ndarray, documents
     ) -> np.ndarray:
-        """The places of the documents that are not among their query's positives."""
+        """Return the places of the documents that are not among their query's positives."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

@@ -21,7 +21,7 @@ def known_lists() -> dict[str, Mapping[str, Any]]:
 
 
 def words(path: Path) -> list[str]:
-    """The words of a file with one a line, packed or not, each once, in lower case and in order.
+    """Return the words of a file with one a line, packed or not, each once, in lower case and in order.
 
     Raises DataError for a file that cannot be read.
     """
@@ -29,13 +29,13 @@ def words(path: Path) -> list[str]:
 
 
 def at_hand(data: Path | None, name: str) -> list[str] | None:
-    """The words of the list ``name`` in the data folder; None where it is not there, or not that list."""
+    """Return the words of the list ``name`` at hand; None where it is not there, or not that list."""
     file = existing(data / name) if data is not None else None
     return words(file) if file is not None and not fault(data, name) else None
 
 
 def fault(data: Path | None, name: str) -> str:
-    """The reason why the data folder's file ``name`` is not the list of that name, without a full stop.
+    """Return why the data folder's file ``name`` is not the list of that name, without a full stop.
 
     Empty where it is that list, where no such file lies there, and where ``name`` is none of ``known_lists``.
     """
@@ -56,7 +56,7 @@ def fault(data: Path | None, name: str) -> str:
 
 
 def remedy(name: str) -> str:
-    """The way to get the file ``name``: an imperative."""
+    """Return the way to get the file ``name``: an imperative."""
     if name not in known_lists():
         return "lay it there"
     parts = " and ".join(f"{part['title']} ({part['from']})" for part in known_lists()[name]["parts"])
@@ -64,7 +64,7 @@ def remedy(name: str) -> str:
 
 
 def make(name: str, files: Iterable[Path]) -> list[str]:
-    """The words of the list ``name``, from its parts as their makers publish them, in whichever order.
+    """Return the words of the list ``name``, from its parts as their makers publish them, in whichever order.
 
     Raises:
         UsageError: there is no such list.
@@ -94,5 +94,5 @@ def _describe(part: Mapping[str, Any]) -> str:
 
 
 def digest(words: Iterable[str]) -> str:
-    """sha256 of words as they are ordered, a line each."""
+    """Return sha256 of words as they are ordered, a line each."""
     return sha256("".join(f"{word}\n" for word in words).encode()).hexdigest()

@@ -45,7 +45,7 @@ def write_qrels(judgements: Iterable[Judgement], entry: Dataset, root: Path) -> 
 
 
 def json_document(document: Document) -> str:
-    """A line of JSON; the address only where there is one."""
+    """Return a line of JSON; the address only where there is one."""
     row = {"_id": document.id, "title": document.title, "text": document.text}
     return _json({**row, "url": document.url} if document.url else row)
 
@@ -71,7 +71,7 @@ def _json(row: dict[str, str]) -> str:
 
 @contextlib.contextmanager
 def _partial_file(path: Path) -> Iterator[Path]:
-    """A name beside ``path`` to write under; nothing of that name stays."""
+    """Yield a name beside ``path`` to write under; nothing of that name stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f"{path.name}.partial")
     try:
@@ -102,7 +102,7 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
-    """Every text of para.txt with its title of para.title.txt, an empty one where it has none.
+    """Yield every text of para.txt with its title of para.title.txt, an empty one where it has none.
 
     Both have a number, a tab and the text or title on a line. Titles, in any order, are held in memory (about
     1 GB for 8.8 million). Raises DataError, with file and line, for any other line and for a number that is

@@ -28,20 +28,20 @@ COLLECTIONS: dict[str, Callable[[], Collection]] = {
 
 @functools.cache
 def collection(id: str) -> Collection:
-    """The collection of this corpus id. Raises KeyError for an id that is not embedded."""
+    """Return the collection of this corpus id. Raises KeyError for an id that is not embedded."""
     return COLLECTIONS[id]()
 
 
 def documents(corpus: str) -> tuple[Document, ...]:
-    """The documents of an embedded corpus, in the order of their numbers."""
+    """Return the documents of an embedded corpus, in the order of their numbers."""
     return collection(corpus).documents
 
 
 def queries(corpus: str, split: str) -> tuple[Query, ...]:
-    """The questions of one split of an embedded corpus."""
+    """Return the questions of one split of an embedded corpus."""
     return collection(corpus).topics[split].queries
 
 
 def judgements(corpus: str, split: str) -> tuple[Judgement, ...]:
-    """The judgements of one split; empty where answers decide."""
+    """Return the judgements of one split; empty where answers decide."""
     return collection(corpus).topics[split].judgements

@@ -85,7 +85,7 @@ HARD = (
 
 
 def wiki() -> Collection:
-    """360 passages of 60 towns and 7 hard cases; 160 train, 60 dev and 67 test questions."""
+    """Return 360 passages of 60 towns and 7 hard cases; 160 train, 60 dev and 67 test questions."""
     draw = Draw("tiny/wiki")
     world = deeds(draw, people(draw, 120), each=3)
     ids = shuffled_ids(draw, len(world), first=1)
@@ -131,7 +131,7 @@ def _question_and_answer(
 
 
 def beir() -> Collection:
-    """285 titled documents; 45 graded questions (0-2) and 15 that are documents, whose ids they bear.
+    """Return 285 titled documents; 45 graded questions (0-2) and 15 that are documents, whose ids they bear.
 
     For those the document itself comes back first and must be ignored; the relevant one tells the deed anew.
     """
@@ -159,7 +159,7 @@ def beir() -> Collection:
 
 
 def forum(name: str) -> Collection:
-    """120 posts, of which 24 ask again what another one asks; 36 questions with one or two relevant posts."""
+    """Return 120 posts, 24 of which ask what another asks; 36 questions with one or two relevant posts."""
     draw = Draw(f"tiny/cqadupstack/{name}")
     world = deeds(draw, people(draw, 96), each=1)
     ids = shuffled_ids(draw, 120, first=1)
@@ -186,7 +186,7 @@ NOUNS = ("object", "trade", "helper", "place", "occasion")
 
 
 def articles() -> Collection:
-    """1,200 articles titled with a name: a sentence with it, and two without that tell its deed again."""
+    """Return 1,200 articles titled with a name: a sentence with it, and two without that tell its deed."""
     draw = Draw("tiny/text")
     persons = people(draw, 1200, asked=False)
     all_deeds = deeds(draw, persons, each=1, of=SHORT_DEED)
@@ -199,7 +199,7 @@ def articles() -> Collection:
 
 
 def books() -> Collection:
-    """40 books without titles, ten deeds of five people each."""
+    """Return 40 books without titles, ten deeds of five people each."""
     draw = Draw("tiny/text/books")
     persons = people(draw, 200, asked=False)
     return Collection(

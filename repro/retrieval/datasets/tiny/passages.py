@@ -38,12 +38,12 @@ class Collection:
 
 
 def shuffled_ids(draw: Draw, n: int, *, first: int) -> list[str]:
-    """The numbers from ``first`` on, one for each of ``n`` deeds, in random order."""
+    """Return the numbers from ``first`` on, one for each of ``n`` deeds, in random order."""
     return [str(first + i) for i in draw.sample(range(n), n)]
 
 
 def in_id_order(documents: Sequence[Document]) -> tuple[Document, ...]:
-    """Documents by number, which undoes their order by split."""
+    """Return documents by number, which undoes their order by split."""
     return tuple(sorted(documents, key=lambda document: int(document.id)))
 
 
@@ -56,7 +56,7 @@ def graded_judgements(
     top: int,
     others: int,
 ) -> list[Judgement]:
-    """Graded judgements by meaning: ``top`` for all ``concepts``, one less for each that the document lacks.
+    """Return grades by meaning: ``top`` for all ``concepts``, one less for each that the document lacks.
 
     Every document of grade 2 or more is judged, and up to ``others`` each of grade 1 and of grade 0 (which
     agree in something, too). ``world`` gives the deeds a document tells: its best one counts.
@@ -82,7 +82,7 @@ SECTIONS = ("Early years", "On the road", "At home again", "Later days")
 
 
 def passages() -> Collection:
-    """900 passages on 300 people: two deeds of each for train, one for evaluation (150 dev, 75 a graded)."""
+    """Return 900 passages on 300 people, of each two deeds for train, one for 150 dev and 75 graded."""
     draw = Draw("tiny/passage")
     world = deeds(draw, people(draw, 300), each=3, of=SHORT_DEED)
     documents, ids = _tales(world, draw)
@@ -108,7 +108,7 @@ def passages() -> Collection:
 
 
 def many_passages() -> Collection:
-    """2,400 passages on some 800 people, with eight training questions about most of them.
+    """Return 2,400 passages on some 800 people, with eight training questions about most of them.
 
     A model that reads question and passage together learns to compare them here only: of 900 passages, a
     third of which no training question asks for, it rather learns which ones those are.
@@ -136,7 +136,7 @@ def many_passages() -> Collection:
 
 
 def documents() -> Collection:
-    """150 documents, each a life in four sections: the first two for train, the others for evaluation."""
+    """Return 150 documents, each a life in four sections: two for train, the others for evaluation."""
     draw = Draw("tiny/document")
     persons = people(draw, 150)
     world = deeds(draw, persons, each=4)
@@ -161,7 +161,7 @@ def documents() -> Collection:
 
 
 def _tales(world: Sequence[Deed], draw: Draw) -> tuple[tuple[Document, ...], list[str]]:
-    """Documents of a sentence each, by number, and their ids in the order of the deeds."""
+    """Return documents of a sentence each, by number, and their ids in the order of the deeds."""
     ids = shuffled_ids(draw, len(world), first=100)
     documents = [
         Document(id, "", tell(deed, draw, asides=0, stories=TALES))

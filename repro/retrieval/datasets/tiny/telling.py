@@ -51,7 +51,7 @@ PARTICIPLES = {"stole": "stolen", "hid": "hidden", "broke": "broken"}
 
 
 def tell(deed: Deed, draw: Draw, *, asides: float, stories: Sequence[str] = STORIES) -> str:
-    """A deed as one of ``stories`` tells it, with an aside behind it with probability ``asides``."""
+    """Return a deed as one of ``stories`` tells it, with an aside behind it with probability ``asides``."""
     text = fill(draw.pick(stories), deed, draw)
     if draw.chance(asides):
         text += " " + fill(
@@ -61,7 +61,7 @@ def tell(deed: Deed, draw: Draw, *, asides: float, stories: Sequence[str] = STOR
 
 
 def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concept] | None = None) -> str:
-    """A template about ``deed``, or about other ``concepts``; sentences begin with a capital."""
+    """Return a template about ``deed``, or about other ``concepts``; sentences begin with a capital."""
     forms = {slot: draw.pick(concept.forms) for slot, concept in (concepts or deed.concepts).items()}
     base, past = forms["act"].split()
     thing = f"{forms['quality']} {forms['object']}"
@@ -86,7 +86,7 @@ def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concep
 
 
 def ask(concepts: Mapping[str, Concept], draw: Draw, *, keywords: float) -> str:
-    """A question for who did what ``concepts`` describe; with probability ``keywords`` only their words."""
+    """Ask who did what ``concepts`` describe; with probability ``keywords`` their words only."""
     forms = _draw_forms(concepts, draw)
     if draw.chance(keywords):
         words = [forms[slot].removeprefix("a ").removeprefix("an ") for slot in forms]
@@ -96,7 +96,7 @@ def ask(concepts: Mapping[str, Concept], draw: Draw, *, keywords: float) -> str:
 
 
 def ask_for(frame: str, concepts: Mapping[str, Concept], draw: Draw) -> str:
-    """``frame`` with {person} and {predicate} filled from ``concepts``."""
+    """Return ``frame`` with {person} and {predicate} filled from ``concepts``."""
     forms = _draw_forms(concepts, draw)
     return frame.format(person=_person(forms) or "person", predicate=" ".join(_predicate(forms)))
 

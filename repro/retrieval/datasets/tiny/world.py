@@ -21,19 +21,19 @@ class Draw:
         self._next = random.Random(seed).random
 
     def below(self, n: int) -> int:
-        """An integer in 0..n-1."""
+        """Return an integer in 0..n-1."""
         return int(self._next() * n)
 
     def pick(self, items: Sequence[T]) -> T:
-        """One of ``items``."""
+        """Return one of ``items``."""
         return items[self.below(len(items))]
 
     def chance(self, probability: float) -> bool:
-        """True with the given probability."""
+        """Return True with the given probability."""
         return self._next() < probability
 
     def sample(self, items: Sequence[T], k: int) -> list[T]:
-        """``k`` of ``items`` without repetition, in random order (Fisher-Yates, stopped early)."""
+        """Return ``k`` of ``items`` without repetition, in random order (Fisher-Yates, stopped early)."""
         pool = list(items)
         for i in range(k):
             j = i + self.below(len(pool) - i)
@@ -60,7 +60,7 @@ class Concept:
 
 @functools.cache
 def slots() -> dict[str, tuple[Concept, ...]]:
-    """Every concept by slot, in the order of words.yaml."""
+    """Return every concept by slot, in the order of words.yaml."""
     raw = read_facts(Path(__file__).with_name("words.yaml"))
     return {
         slot: tuple(Concept(slot, f"{slot}:{name}", tuple(forms)) for name, forms in concepts.items())
@@ -69,14 +69,16 @@ def slots() -> dict[str, tuple[Concept, ...]]:
 
 
 def with_article(noun: str) -> str:
-    """``noun`` behind "a" or "an"."""
+    """Return ``noun`` behind "a" or "an"."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 @functools.cache
 def names() -> tuple[tuple[str, str], ...]:
-    """All pairs of 50 given and 50 family names, in an order of their own: few enough to be whole words of a
-    small vocabulary, and shared by all collections."""
+    """Return all pairs of 50 given and 50 family names, shared by all collections, in an order of their own.
+
+    They are few enough to be whole words of a small vocabulary.
+    """
     draw = Draw("tiny/names")
     given_names, family_names = (
         _invent_names(draw, GIVEN_ENDINGS, 50),
@@ -88,12 +90,12 @@ def names() -> tuple[tuple[str, str], ...]:
 
 @functools.cache
 def towns() -> tuple[str, ...]:
-    """The names of 24 towns, shared by all collections."""
+    """Return the names of 24 towns, shared by all collections."""
     return tuple(_invent_names(Draw("tiny/towns"), TOWN_ENDINGS, 24))
 
 
 def _invent_names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
-    """``n`` different names that end in one of ``endings``."""
+    """Return ``n`` different names that end in one of ``endings``."""
     unique_names: dict[str, None] = {}
     while len(unique_names) < n:
         unique_names[_syllable(draw).capitalize() + draw.pick(endings)] = None
@@ -130,7 +132,7 @@ class Deed:
 
 
 def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
-    """``n`` people of different names; ``asked`` for in questions or not, with names of their own."""
+    """Return ``n`` people of different names; ``asked`` for in questions or not, with names of their own."""
     pairs = names()[:TOLD_ONLY] if not asked else names()[TOLD_ONLY:]
     return [
         Person(
@@ -143,7 +145,7 @@ def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
 
 
 def deeds(draw: Draw, persons: Sequence[Person], *, each: int, of: Sequence[str] = DEED) -> list[Deed]:
-    """``each`` deeds of every person, person by person; ``of`` names the slots that are filled."""
+    """Return ``each`` deeds of every person, person by person; ``of`` names the slots that are filled."""
     return [_deed(draw, person, of) for person in persons for _ in range(each)]
 
 
@@ -153,12 +155,12 @@ def _deed(draw: Draw, person: Person, slot_names: Sequence[str]) -> Deed:
 
 
 def agreement(concepts: Mapping[str, Concept], deed: Deed) -> int:
-    """The number of slots in which a deed has these ``concepts``."""
+    """Return the number of slots in which a deed has these ``concepts``."""
     return sum(concept.key in deed.keys for concept in concepts.values())
 
 
 def question(draw: Draw, deed: Deed, world: Sequence[Deed], *, sizes: Sequence[int]) -> dict[str, Concept]:
-    """Concepts of ``deed``, as many as one of ``sizes``, which no other deed of ``world`` has all of.
+    """Return concepts of ``deed``, as many as one of ``sizes``, which no other deed of ``world`` has all of.
 
     The act or the object is always among them, so that a sentence can be made of them.
     """
