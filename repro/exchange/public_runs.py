@@ -8,7 +8,7 @@ from pathlib import Path
 from repro.errors import DataError
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, select
-from repro.retrieval.evaluation.any_measures import looks_deeper
+from repro.retrieval.evaluation.measures import looks_deeper
 from repro.store.disk import sha256
 
 FILE = Path(__file__).with_suffix(".yaml")

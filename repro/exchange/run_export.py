@@ -7,7 +7,7 @@ from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.manifest.cells import cell
 from repro.retrieval.datasets.catalog import catalog
-from repro.retrieval.evaluation.ir_metadata import complete_metadata, header, read_metadata, resources
+from repro.retrieval.evaluation.run_writer import complete_metadata, header, read_metadata, resources
 from repro.stage_table import STAGES
 from repro.store import RECORD, Store, read_json
 from repro.store.results import Record, Results

@@ -13,8 +13,7 @@ from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, ShownExhibit
 from repro.manifest.measures_per_dataset import measures
 from repro.retrieval.datasets.catalog import Dataset, dataset
-from repro.retrieval.evaluation.any_measures import looks_deeper
-from repro.retrieval.evaluation.measures import parse_measure
+from repro.retrieval.evaluation.measures import looks_deeper, parse_measure
 from repro.retrieval.recipe.request import Choices, Runs
 from repro.retrieval.training.declaration import check_options
 from repro.running.recipe_calls import call_recipe, fault, recipe_path

@@ -6,7 +6,7 @@ from dataclasses import replace
 from repro.errors import ReproError
 from repro.graph import Node
 from repro.progress import Progress
-from repro.retrieval.evaluation.holm import holm
+from repro.retrieval.evaluation.p_values import holm
 from repro.running.measurement import Measurement, import_of
 from repro.running.plan import Plan
 from repro.store import Store, read_json

@@ -7,7 +7,7 @@ from pathlib import Path
 from repro.hooks import ask
 from repro.manifest.cells import figure_of
 from repro.manifest.schema import Column, Figure, Line
-from repro.retrieval.evaluation import means
+from repro.retrieval.evaluation.p_values import unpaired_t_test
 from repro.running.plan import Plan
 from repro.store import Store, read_json
 from repro.verdicts.compared import ComparedCell
@@ -62,7 +62,7 @@ def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
     for panel in panels:
         if len(panel["series"]) == 2:
             first, second = ([point[1] for point in series["points"]] for series in panel["series"])
-            test = means.unpaired_t_test(first, second)
+            test = unpaired_t_test(first, second)
             if test:
                 result = f"t({test.degrees}) = {test.statistic:.2f}, p = {test.p:.2g}, unpaired, two sides"
                 yield f"{panel['y_label']}, {' against '.join(s['label'] for s in panel['series'])}: {result}"

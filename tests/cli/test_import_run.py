@@ -17,7 +17,7 @@ from repro.manifest.papers import papers
 from repro.plugins.yours import judgements as own_judgements
 from repro.retrieval.datasets.reading import judgements
 from repro.retrieval.datasets.sources import locate
-from repro.retrieval.evaluation.ir_metadata import END, START
+from repro.retrieval.evaluation.run_writer import END, START
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from repro.manifest.cells import select
-from repro.retrieval.evaluation.paired import pairwise_tests
+from repro.retrieval.evaluation.significance import pairwise_tests
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale

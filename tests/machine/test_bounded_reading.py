@@ -12,12 +12,11 @@ from repro.machine.bounded_reading import LONGEST_LINE, parsed_json, whole_file,
 from repro.retrieval.datasets.lines import lines
 from repro.retrieval.datasets.negative_files import chunks
 from repro.retrieval.datasets.record_files import json_rows
-from repro.retrieval.evaluation import run_columns
+from repro.retrieval.evaluation import runs as run_columns
 from repro.retrieval.evaluation.answers import read_answers
 from repro.retrieval.evaluation.given_runs import read_given_file
 from repro.retrieval.evaluation.qrels import read_qrels
-from repro.retrieval.evaluation.run_columns import BLOCK
-from repro.retrieval.evaluation.runs import read_run
+from repro.retrieval.evaluation.runs import BLOCK, read_run
 from repro.store import read_json
 from tests.bounded_memory import peak_growth
 

@@ -22,7 +22,7 @@ from repro.graph import canonical
 from repro.manifest.cells import Cell
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.evaluation.measures import parse_measure
-from repro.retrieval.evaluation.paired import CONFIDENCE, RESAMPLES, bootstrap_interval, seed_of
+from repro.retrieval.evaluation.significance import CONFIDENCE, RESAMPLES, bootstrap_interval, seed_of
 from repro.stage_table import TRAININGS
 from repro.store.disk import whole_folder
 from repro.verdicts.tolerance import UNITS

@@ -11,7 +11,7 @@ from repro.manifest.arithmetic import rounded
 from repro.manifest.decimals import decimals_of
 from repro.plugins.statements.claim_expressions import FUNCTIONS, MissingNumber, format_value
 from repro.plugins.statements.orders import Listed, Relations, as_columns
-from repro.retrieval.evaluation.means import unpaired_t_test
+from repro.retrieval.evaluation.p_values import unpaired_t_test
 
 
 @dataclass

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from repro.plugins.studies.analysis_schema import Family, TableAnalysis
-from repro.retrieval.evaluation.crossed import Estimate, estimate
-from repro.retrieval.evaluation.holm import holm
-from repro.retrieval.evaluation.power import seeds_needed, smallest_seen
+from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed, smallest_seen
+from repro.retrieval.evaluation.p_values import holm
 
 POINT = 0.01  # in which an analysis says what matters
 VERDICTS = (

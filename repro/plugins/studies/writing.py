@@ -15,7 +15,7 @@ from repro.plugins.studies.words import (
     preliminary_note,
     verdicts_note,
 )
-from repro.retrieval.evaluation.power import equivalent_at_zero
+from repro.retrieval.evaluation.crossed import equivalent_at_zero
 from repro.verdicts.training_costs import Cost
 from repro.writers.grid import probability
 from repro.writers.latex_page import environment

@@ -9,7 +9,7 @@ from repro.plugins.yours.given_qrels import read_given_qrels
 from repro.plugins.yours.judgements import Judged, judged_by_documents, usual_measures
 from repro.plugins.yours.runs import OwnRun
 from repro.plugins.yours.table import NAME, OwnRow, OwnTable, Place, labels, own_cells, tested
-from repro.retrieval.evaluation.any_measures import canonical
+from repro.retrieval.evaluation.measures import canonical
 from repro.verdicts.compared import Comparison
 
 DIGITS = 4  # as trec_eval prints

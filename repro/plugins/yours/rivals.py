@@ -11,8 +11,8 @@ from repro.manifest.cells import Cell
 from repro.plugins.yours.judgements import Judged
 from repro.plugins.yours.runs import OwnRun, Scored
 from repro.retrieval.evaluation import agreement
-from repro.retrieval.evaluation.any_measures import looks_deeper
 from repro.retrieval.evaluation.given_runs import read_given_file
+from repro.retrieval.evaluation.measures import looks_deeper
 from repro.running.plan import Plan
 from repro.running.records import scores_of
 from repro.running.workspace import Workspace

@@ -8,10 +8,15 @@ from pathlib import Path
 from repro.errors import DataError, UsageError
 from repro.plugins.yours.judgements import Judged
 from repro.plugins.yours.sources import SUFFIXES
-from repro.retrieval.evaluation.any_measures import looks_deeper, scores_by_query
-from repro.retrieval.evaluation.given_runs import GivenRun, OtherQueriesError, given_run, read_given_file
-from repro.retrieval.evaluation.id_forms import misspelt
-from repro.retrieval.evaluation.run_columns import RunFile
+from repro.retrieval.evaluation.given_runs import (
+    GivenRun,
+    OtherQueriesError,
+    given_run,
+    misspelt,
+    read_given_file,
+)
+from repro.retrieval.evaluation.measures import looks_deeper, scores_by_query
+from repro.retrieval.evaluation.runs import RunFile
 from repro.store import check_where_stored
 
 BY_CHANCE = 10  # times as often another set's documents are found: ids are whole numbers in several sets

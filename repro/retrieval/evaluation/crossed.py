@@ -12,11 +12,19 @@ where they add several times as much to the variance of the mean as all else. A 
 well: .0125, Holm's first step of four tests, is .003 to .019.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    import numpy as np
+
+POWER = 0.8
+MOST_SEEDS = 1000
+STEPS = 400  # of the integral over mean squares of seeds
 ROUNDING = 1e-12  # of the mean: an error up to it is that of floating-point numbers
 
 
@@ -29,7 +37,7 @@ class Variances:
     residual: float
 
     def of_mean(self, queries: int, seeds: int) -> float:
-        """The variance of the mean over so many queries and seeds."""
+        """Return the variance of the mean over so many queries and seeds."""
         return self.queries / queries + self.seeds / seeds + self.residual / (queries * seeds)
 
 
@@ -51,13 +59,13 @@ class Estimate:
     variances: Variances
 
     def half_width(self, confidence: float = 0.95) -> float:
-        """Half of the width of Student's interval."""
+        """Return half of the width of Student's interval."""
         from scipy.special import stdtrit
 
         return float(stdtrit(self.freedom, (1 + confidence) / 2)) * self.error if self.error else 0.0
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Student's interval of the mean."""
+        """Return Student's interval of the mean."""
         half = self.half_width(confidence)
         return self.mean - half, self.mean + half
 
@@ -72,7 +80,7 @@ class Estimate:
 
 
 def estimate(scores: Sequence[Sequence[float]]) -> Estimate | None:
-    """The mean of scores (Q, S), a row a query and a column a seed; None below two of either.
+    """Estimate the mean of scores (Q, S), a row a query and a column a seed; None below two of either.
 
     With the mean squares of queries, seeds and residual, the variance is (MSq + MSs - MSr) / QS, never below
     max(MSq, MSs) / QS: a variance between seeds that is estimated below 0 takes nothing off that of queries,
@@ -88,7 +96,7 @@ def estimate(scores: Sequence[Sequence[float]]) -> Estimate | None:
 
 
 def of_mean_squares(mean: float, squares: Sequence[float], *, queries: int, seeds: int) -> Estimate:
-    """The estimate from a mean and the mean squares of queries, seeds and residual."""
+    """Estimate from a mean and the mean squares of queries, seeds and residual."""
     query_square, seed_square, residual_square = squares
     total = max(query_square + seed_square - residual_square, query_square, seed_square)
     variances = Variances(
@@ -101,8 +109,8 @@ def of_mean_squares(mean: float, squares: Sequence[float], *, queries: int, seed
     return Estimate(mean, error, _freedom(total, squares, queries, seeds), queries, seeds, variances)
 
 
-def mean_squares(x) -> tuple[float, float, float]:
-    """The mean squares of rows, columns and residual of an array (Q, S), two at least of either."""
+def mean_squares(x: "np.ndarray") -> tuple[float, float, float]:
+    """Return the mean squares of rows, columns and residual of an array (Q, S), two at least of either."""
     q, s = x.shape
     rows, columns, mean = x.mean(axis=1, keepdims=True), x.mean(axis=0, keepdims=True), x.mean()
     residual = x - rows - columns + mean
@@ -114,7 +122,85 @@ def mean_squares(x) -> tuple[float, float, float]:
 
 
 def _freedom(total: float, squares: Sequence[float], queries: int, seeds: int) -> float:
-    """Satterthwaite's degrees of freedom of ``total``, a sum of the mean squares with signs."""
+    """Return Satterthwaite's degrees of freedom of ``total``, a sum of the mean squares with signs."""
     degrees = queries - 1, seeds - 1, (queries - 1) * (seeds - 1)
     spread = sum(square**2 / n for square, n in zip(squares, degrees, strict=True))
     return total**2 / spread if spread else float(min(degrees))
+
+
+def power(difference: float, variances: Variances, *, queries: int, seeds: int, level: float) -> float:
+    """Return the probability that the test of an ``Estimate`` sees a true difference, with its sign.
+
+    The mean square of seeds, of few degrees of freedom, is integrated over its distribution, a scaled
+    chi-squared; those of queries and residual, of very many, are taken at what is to be expected.
+
+    Args:
+        queries, seeds: of the design, two at least.
+        level: of the two-sided test.
+    """
+    from scipy.special import ndtr
+
+    error = sqrt(variances.of_mean(queries, seeds))
+    if not error:
+        return 1.0 if difference else level / 2
+    critical_means = _critical_means(variances, queries, seeds, level)
+    return float(ndtr((abs(difference) - critical_means) / error).mean())
+
+
+def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: float) -> float:
+    """Return the smallest true difference that the design sees with a power of 80 %; 0 without variance."""
+    from scipy.optimize import brentq
+
+    error = sqrt(variances.of_mean(queries, seeds))
+    if not error:
+        return 0.0
+    # a difference one standard error above every such mean is seen with a power over ndtr(1) = .84
+    upper_bound = float(_critical_means(variances, queries, seeds, level).max()) + error
+
+    def excess(difference: float) -> float:
+        return power(difference, variances, queries=queries, seeds=seeds, level=level) - POWER
+
+    return float(brentq(excess, 0.0, upper_bound, xtol=1e-6 * error))
+
+
+def equivalent_at_zero(
+    matters: float, variances: Variances, *, queries: int, seeds: int, level: float
+) -> float:
+    """Return the probability that two one-sided tests, each at ``level``, find a difference of 0 equivalent.
+
+    That is, that the interval of confidence 1 - 2 level lies within plus and minus ``matters``.
+    """
+    from scipy.special import ndtr
+
+    error = sqrt(variances.of_mean(queries, seeds))
+    if not error:
+        return 1.0
+    room = (matters - _critical_means(variances, queries, seeds, 2 * level)) / error
+    return float((2 * ndtr(room.clip(0)) - 1).mean())
+
+
+def seeds_needed(difference: float, variances: Variances, *, queries: int, level: float) -> int | None:
+    """Return the fewest seeds with which a true difference is seen with a power of 80 %, on as many queries.
+
+    None where 1000 are not enough: the variance between queries alone hides it.
+    """
+
+    def seen(seeds: int) -> bool:
+        return power(difference, variances, queries=queries, seeds=seeds, level=level) >= POWER
+
+    numbers = range(2, MOST_SEEDS + 1)
+    place = bisect_left(numbers, True, key=seen)
+    return numbers[place] if place < len(numbers) else None
+
+
+def _critical_means(variances: Variances, queries: int, seeds: int, level: float) -> "np.ndarray":
+    """Return the least positive means that are rejected, (STEPS,), at equally probable squares of seeds."""
+    import numpy as np
+    from scipy.special import chdtri, stdtrit
+
+    tail_probabilities = (np.arange(STEPS) + 0.5) / STEPS  # the probability of a larger one
+    q, r = seeds * variances.queries + variances.residual, variances.residual
+    s = (queries * variances.seeds + r) * chdtri(seeds - 1, tail_probabilities) / (seeds - 1)
+    total = np.maximum(np.maximum(q + s - r, q), s)
+    spread = q**2 / (queries - 1) + s**2 / (seeds - 1) + r**2 / ((queries - 1) * (seeds - 1))
+    return stdtrit(total**2 / spread, 1 - level / 2) * np.sqrt(total / (queries * seeds))

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError
-from repro.retrieval.evaluation.run_columns import RunFile
-from repro.retrieval.evaluation.runs import ranked
-from repro.retrieval.evaluation.text_lines import columns, numbered_lines, open_text, read_score
+from repro.retrieval.evaluation.runs import Run, RunFile, ranked
+from repro.retrieval.evaluation.text_lines import columns, numbered_lines, open_bytes, open_text, read_score
 
 _PACKED = "unpack it, or pack it with gzip"
 _MAGIC = {
@@ -21,7 +20,9 @@ _MAGIC = {
     b"BZh": ("is packed with bzip2", _PACKED),
     b"\xff\xfe": ("is UTF-16 text", "write it as UTF-8"),
     b"\xfe\xff": ("is UTF-16 text", "write it as UTF-8"),
-    (b"\x80\x03", b"\x80\x04", b"\x80\x05"): ("is a pickle of Python", "write its scores as a TREC run"),
+    **dict.fromkeys(
+        (b"\x80\x03", b"\x80\x04", b"\x80\x05"), ("is a pickle of Python", "write its scores as a TREC run")
+    ),
     b"\x89HDF": ("is an HDF5 file", "write its scores as a TREC run"),
     b"\x93NUMPY": ("is an array of numpy", "write its scores as a TREC run"),
 }
@@ -61,7 +62,7 @@ def read_peers_run(path: Path) -> RunFile:
     """Read ``{qid: {docid: score}}`` in JSON, as ranx and BEIR write it, or ranx's Parquet."""
     is_table = _start(path).startswith(b"PAR1")
     scores = _table(path) if is_table else read_json(path, "score", _number)
-    rankings = {query: ranked(list(ranking.items())) for query, ranking in scores.items() if ranking}
+    rankings: Run = {query: ranked(list(ranking.items())) for query, ranking in scores.items() if ranking}
     return RunFile(rankings, "Parquet" if is_table else "JSON")
 
 
@@ -118,8 +119,8 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _start(path: Path) -> bytes:
     try:
-        with open_text(path) as file:
-            return file.buffer.read(1 << 12).removeprefix(b"\xef\xbb\xbf").lstrip()
+        with open_bytes(path) as file:
+            return file.read(1 << 12).removeprefix(b"\xef\xbb\xbf").lstrip()
     except (OSError, EOFError, ValueError, zlib.error):
         return b""  # damaged: the reader of lines says where
 

@@ -30,7 +30,8 @@ def rankings(
         if query in seen:
             raise scattered_query_error(path, query)
         seen.add(query)
-        documents, scores = [], []
+        documents: list[str] = []
+        scores: list[float] = []
         for number, line in lines:
             if len(line) != 6 or line[3] != str(len(documents) + 1):
                 place = f"{path}:{number + _lines_before(path, begin)}"

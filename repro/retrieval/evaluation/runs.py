@@ -4,23 +4,232 @@ A TREC run (``qid Q0 docid rank score tag``) is ranked by its scores, an MS MARC
 rank``) by its ranks.
 """
 
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from io import BufferedIOBase
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
+from typing import AnyStr
 
 import numpy as np
 
 from repro.errors import DataError
-from repro.retrieval.evaluation.run_columns import (
-    COLUMNS,
-    LARGEST_RANK,
-    MS_MARCO,
-    TREC,
-    Run,
-    RunFile,
-    is_cut_off,
-    read_fast,
-    trec_order,
+from repro.machine.bounded_reading import LONGEST_LINE
+from repro.retrieval.evaluation.text_lines import (
+    SCORE_BOUND,
+    columns,
+    many_objects,
+    numbered_lines,
+    open_bytes,
+    open_text,
+    read_score,
 )
-from repro.retrieval.evaluation.text_lines import columns, many_objects, numbered_lines, read_score
+
+TREC, MS_MARCO = "TREC", "MS MARCO"
+COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
+BLOCK = 1 << 22  # bytes of the file that are parsed at a time
+_PLAIN = bytes([10, *range(33, 127)])  # and one separator between columns; nothing that only looks like one
+_SEPARATORS = {TREC: " ", MS_MARCO: "\t"}
+_COLUMNS = {TREC: COLUMNS, MS_MARCO: ("qid", "docid", "rank")}
+LARGEST_RANK = 2**24  # up to here a rank is exact as a float32 score
+Run = dict[str, Sequence[tuple[str, float]]]
+
+
+@dataclass
+class RunFile:
+    """What a run file says.
+
+    Attributes:
+        rankings: query -> (document, score), best document first; an MS MARCO rank is its negative.
+        form: how it is written.
+        tag: of the first line; None in a form without one.
+        contradicted: the queries in which a score is above one of a better rank, and whether all are.
+    """
+
+    rankings: Run
+    form: str
+    tag: str | None = None
+    contradicted: dict[str, bool] = field(default_factory=dict)
+
+    def note_ranks(
+        self, query: str, ranks: np.ndarray | list[float], scores: np.ndarray | list[float]
+    ) -> None:
+        """Add the query to ``contradicted`` where its ranks, all different, say another order."""
+        ranks, scores = np.asarray(ranks, np.float64), np.asarray(scores)
+        if not (ranks[1:] > ranks[:-1]).all():
+            order = np.argsort(ranks)
+            ranks, scores = ranks[order], scores[order]
+        narrow_scores = scores.astype(np.float32)
+        rises = narrow_scores[1:] > narrow_scores[:-1]
+        if rises.any() and (ranks[1:] != ranks[:-1]).all():
+            self.contradicted[query] = not (narrow_scores[1:] < narrow_scores[:-1]).any()
+
+
+class Ranking(Sequence[tuple[str, float]]):
+    """The (document, score) pairs of one query, best first, which are made when they are looked at.
+
+    Args:
+        documents: K ids, a pyarrow array.
+        scores: (K,) float64.
+    """
+
+    __slots__ = ("_documents", "_scores")
+
+    def __init__(self, documents, scores: np.ndarray):
+        self._documents, self._scores = documents, scores
+
+    def __len__(self):
+        return len(self._documents)
+
+    def __getitem__(self, place):
+        if isinstance(place, slice):
+            return list(zip(self._documents[place].to_pylist(), self._scores[place].tolist(), strict=True))
+        return self._documents[place].as_py(), float(self._scores[place])
+
+    def __iter__(self):
+        return iter(self[:])
+
+    def __eq__(self, other):
+        return self[:] == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __repr__(self):
+        return repr(self[:])
+
+
+def document_ids(ranking: Sequence[tuple[str, float]]) -> list[str]:
+    """Return the documents of a ranking, best first."""
+    if isinstance(ranking, Ranking):
+        return ranking._documents.to_pylist()
+    return [document for document, _ in ranking]
+
+
+class _UnusualFileError(ValueError):
+    """A file that is left to the reader of lines."""
+
+
+def read_fast(path: Path) -> RunFile | None:
+    """Read a run with a CSV parser; return None for a file with anything unusual.
+
+    ``read_lines`` then says what is wrong and where, or that nothing is.
+    """
+    try:
+        with open_text(path) as file:
+            first_line = file.readline(LONGEST_LINE)
+        form = MS_MARCO if "\t" in first_line else TREC
+        run = RunFile({}, form, first_line.split(" ")[-1].strip() if form == TREC else None)
+        with open_bytes(path) as packed:
+            for query, parts in groupby(_stretches(packed, form), key=itemgetter(0)):
+                if query in run.rankings:
+                    return None  # a query in several places
+                documents, scores, ranks = _joined(list(_distinct(parts)))
+                if form == TREC:
+                    run.note_ranks(query, ranks, scores)
+                elif len(np.unique(ranks)) != len(ranks):
+                    return None
+                run.rankings[query] = _ranking(documents, scores)
+    except (OSError, EOFError, zlib.error, ValueError):  # pyarrow's errors are among these
+        return None
+    return run if run.rankings else None
+
+
+def _distinct(parts: Iterable[tuple]) -> Iterator[tuple]:
+    """Documents, scores and ranks of a query's parts; each but the first is looked at by itself.
+
+    So a file that says one thing over and over is not read to its end.
+    """
+    for place, (_, documents, *numbers) in enumerate(parts):
+        if place and len(documents.unique()) != len(documents):
+            raise _UnusualFileError("a document twice")
+        yield documents, *numbers
+
+
+def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
+    """Places of documents by score in float32, then by id, both descending: trec_eval's order."""
+    keys = list(zip(scores.astype(np.float32).tolist(), documents, strict=True))
+    return sorted(range(len(keys)), key=keys.__getitem__, reverse=True)
+
+
+def _joined(parts: list[tuple]) -> tuple:
+    """The columns of a query whose lines lie in one block, or in several."""
+    import pyarrow as pa
+
+    if len(parts) == 1:
+        return parts[0]
+    documents, scores, ranks = zip(*parts, strict=True)
+    return pa.concat_arrays(documents), np.concatenate(scores), np.concatenate(ranks)
+
+
+def _ranking(documents, scores: np.ndarray) -> Ranking:
+    import pyarrow as pa
+
+    if len(documents.unique()) != len(documents):
+        raise _UnusualFileError("a document twice")
+    narrow_scores = scores.astype(np.float32)
+    if not (narrow_scores[1:] < narrow_scores[:-1]).all():
+        order = np.array(trec_order(documents.to_pylist(), scores))
+        documents, scores = documents.take(pa.array(order)), scores[order]
+    return Ranking(documents, scores)
+
+
+def _stretches(file: BufferedIOBase, form: str) -> Iterator[tuple]:
+    """Query, documents (pyarrow array), scores and ranks (numpy) of lines that stand together in a block."""
+    for block in _blocks(file, _SEPARATORS[form].encode()):
+        queries, documents, scores, ranks = _columns(block, form)
+        codes, names = queries.indices.to_numpy(), queries.dictionary.to_pylist()
+        starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
+        for start, end in pairwise(starts):
+            yield names[codes[start]], documents[start:end], scores[start:end], ranks[start:end]
+
+
+def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
+    """The whole lines of about BLOCK bytes at a time. Raises for a byte that is not plain, or a cut line."""
+    remainder = last_line = b""
+    while data := file.read(BLOCK):
+        if data.translate(None, _PLAIN + separator):
+            raise _UnusualFileError("white space, control characters or letters beyond ASCII")
+        lines, end, remainder = (remainder + data).rpartition(b"\n")
+        if len(remainder) >= LONGEST_LINE:
+            raise _UnusualFileError("a line without an end")
+        if end:
+            last_line = lines[lines.rfind(b"\n") + 1 :]
+            yield lines + end
+    if remainder:
+        value, value_before = (line.split(separator)[-1] for line in (remainder, last_line))
+        if is_cut_off(value, value_before) if separator == b" " else int(value) != int(value_before) + 1:
+            raise _UnusualFileError("a last line that may be cut off")
+        yield remainder
+
+
+def is_cut_off(tag: AnyStr, tag_before: AnyStr | None) -> bool:
+    """Return whether the tag of a last line without an end is a part of the tag before it."""
+    return bool(tag_before and tag != tag_before and tag_before.startswith(tag))
+
+
+def _columns(data: bytes, form: str) -> Iterable:
+    """Queries (dictionary array), documents (array), scores and ranks. Raises for a value out of place."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import csv
+
+    names, types = _COLUMNS[form], {**dict.fromkeys(COLUMNS, pa.string()), "score": pa.float64()}
+    read_options = csv.ReadOptions(column_names=names)
+    parse_options = csv.ParseOptions(
+        delimiter=_SEPARATORS[form], quote_char=False, double_quote=False, ignore_empty_lines=False
+    )
+    convert_options = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
+    table = csv.read_csv(pa.BufferReader(data), read_options, parse_options, convert_options)
+    if not pc.all(pc.ascii_is_decimal(table["rank"])).as_py():
+        raise _UnusualFileError("a rank")
+    ranks = table["rank"].cast(pa.float64()).to_numpy()
+    scores, bound = (table["score"].to_numpy(), SCORE_BOUND) if form == TREC else (-ranks, LARGEST_RANK + 1)
+    is_filled = not any(pc.any(pc.equal(table[name], "")).as_py() for name in names if name != "score")
+    if not (is_filled and (np.abs(scores) < bound).all()):  # nan is not
+        raise _UnusualFileError("a score or an empty column")
+    queries, documents = table["qid"].combine_chunks(), table["docid"].combine_chunks()
+    return queries.dictionary_encode(), documents, scores, ranks
+
 
 _SIX = f"a TREC run has 6 ({' '.join(COLUMNS)})"
 _EXPECTED = {TREC: _SIX, MS_MARCO: "an MS MARCO run has 3 (qid pid rank), parted by tabs"}
@@ -64,11 +273,13 @@ def read_lines(path: Path) -> RunFile:
 class _Lines:
     """The content of a run file in the order of its lines, of which the first decides the form."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.form = ""
-        self.tag = self.last_tag = None
+        self.tag: str | None = None
+        self.last_tag: str | None = None
         self.scores: dict[str, dict[str, float]] = {}
-        self.ranks: dict[str, dict | list] = {}
+        self.ranks: dict[str, list[float]] = {}  # of TREC's form
+        self.places: dict[str, set[int]] = {}  # the ranks of MS MARCO's
         self.documents: dict[str, str] = {}  # one string per document, not one per line
 
     def add(self, line: str, place: str) -> None:
@@ -110,13 +321,13 @@ class _Lines:
         query, document, text = fields
         if not (text.isdecimal() and len(text) < 9 and int(text) <= LARGEST_RANK):
             raise DataError(f"{place}: the rank {text!r} is no whole number up to {LARGEST_RANK}")
-        rank, ranks = int(text), self.ranks.setdefault(query, {})
+        rank, ranks = int(text), self.places.setdefault(query, set())
         if rank in ranks:
             raise DataError(f"{place}: rank {text} is given twice for query {query!r}")
         if is_last and rank not in ({max(ranks) + 1} if ranks else {0, 1}):
             reason = f"rank {text} does not follow those before and the line has no end"
             raise DataError(f"{place}: {reason}: {AGAIN}")
-        ranks[rank] = None
+        ranks.add(rank)
         return query, document, -float(rank)
 
 

@@ -7,8 +7,8 @@ import math
 import re
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import IO
 
 from repro.errors import DataError
 from repro.machine.bounded_reading import whole_lines
@@ -60,11 +60,16 @@ def columns(line: str, where: str) -> list[str]:
     return fields
 
 
-def open_text(path: Path) -> IO[str]:
+def open_text(path: Path) -> TextIOWrapper:
     """Open a text file, plain or gzipped, to be read as UTF-8; a byte order mark at its start is dropped."""
+    return TextIOWrapper(open_bytes(path), encoding="utf-8-sig")
+
+
+def open_bytes(path: Path) -> BufferedReader | gzip.GzipFile:
+    """Open a file, plain or gzipped, to be read as the bytes that were packed."""
     with open(path, "rb") as file:
         is_zipped = file.read(2) == b"\x1f\x8b"
-    return (gzip.open if is_zipped else open)(path, "rt", encoding="utf-8-sig")
+    return gzip.open(path) if is_zipped else open(path, "rb")
 
 
 def read_score(text: str, where: str) -> float:

@@ -7,11 +7,11 @@ from repro.errors import StageError
 from repro.machine import system
 from repro.progress import Progress
 from repro.retrieval.evaluation.run_writer import write_run
-from repro.retrieval.stages.lucene.process import call
+from repro.retrieval.stages.lucene import call
 from repro.retrieval.stages.lucene_index import FIELDS
 
 
-def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write the run of BM25(``k1``, ``b``), ``depth`` documents a query; a query without a hit is left out.
 
     score(q, d) = sum over terms t of q of  idf(t) tf / (tf + k1 (1 - b + b |d| / avgdl)),
@@ -23,7 +23,7 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
         BlockedError: there is no Java 21.
         StageError: Lucene failed, or the index was made with the other kind of fields.
     """
-    index, queries = Path(inputs["index"]), Path(inputs["queries"]) / "queries.jsonl"
+    index, queries = inputs["index"], inputs["queries"] / "queries.jsonl"
     multifield = json.loads((index / FIELDS).read_text())["multifield"]
     if multifield != params["multifield"]:
         option = params["multifield"]

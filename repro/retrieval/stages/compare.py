@@ -3,6 +3,7 @@
 import json
 from functools import partial
 from pathlib import Path
+from typing import TypedDict
 
 from repro.errors import DataError
 from repro.progress import Progress
@@ -11,10 +12,19 @@ from repro.retrieval.evaluation.measures import coverage
 from repro.retrieval.evaluation.qrels import Qrels, read_qrels
 from repro.retrieval.evaluation.runs import Run, read_run
 
+
+class Inputs(TypedDict, total=False):
+    """Folders of runs with judgements, or of scores."""
+
+    runs: list[Path]
+    qrels: Path
+    scores: list[Path]
+
+
 MAX_P = 0.05  # the level the papers print
 
 
-def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+def run(params: dict, inputs: Inputs, out: Path, progress: Progress) -> dict:
     """Write ``significance.json`` as :func:`repro.retrieval.evaluation.significance.compare` returns it.
 
     Params: ``measures`` (ir_measures names), ``names`` (one for each of the inputs ``runs``, in their order),

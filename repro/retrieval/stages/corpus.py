@@ -14,7 +14,7 @@ from repro.retrieval.datasets.sources import Source
 from repro.store.disk import BLOCKS
 
 
-def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns id, title and text, and url where the collection has addresses.
 
     ``params``: dataset (id), source (a documents Source as JSON), identity (of its bytes) and, unless the
@@ -48,7 +48,9 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
 
 def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[list[int], dict]:
     """Write the blocks behind those that an earlier attempt finished; returns all, and the facts."""
-    digest, content, ids, firsts = RowDigest(), ContentDigest(), [], []
+    digest, content = RowDigest(), ContentDigest()
+    ids: list[str] = []
+    firsts: list[int] = []
     as_source = params.keys().isdisjoint(("text", "untitled"))
     while blocks.kept(first := len(ids)) is not None:
         for table in blocks.tables(first):

@@ -1,6 +1,7 @@
 """Stage ``finetune``: a model trained on judged queries with negatives."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
@@ -81,9 +82,9 @@ class Groups:
         """Choose a place among the row's positives, then places among its negatives."""
         from repro.retrieval.nn.negatives import confident, next_slice, next_window
 
-        positives = range(len(self.positives[index]))
-        if self.positive_choice == "confident":
-            positives = confident(*(scores[index] for scores in self.scores))
+        positives: Sequence[int] = range(len(self.positives[index]))
+        if self.positive_choice == "confident" and self.scores is not None:
+            positives = confident(*(scores[index].tolist() for scores in self.scores))
         negatives = range(len(self.negatives[index]))
         turn = {"passages": self.passages, "seed": self.seed, "epoch": epoch}
         if self.negative_choice == "slice":
@@ -154,8 +155,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_fits(model, tokenizer, max(params.get("query_length", 0), params["passage_length"]))
     settings = params | {"start": start, "warmup_steps": optimisation.warmup(optimisation.steps(len(groups)))}
     objective = build(kind, model, tokenizer, params["options"], settings=settings)
-    execution = Execution.of(os.environ)
-    resources = {"execution": execution, "memory": step_memory(objective, params)}
-    facts = train(objective, groups, optimisation, out=out, progress=progress, **resources)
+    facts = train(
+        objective,
+        groups,
+        optimisation,
+        out=out,
+        progress=progress,
+        execution=Execution.of(os.environ),
+        memory=step_memory(objective, params),
+    )
     save_model(objective, out)
     return facts | {"queries_left_out": groups.left_out}

@@ -6,8 +6,7 @@ from pathlib import Path
 from repro.progress import Progress
 from repro.retrieval.datasets.digests import file_sha256, unchanged
 from repro.retrieval.evaluation.given_runs import read_given_file
-from repro.retrieval.evaluation.ir_metadata import write_metadata
-from repro.retrieval.evaluation.run_writer import write_run
+from repro.retrieval.evaluation.run_writer import write_metadata, write_run
 
 _LOW = -3.4e38  # a padding score is the smallest float32, -3.4028235e38
 

@@ -39,7 +39,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         inspect.signature(view).bind(folder, text, **options)
     except TypeError as error:
         raise UsageError(f"view {params['view']['path']!r}: {error}") from error
-    words = [[word, float(value)] for word, value in view(folder, text, **options)]
+    words = [(word, float(value)) for word, value in view(folder, text, **options)]
     bad = next((word for word, value in words if not math.isfinite(value)), None)
     if bad is not None:
         raise StageError(f"the value of {bad!r} is not finite: the model's weights are not, or overflow")

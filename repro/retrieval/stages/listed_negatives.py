@@ -15,7 +15,7 @@ STEP = 1000  # queries between two steps of the bar
 COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 
 
-def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns query, positives and negatives (ids), everything in the file's order.
 
     ``params``: dataset (id), source (a negatives Source as JSON), identity (of its bytes), and what a

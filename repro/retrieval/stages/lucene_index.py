@@ -7,14 +7,14 @@ from repro.machine import system
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 from repro.retrieval.datasets.digests import stamps
-from repro.retrieval.stages.lucene.process import call
+from repro.retrieval.stages.lucene import call
 from repro.store.disk import BLOCKS
 
 FIELDS = "fields.json"
 COMMIT = 1_000_000  # documents, which are lost at most when interrupted
 
 
-def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``lucene/`` and, for who searches it, ``fields.json``: whether titles are a field of their own.
 
     Scores are the same for every number of threads and of commits; the bytes of the index are not, even for
@@ -24,7 +24,7 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
         BlockedError: there is no Java 21.
         StageError: Lucene failed, or left documents out that have contents.
     """
-    fields, corpus, blocks = {"multifield": params["multifield"]}, Path(inputs["corpus"]), out / BLOCKS
+    fields, corpus, blocks = {"multifield": params["multifield"]}, inputs["corpus"], out / BLOCKS
     blocks.mkdir(exist_ok=True)
     arguments = {"corpus": str(corpus / "arrow"), "index": str(out / "lucene"), "commit": COMMIT}
     arguments |= {"note": str(blocks / "commit.json"), "origin": [params, stamps(corpus)]}

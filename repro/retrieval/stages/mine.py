@@ -1,22 +1,25 @@
 """Stage ``mine``: hard negatives from a run over training queries."""
 
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from repro.errors import DataError, UsageError
-from repro.machine.shard import shard
+from repro.machine.shard import own_blocks, shard
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import IdColumn, read_rows
+from repro.retrieval.datasets.arrow import IdColumn, in_batches, read_rows
 from repro.retrieval.datasets.digests import stamps
 from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.retrieval.evaluation.qrels import read_qrels, relevant_documents
-from repro.retrieval.stages.mined_blocks import fill_blocks
+from repro.retrieval.evaluation.rankings import parts, rankings, scattered_query_error
 from repro.store.disk import BLOCKS
 
+Result = tuple[str, list[str], list[float]]  # query, documents and scores
+Rows = Callable[[Iterator[Result], dict[str, int]], Iterable[dict]]
 BLOCK = 1 << 26  # bytes of the run whose queries make a block, and are lost at most when interrupted
 COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 COUNTS = ("queries", "queries_with_fewer_negatives", "queries_not_in_run", "queries_without_positive")
@@ -117,3 +120,44 @@ def _ids(inputs: dict[str, Path]) -> IdColumn:
     if "corpus" not in inputs:
         raise UsageError("random negatives are drawn from a corpus, and none is given")
     return IdColumn(read_rows(inputs["corpus"]))
+
+
+def fill_blocks(
+    blocks: RowBlocks,
+    run: Path,
+    size: int,
+    rows: Rows,
+    *,
+    counts: Sequence[str],
+    advance: Callable[[int], None],
+) -> tuple[range, dict[str, int]]:
+    """Write the blocks of this process' shard that are not there yet, one of each ``size`` bytes of the run.
+
+    Args:
+        rows: makes rows of queries with their documents and scores, and counts them in its second argument.
+        counts: the names of what is counted.
+        advance: is told the number of queries of each block.
+
+    Returns all blocks, and what was counted in those of this shard. Raises DataError for a malformed run.
+    """
+    firsts = parts(run, size)
+    totals = Counter(dict.fromkeys(counts, 0))
+    seen: set[str] = set()
+    for first in own_blocks(firsts):
+        if (facts := blocks.kept(first)) is None:
+            facts = {"of_run": [], **dict.fromkeys(counts, 0)}
+            results = _note_queries(rankings(run, first, first + size), facts["of_run"])
+            blocks.write(first, in_batches(rows(results, facts), blocks.features), facts)
+        queries = facts.pop("of_run")
+        if duplicate := next((query for query in queries if query in seen), None):
+            raise scattered_query_error(run, duplicate)
+        seen.update(queries)
+        totals.update(facts)
+        advance(len(queries))
+    return firsts, dict(totals)
+
+
+def _note_queries(results: Iterator[tuple], queries: list[str]) -> Iterator[tuple]:
+    for result in results:
+        queries.append(result[0])
+        yield result

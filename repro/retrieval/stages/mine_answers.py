@@ -12,8 +12,7 @@ from repro.retrieval.datasets.digests import stamps
 from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.retrieval.evaluation.answers import contains_answer, read_answers
 from repro.retrieval.evaluation.qrels import read_qrels
-from repro.retrieval.stages.mine import sample
-from repro.retrieval.stages.mined_blocks import fill_blocks
+from repro.retrieval.stages.mine import fill_blocks, sample
 from repro.store.disk import BLOCKS
 
 BLOCK = 1 << 24  # bytes of the run whose questions make a block: some 370,000 passages, half a minute
@@ -83,7 +82,7 @@ def _examples(
 
 def annotated(grades: dict[str, int]) -> str | None:
     """The first of a question's documents with the highest grade; None where no grade is above 0."""
-    best = max(grades, key=grades.get, default=None)
+    best = max(grades, key=grades.__getitem__, default=None)
     return best if best is not None and grades[best] >= 1 else None
 
 

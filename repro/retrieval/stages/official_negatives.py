@@ -1,6 +1,7 @@
 """Stage ``official_negatives``: a training set from a collection's triples, negatives sampled by query."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from repro.errors import DataError
@@ -20,7 +21,7 @@ from repro.store.disk import BLOCKS
 COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 
 
-def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns query, positives and negatives (ids), queries as the triples order them.
 
     ``params``: dataset (id), source (a triples Source as JSON), identity (of its bytes), per_query
@@ -58,7 +59,9 @@ def _fill(
     with planned_source(params) as source, task as advance:
         if first or first_rows:
             triples = reading.triples(source, first=first)
-            row_counts = map(samples.add, pieces(first_rows.triples(triples) if first_rows else triples))
+            row_counts: Iterator[int] = map(
+                samples.add, pieces(first_rows.triples(triples) if first_rows else triples)
+            )
         else:
             row_counts = reading.triple_chunks(source, samples.add)
         for rows in row_counts:

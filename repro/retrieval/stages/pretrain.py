@@ -67,7 +67,7 @@ class SpanRows:
         ]
 
 
-EXAMPLES = {"rows": TokenRows, "spans": SpanRows}
+EXAMPLES: dict[str, type[TokenRows] | type[SpanRows]] = {"rows": TokenRows, "spans": SpanRows}
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -112,8 +112,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         options["generator"] = inputs["generator"] / "model"
     kind = import_declared("objective", params["objective"])
     objective = build(kind, model, tokenizer, options, settings=params)
-    execution = Execution.of(os.environ)
-    resources = {"execution": execution, "memory": step_memory(objective, params)}
-    facts = train(objective, rows, optimisation, out=out, progress=progress, **resources)
+    facts = train(
+        objective,
+        rows,
+        optimisation,
+        out=out,
+        progress=progress,
+        execution=Execution.of(os.environ),
+        memory=step_memory(objective, params),
+    )
     save_model(objective, out)
     return facts

@@ -8,7 +8,7 @@ from repro.retrieval.datasets.digests import ContentDigest, RowDigest, planned_s
 from repro.retrieval.datasets.first_rows import FirstRows
 
 
-def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``qrels.trec``: "query 0 document grade", each pair once; empty where answers decide.
 
     ``params``: dataset (id), source (a qrels Source as JSON) and identity (of its bytes). The inputs

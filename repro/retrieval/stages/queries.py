@@ -9,7 +9,7 @@ from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.datasets.digests import ContentDigest, RowDigest, planned_source
 
 
-def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``queries.jsonl``: id and text, and answers for an answer set, in the order of the source.
 
     ``params``: dataset (id), source (a queries Source as JSON), identity (of its bytes), and first (rows to

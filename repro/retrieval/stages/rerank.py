@@ -55,8 +55,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         )
     if not shard().whole:
         return {}
-    scores = np.split(scores, np.cumsum(sizes)[:-1])
-    facts = write_run(out, _rerank(results, scores, depth=depth, keep=params["keep"]), tag="rerank")
+    logits = np.split(scores, np.cumsum(sizes)[:-1])
+    facts = write_run(out, _rerank(results, logits, depth=depth, keep=params["keep"]), tag="rerank")
     return facts | {"pairs": len(pairs), **scorer.facts()}
 
 

@@ -41,7 +41,7 @@ def places(
     total: int, *, sample: int, method: str, seed: int, queries: int | None = None, share: float | None = None
 ) -> list[int]:
     """The rows that one sample consists of, ascending; of a share at least one."""
-    count = min(queries, total) if share is None else max(1, round(share * total))
+    count = min(queries or total, total) if share is None else max(1, round(share * total))
     if method == "block":
         start = int(random.Random(seed + sample).random() * (total - count))
         return list(range(start, start + count))

@@ -121,7 +121,7 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
             texts = [passage_text(title, text, separator=params["separator"]) for title, text in passages]
             token_lists = _token_ids(tokenizer, texts)
         advance(len(token_lists))
-        rows = {"document": [], "chunk": [], "input_ids": []}
+        rows: dict[str, list] = {"document": [], "chunk": [], "input_ids": []}
         for document, ids in zip(batch["id"], token_lists, strict=True):
             for chunk in range(count(len(ids))):
                 rows["document"].append(document)
@@ -148,7 +148,7 @@ def _packer(
         texts = [" ".join(filter(None, parts)) for parts in zip(*fields, strict=True)]
         documents = [splitter.split(text) for text in texts]
         flat = iter(_token_ids(tokenizer, [sentence for document in documents for sentence in document]))
-        rows = {name: [] for name in ("document", "chunk", *SPAN_LISTS)}
+        rows: dict[str, list] = {name: [] for name in ("document", "chunk", *SPAN_LISTS)}
         for name, place, document in zip(batch["id"], places, documents, strict=True):
             sentences = [ids for ids in itertools.islice(flat, len(document)) if ids]
             lengths = [len(ids) for ids in sentences]

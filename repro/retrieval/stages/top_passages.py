@@ -68,11 +68,11 @@ def chosen_queries(
     spare = (query for query in queries if query["id"] not in used_ids)
     choices = []
     for text in wanted:
-        query = by_text.get(_words(text))
-        stand_in = next(spare, None) if query is None else None
-        if query is None is stand_in:
+        named = by_text.get(_words(text))
+        choice = named or next(spare, None)
+        if choice is None:
             raise DataError(f"{source}: {len(queries)} queries, too few to show {len(wanted)} different ones")
-        choices.append((query or stand_in, query is not None))
+        choices.append((choice, named is not None))
     return choices
 
 

@@ -42,7 +42,8 @@ def counted_words(texts: Iterable[str]) -> Counter[str]:
     from tokenizers.normalizers import BertNormalizer
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
-    normalizer, splitter, words = BertNormalizer(lowercase=True), BertPreTokenizer(), Counter()
+    normalizer, splitter = BertNormalizer(lowercase=True), BertPreTokenizer()
+    words: Counter[str] = Counter()
     for text in texts:
         words.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
     return words

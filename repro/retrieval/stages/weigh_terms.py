@@ -64,7 +64,7 @@ def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, flo
     from repro.retrieval.nn.batches import token_batches
     from repro.retrieval.nn.precision import autocast
 
-    weighted_texts = [[] for _ in range(len(texts))]
+    weighted_texts: list[list[tuple[str, float]]] = [[] for _ in range(len(texts))]
     for places, batch in token_batches(texts):
         with torch.inference_mode(), autocast(params["precision"]):
             logits = encoder(batch)

@@ -11,7 +11,7 @@ import pytest
 
 from repro.manifest.papers import paper
 from repro.plugins.studies.analysis_schema import analysis_of
-from repro.retrieval.evaluation.holm import holm
+from repro.retrieval.evaluation.p_values import holm
 from repro.store.results import Results
 
 ROOT = Path(__file__).resolve().parents[3]

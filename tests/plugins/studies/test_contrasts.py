@@ -6,7 +6,7 @@ import pytest
 from repro.plugins.studies.analysis_schema import TableAnalysis
 from repro.plugins.studies.contrasts import contrasts, difference, floor_standings
 from repro.retrieval.evaluation.crossed import estimate
-from repro.retrieval.evaluation.holm import holm
+from repro.retrieval.evaluation.p_values import holm
 
 QUERIES = 150
 
@@ -140,7 +140,7 @@ def test_one_seed_is_no_test():
 
 
 def test_power_is_that_of_the_measured_variances():
-    from repro.retrieval.evaluation.power import seeds_needed, smallest_seen
+    from repro.retrieval.evaluation.crossed import seeds_needed, smallest_seen
 
     families = [_family("high", against="base")]
     c = _judged({"base": 0.3, "high": 0.4}, families=families, matters={"c": 5.0})["f", "high", "base"]

@@ -11,8 +11,7 @@ from repro.plugins.studies.contrasts import Contrast
 from repro.plugins.studies.studies import Entry, Study
 from repro.plugins.studies.words import MANY, caption, order, order_of_primary, shortened_note, verdicts_note
 from repro.plugins.studies.writing import latex, markdown
-from repro.retrieval.evaluation.crossed import Estimate, Variances
-from repro.retrieval.evaluation.power import equivalent_at_zero
+from repro.retrieval.evaluation.crossed import Estimate, Variances, equivalent_at_zero
 from repro.verdicts.training_costs import Cost
 
 TABLE = Table(

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm, t, ttest_1samp
 
 from repro.retrieval.evaluation.crossed import Variances, estimate, mean_squares, of_mean_squares
-from repro.retrieval.evaluation.holm import holm
+from repro.retrieval.evaluation.p_values import holm
 from tests.floats import close
 
 

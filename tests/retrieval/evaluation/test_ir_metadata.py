@@ -2,7 +2,7 @@ import pytest
 import yaml
 
 from repro.errors import StoreError
-from repro.retrieval.evaluation.ir_metadata import (
+from repro.retrieval.evaluation.run_writer import (
     END,
     START,
     complete_metadata,

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from repro.errors import DataError
-from repro.retrieval.evaluation.paired import (
+from repro.retrieval.evaluation.significance import (
     RESAMPLES,
     bootstrap_interval,
     holm,
@@ -196,7 +196,7 @@ def test_the_family_is_every_system_against_one_reference():
 
 def test_another_process_draws_the_same():
     code = (
-        "import json, numpy as np; from repro.retrieval.evaluation.paired import pairwise_tests\n"
+        "import json, numpy as np; from repro.retrieval.evaluation.significance import pairwise_tests\n"
         "made = np.random.default_rng(4).random((3, 200))\n"
         "print(json.dumps(pairwise_tests(made, [str(i) for i in range(200)], 'RR@10')))"
     )

@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, nct, norm, t
 
-from repro.retrieval.evaluation.crossed import Variances, estimate, of_mean_squares
-from repro.retrieval.evaluation.power import equivalent_at_zero, power, seeds_needed, smallest_seen
+from repro.retrieval.evaluation.crossed import (
+    Variances,
+    equivalent_at_zero,
+    estimate,
+    of_mean_squares,
+    power,
+    seeds_needed,
+    smallest_seen,
+)
 from tests.floats import close
 
 SOME = Variances(queries=0.09, seeds=0.004, residual=0.16)

@@ -5,7 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from repro.retrieval.evaluation import measures, run_columns
+from repro.retrieval.evaluation import measures
+from repro.retrieval.evaluation import runs as run_columns
 from repro.retrieval.evaluation.measures import score
 from repro.retrieval.evaluation.runs import read_fast, read_run
 from tests.bounded_memory import peak_growth

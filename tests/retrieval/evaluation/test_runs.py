@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repro.errors import DataError
-from repro.retrieval.evaluation import run_columns
+from repro.retrieval.evaluation import runs as run_columns
 from repro.retrieval.evaluation.run_writer import write_run
 from repro.retrieval.evaluation.runs import read_fast, read_lines, read_run
 

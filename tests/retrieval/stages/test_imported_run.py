@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from repro.errors import DataError
-from repro.retrieval.evaluation.ir_metadata import read_metadata
+from repro.retrieval.evaluation.run_writer import read_metadata
 from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.stages.imported_run import run
 from repro.store.disk import sha256

