@@ -1,7 +1,13 @@
-"""A plan does with each node once what it does with all: graphs share most of what they are made of."""
+"""Plans: obstacles looked for once; one after the other on one machine each is as if made alone."""
+
+import subprocess
+import sys
+
+import pytest
 
 from repro.graph import Node, walk
 from repro.manifest.cells import select
+from repro.running.cell_readings import CellReadings
 from repro.running.plan import Plan, plan
 from repro.running.requirements import NO_GPU, Machine
 from repro.running.scale import scale
@@ -37,3 +43,90 @@ def _below(nodes):
     for node in nodes:
         yield node
         yield from _below(node.parents())
+
+
+PLANS = """
+import gc
+from repro.graph import Node
+from repro.manifest.cells import select
+from repro.running.plan import plan
+from repro.running.requirements import Machine
+from repro.running.scale import scale
+
+cells = select(("costa",), tables=("1",), rows=(), cells=())
+def alive():
+    return sum(isinstance(one, Node) for one in gc.get_objects())
+
+made = plan(cells, scale=scale("full"), machine=Machine())
+one = alive()
+for _ in range(40):
+    made = plan(cells, scale=scale("full"), machine=Machine())
+assert gc.isenabled()
+print(alive() / one)
+"""
+
+
+@pytest.fixture
+def cells():
+    return select(("head_to_head",), tables=(), rows=(), cells=())
+
+
+def _told(cells, name, machine):
+    """What a plan says: the measurements of cells, what is substituted, and the obstacles."""
+    made = plan(cells, scale=scale(name), machine=machine)
+    return {(m.cell.id, m.fingerprint, *m.substitutes.items()) for m in made.measurements}
+
+
+@pytest.mark.parametrize("order", [("tiny", "full"), ("full", "tiny"), ("full", "small", "tiny", "full")])
+def test_scales_planned_on_one_machine_are_those_planned_alone(cells, order):
+    machine = Machine()
+    for name in order:
+        assert _told(cells, name, machine) == _told(cells, name, Machine())
+    for name in order:
+        alone = Machine()
+        plan(cells, scale=scale(name), machine=alone)
+        assert alone.stand_ins.items() <= machine.stand_ins.items()
+        assert alone.obstacles.keys() <= machine.obstacles.keys()
+
+
+def test_a_plan_at_full_stays_the_same_where_readings_of_its_cells_are_asked_for_in_between(cells):
+    machine = Machine()
+    before, known = _told(cells, "full", machine), CellReadings(machine)
+    for cell in cells:
+        known.nodes(cell)
+    assert _told(cells, "full", machine) == before
+
+
+def test_a_recipe_that_an_inner_one_found_a_file_missing_for_is_not_taken_for_one_with_the_original(cells):
+    machine = Machine()
+    plan(cells, scale=scale("tiny"), machine=machine)
+    made = [answer[1] for answer in machine.calls.values() if isinstance(answer, tuple)]
+    substituted = [choices for choices in made if choices.substitutes]
+    assert substituted, "papers_own tells the cell's choices of what it substitutes"
+
+
+def test_plans_one_after_the_other_do_not_grow():
+    said = subprocess.run([sys.executable, "-c", PLANS], capture_output=True, text=True, check=True)
+    assert float(said.stdout) < 15, "of 41 plans; what is no longer used goes"
+
+
+JUDGED = """
+import gc
+from repro.graph import Node
+from repro.plugins.settings.released_code import certificates
+from repro.plugins.settings.checked import checked_parameters
+from repro.manifest.papers import papers
+from repro.running.cell_readings import CellReadings
+from repro.manifest.cells import cell
+
+for name in ("costa", "simlm"):
+    assert checked_parameters(papers()[name])
+assert certificates(CellReadings().nodes(cell("costa/1/hardneg.costa/dev.rr10")))
+gc.collect()
+print(sum(isinstance(one, Node) for one in gc.get_objects()))
+"""
+
+
+def test_no_node_stays_with_what_was_judged_of_it():
+    said = subprocess.run([sys.executable, "-c", JUDGED], capture_output=True, text=True, check=True)
+    assert int(said.stdout) == 0

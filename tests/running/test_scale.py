@@ -1,4 +1,4 @@
-"""A scale caps costs and swaps corpora; what makes a method is never touched."""
+"""A scale caps costs and swaps corpora; what makes a method is never touched (scale_facts, too)."""
 
 import pytest
 

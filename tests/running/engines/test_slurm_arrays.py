@@ -1,4 +1,4 @@
-"""Siblings and shards as job arrays: how few submissions, and what each task waits for."""
+"""Siblings and shards as job arrays of `slurm`: how few submissions, and what each task waits for."""
 
 from __future__ import annotations
 

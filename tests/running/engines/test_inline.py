@@ -1,10 +1,11 @@
-"""A stage's tasks are timed as they advance."""
+"""A stage's tasks are shown as they would be without, and timed as they advance."""
 
 import pytest
 
 from repro.progress import Progress
 from repro.running.engines import inline
 from repro.running.engines.inline import TimedTasks
+from tests.noted import Noted
 
 
 class Clock:
@@ -41,3 +42,13 @@ def test_a_task_that_advances_once_has_no_pace(clock):
         pass
     assert timed.facts["searching"] == {"done": 7, "seconds": 2.0}
     assert timed.facts["nothing"] == {"done": 0, "seconds": 0.0}
+
+
+def test_a_task_is_timed_and_passed_on_with_its_log(tmp_path):
+    shown = Noted()
+    timed = TimedTasks(shown)
+    with timed.task("training", 3, log=tmp_path / "log") as advance:
+        advance()
+        advance(2)
+    assert shown.tasks == {"training": [3, 3]}
+    assert timed.facts["training"]["done"] == 3 and "pace" in timed.facts["training"]
