@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import BertForMaskedLM
 
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.made_up import bert, same_dropouts, tokenizer, weighted
@@ -49,6 +48,8 @@ WORDS = (4, 15)  # of a text
 
 def objective(seed: int, *, dropout: float, **changes: Any) -> MultiViewAutoEncoder:
     """Ours over a small BERT of two layers, with weights from the seed."""
+    from transformers import BertForMaskedLM
+
     config = bert(layers=2, dropout=dropout)
     config.intermediate_size = 4 * config.hidden_size  # as GPT-2's blocks have it and BERT's own sizes
     model = weighted(BertForMaskedLM(config), seed=seed)

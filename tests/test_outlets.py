@@ -10,7 +10,6 @@ import re
 from dataclasses import replace
 from types import SimpleNamespace
 
-import matplotlib.pyplot as plt
 import pytest
 
 import repro as suite
@@ -198,6 +197,8 @@ def of_a_frame(world) -> str:
 
 
 def of_a_plot(world) -> str:
+    import matplotlib.pyplot as plt
+
     axes = compare("costa/1", scale="tiny", workspace=world.workspace).plot()
     text = axes[0].figure.get_suptitle()
     plt.close("all")

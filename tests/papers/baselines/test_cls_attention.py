@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from transformers import BertForMaskedLM
 
 from papers.baselines.cls_attention import ClsAttention
 from tests.floats import close
@@ -11,6 +10,8 @@ from tests.tiny_models import tiny_masked_lm
 
 @pytest.mark.parametrize("layers", [1, 3])
 def test_it_is_what_transformers_gives_for_cls_in_the_last_layer(layers):
+    from transformers import BertForMaskedLM
+
     model = tiny_masked_lm(layers=layers).eval()
     eager = BertForMaskedLM(model.config)
     eager.load_state_dict(model.state_dict())

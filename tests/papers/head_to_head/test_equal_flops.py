@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from transformers import set_seed
 
 from repro.graph import walk
 from repro.progress import SILENT
@@ -32,6 +31,8 @@ def test_every_pretraining_of_equal_flops_has_as_many_as_cpdae_at_equal_tokens(o
 
 
 def _needed(node, inputs):
+    from transformers import set_seed
+
     start = inputs["model"] / "model"
     others = {"statistics": inputs["statistics"], "generator": start}
     options = node.params["options"] | {name: others[name] for name in others if name in node.inputs}

@@ -1,10 +1,7 @@
 """Rows of one's own in a paper's table: what they cover, and tests against every row that has a run."""
 
-import ir_measures
 import numpy as np
 import pytest
-from ranx import Qrels, Run, compare
-from scipy.stats import ttest_rel
 
 import repro
 from repro.errors import BlockedError, DataError, UsageError
@@ -35,6 +32,10 @@ def lines_of(compared, column):
 
 def test_a_run_is_a_row_tested_against_every_row_with_a_public_run(workspace, runs):
     """Scores are ir_measures', p-values scipy's, letters ranx's, Holm's correction by its definition."""
+    import ir_measures
+    from ranx import Qrels, Run, compare
+    from scipy.stats import ttest_rel
+
     mine = repro.compare("simlm/2", yours=runs["ance.dl19"], workspace=workspace)
     [own] = mine.yours
     [cell] = own.rows[0].cells

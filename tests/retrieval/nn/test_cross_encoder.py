@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from transformers import AutoModelForSequenceClassification, ElectraConfig, ElectraForPreTraining
+import transformers
 
 from repro.errors import DataError, UsageError
 from repro.retrieval.nn.checkpoint import save_model
@@ -143,7 +143,7 @@ def test_without_dropout_or_out_of_training_texts_are_read_once(start):
 def test_a_saved_cross_encoder_is_read_by_transformers(start, tmp_path):
     cross_encoder = objective(start).eval()
     cross_encoder.save(tmp_path / "tuned")
-    theirs = AutoModelForSequenceClassification.from_pretrained(tmp_path / "tuned").eval()
+    theirs = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "tuned").eval()
     batch = cross_encoder.collate(EXAMPLES)
     logits = theirs(**{name: value.flatten(0, 1) for name, value in batch.items()}).logits
     assert logits.shape == (8, 1)
@@ -151,7 +151,7 @@ def test_a_saved_cross_encoder_is_read_by_transformers(start, tmp_path):
 
 
 def test_an_electra_discriminator_gets_electras_head(tmp_path):
-    config = ElectraConfig(
+    config = transformers.ElectraConfig(
         vocab_size=len(tiny_tokenizer()),
         embedding_size=16,
         hidden_size=16,
@@ -160,7 +160,7 @@ def test_an_electra_discriminator_gets_electras_head(tmp_path):
         intermediate_size=32,
         max_position_embeddings=64,
     )
-    save_model(ElectraForPreTraining(config), tiny_tokenizer(), tmp_path / "electra")
+    save_model(transformers.ElectraForPreTraining(config), tiny_tokenizer(), tmp_path / "electra")
     cross_encoder = objective(tmp_path / "electra")
     assert type(cross_encoder.model.classifier).__name__ == "ElectraClassificationHead"
     assert cross_encoder(cross_encoder.collate(EXAMPLES))["listwise"].isfinite()

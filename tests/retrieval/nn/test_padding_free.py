@@ -3,17 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+import transformers as hf
 from torch.utils._python_dispatch import TorchDispatchMode
-from transformers import (
-    BertConfig,
-    BertModel,
-    DistilBertConfig,
-    DistilBertModel,
-    RobertaConfig,
-    RobertaModel,
-    XLMRobertaConfig,
-    XLMRobertaModel,
-)
 
 from papers.simlm import generator
 from repro.retrieval.nn import padding_free as packing
@@ -32,9 +23,9 @@ SIZES = {
     "max_position_embeddings": 20,
 }
 MODELS = {
-    "bert": lambda: BertModel(BertConfig(**SIZES)),
-    "roberta": lambda: RobertaModel(RobertaConfig(**SIZES, pad_token_id=1)),
-    "xlm-roberta": lambda: XLMRobertaModel(XLMRobertaConfig(**SIZES, pad_token_id=1)),
+    "bert": lambda: hf.BertModel(hf.BertConfig(**SIZES)),
+    "roberta": lambda: hf.RobertaModel(hf.RobertaConfig(**SIZES, pad_token_id=1)),
+    "xlm-roberta": lambda: hf.XLMRobertaModel(hf.XLMRobertaConfig(**SIZES, pad_token_id=1)),
 }
 LENGTHS = (9, 9, 9, 5, 7, 7, 2, 1)
 
@@ -113,10 +104,10 @@ def test_a_vector_depends_on_the_others_of_its_batch_by_rounding_only(pooling):
 
 def test_other_architectures_and_decoders_are_not_packed():
     assert can_be_packed(made("roberta"))
-    assert not can_be_packed(BertModel(BertConfig(**SIZES, is_decoder=True)))
-    assert not can_be_packed(BertModel(BertConfig(**SIZES | {"num_hidden_layers": 0})))
+    assert not can_be_packed(hf.BertModel(hf.BertConfig(**SIZES, is_decoder=True)))
+    assert not can_be_packed(hf.BertModel(hf.BertConfig(**SIZES | {"num_hidden_layers": 0})))
     small = {"vocab_size": 50, "dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 24}
-    assert not can_be_packed(DistilBertModel(DistilBertConfig(**small)))
+    assert not can_be_packed(hf.DistilBertModel(hf.DistilBertConfig(**small)))
 
 
 def test_the_gradient_of_texts_of_many_lengths_is_written_once_for_each_token():
