@@ -314,10 +314,10 @@ def push(node: Node, store: Store, target: RemoteStore) -> str:
         target.files.makedirs(target.place(node), exist_ok=True)
         for name, (size, digest) in files.items():
             address = f"{target.place(node)}/{name}"
-            if not _holds(target, address, size, digest):
+            if not _has(target, address, size, digest):
                 target.files.makedirs(address.rpartition("/")[0], exist_ok=True)
                 target.files.put_file(str(path / name), address)
-                if not _holds(target, address, size, digest):
+                if not _has(target, address, size, digest):
                     raise StoreError(f"{node} arrived damaged at {target.name}: {name}; push it again")
         _write_record(target, node, content)
     return "sent"
@@ -332,15 +332,14 @@ def _write_record(target: RemoteStore, node: Node, content: bytes) -> None:
 
 def _complete(target: RemoteStore, node: Node, files: Files) -> bool:
     with target.errors():
-        place = target.place(node)
-        return all(
-            target.files.exists(f"{place}/{name}") and target.files.size(f"{place}/{name}") == size
-            for name, (size, _) in files.items()
-        )
+        return all(_has(target, f"{target.place(node)}/{name}", size) for name, (size, _) in files.items())
 
 
-def _holds(target: RemoteStore, path: str, size: int, digest: str) -> bool:
+def _has(target: RemoteStore, path: str, size: int, digest: str = "") -> bool:
+    """Return whether a file is there, of this size and, where one is given, of this digest."""
     if not target.files.exists(path) or target.files.size(path) != size:
         return False
+    if not digest:
+        return True
     with target.files.open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest() == digest

@@ -3,9 +3,7 @@
 import itertools
 import json
 import shutil
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -55,24 +53,6 @@ def read_rows(artefact: Path):
     return load_from_disk(str(artefact / "arrow"))
 
 
-class IdColumn:
-    """The column ``id`` of a dataset, left on disk: no string stays in memory for any of its rows."""
-
-    def __init__(self, dataset):
-        self._column = dataset.data.column("id")
-
-    def __len__(self) -> int:
-        return len(self._column)
-
-    def __getitem__(self, row: int) -> str:
-        return self._column[row].as_py()
-
-    def __iter__(self) -> Iterator[str]:
-        for chunk in self._column.chunks:
-            for first in range(0, len(chunk), BATCH):
-                yield from chunk[first : first + BATCH].to_pylist()
-
-
 # a training set whose passages carry scores, as columns of ``write_rows``
 SCORED_EXAMPLES = {
     "query": "string",
@@ -105,48 +85,48 @@ class Lists:
         return self.offsets[1:] - self.offsets[:-1]
 
 
-class _Chunks:
-    """The chunks of an Arrow column, of which an entry is read from its memory-mapped file when asked for."""
-
-    def __init__(self, column):
-        self._chunks = column.chunks
-        self._firsts = list(accumulate((len(chunk) for chunk in self._chunks[:-1]), initial=0))
-
-    def _chunk(self, index: int) -> int:
-        """Return the number of the chunk that an entry lies in."""
-        return bisect_right(self._firsts, index) - 1
-
-
-class ColumnTexts(_Chunks):
-    """The strings of an Arrow column.
+class ColumnTexts:
+    """The strings of an Arrow column, each read from its memory-mapped file when it is wanted.
 
     Args:
         column: a ChunkedArray of strings.
     """
 
+    def __init__(self, column):
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
     def __getitem__(self, index: int) -> str:
-        number = self._chunk(index)
-        return self._chunks[number][index - self._firsts[number]].as_py()
+        return self._column[index].as_py()
 
 
-class ColumnLists(_Chunks):
-    """The lists of whole numbers of an Arrow column.
+class IdColumn(ColumnTexts):
+    """The column ``id`` of a dataset, left on disk: no string stays in memory for any of its rows."""
+
+    def __init__(self, dataset):
+        super().__init__(dataset.data.column("id"))
+
+    def __iter__(self) -> Iterator[str]:
+        for chunk in self._column.chunks:
+            for first in range(0, len(chunk), BATCH):
+                yield from chunk[first : first + BATCH].to_pylist()
+
+
+class ColumnLists:
+    """The lists of whole numbers of an Arrow column, each read as a text of ``ColumnTexts`` is.
 
     Args:
         column: a ChunkedArray of lists, of which none is missing.
     """
 
     def __init__(self, column):
-        super().__init__(column)
-        self._views: dict[int, Lists] = {}  # by chunk, of those that were asked for
+        self._column = column
 
     def __getitem__(self, index: int) -> np.ndarray:
-        """List ``index``, (n,) int64, which its caller may change."""
-        number = self._chunk(index)
-        if number not in self._views:
-            chunk = self._chunks[number]
-            self._views[number] = Lists(chunk.values.to_numpy(), chunk.offsets.to_numpy())
-        return self._views[number][index - self._firsts[number]].astype(np.int64)
+        """Return list ``index``, (n,) int64, which its caller may change."""
+        return self._column[index].values.to_numpy().astype(np.int64)
 
 
 def list_offsets(column) -> np.ndarray:

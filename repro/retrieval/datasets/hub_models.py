@@ -7,6 +7,7 @@ from functools import cache
 from hashlib import sha1, sha256
 from importlib.util import find_spec
 from pathlib import Path
+from posixpath import dirname
 from typing import Any
 
 from repro.errors import BlockedError, DataError
@@ -24,12 +25,12 @@ def wanted(files: Iterable[str]) -> list[str]:
     Pickled weights are needed only in a folder (the model's own or a module's) that has no others.
     """
     names = sorted(files)
-    safe_folders = {_folder(name) for name in names if name.endswith(".safetensors")}
+    safe_folders = {dirname(name) for name in names if name.endswith(".safetensors")}
     return [
         name
         for name in names
         if name.endswith(SUFFIXES)
-        or (name.rpartition("/")[2] == PICKLE and _folder(name) not in safe_folders)
+        or (name.rpartition("/")[2] == PICKLE and dirname(name) not in safe_folders)
     ]
 
 
@@ -136,10 +137,6 @@ def _is_edited(file: Path) -> bool:
         content = blob.read_bytes()
         return sha1(b"blob %d\0%b" % (len(content), content)).hexdigest() != blob.name
     return False  # a cache without links names files as the checkpoint does
-
-
-def _folder(name: str) -> str:
-    return name.rpartition("/")[0]
 
 
 CONVERTED = {"backbone": ("seed_encoder",)}  # stage -> architectures that the suite itself reads

@@ -25,7 +25,7 @@ BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datase
 def documents(id: str) -> Iterator[Document]:
     """Yield documents of a corpus through ir_datasets."""
     with downloading(dataset(id)):
-        for row in _ir_dataset(id).docs_iter():
+        for row in quiet_ir_datasets().load(id).docs_iter():
             # MS MARCO's documents call their text body; a collection without titles has no such field.
             text = row.body if hasattr(row, "body") else row.text
             yield Document(row.doc_id, getattr(row, "title", "") or "", text, getattr(row, "url", "") or "")
@@ -34,28 +34,28 @@ def documents(id: str) -> Iterator[Document]:
 def queries(id: str) -> Iterator[Query]:
     """Yield queries through ir_datasets, with answer strings where it has them."""
     with downloading(dataset(id)):
-        for row in _ir_dataset(id).queries_iter():
+        for row in quiet_ir_datasets().load(id).queries_iter():
             yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
 
 
 def judgements(id: str) -> Iterator[Judgement]:
     """Yield judgements through ir_datasets, row by row."""
     with downloading(dataset(id)):
-        for row in _ir_dataset(id).qrels_iter():
+        for row in quiet_ir_datasets().load(id).qrels_iter():
             yield Judgement(row.query_id, row.doc_id, int(row.relevance))
 
 
 def triples(id: str) -> Iterator[tuple[str, str, str]]:
     """Yield query, relevant and irrelevant document through ir_datasets' document pairs."""
     with downloading(dataset(id)):
-        for row in _ir_dataset(id).docpairs_iter():
+        for row in quiet_ir_datasets().load(id).docpairs_iter():
             yield row.query_id, row.doc_id_a, row.doc_id_b
 
 
 def triples_file(id: str) -> Path:
     """Return the packed file that ir_datasets keeps the document pairs in, downloaded if need be."""
     with downloading(dataset(id)):
-        return Path(_ir_dataset(id).docpairs_path())
+        return Path(quiet_ir_datasets().load(id).docpairs_path())
 
 
 def linked_file(id: str) -> Path:
@@ -125,11 +125,6 @@ def _hash_mismatch(error: Exception) -> str:
         (str(candidate) for candidate in errors if isinstance(candidate, HashVerificationError)), ""
     )
     return f"{message[:1].lower()}{message[1:]}"
-
-
-def _ir_dataset(id: str):
-    """Return the collection in ir_datasets."""
-    return quiet_ir_datasets().load(id)
 
 
 def quiet_ir_datasets():

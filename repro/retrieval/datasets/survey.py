@@ -62,11 +62,7 @@ def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None 
     """
     entries = [dataset(id) for id in ids]
     sources = dict.fromkeys(_sources(entries or list(catalog().values()), data_root, home))
-    return [
-        _missing(source) if isinstance(source, MissingPiece) else _check_source(source, data_root)
-        for source in sources
-        if entries or isinstance(source, Source)
-    ]
+    return [_check_source(source, data_root) for source in sources if entries or isinstance(source, Source)]
 
 
 def problems_of(pieces: Iterable[Piece]) -> list[ReproError]:
@@ -74,11 +70,9 @@ def problems_of(pieces: Iterable[Piece]) -> list[ReproError]:
     return list({str(problem): problem for piece in pieces for problem in piece.problems}.values())
 
 
-def _missing(source: MissingPiece) -> Piece:
-    return Piece(source.dataset, source.piece, {}, (source.error(),))
-
-
-def _check_source(source: Source, data_root: Path | None) -> Piece:
+def _check_source(source: Source | MissingPiece, data_root: Path | None) -> Piece:
+    if isinstance(source, MissingPiece):
+        return Piece(source.dataset, source.piece, {}, (source.error(),))
     facts: Mapping[str, Any] = {}
     sentences: list[str] = []
     try:

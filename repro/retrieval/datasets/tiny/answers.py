@@ -100,13 +100,10 @@ def wiki() -> Collection:
     train = _topics(draw.sample(document_deeds[:180], 160), world, draw)
     test = _topics(draw.sample(document_deeds[270:], 60), world, draw).queries
     test += tuple(Query(str(len(test) + n), text, answers) for n, (_, _, text, answers) in enumerate(HARD))
+    dev = _topics(draw.sample(document_deeds[180:270], 60), world, draw)
     return Collection(
         in_id_order(documents + hard_documents),
-        {
-            "train": train,
-            "dev": _topics(draw.sample(document_deeds[180:270], 60), world, draw),
-            "test": Topics(test),
-        },
+        {"train": train, "dev": dev, "test": Topics(test)},
     )
 
 
