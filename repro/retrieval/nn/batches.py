@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeVar
+from itertools import islice
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
@@ -21,7 +22,7 @@ from repro.retrieval.nn.precision import device
 from repro.retrieval.nn.tokens import TokenRows
 
 Inputs = dict[str, torch.Tensor]
-Output = torch.Tensor | dict[str, torch.Tensor]
+Output = TypeVar("Output", torch.Tensor, dict[str, torch.Tensor])
 # torch's own class is of GPUs; its allocator on a CPU, CUDA's calls and its libraries raise a RuntimeError
 WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
 
@@ -43,7 +44,7 @@ def release_memory() -> None:
         torch.cuda.empty_cache()
 
 
-class HalvingEncoder:
+class HalvingEncoder(Generic[Output]):
     """Encodes batches of texts; from the first that does not fit memory on, with half as many tokens at once.
 
     Args:
@@ -55,7 +56,8 @@ class HalvingEncoder:
     """
 
     def __init__(self, encode: Callable[[Inputs], Output]):
-        self.encode, self.tokens = encode, None
+        self.encode: Callable[[Inputs], Output] = encode
+        self.tokens: int | None = None
 
     def __call__(self, inputs: Inputs) -> Output:
         """The rows of ``inputs``, ``attention_mask`` (N, L) among them, encoded in as few pieces as fit.
@@ -64,7 +66,8 @@ class HalvingEncoder:
             StageError: memory does not suffice for a single text.
         """
         count, length = inputs["attention_mask"].shape
-        parts, first = [], 0
+        parts: list[Output] = []
+        first = 0
         while first < count:
             size = count - first
             if self.tokens is not None:
@@ -74,7 +77,7 @@ class HalvingEncoder:
             if part is not None:
                 parts.append(part)
                 first += size
-        return _concatenate(parts)
+        return parts[0] if len(parts) == 1 else _concatenated(parts)
 
     def facts(self) -> dict[str, int]:
         """``tokens_at_once``, what memory turned out to hold; empty while every batch fits."""
@@ -97,12 +100,11 @@ class HalvingEncoder:
         return None
 
 
-def _concatenate(parts: list[Output]) -> Output:
-    if len(parts) == 1:
-        return parts[0]
-    if isinstance(parts[0], dict):
-        return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
-    return torch.cat(parts)
+def _concatenated(parts: list[Output], order: torch.Tensor | slice = slice(None)) -> Output:
+    first = parts[0]
+    if isinstance(first, torch.Tensor):
+        return torch.cat(parts)[order]
+    return {name: torch.cat([part[name] for part in parts])[order] for name in first}
 
 
 @dataclass
@@ -126,7 +128,7 @@ def length_buckets(count: int) -> Iterator[Buckets]:
         _buckets.reset(token)
 
 
-def in_buckets(encode: Callable[[Inputs], torch.Tensor | Inputs], inputs: Inputs) -> torch.Tensor | Inputs:
+def in_buckets(encode: Callable[[Inputs], Output], inputs: Inputs) -> Output:
     """Encode ``inputs`` in groups of similar length and return the rows in their original order.
 
     Args:
@@ -145,10 +147,7 @@ def in_buckets(encode: Callable[[Inputs], torch.Tensor | Inputs], inputs: Inputs
     for rows in order.tensor_split(groups):
         longest = int(lengths[rows[-1]])
         parts.append(encode({name: values[rows, :longest] for name, values in inputs.items()}))
-    inverse = order.argsort()
-    if isinstance(parts[0], dict):
-        return {name: torch.cat([part[name] for part in parts])[inverse] for name in parts[0]}
-    return torch.cat(parts)[inverse]
+    return _concatenated(parts, order.argsort())
 
 
 def side_inputs(batch: Inputs, prefix: str) -> Inputs:
@@ -181,7 +180,6 @@ def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Inputs]]:
 
 
 Item = TypeVar("Item")
-END = object()
 
 
 @contextlib.contextmanager
@@ -196,14 +194,17 @@ def in_background(items: Iterable[Item], *, ahead: int) -> Iterator[Iterator[Ite
     """
     iterator = iter(items)
 
+    def next_items() -> list[Item]:
+        return list(islice(iterator, 1))
+
     def results() -> Iterator[Item]:
-        while (item := futures.popleft().result()) is not END:
-            futures.append(thread.submit(next, iterator, END))
-            yield item
+        while items := futures.popleft().result():
+            futures.append(thread.submit(next_items))
+            yield from items
 
     with contextlib.ExitStack() as stack:
         stack.callback(getattr(iterator, "close", lambda: None))
         thread = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="prepares"))
         stack.callback(thread.shutdown, cancel_futures=True)
-        futures = deque(thread.submit(next, iterator, END) for _ in range(ahead))
+        futures = deque(thread.submit(next_items) for _ in range(ahead))
         yield results()

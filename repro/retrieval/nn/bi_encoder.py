@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import torch
-from torch import nn
 
 from repro.errors import check_known
+from repro.retrieval.nn.architectures import TextModel, Tokenizer
 from repro.retrieval.nn.checkpoint import load_encoder, save_model
 from repro.retrieval.nn.contrastive import check_negatives, check_similarity, contrastive
 from repro.retrieval.nn.encoder import PROJECTORS, Encoder, Projector, saved_projector
@@ -34,14 +34,15 @@ class BiEncoderContrastive(RankedTextsLoss):
         start: directory of the starting model, read for its projector only.
     """
 
+    encoder: Encoder
     name = "contrastive"
     version = 1
     load = staticmethod(load_encoder)
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: TextModel,
+        tokenizer: Tokenizer,
         *,
         temperature: float,
         similarity: str,
@@ -70,10 +71,17 @@ class BiEncoderContrastive(RankedTextsLoss):
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """The one loss, ``contrastive``, of vectors as ``represent`` names them."""
-        options = {"temperature": self.temperature, "similarity": self.similarity}
-        return {"contrastive": contrastive(**represented, negatives=self.negatives, **options)}
+        loss = contrastive(
+            represented["queries"],
+            represented["passages"],
+            negatives=self.negatives,
+            temperature=self.temperature,
+            similarity=self.similarity,
+        )
+        return {"contrastive": loss}
 
     def save(self, folder: Path) -> None:
         """The encoder, its tokenizer and, if any, its projector."""
         save_model(self.encoder.model, self.tokenizer, folder)
-        self.encoder.projector.save(folder, encodes=True)
+        if self.encoder.projector is not None:
+            self.encoder.projector.save(folder, encodes=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 
 import torch
 from torch import nn
 
 from repro.errors import UsageError, check_known
+from repro.retrieval.nn.architectures import MaskedModel
 
 ATTENTIONS = ("full", "causal")
 
@@ -27,7 +29,7 @@ class BottleneckDecoder(nn.Module):
 
     def __init__(
         self,
-        layers: list[nn.Module],
+        layers: Sequence[nn.Module],
         *,
         attention: str = "full",
         window: int | None = None,
@@ -55,7 +57,7 @@ class BottleneckDecoder(nn.Module):
         return decoder
 
     @classmethod
-    def from_last_layers(cls, model: nn.Module, *, layers: int, **options) -> BottleneckDecoder:
+    def from_last_layers(cls, model: MaskedModel, *, layers: int, **options) -> BottleneckDecoder:
         """Copies of a model's last layers, in their order. Raises UsageError where it has fewer.
 
         However the model computes its attention, the copies take the mask as booleans: ``eager`` would add 1

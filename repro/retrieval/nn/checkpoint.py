@@ -5,6 +5,7 @@ import copy
 import re
 from itertools import filterfalse
 from pathlib import Path
+from typing import Any
 
 from repro.errors import DataError, UsageError
 from repro.machine.bounded_reading import LARGEST_SETTINGS, read_json_file
@@ -142,7 +143,7 @@ def save_model(model, tokenizer, folder: Path) -> None:
         tokenizer.save_pretrained(folder)
 
 
-def load(kind: type, folder: Path, **options):
+def load(kind: Any, folder: Path, **options) -> Any:
     """Read a directory as transformers' ``kind``. Raises DataError if it is not one."""
     try:
         return pretrained(kind, folder, **options)
@@ -150,7 +151,7 @@ def load(kind: type, folder: Path, **options):
         raise DataError(f"{folder}: cannot be read as a model directory ({reason(error)})") from error
 
 
-def pretrained(kind: type, folder: Path, **options):
+def pretrained(kind: Any, folder: Path, **options) -> Any:
     """Read a directory as transformers' ``kind``, quietly, without a network and without its own code.
 
     A directory that names code of its own is read by the library's class of that name. Raises what the

@@ -1,6 +1,8 @@
 """Similarities in full precision, and losses over softmax distributions of them: contrastive, divergence."""
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
 
 import torch
 from torch.nn import functional
@@ -66,7 +68,7 @@ def view_similarities(
         for view in queries
         if objective != "sum" or view in terms
     }
-    scores = {} if objective == "separate" else {"": sum(by_view[term] for term in terms)}
+    scores = {} if objective == "separate" else {"": reduce(add, [by_view[term] for term in terms])}
     if objective != "sum":
         scores |= {f".{view}": score for view, score in by_view.items()}
     return scores

@@ -1,14 +1,15 @@
 """Fine-tuning of one encoder for queries and passages by a contrastive loss on their cosines."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from pathlib import Path
 from typing import ClassVar
 
 import torch
-from torch import nn
 
 from repro.errors import UsageError, check_known
+from repro.retrieval.nn.architectures import TextModel, Tokenizer
 from repro.retrieval.nn.checkpoint import load_encoder, save_model
 from repro.retrieval.nn.contrastive import four_block_contrastive, in_batch_contrastive
 from repro.retrieval.nn.encoder import check_pooling, pooled
@@ -38,6 +39,8 @@ class CosineBiEncoder(RankedTextsLoss):
         warmup_steps: of the learning rate.
     """
 
+    model: TextModel
+    steps: torch.Tensor  # that were made
     name = "cosine-contrastive"
     version = 1
     load = staticmethod(load_encoder)
@@ -48,8 +51,8 @@ class CosineBiEncoder(RankedTextsLoss):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: TextModel,
+        tokenizer: Tokenizer,
         *,
         temperature: float,
         temperature_warmup: bool,
@@ -85,13 +88,13 @@ class CosineBiEncoder(RankedTextsLoss):
         size = -(-len(queries) // self.shares)  # queries in a share; the last of an epoch may have fewer
         per_query = len(passages) // len(queries)
         temperature = self.warmed(self.temperature)
-        total = 0.0
+        losses = []
         for first in range(0, len(queries), size):
             query_share = queries[first : first + size]
             passage_share = passages[first * per_query : (first + size) * per_query]
             loss = self.contrasts[self.terms](query_share, passage_share, temperature=temperature)
-            total = total + loss * (len(query_share) / len(queries))
-        return self.weight * total
+            losses.append(loss * (len(query_share) / len(queries)))
+        return self.weight * reduce(add, losses)
 
     def warmed(self, temperature: float) -> float | torch.Tensor:
         """A temperature as it is at this step: 1 / max(1, min(1, steps / warmup_steps) / temperature)."""

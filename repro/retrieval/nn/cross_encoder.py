@@ -95,8 +95,9 @@ class CrossEncoder(nn.Module):
         per_query = len(examples[0]["passages"])
         queries = [example["query"] for example in examples for _ in range(per_query)]
         passages = [passage for example in examples for passage in example["passages"]]
-        options = {"length": self.passage_length, "separator": self.separator}
-        inputs = pair_inputs(self.tokenizer, queries, passages, **options)
+        inputs = pair_inputs(
+            self.tokenizer, queries, passages, length=self.passage_length, separator=self.separator
+        )
         return {name: value.unflatten(0, (len(examples), per_query)) for name, value in inputs.items()}
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -1,8 +1,8 @@
 """Fine-tuning of one encoder for queries and passages by a re-ranker's scores."""
 
 import torch
-from torch import nn
 
+from repro.retrieval.nn.architectures import TextModel, Tokenizer
 from repro.retrieval.nn.contrastive import divergence, own_scores
 from repro.retrieval.nn.cosine_bi_encoder import CosineBiEncoder
 from repro.retrieval.nn.objectives import teacher_scores
@@ -29,8 +29,8 @@ class DistilledBiEncoder(CosineBiEncoder):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: TextModel,
+        tokenizer: Tokenizer,
         *,
         teacher_temperature: float,
         student_temperature: float,

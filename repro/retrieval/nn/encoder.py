@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors.torch import safe_open, save_file
@@ -13,6 +14,9 @@ from torch.nn import functional
 from repro.errors import check_known
 from repro.retrieval.nn.checkpoint import load_encoder
 from repro.stage_table import POOLINGS
+
+if TYPE_CHECKING:
+    from transformers import BertConfig
 
 PROJECTORS = ("nonlinear", "linear", "none")
 FILE = "projector.safetensors"
@@ -31,21 +35,26 @@ class Projector(nn.Module):
         check_known("projector", architecture, valid=PROJECTORS)
         check_known("number of projector layers", layers, valid=(1, 2))
         self.architecture = architecture
-        self.inner = self.dense = None
+        self.inner: nn.Linear | None = None
+        self.dense: nn.Linear | None = None
         if architecture == "nonlinear" and layers == 2:
             self.inner = _linear(hidden_size, initializer_range)
         if architecture != "none":
             self.dense = _linear(hidden_size, initializer_range)
 
     @classmethod
-    def of(cls, config, architecture: str, *, layers: int = 1) -> Projector:
+    def of(cls, config: BertConfig, architecture: str, *, layers: int = 1) -> Projector:
         """A new one for an encoder of this configuration."""
-        options = {"layers": layers, "initializer_range": config.initializer_range}
-        return cls(config.hidden_size, architecture=architecture, **options)
+        return cls(
+            config.hidden_size,
+            architecture=architecture,
+            layers=layers,
+            initializer_range=config.initializer_range,
+        )
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         """(..., H) to (..., H)."""
-        if self.architecture == "none":
+        if self.dense is None:
             return hidden
         if self.inner is not None:
             hidden = functional.gelu(self.inner(hidden))
@@ -88,20 +97,16 @@ def _linear(size: int, initializer_range: float) -> nn.Linear:
     return layer
 
 
-class Encoder(nn.Module):
+class PooledEncoder(nn.Module):
     """Token ids to one vector a text.
 
-    Args:
+    Attributes:
         model: a transformers model whose output has ``last_hidden_state``.
         pooling: ``cls`` or ``mean``.
-        projector: applied to the pooled vector; None for none.
     """
 
-    def __init__(self, model: nn.Module, *, pooling: str, projector: Projector | None):
-        super().__init__()
-        self.model = model
-        self.pooling = check_pooling(pooling)
-        self.projector = projector
+    model: nn.Module
+    pooling: str
 
     def forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         """Model inputs, (N, L) each, to (N, H); without segments every token is of the first."""
@@ -109,7 +114,21 @@ class Encoder(nn.Module):
         return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 
     def finished(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Pooled vectors, (N, H), as the encoder gives them: through the projector if there is one."""
+        """Pooled vectors, (N, H), as the encoder gives them."""
+        return vectors
+
+
+class Encoder(PooledEncoder):
+    """A model with pooling, ``cls`` or ``mean``, and a projector for the pooled vector; None for none."""
+
+    def __init__(self, model: nn.Module, *, pooling: str, projector: Projector | None):
+        super().__init__()
+        self.model = model
+        self.pooling = check_pooling(pooling)
+        self.projector = projector
+
+    def finished(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Pooled vectors, (N, H), through the projector if there is one."""
         return vectors if self.projector is None else self.projector(vectors)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import nn
@@ -25,7 +25,7 @@ from repro.retrieval.nn.checkpoint import (
     quiet,
     reason,
 )
-from repro.retrieval.nn.encoder import pooled
+from repro.retrieval.nn.encoder import PooledEncoder
 from repro.retrieval.nn.precision import autocast, device
 from repro.retrieval.nn.view_encoder import POSITIONS, max_log_saturated, sum_log_saturated
 from repro.stage_table import POOLINGS
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SparseEncoder
 
 
-SPARSE = {"splade": "max", "splade-sum": "sum"}  # kinds -> what they take over the positions
+# kinds -> what they take over the positions
+SPARSE: dict[str, Literal["max", "sum"]] = {"splade": "max", "splade-sum": "sum"}
 TASKS = {"queries": "query", "passages": "document"}  # kinds of texts in the library's words
 
 
@@ -73,24 +74,26 @@ def _loaded(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | 
     import sentence_transformers
     from sentence_transformers.sparse_encoder.modules import SpladePooling, Transformer
 
-    options = {"device": str(device()), "local_files_only": True, "trust_remote_code": False}
-    options["model_kwargs"] = {"dtype": torch.float32} if settings.get("precision") else {}
+    local = {"local_files_only": True, "trust_remote_code": False}
+    weights = {"dtype": torch.float32} if settings.get("precision") else {}
+    options: dict[str, Any] = local | {"device": str(device()), "model_kwargs": weights}
     if settings["kind"] == "dense":
-        model = sentence_transformers.SentenceTransformer(
-            str(folder), truncate_dim=settings.get("truncate_dim"), **options
-        )
+        truncate_dim = settings.get("truncate_dim")
+        model = sentence_transformers.SentenceTransformer(str(folder), truncate_dim=truncate_dim, **options)
         if settings.get("pooling"):
             _pool(model, folder, settings["pooling"])
-    elif (folder / "modules.json").exists():
-        model = sentence_transformers.SparseEncoder(str(folder), **options)
-    else:
-        local = {"local_files_only": True, "trust_remote_code": False}
-        keywords = {"processor_kwargs": dict(local), "config_kwargs": dict(local)}
-        keywords["model_kwargs"] = local | options["model_kwargs"]
-        transformer = Transformer(str(folder), transformer_task="fill-mask", **keywords)
-        pooling = SpladePooling(pooling_strategy=SPARSE[settings["kind"]])
-        model = sentence_transformers.SparseEncoder(modules=[transformer, pooling], device=options["device"])
-    return model
+        return model
+    if (folder / "modules.json").exists():
+        return sentence_transformers.SparseEncoder(str(folder), **options)
+    transformer = Transformer(
+        str(folder),
+        transformer_task="fill-mask",
+        model_kwargs=local | weights,
+        processor_kwargs=dict(local),
+        config_kwargs=dict(local),
+    )
+    pooling = SpladePooling(pooling_strategy=SPARSE[settings["kind"]])
+    return sentence_transformers.SparseEncoder(modules=[transformer, pooling], device=str(device()))
 
 
 def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
@@ -102,10 +105,11 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
         raise DataError(f"{folder}: has no pooling that could be another one; leave pooling out")
     [place] = places
     if mode == "pooler":
-        if getattr(model[0].auto_model, "pooler", None) is None:
+        first: Any = model[0]  # a transformer of the library's
+        if getattr(first.auto_model, "pooler", None) is None:
             raise DataError(f"{folder}: the model has no pooler; choose another pooling")
-        model[0].modality_config["text"]["method_output_name"] = "pooler_output"
-        model[0].module_output_name = "sentence_embedding"
+        first.modality_config["text"]["method_output_name"] = "pooler_output"
+        first.module_output_name = "sentence_embedding"
         delattr(model, place)
         return
     old = getattr(model, place)
@@ -130,7 +134,8 @@ def _reports_kept(reports: list[tuple]) -> Iterator[None]:
     """Keep what transformers tells of every model that is read meanwhile, which its callers pass over."""
     from transformers import PreTrainedModel
 
-    original = vars(PreTrainedModel)["from_pretrained"]
+    name = "from_pretrained"
+    original = vars(PreTrainedModel)[name]
 
     def telling(cls, *arguments, **keywords):
         keywords["output_loading_info"] = True
@@ -138,11 +143,11 @@ def _reports_kept(reports: list[tuple]) -> Iterator[None]:
         reports.append((model, report))
         return model
 
-    PreTrainedModel.from_pretrained = classmethod(telling)
+    setattr(PreTrainedModel, name, classmethod(telling))
     try:
         yield
     finally:
-        PreTrainedModel.from_pretrained = original
+        setattr(PreTrainedModel, name, original)
 
 
 def _check_weights(model: SentenceTransformer | SparseEncoder, reports: list[tuple]) -> None:
@@ -187,8 +192,10 @@ def _check_lengths(model: SentenceTransformer | SparseEncoder) -> None:
 
 def _limit(own: float | None, settings: Mapping[str, Any]) -> float | None:
     """The limit in place of a part's own; None where there is none to be set."""
+    if own is None or own == math.inf:
+        return None
     limit = settings.get("length") or own
-    return None if own in (None, math.inf) else min(limit, settings.get("cap") or limit)
+    return min(limit, settings.get("cap") or limit)
 
 
 def _text_settings(part: torch.nn.Module) -> dict[str, Any]:
@@ -218,7 +225,7 @@ def encode(
 
     Batches become smaller where memory does not suffice for 32 texts.
     """
-    method = model.encode_query if kind == "queries" else model.encode_document
+    method: Callable[..., Any] = model.encode_query if kind == "queries" else model.encode_document
     options = {"convert_to_tensor": True, "show_progress_bar": False}
     with autocast(precision or "fp32"):
         while True:
@@ -235,7 +242,8 @@ def reading(model: SentenceTransformer | SparseEncoder, kind: str) -> tuple[str,
     """The prompt that the library puts before such texts, and the most tokens that it reads of one."""
     parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
     limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
-    return model.prompts.get(_prompt_name(model, kind), ""), max(limits, default=None)
+    name = _prompt_name(model, kind)
+    return (model.prompts.get(name) if name else None) or "", max(limits, default=None)
 
 
 def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
@@ -265,13 +273,13 @@ def named(module: torch.nn.Module) -> str:
         return f"{name} ({type(module.auto_model).__name__})"
     if hasattr(module, "pooling_mode"):
         return f"{name} ({module.pooling_mode})"
-    if hasattr(module, "sub_modules"):
-        routes = (f"{key}: {', '.join(map(named, parts))}" for key, parts in module.sub_modules.items())
+    if sub_modules := dict(getattr(module, "sub_modules", {})):
+        routes = (f"{key}: {', '.join(map(named, parts))}" for key, parts in sub_modules.items())
         return f"{name} ({'; '.join(routes)})"
     return name
 
 
-class ReleasedEncoder(nn.Module):
+class ReleasedEncoder(PooledEncoder):
     """Token ids to one vector a text, through the modules that sentence-transformers reads of a folder.
 
     Raises DataError where the folder is no model, or other than a transformer with one pooling before them.
@@ -283,17 +291,13 @@ class ReleasedEncoder(nn.Module):
     def __init__(self, folder: Path):
         super().__init__()
         encoder = load(folder, {"kind": "dense", "precision": "fp32"})
-        transformer, pooling, *heads = encoder.children()
-        self.pooling = getattr(pooling, "pooling_mode", None)
-        if self.pooling not in POOLINGS:
-            raise DataError(f"{folder}: pooling {self.pooling} is not known; known: {', '.join(POOLINGS)}")
-        self.model, self.heads = transformer.auto_model, nn.ModuleList(heads)
+        children: list[Any] = list(encoder.children())
+        transformer, pooling, *heads = children
+        mode = getattr(pooling, "pooling_mode", None)
+        if mode not in POOLINGS:
+            raise DataError(f"{folder}: pooling {mode} is not known; known: {', '.join(POOLINGS)}")
+        self.model, self.pooling, self.heads = transformer.auto_model, mode, nn.ModuleList(heads)
         self.size = encoder.get_embedding_dimension()
-
-    def forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Model inputs, (N, L) each, to (N, ``size``)."""
-        hidden = self.model(**inputs).last_hidden_state
-        return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 
     def finished(self, vectors: torch.Tensor) -> torch.Tensor:
         """Pooled vectors, (N, H), through the heads, to (N, ``size``)."""

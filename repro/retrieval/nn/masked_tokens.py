@@ -1,6 +1,7 @@
 """BERT's token masking (Devlin et al. 2019, Appendix A.1), and the cross-entropy of predicted tokens."""
 
 from collections.abc import Callable, Sequence
+from typing import NotRequired, TypedDict
 
 import numpy as np
 import torch
@@ -101,9 +102,18 @@ def mlm_rows(
 DRAWS = ("each", "count")
 
 
+class Masking(TypedDict):
+    """The shares of ``masked_tokens``, and its ``draw`` where that is not ``each``."""
+
+    rate: float
+    mask: float
+    random: float
+    draw: NotRequired[str]
+
+
 def masked_tokens(
     input_ids: np.ndarray,
-    lengths: Sequence[int],
+    lengths: Sequence[int] | np.ndarray,
     *,
     special_ids: Sequence[int],
     mask_id: int,
@@ -155,7 +165,7 @@ def masked_tokens(
 
 
 def _smallest_chances(
-    chances: np.ndarray, lengths: Sequence[int], ordinary: np.ndarray, *, rate: float
+    chances: np.ndarray, lengths: Sequence[int] | np.ndarray, ordinary: np.ndarray, *, rate: float
 ) -> np.ndarray:
     """The ordinary tokens with the smallest chances, a rounded share of each text's length: (T,) bool."""
     selection, end = np.zeros(len(chances), dtype=bool), 0

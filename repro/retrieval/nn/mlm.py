@@ -1,9 +1,9 @@
 """Masked language modelling alone: BERT's objective without its next-sentence task."""
 
 import torch
-from torch import nn
 
-from repro.retrieval.nn.masked_tokens import IGNORED, divisor, token_cross_entropy
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
+from repro.retrieval.nn.masked_tokens import IGNORED, Masking, divisor, token_cross_entropy
 from repro.retrieval.nn.objectives import MaskedPretraining
 
 
@@ -23,10 +23,10 @@ class MaskedLanguageModel(MaskedPretraining):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
-        masking: dict[str, float],
+        masking: Masking,
         reduction: str,
         length: int,
         seed: int,

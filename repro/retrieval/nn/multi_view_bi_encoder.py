@@ -1,14 +1,16 @@
 """Fine-tuning of one encoder whose similarity is a sum over dense and sparse views of a text."""
 
 from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import ClassVar
 
 import torch
-from torch import nn
 from torch.nn import functional
 
 from repro.errors import check_known
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.batches import in_buckets, side_inputs
 from repro.retrieval.nn.checkpoint import load_masked_lm
 from repro.retrieval.nn.contrastive import (
@@ -19,7 +21,14 @@ from repro.retrieval.nn.contrastive import (
     view_similarities,
 )
 from repro.retrieval.nn.objectives import RankedTextsLoss, teacher_scores
-from repro.retrieval.nn.view_encoder import ViewEncoder, check_names, flops, top_k
+from repro.retrieval.nn.view_encoder import (
+    DenseReduction,
+    SparsePositions,
+    ViewEncoder,
+    check_names,
+    flops,
+    top_k,
+)
 
 SIDES = {"queries": "query_", "passages": "passage_"}
 DIRECTIONS = ("teacher-student", "student-teacher")
@@ -56,6 +65,8 @@ class MultiViewBiEncoder(RankedTextsLoss):
     Raises UsageError for values it does not know.
     """
 
+    encoder: ViewEncoder
+    steps: torch.Tensor  # that were made
     name = "multi-view-contrastive"
     version = 1
     load = staticmethod(load_masked_lm)
@@ -63,15 +74,15 @@ class MultiViewBiEncoder(RankedTextsLoss):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
         views: list[str],
         top_k: int | None,
         sparse_truncation: dict,
-        sparse_positions: dict[str, bool],
+        sparse_positions: SparsePositions,
         vocabulary_head: str,
-        dense_reduction: dict | None,
+        dense_reduction: DenseReduction | None,
         hybrid_similarity: list[str],
         similarity: str,
         view_objective: str,
@@ -134,7 +145,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
             objective=self.objective,
             similarity=self.similarity,
         )
-        losses = {}
+        losses: dict[str, torch.Tensor] = {}
         for suffix, score in scores.items():
             losses |= self.ranking_losses(suffix, score / self.temperature, represented)
         return losses | self.flops_losses(top_vectors if self.flops_after else whole)
@@ -160,7 +171,8 @@ class MultiViewBiEncoder(RankedTextsLoss):
         self, suffix: str, scores: torch.Tensor, represented: dict[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:
         """The losses of (Q, Q*P) similarities over tau."""
-        rows, losses, weight = own_columns(scores), {}, 1.0  # rows: (Q, P)
+        losses: dict[str, torch.Tensor] = {}
+        rows, weight = own_columns(scores), 1.0  # rows: (Q, P)
         if self.distillation is not None:
             teacher = represented["teacher"] / self.distillation["teacher_temperature"]
             pair = (teacher, rows) if self.distillation["direction"] == "teacher-student" else (rows, teacher)
@@ -186,8 +198,8 @@ class MultiViewBiEncoder(RankedTextsLoss):
         }
 
     def _penalty(self, sparse: torch.Tensor) -> torch.Tensor:
-        shares = sparse.chunk(self.flops_weight.get("shares", 1))
-        return sum(flops(share) for share in shares) / len(shares)
+        shares = sparse.chunk(int(self.flops_weight.get("shares", 1)))
+        return reduce(add, map(flops, shares)) / len(shares)
 
     def save(self, folder: Path) -> None:
         """The encoder, as ``load_view_encoder`` reads it."""

@@ -2,11 +2,11 @@
 
 import numpy as np
 import torch
-from torch import nn
 
 from repro.errors import UsageError
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.contrastive import in_batch_contrastive
-from repro.retrieval.nn.masked_tokens import mlm_loss, mlm_rows
+from repro.retrieval.nn.masked_tokens import Masking, mlm_loss, mlm_rows
 from repro.retrieval.nn.objectives import BatchLoss, MaskedPretraining, Tensors
 
 SENTENCES, MASKS = 0, 1  # streams of random numbers
@@ -34,10 +34,10 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
-        masking: dict[str, float],
+        masking: Masking,
         sentence_end: str,
         length: int,
         seed: int,
@@ -62,9 +62,9 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
     def pair(self, text: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """A random sentence of a text (n,) that is followed by another, and that one; (0,) where none is."""
         ends = np.flatnonzero(text == self.end) + 1
-        bounds = np.unique([0, *ends, len(text)])
-        place = random.integers(max(1, len(bounds) - 2))
-        first, middle, last = bounds[place], bounds[place + 1], bounds[min(place + 2, len(bounds) - 1)]
+        bounds = np.unique(np.array([0, *ends.tolist(), len(text)]))
+        place = int(random.integers(max(1, len(bounds) - 2)))
+        first, middle, last = bounds[[place, place + 1, min(place + 2, len(bounds) - 1)]].tolist()
         return text[first:middle], text[middle:last]
 
     def represent(self, batch: Tensors) -> Tensors:

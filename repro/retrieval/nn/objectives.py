@@ -1,5 +1,6 @@
 """What objectives share: texts that meet in a loss, examples of fine-tuning, and BERT's masking."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +8,10 @@ import torch
 from torch import nn
 
 from repro.errors import DataError, UsageError, check_known
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.batches import in_buckets, side_inputs
 from repro.retrieval.nn.checkpoint import save_model
-from repro.retrieval.nn.masked_tokens import masked_texts
+from repro.retrieval.nn.masked_tokens import Masking, masked_texts
 from repro.retrieval.nn.text import passage_inputs, tokenised
 
 Tensors = dict[str, torch.Tensor]
@@ -17,6 +19,9 @@ Tensors = dict[str, torch.Tensor]
 
 class BatchLoss(nn.Module):
     """``losses`` of what ``represent`` makes of a batch; both are the objective's own."""
+
+    represent: Callable[[Tensors], Tensors]
+    losses: Callable[[Tensors], Tensors]
 
     def forward(self, batch: Tensors) -> Tensors:
         """The named losses of a whole batch."""
@@ -48,10 +53,21 @@ def ranked_texts(
 class RankedTextsLoss(BatchLoss):
     """A loss over examples of fine-tuning, which all pass one ``encoder``."""
 
+    tokenizer: Tokenizer
+    encoder: Callable[[Tensors], torch.Tensor]
+    query_length: int
+    passage_length: int
+    separator: str
+
     def collate(self, examples: list[dict]) -> Tensors:
         """The arrays of ``ranked_texts``."""
-        lengths = {"query_length": self.query_length, "passage_length": self.passage_length}
-        return ranked_texts(self.tokenizer, examples, separator=self.separator, **lengths)
+        return ranked_texts(
+            self.tokenizer,
+            examples,
+            query_length=self.query_length,
+            passage_length=self.passage_length,
+            separator=self.separator,
+        )
 
     def represent(self, batch: Tensors) -> Tensors:
         """Vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
@@ -73,7 +89,7 @@ def teacher_scores(examples: list[dict]) -> torch.Tensor:
 HEADS = ("checkpoint", "new")
 
 
-def with_head(model: nn.Module, head: str) -> nn.Module:
+def with_head(model: MaskedModel, head: str) -> MaskedModel:
     """The model with its own masked-language head (``checkpoint``) or one drawn anew (``new``).
 
     What the head shares with the embeddings stays as it is: BERT's output matrix is not drawn again, its
@@ -115,11 +131,16 @@ class MaskedPretraining(nn.Module):
     Attributes:
         encoder: the objective's ``model``, BertForMaskedLM or one with ``base_model`` and ``cls`` like it.
         tokenizer: its tokenizer.
-        masking: {rate, mask, random} of ``masked_texts``, of BERT 0.15, 0.8, 0.1; with ``draw`` where that is
-            not ``each``.
+        masking: of ``masked_texts``, of BERT 0.15, 0.8, 0.1; with ``draw`` where that is not ``each``.
         length: tokens of a text, with [CLS] and [SEP].
         seed: of all that is drawn.
     """
+
+    encoder: MaskedModel
+    tokenizer: Tokenizer
+    masking: Masking
+    length: int
+    seed: int
 
     def texts(self, examples: list[dict]) -> list[np.ndarray]:
         """The examples' tokens, (n,) each, cut to leave room for [CLS] and [SEP]."""
@@ -134,8 +155,15 @@ class MaskedPretraining(nn.Module):
 
     def masked(self, texts: list[np.ndarray], generators: list[np.random.Generator]) -> Tensors:
         """The four arrays of ``masked_texts``, (N, L) int64."""
-        masking = {"draw": "each"} | self.masking
-        return masked_texts(texts, tokenizer=self.tokenizer, generators=generators, **masking)
+        return masked_texts(
+            texts,
+            tokenizer=self.tokenizer,
+            generators=generators,
+            rate=self.masking["rate"],
+            mask=self.masking["mask"],
+            random=self.masking["random"],
+            draw=self.masking.get("draw", "each"),
+        )
 
     def collate(self, examples: list[dict]) -> Tensors:
         """Token rows to the four arrays of ``masked_texts``; a mask depends on (seed, epoch, index) only."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import torch
@@ -16,8 +17,12 @@ from torch.nn.functional import scaled_dot_product_attention
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from repro.errors import UsageError
-from repro.retrieval.nn.encoder import Encoder
+from repro.retrieval.nn.architectures import TextModel
+from repro.retrieval.nn.encoder import Encoder, PooledEncoder
 from repro.retrieval.nn.precision import device, is_small, on_device
+
+if TYPE_CHECKING:
+    from transformers.models.bert.modeling_bert import BertLayer
 
 KINDS = ("bert", "roberta", "xlm-roberta")  # architectures whose layers have BERT's parts under BERT's names
 HALVES = (torch.float16, torch.bfloat16)
@@ -26,9 +31,9 @@ flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_at
 Inputs = dict[str, torch.Tensor]
 
 
-def can_be_packed(model: nn.Module) -> bool:
+def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
     """Whether a transformers model is an encoder with BERT's layers, whose attention sees a whole text."""
-    config = getattr(model, "config", None)
+    config: Any = getattr(model, "config", None)
     parts = hasattr(model, "encoder") and hasattr(model, "embeddings")
     is_known = parts and getattr(config, "model_type", None) in KINDS and not config.is_decoder
     return is_known and config.num_hidden_layers > 0
@@ -61,7 +66,7 @@ class Layout:
         return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
 
 
-def embed(model: nn.Module, inputs: Inputs, places: torch.Tensor) -> torch.Tensor:
+def embed(model: TextModel, inputs: Inputs, places: torch.Tensor) -> torch.Tensor:
     """The input of the first layer, (T, H), with positions that are counted in each text.
 
     Args:
@@ -81,7 +86,12 @@ def embed(model: nn.Module, inputs: Inputs, places: torch.Tensor) -> torch.Tenso
 
 
 def layer_output(
-    layer: nn.Module, queries: torch.Tensor, hidden: torch.Tensor, layout: Layout, *, rows: int | None = None
+    layer: "BertLayer",
+    queries: torch.Tensor,
+    hidden: torch.Tensor,
+    layout: Layout,
+    *,
+    rows: int | None = None,
 ) -> torch.Tensor:
     """A layer's output at the tokens of ``queries``: those of ``hidden``, (T, H), or the first of each text.
 
@@ -91,10 +101,10 @@ def layer_output(
     attention = layer.attention.self
     query, key, value = attention.query(queries), attention.key(hidden), attention.value(hidden)
     heads = attention.num_attention_heads
-    split = [values.view(len(values), heads, -1) for values in (query, key, value)]  # (T, heads, H / heads)
+    q, k, v = (values.view(len(values), heads, -1) for values in (query, key, value))  # (T, heads, H / heads)
     dropout = attention.dropout.p if attention.training else 0.0
-    attend = by_kernel if has_kernel(split[0]) else text_by_text
-    context = attend(*split, layout, dropout).reshape(query.shape)
+    attend = by_kernel if has_kernel(q) else text_by_text
+    context = attend(q, k, v, layout, dropout).reshape(query.shape)
     states = layer.attention.output(context, queries)
     if rows is None or len(states) <= rows:
         return layer.feed_forward_chunk(states)
@@ -139,8 +149,11 @@ def text_by_text(
     pieces = zip(query.split(widths), key.split(sizes), value.split(sizes), strict=True)
     parts = []
     for (count, _), blocks in zip(layout.stretches, pieces, strict=True):
-        heads = (block.unflatten(0, (count, -1)).transpose(1, 2) for block in blocks)  # (count, heads, l, h)
-        context = scaled_dot_product_attention(*heads, dropout_p=dropout)
+        q, k, v = (
+            block.unflatten(0, (count, -1)).transpose(1, 2) for block in blocks
+        )  # (count, heads, l, h)
+        # (count, heads, l, h) each
+        context = scaled_dot_product_attention(q, k, v, dropout_p=dropout)
         parts.append(context.transpose(1, 2).flatten(0, 1))  # (count x l, heads, h)
     return torch.cat(parts)
 
@@ -149,18 +162,18 @@ TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time: as a processor's c
 ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part; freed blocks all alike are used again
 
 
-def without_padding(encoder: nn.Module, *, gpu: bool = False) -> Callable[[Inputs], torch.Tensor]:
+def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Inputs], torch.Tensor]:
     """An encoder of inputs that lie on the CPU, so that it reads texts end to end where that is worth it.
 
     On a CPU a large one does that is built as BERT; a small one, whose vectors are the same bits on any
     number of cores, stays as the library has it.
 
     Args:
-        encoder: with ``model``, ``pooling`` and ``finished``, as ``nn.encoder.Encoder``, on the device.
+        encoder: on the device.
         gpu: whether a GPU does (``repro.retrieval.nn.padding_free.packs``).
     """
-    on_cpu = device().type == "cpu" and not is_small(encoder) and can_be_packed(encoder.model)
-    if not (gpu or on_cpu):
+    on_cpu = device().type == "cpu" and not is_small(encoder)
+    if not ((gpu or on_cpu) and can_be_packed(encoder.model)):
         return lambda inputs: encoder(on_device(inputs))
     texts = PackedTexts(encoder.model, pooling=encoder.pooling)
     return lambda inputs: encoder.finished(texts(inputs))
@@ -182,10 +195,11 @@ class PackedTexts(nn.Module):
         tokens: encoded at a time; a text that has more is encoded alone. None for ``TOKENS``.
     """
 
-    def __init__(self, model: nn.Module, *, pooling: str, tokens: int | None = None):
+    def __init__(self, model: TextModel, *, pooling: str, tokens: int | None = None):
         super().__init__()
         kind = device().type
-        self.model, self.pooling = model.eval(), pooling
+        model.eval()
+        self.model, self.pooling = model, pooling
         self.tokens, self.rows = tokens or TOKENS[kind], ROWS[kind]
 
     @torch.inference_mode()
@@ -214,7 +228,9 @@ class PackedTexts(nn.Module):
             return torch.stack([text.mean(dim=0) for text in hidden.split(lengths)])  # (n, H)
         firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(processor, non_blocking=True)
         vectors = layer_output(last, hidden[firsts], hidden, layout, **options)  # (n, H)
-        return vectors if self.pooling == "cls" else self.model.pooler(vectors.unsqueeze(1))
+        if self.pooling == "cls" or self.model.pooler is None:
+            return vectors
+        return self.model.pooler(vectors.unsqueeze(1))
 
 
 def _token_ranges(lengths: Sequence[int], tokens: int) -> Iterator[tuple[int, int]]:
@@ -255,7 +271,7 @@ def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
 
 
 @contextlib.contextmanager
-def _packed_model(model: nn.Module, packing: PaddingFree, *, firsts: bool) -> Iterator[None]:
+def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> Iterator[None]:
     library = model.forward
 
     def forward(input_ids=None, attention_mask=None, token_type_ids=None, **arguments):
@@ -275,7 +291,7 @@ def _packed_model(model: nn.Module, packing: PaddingFree, *, firsts: bool) -> It
 
 
 def _states(
-    model: nn.Module, ids: torch.Tensor, mask: torch.Tensor, kinds: torch.Tensor | None, *, firsts: bool
+    model: TextModel, ids: torch.Tensor, mask: torch.Tensor, kinds: torch.Tensor | None, *, firsts: bool
 ) -> BaseModelOutputWithPooling:
     """The last layer's states, (N, L, H), which are 0 at padding; texts of one length lie beside each other.
 

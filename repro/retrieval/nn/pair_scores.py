@@ -83,11 +83,15 @@ class PairScorer:
         """Yield the places of some of the pairs, the longest first, and their batches as tokens."""
         order = sorted(range(len(queries)), key=lambda n: len(passages[n]["text"]), reverse=True)
         batch = BATCH[device().type]
-        options = {"length": self.length, "separator": self.separator}
         for start in range(0, len(order), TOGETHER * batch):
             places = order[start : start + TOGETHER * batch]
-            pairs = [queries[n] for n in places], [passages[n] for n in places]
-            rows = pair_tokens(self.tokenizer, *pairs, **options)
+            rows = pair_tokens(
+                self.tokenizer,
+                [queries[n] for n in places],
+                [passages[n] for n in places],
+                length=self.length,
+                separator=self.separator,
+            )
             firsts = range(0, len(places), batch)
             yield places, [ready_for_device(rows.inputs(slice(n, n + batch))) for n in firsts]
 

@@ -49,7 +49,7 @@ def true_float32() -> Iterator[None]:
     Else a GPU may make them in TF32, with ten bits (``TORCH_ALLOW_TF32_CUBLAS_OVERRIDE`` asks for that), and
     a CPU in bfloat16. The old setting is set beside the new ones, since torch refuses that they differ.
     """
-    places = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul
+    places = [backend.matmul for backend in (torch.backends.cuda, torch.backends.mkldnn)]
     settings = [place.fp32_precision for place in places]
     try:
         old = torch.get_float32_matmul_precision()

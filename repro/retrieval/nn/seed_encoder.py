@@ -47,12 +47,13 @@ def load(folder: Path) -> tuple[torch.nn.Module, object, dict]:
         OSError: a file is missing.
         ValueError: weights or vocabulary are not what the configuration says.
     """
-    from transformers import RobertaForMaskedLM, RobertaModel
+    from transformers import PreTrainedModel, RobertaForMaskedLM, RobertaModel
 
     settings = read_json_file(folder / "config.json")
     weights = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
     config, body = _config(settings), _body(weights)
     head = {name: value for name, value in weights.items() if name.startswith("lm_head.")}
+    model: PreTrainedModel
     if head:
         model = RobertaForMaskedLM(config)
         body = {f"roberta.{name}": value for name, value in body.items()} | _head(head)

@@ -83,7 +83,8 @@ def pair_rows(
     """``input_ids`` and ``token_type_ids`` of each pair, (l,), l <= ``length``, as ``segment_pairs`` says."""
     rows = paired_rows(tokenizer, firsts, seconds, length=length)
     ends = np.cumsum(rows.lengths)[:-1]
-    columns = (np.split(values.astype(np.int64), ends) for values in (rows.ids, rows.kinds))
+    kinds = np.zeros_like(rows.ids) if rows.kinds is None else rows.kinds
+    columns = (np.split(values.astype(np.int64), ends) for values in (rows.ids, kinds))
     pairs = list(zip(*columns, strict=True))[: len(rows)]  # nothing is split into one piece
     return [{"input_ids": ids, "token_type_ids": kinds} for ids, kinds in pairs]
 

@@ -139,7 +139,7 @@ def _read(tokenizer, texts: Sequence[str], *, length: int, add_special_tokens: b
     if max(map(len, texts), default=0) <= limit or not _reads_words(tokenizer):
         return list(_ids(backend, texts, options))
     rows: list[list[int]] = [[]] * len(texts)
-    unread = range(len(texts))
+    unread = list(range(len(texts)))
     while unread:
         beginnings = [_beginning(texts[place], limit) for place in unread]
         for place, row in zip(unread, _ids(backend, beginnings, options), strict=True):
@@ -210,7 +210,8 @@ def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, len
         return _as_the_library_has_them(tokenizer, firsts, seconds, length=length)
     sides = [_distinct(tokenizer, texts, length=length) for texts in (firsts, seconds)]
     start, end = (np.array([token], dtype=np.int32) for token in frame)
-    parts, sizes = [], np.zeros((len(firsts), 2), dtype=np.int64)  # sizes: tokens of either segment
+    parts: list[np.ndarray] = []
+    sizes = np.zeros((len(firsts), 2), dtype=np.int64)  # tokens of either segment
     for place, pair in enumerate(zip(firsts, seconds, strict=True)):
         first, second = (side[text] for side, text in zip(sides, pair, strict=True))
         if not pair[0]:
@@ -224,7 +225,7 @@ def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, len
         parts += (start, first[: ends[0]], end, second[: ends[1]], end)
         sizes[place] = ends[0] + 2, ends[1] + 1
     ids = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
-    kinds = np.repeat(np.tile(np.int32([0, 1]), len(sizes)), sizes.ravel())
+    kinds = np.repeat(np.tile(np.array([0, 1], dtype=np.int32), len(sizes)), sizes.ravel())
     return TokenRows(ids, sizes.sum(axis=1), tokenizer.pad_token_id, kinds)
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypedDict
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -11,7 +12,23 @@ from torch.nn import functional
 
 from repro.errors import DataError, UsageError, check_known
 from repro.machine.bounded_reading import read_json_file
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.checkpoint import load_masked_lm, load_tokenizer, save_model
+
+
+class SparsePositions(TypedDict):
+    """Whether [CLS] and [SEP] have a say in a sparse vector, see ``kept_positions``."""
+
+    cls: bool
+    sep: bool | str
+
+
+class DenseReduction(TypedDict):
+    """The components that a dense vector is reduced ``to``, and ``by`` what: ``linear`` or ``truncate``."""
+
+    to: int
+    by: str
+
 
 POSITIONS = 4096  # logits of 4,096 positions x 30,522 entries x 4 bytes = 500 MB at once
 
@@ -139,13 +156,13 @@ class ViewEncoder(nn.Module):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
         views: Sequence[str],
-        sparse_positions: dict[str, bool | str],
+        sparse_positions: SparsePositions,
         vocabulary_head: str,
-        dense_reduction: dict | None,
+        dense_reduction: DenseReduction | None,
     ):
         super().__init__()
         check_names("view", views, valid=VIEWS)
@@ -153,8 +170,9 @@ class ViewEncoder(nn.Module):
         if len(set(views)) < len(views):
             raise UsageError(f"each view is named once; given: {list(views)!r}")
         self.model, self.tokenizer, self.views = model, tokenizer, tuple(views)
-        self.positions, self.head = dict(sparse_positions), vocabulary_head
-        self.reduction, self.projection = dense_reduction, None
+        self.positions, self.head = sparse_positions.copy(), vocabulary_head
+        self.reduction = dense_reduction
+        self.projection: nn.Linear | None = None
         if dense_reduction is not None:
             size, width = model.config.hidden_size, dense_reduction["to"]
             check_known("reduction of the dense vector", dense_reduction["by"], valid=REDUCTIONS)
@@ -171,8 +189,9 @@ class ViewEncoder(nn.Module):
         if "dense" in self.views:
             vectors["dense"] = self._reduce(hidden[:, 0])
         if "sparse" in self.views:
-            tokens = inputs["input_ids"], inputs["attention_mask"]
-            keep = kept_positions(*tokens, tokenizer=self.tokenizer, **self.positions)
+            keep = kept_positions(
+                inputs["input_ids"], inputs["attention_mask"], tokenizer=self.tokenizer, **self.positions
+            )
             vectors["sparse"] = max_log_saturated(hidden, self.logits, keep)
         return vectors
 
@@ -209,7 +228,7 @@ class ViewEncoder(nn.Module):
 
 
 def load_view_encoder(
-    folder: Path, *, views: Sequence[str], sparse_positions: dict[str, bool], vocabulary_head: str
+    folder: Path, *, views: Sequence[str], sparse_positions: SparsePositions, vocabulary_head: str
 ) -> ViewEncoder:
     """The encoder in a model directory, its dense vectors reduced as they were when it was trained.
 
@@ -220,7 +239,7 @@ def load_view_encoder(
         UsageError: the model was trained for views made otherwise, or without one of these.
     """
     settings = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
-    description = settings | {"views": list(VIEWS), "dense_reduction": None}
+    description: dict[str, Any] = settings | {"views": list(VIEWS), "dense_reduction": None}
     if (folder / FILE).exists():
         description = read_json_file(folder / FILE)
         check_names("view that the model was trained for,", views, valid=description["views"])
@@ -232,8 +251,9 @@ def load_view_encoder(
         load_masked_lm(folder),
         load_tokenizer(folder),
         views=views,
+        sparse_positions=sparse_positions,
+        vocabulary_head=vocabulary_head,
         dense_reduction=description["dense_reduction"],
-        **settings,
     )
     if encoder.projection is not None and not (folder / PROJECTION).exists():
         raise DataError(f"{folder}: {PROJECTION} is missing, which its dense vectors pass")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from repro.errors import UsageError
 from repro.graph import Node
 from repro.retrieval.recipe.data import Texts, qrels, queries
 from repro.retrieval.training.declaration import Objective
@@ -62,11 +63,15 @@ def _encode_sides(
         ("passages", texts.documents, texts.passage_length, texts.separator),
         ("queries", texts.topics, texts.query_length, ""),
     )
-    nodes = []
-    for kind, source, length, separator in sides:
-        settings = {"kind": kind, **first, "length": length, "separator": separator}
-        nodes.append(Node(stage, settings | params[kind], {"model": model, "texts": source}))
-    return tuple(nodes)
+    passages, topics = (
+        Node(
+            stage,
+            {"kind": kind, **first, "length": length, "separator": separator, **params[kind]},
+            {"model": model, "texts": source},
+        )
+        for kind, source, length, separator in sides
+    )
+    return passages, topics
 
 
 def search_views(
@@ -109,6 +114,8 @@ def mine(
     """
     params, inputs = {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
     if random_added:
+        if documents is None:
+            raise UsageError("random passages are drawn from documents; give them")
         params["random_added"], inputs["corpus"] = random_added, documents
     return Node("mine", params, inputs)
 
@@ -166,7 +173,8 @@ def mine_answers(
     The scores by which further positives are judged are rounded to each of ``score_decimals`` in turn;
     ``tokenless_answers`` says whether an answer without any token is in every text.
     """
-    params = {"depth": depth, "per_query": per_query, "seed": seed, "extra_positives": extra_positives}
+    params: dict[str, Any] = {"depth": depth, "per_query": per_query, "seed": seed}
+    params["extra_positives"] = extra_positives
     params |= {"score_decimals": list(score_decimals)} if score_decimals else {}
     params |= {"tokenless_answers": True} if tokenless_answers else {}
     inputs = {"run": run, "qrels": judgements, "queries": topics, "corpus": documents}

@@ -52,7 +52,7 @@ def initialise(
 ) -> Node:
     """A BERT of a size of its own with random weights, over a vocabulary of the documents' words."""
     tokenizer = Node("vocabulary", {"size": vocabulary}, {"corpus": documents})
-    params = {"hidden_size": hidden_size, "layers": layers, "heads": heads}
+    params: dict[str, Any] = {"hidden_size": hidden_size, "layers": layers, "heads": heads}
     params |= {"intermediate_size": intermediate_size, "max_positions": max_positions}
     params |= {"dropout": dropout, "deviation": deviation, "seed": seed}
     return Node("initialise", params, {"tokenizer": tokenizer})
@@ -93,7 +93,7 @@ def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> 
     """
     params = {"texts_per_batch": optimisation.batch_size, "length": tokens.params["length"]}
     inputs = {"model": tokens.inputs["model"], "tokens": tokens}
-    return Node("pretrain", made.params | _of(optimisation) | params, made.inputs | inputs)
+    return Node("pretrain", {**made.params, **_of(optimisation), **params}, {**made.inputs, **inputs})
 
 
 def finetune(

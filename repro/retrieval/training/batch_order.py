@@ -10,8 +10,8 @@ import numpy as np
 from torch import nn
 
 from repro.errors import UsageError
-from repro.retrieval.nn.batches import length_buckets
-from repro.retrieval.nn.padding_free import VARIABLE, padding_free
+from repro.retrieval.nn.batches import Buckets, length_buckets
+from repro.retrieval.nn.padding_free import VARIABLE, PaddingFree, padding_free
 from repro.retrieval.training.optimisation import VARIABLES, Execution
 
 Place = tuple[int, int]  # epoch, index
@@ -112,7 +112,10 @@ class BatchReading:
             length_buckets(self.execution.length_buckets) as buckets,
             padding_free(objective, bool(self.execution.padding_free)) as packing,
         ):
-            self._read = {"length_buckets": buckets, "padding_free": packing}
+            self._read: dict[str, Buckets | PaddingFree] = {
+                "length_buckets": buckets,
+                "padding_free": packing,
+            }
             yield
 
     def used(self, name: str) -> bool:

@@ -16,6 +16,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import torch
@@ -42,7 +43,8 @@ class TrainingLog:
         self.path, self.every = path, max(1, steps // LINES)
         self._total: torch.Tensor | None = None
         self._noted: dict[str, tuple[torch.Tensor, int]] = {}  # name -> sum, and how many steps have it
-        self._steps, self._file = 0, None
+        self._steps = 0
+        self._file: TextIO | None = None
 
     @contextlib.contextmanager
     def open(self, resumed_at: int) -> Iterator[None]:
@@ -68,16 +70,16 @@ class TrainingLog:
         Raises:
             StageError: a line is due, and a loss since the last one is not finite.
         """
-        self._total = loss if self._total is None else self._total + loss
+        whole = loss if self._total is None else self._total + loss
+        self._total = whole
         self._steps += 1
         for name, value in losses.items():
             total, count = self._noted.get(name, (None, 0))
             self._noted[name] = value if total is None else total + value, count + 1
         if step % self.every == 0:
-            self._write(step, rate, norm.item())
+            self._write(step, rate, norm.item(), mean=whole.item() / self._steps)
 
-    def _write(self, step: int, rate: float, norm: float) -> None:
-        mean = self._total.item() / self._steps
+    def _write(self, step: int, rate: float, norm: float, *, mean: float) -> None:
         means = {name: (total / count).item() for name, (total, count) in self._noted.items()}
         self._total, self._noted, self._steps = None, {}, 0
         if not all(math.isfinite(value) for value in (mean, *means.values())):

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
-from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from repro.retrieval.nn.precision import on_device
+from repro.retrieval.training.objective import BatchObjective, SumObjective
 
 FILE = "flops.json"  # in a checkpoint
 STEPS = 3  # counted; texts differ in length, so one step alone may be off
@@ -60,7 +60,7 @@ class Flops:
             self.counted = json.loads(path.read_text())
 
 
-def needed_operations(objective: nn.Module, examples: Sequence[dict]) -> int:
+def needed_operations(objective: SumObjective | BatchObjective, examples: Sequence[dict]) -> int:
     """The floating-point operations that a step on these examples needs of the model, as MFU counts them.
 
     Each example is read by itself, so that no padding is counted. A product counts once forward and once for

@@ -7,7 +7,9 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import reduce
 from itertools import islice
+from operator import add
 from pathlib import Path
 from typing import Protocol
 
@@ -33,7 +35,7 @@ from repro.retrieval.training.checkpoints import (
 )
 from repro.retrieval.training.flop_count import Flops
 from repro.retrieval.training.memory import StepMemory
-from repro.retrieval.training.objective import SumObjective
+from repro.retrieval.training.objective import SumObjective, as_objective
 from repro.retrieval.training.optimisation import WHOLE_BATCHES, Execution, Optimisation
 from repro.retrieval.training.optimizer import Optimizer
 from repro.retrieval.training.parts import (
@@ -99,7 +101,8 @@ class ObjectiveTrainer:
         if self.buckets > 1:  # parts cost more than the batch where an objective encodes them twice
             by_length = isinstance(objective, SumObjective) and are_texts(examples.__getitems__([(0, 0)]))
             self.buckets = self.buckets if by_length else 1
-        self.fitting = Fitting(objective.collate, execution, buckets=self.buckets)
+        self.objective = as_objective(objective)
+        self.fitting = Fitting(self.objective.collate, execution, buckets=self.buckets)
         self.optimizer = Optimizer(objective, optimisation, steps=len(order))
         self.flops = Flops()
         self.reading = reading
@@ -190,9 +193,10 @@ class ObjectiveTrainer:
 
     def step_in_parts(self, pieces: list[Batch]) -> torch.Tensor:
         """The loss of the whole batch; its gradient is left with every process's parameters."""
-        options = {"backward": self.optimizer.backward, "autocast": self.optimizer.autocast}
         pieces = in_memory(lambda: self._on_device(pieces), self.device)
-        self._losses = backward_in_parts(self.model, pieces, **options)
+        self._losses = backward_in_parts(
+            self.objective, pieces, backward=self.optimizer.backward, autocast=self.optimizer.autocast
+        )
         if not self._losses:
             self.optimizer.backward(_zero_loss(self.model))
         sum_gradients(self.optimizer.parameters)
@@ -203,7 +207,7 @@ class ObjectiveTrainer:
         with self.optimizer.autocast():
             losses = in_single_precision(self.model(batch))
         self._losses = {name: loss.detach() for name, loss in losses.items()}
-        return sum(losses.values()) if losses else _zero_loss(self.model)
+        return reduce(add, losses.values()) if losses else _zero_loss(self.model)
 
     def _write(self, folder: Path) -> None:
         write_state(self.model, self.optimizer, folder)
@@ -284,8 +288,17 @@ def train(
     bar = progress if rank() == 0 else SILENT
     reading = BatchReading(execution, checkpoint, bar.note)
     execution = with_estimated_micro_batch(reading.execution, memory, share=max(order.shares(0)))
-    arguments = {"log": log, "checkpoints": out / CHECKPOINTS, "resumed": checkpoint, "reading": reading}
-    trainer = ObjectiveTrainer(objective, examples, optimisation, order, execution=execution, **arguments)
+    trainer = ObjectiveTrainer(
+        objective,
+        examples,
+        optimisation,
+        order,
+        log=log,
+        checkpoints=out / CHECKPOINTS,
+        resumed=checkpoint,
+        execution=execution,
+        reading=reading,
+    )
     with (
         bar.task("training", total=steps, log=log) as advance,
         threads_for(objective),
@@ -311,7 +324,7 @@ def _outcome(steps: int, examples: int, batch_size: int, log: Path) -> dict:
 def save_model(objective: nn.Module, out: Path) -> None:
     """Save a trained objective in ``out/model``. Rank 0 does it; its checkpoints go when that is sealed."""
     if rank() == 0:
-        objective.save(out / "model")
+        as_objective(objective).save(out / "model")
 
 
 def options_in_effect(trainer: ObjectiveTrainer, reading: BatchReading) -> dict[str, int | str]:

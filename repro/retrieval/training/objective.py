@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
@@ -35,6 +35,12 @@ class Objective(Protocol):
 
     name: ClassVar[str]
     version: ClassVar[int]
+
+    def __call__(self, batch: Tensors) -> Tensors:
+        """As ``forward`` of either form."""
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """All that may be trained."""
 
     def collate(self, examples: list[dict]) -> Tensors:
         """A batch, or part of one, of examples that each have ``epoch`` and ``index``."""
@@ -129,7 +135,7 @@ def objective_class(stage: str, params: Mapping[str, Any]):
 
 
 def build(
-    objective: type[nn.Module],
+    objective: Any,
     model: nn.Module,
     tokenizer,
     options: Mapping[str, Any],
@@ -148,9 +154,16 @@ def build(
     except TypeError as error:
         raise UsageError(f"objective {objective.name!r}: {error}") from error
     instance = objective(model, tokenizer, **values)
-    if not isinstance(instance, (SumObjective, BatchObjective)):
-        raise UsageError(
-            f"objective {objective.name!r} can be trained neither as a sum over texts nor as a loss in which "
-            "they meet; repro/retrieval/training/objective.py says what each has to offer"
-        )
+    as_objective(instance)
     return instance
+
+
+def as_objective(module: nn.Module) -> SumObjective | BatchObjective:
+    """Return the module, which is of one of the two forms. Raises UsageError for one of neither."""
+    if isinstance(module, (SumObjective, BatchObjective)):
+        return module
+    raise UsageError(
+        f"objective {getattr(module, 'name', type(module).__name__)!r} can be trained neither as a sum over "
+        "texts nor as a loss in which they meet; repro/retrieval/training/objective.py says what each has to "
+        "offer"
+    )

@@ -78,7 +78,9 @@ class Optimisation:
     @property
     def is_all_warm_up(self) -> bool:
         """Whether a warm-up of so many steps goes on beyond the end of the training, where that is known."""
-        return self.epochs is None and (self.warmup_steps or 0) > self.max_steps
+        return (
+            self.epochs is None and self.max_steps is not None and (self.warmup_steps or 0) > self.max_steps
+        )
 
     def warmup(self, steps: int) -> int:
         """Steps of warm-up in a training of so many steps."""
@@ -124,7 +126,7 @@ class Execution:
         """
         from repro.retrieval.nn.padding_free import is_asked_for
 
-        values = {"padding_free": int(is_asked_for(environment))}
+        values: dict[str, Any] = {"padding_free": int(is_asked_for(environment))}
         for name, (variable, description) in VARIABLES.items():
             text = environment.get(variable)
             if text is None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import torch
 from torch import nn
-from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from transformers import get_scheduler
 from transformers.trainer_pt_utils import get_parameter_names
@@ -39,7 +38,9 @@ def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
     return logarithmic_warmup_share(step - 1, warmup=warmup, total=total) if step else 1.0
 
 
-def share_schedule(share: Callable[..., float], optimizer: Optimizer, *, warmup: int, total: int) -> LambdaLR:
+def share_schedule(
+    share: Callable[..., float], optimizer: torch.optim.Optimizer, *, warmup: int, total: int
+) -> LambdaLR:
     """The schedule that gives every group of parameters ``share(step)`` of its peak learning rate."""
     return LambdaLR(optimizer, functools.partial(share, warmup=warmup, total=total))
 

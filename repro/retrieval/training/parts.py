@@ -10,11 +10,12 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import pairwise
+from operator import add
 from pathlib import Path
 
 import torch
-from torch import nn
 
 from repro.errors import StageError
 from repro.machine.system import cores, gpu_memory, local_processes
@@ -177,7 +178,6 @@ def backward_in_parts(
     """Add the gradient of the batch of all processes to the parameters; a process adds its own share of it.
 
     Args:
-        objective: also an ``nn.Module``.
         pieces: this process's share of the whole batch, collated part by part; at least one.
         backward: called for every loss that has a graph, as ``torch.Tensor.backward`` is.
         autocast: makes the context that a part is encoded in; losses that meet are taken in single precision.
@@ -223,7 +223,7 @@ def _sum_of_parts(
             with autocast():
                 losses = in_single_precision(objective(piece))
             for name in losses.keys() & totals.keys():
-                losses[name] = losses[name] * (count[name] / totals[name])
+                losses[name] = losses[name] * ((count[name] or 0) / totals[name])
             _minimise(losses, backward)
             for name, loss in losses.items():
                 sums[name] += loss.detach()
@@ -236,7 +236,7 @@ def _sum_of_parts(
 def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
     """The denominator in the whole batch of each loss that is a mean."""
     means = [name for name, count in counts[0].items() if count is not None]
-    sums = torch.tensor([float(sum(c[name] for c in counts)) for name in means], dtype=torch.float64)
+    sums = torch.tensor([float(sum(c[name] or 0 for c in counts)) for name in means], dtype=torch.float64)
     return dict(zip(means, sum_values(sums.to(device)).tolist(), strict=True))
 
 
@@ -280,18 +280,17 @@ def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:
 def _pass_gradients(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
     """Pass gradients on from the rows that they belong to, as far as these have a graph."""
     if pairs := [pair for pair in pairs if pair[0].requires_grad]:
-        torch.autograd.backward(*map(list, zip(*pairs, strict=True)))
+        torch.autograd.backward([rows for rows, _ in pairs], [gradient for _, gradient in pairs])
 
 
-def _represent(objective: nn.Module, piece: Batch, autocast: Precision) -> Batch:
+def _represent(objective: BatchObjective, piece: Batch, autocast: Precision) -> Batch:
     with autocast():  # left before the losses, which are taken in single precision
         rows = objective.represent(piece)
     return in_single_precision(rows)
 
 
 def _minimise(losses: Batch, backward: Backward) -> None:
-    total = sum(losses.values())
-    if losses and total.requires_grad:
+    if losses and (total := reduce(add, losses.values())).requires_grad:
         backward(total)
 
 

@@ -48,6 +48,12 @@ class Regression(nn.Module):
         out = self.second(hidden)
         return {"square": (out - batch["x"]).square().mean(), "size": 0.1 * out.abs().mean()}
 
+    def denominators(self, batch):
+        return {"square": batch["x"].numel(), "size": batch["x"].numel()}
+
+    def save(self, folder):
+        torch.save(self.state_dict(), folder)
+
 
 class Places:
     def __init__(self, count: int):
