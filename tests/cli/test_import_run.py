@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from repro.manifest.cells import select
 from repro.manifest.papers import papers
-from repro.plugins.yours import judgements as own_judgements
+from repro.plugins.yours import runs as own_judgements
 from repro.retrieval.datasets.reading import judgements
 from repro.retrieval.datasets.sources import locate
 from repro.retrieval.evaluation.run_writer import END, START

@@ -12,7 +12,7 @@ from repro.api.comparisons import ComparedCells, compare_selection
 from repro.api.listing import Listing
 from repro.api.selection import Selection, check_several, select
 from repro.errors import BlockedError, DataError, ReproError, UsageError
-from repro.plugins.yours.sources import own_runs, sources
+from repro.plugins.yours.sources import Yours, own_runs, sources
 from repro.progress import Progress
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace
@@ -49,9 +49,6 @@ class ComparedWithYours(ComparedCells):
         """The scores of one's own rows, and of the runs that they were tested against, query by query."""
         scores = [line for table in self.yours for line in table.scores_by_query()]
         return Listing(scores, line=dict, index="query")
-
-
-Yours = str | Path | Mapping[str, Any]
 
 
 def compare(
@@ -120,7 +117,8 @@ def compare_alone(
     workspace: Workspace,
 ) -> ComparedWithYours:
     """Score run files without a paper's table."""
-    from repro.plugins.yours.alone import judged_by, scored_alone
+    from repro.plugins.yours.runs import judged_by
+    from repro.plugins.yours.table import scored_alone
 
     if not (dataset or qrels):
         raise UsageError("name the table that it is to be a row of, as PAPER/1, or a dataset that scores it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ FACTS: dict[str, tuple | type] = {  # keys of a file that describes an encoder, 
     "truncate_dim": int,
 }
 SIDES = {"passages": "passage", "queries": "query"}  # kinds of texts -> how these keys begin
-LEAST = {"truncate_dim": 1}  # of numbers; a text has 3 tokens at least, with [CLS] and [SEP]
+LEAST = {"truncate_dim": 1, "query_length": 3, "passage_length": 3}  # a text has tokens [CLS] and [SEP], too
 OURS = ("projector.safetensors", "views.json")  # of models that the suite trained
 LIBRARY = "config_sentence_transformers.json"
 KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}  # as the library calls them there
@@ -56,8 +57,18 @@ class UserEncoder:
 
     label: str
     described: str
-    passages: Mapping[str, Any]
-    queries: Mapping[str, Any]
+    passages: dict[str, Any]
+    queries: dict[str, Any]
+
+    @property
+    def source(self) -> str:
+        """The name by which lists tell it, its label."""
+        return self.label
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be told of it beside scores."""
+        return (self.described,)
 
     @classmethod
     def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
@@ -73,8 +84,8 @@ class UserEncoder:
             BlockedError: it is nowhere, or cannot be read as an encoder.
         """
         _check(facts)
-        passages = _Side.look("passages", _located(name, data), facts)
-        queries = _Side.look("queries", _located(facts.get("query_model") or name, data), facts, passages)
+        passages = _look("passages", _located(name, data), facts)
+        queries = _look("queries", _located(facts.get("query_model") or name, data), facts, passages)
         if passages.form != queries.form:
             problem = f"{name}: passages have {passages.form} numbers and queries {queries.form}"
             raise BlockedError(problem, "name two encoders that were trained together")
@@ -106,7 +117,7 @@ class _Side:
     folder: Path
     model: Any
     said: Mapping[str, Any]
-    params: Mapping[str, Any]
+    params: dict[str, Any]
     numbers: int
 
     @property
@@ -114,40 +125,32 @@ class _Side:
         """The number of numbers of a vector, and whether most are zero."""
         return f"{self.numbers:,} {'dense' if self.params['kind_of_encoder'] == 'dense' else 'sparse'}"
 
-    @classmethod
-    def look(
-        cls,
-        kind: str,
-        place: tuple[Path, str, Mapping[str, str]],
-        facts: Mapping[str, Any],
-        other: _Side | None = None,
-    ) -> _Side:
-        """Load an encoder and have it read a text; ``other`` is the side that may have the same one."""
-        folder, name, source = place
-        said = _exported(folder) | {key: value for key, value in facts.items() if value is not None}
-        loading = _loading(folder, said, kind)
-        params = {"name": name, "revision": "main", "kind": kind, **loading, **_source(folder, source)}
-        separator = said.get("separator", " ")
-        params["separator"] = None if separator == NO_TITLES else separator
-        params["prompt"] = said.get(f"{SIDES[kind]}_prefix")
-        if other and other.folder == folder and loading.items() <= other.params.items():
-            model = other.model
-        else:
-            model = _loaded(folder, params)
-        return cls(folder, model, said, params, _width(model, folder, params))
 
-
-def _loading(folder: Path, said: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """The parameters by which an encoder is loaded."""
+def _look(
+    kind: str,
+    place: tuple[Path, str, dict[str, str]],
+    facts: Mapping[str, Any],
+    other: _Side | None = None,
+) -> _Side:
+    """Load an encoder and have it read a text; ``other`` is the side that may have the same one."""
+    folder, name, source = place
+    said = {**_exported(folder), **{key: value for key, value in facts.items() if value is not None}}
     loading = {key: said.get(key) for key in ("pooling", "truncate_dim", "precision")}
     loading["kind_of_encoder"] = _kind(folder, said.get("kind"))
     if loading["kind_of_encoder"] != "dense" and (loading["pooling"] or loading["truncate_dim"]):
         raise UsageError(f"{folder} is a sparse encoder, which has no pooling or truncate_dim to be said")
-    return loading | {"length": said.get(f"{SIDES[kind]}_length")}
+    loading["length"] = said.get(f"{SIDES[kind]}_length")
+    params = {"name": name, "revision": "main", "kind": kind, **loading, **_source(folder, source)}
+    separator = said.get("separator", " ")
+    params["separator"] = None if separator == NO_TITLES else separator
+    params["prompt"] = said.get(f"{SIDES[kind]}_prefix")
+    is_same = other and other.folder == folder and loading.items() <= other.params.items()
+    model = other.model if other and is_same else _loaded(folder, params)
+    return _Side(folder, model, said, params, _width(model, folder, params))
 
 
-def _located(name: str, data: Path | None) -> tuple[Path, str, Mapping[str, str]]:
-    """The folder of an encoder, its name on the hub or ``local``, and where the stage reads it."""
+def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
+    """Return the folder of an encoder, its name on the hub or ``local``, and where the stage reads it."""
     folder = Path(name).expanduser()
     if any((folder / file).exists() for file in SETTINGS):
         check_where_stored(folder)
@@ -157,29 +160,25 @@ def _located(name: str, data: Path | None) -> tuple[Path, str, Mapping[str, str]
         return folder.resolve(), "local", {"kind": "folder", "path": str(folder.resolve())}
     if name and folder.exists():
         raise UsageError(f"{name}: holds neither of {', '.join(SETTINGS)}, so it is no model directory")
-    found = _on_hub(name, data)
-    if found is None:
+    place, source = None, None
+    with contextlib.suppress(ValueError):  # the hub's, for what cannot be a name there
+        source = None if folder.is_absolute() else checkpoint(name, "main", data)
+    if source:
+        place = Path(source["path"]) if "path" in source else cached_folder(name, source["commit"])
+    if place is None or source is None:
         remedy = f"name a model directory, or run `repro data fetch model:{name}`"
         raise BlockedError(f"the encoder {name!r} is neither a directory nor on this machine", remedy)
-    folder = Path(found["path"]) if found["kind"] == "folder" else cached_folder(name, found["commit"])
-    return folder, name, found
+    return place, name, source
 
 
-def _on_hub(name: str, data: Path | None) -> dict | None:
-    try:
-        return None if Path(name).is_absolute() else checkpoint(name, "main", data)
-    except ValueError:  # the hub's, for what cannot be a name there
-        return None
-
-
-def _source(folder: Path, source: Mapping[str, str]) -> dict[str, Any]:
-    """Parameters for where an encoder is, and of an adapter for the model that it changes.
+def _source(folder: Path, source: dict[str, str]) -> dict[str, Any]:
+    """Return parameters for where an encoder is, and of an adapter for the model that it changes.
 
     Raises BlockedError where that model, or peft, is not on this machine.
     """
     files = sorted(folder.rglob("adapter_config.json"))
     if not files:
-        return {"source": dict(source)}
+        return {"source": source}
     if importlib.util.find_spec("peft") is None:
         problem = f"{folder} is an adapter, which sentence-transformers reads with peft"
         raise BlockedError(problem, "install it with `pip install 'repro-bench[adapters]'`")
@@ -191,7 +190,7 @@ def _source(folder: Path, source: Mapping[str, str]) -> dict[str, Any]:
     return {"source": {**source, "base": base}, "base": identity}
 
 
-def _loaded(folder: Path, params: Mapping[str, Any]):
+def _loaded(folder: Path, params: dict[str, Any]) -> Any:
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.precision import check_precision
 
@@ -200,15 +199,15 @@ def _loaded(folder: Path, params: Mapping[str, Any]):
         model = library_encoder.load(folder, {**params, "kind": params["kind_of_encoder"]})
     except DataError as error:
         raise BlockedError(str(error), REMEDY) from error
-    named = _settings(folder).get("similarity_fn_name")
+    named = _read(folder / LIBRARY).get("similarity_fn_name")
     if named not in (None, model.similarity_fn_name):
         problem = f"{folder / LIBRARY}: the library does not follow the similarity {named!r}"
         raise BlockedError(problem, f"say one of {', '.join(SIMILARITIES)} there")
     return model
 
 
-def _width(model, folder: Path, params: Mapping[str, Any]) -> int:
-    """The numbers of a vector of a long text, which has to be encoded for that."""
+def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
+    """Return the numbers of a vector of a long text, which has to be encoded for that."""
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.checkpoint import reason
     from repro.retrieval.stages.encode_by_library import joined
@@ -237,18 +236,16 @@ def _check(facts: Mapping[str, Any]) -> None:
     check_known("key of an encoder", *facts, valid=FACTS)
     for name, value in facts.items():
         valid = FACTS[name]
-        if value is None:
-            continue
-        if isinstance(valid, tuple):
+        if value is not None and isinstance(valid, tuple):
             check_known(name, value, valid=valid)
-        elif not isinstance(value, valid) or isinstance(value, bool):
+        elif value is not None and (not isinstance(value, valid) or isinstance(value, bool)):
             raise UsageError(f"{name} of an encoder cannot be {value!r}")
-        elif valid is int and value < (least := LEAST.get(name, 3)):
-            raise UsageError(f"{name} of an encoder is {value}, and {least} at least")
+        elif isinstance(value, int) and value < LEAST[name]:
+            raise UsageError(f"{name} of an encoder is {value}, and {LEAST[name]} at least")
 
 
 def _exported(folder: Path) -> dict[str, Any]:
-    """What `repro export encoder` wrote of an encoder, which its other files do not say."""
+    """Return what `repro export encoder` wrote of an encoder, which its other files do not say."""
     said = _read(folder / EXPORTED).get("conventions", {})
     try:
         if said.get("pooling") == MODULES:  # as its modules are
@@ -262,13 +259,13 @@ def _exported(folder: Path) -> dict[str, Any]:
 
 
 def _kind(folder: Path, said: str | None) -> str:
-    """The kind of encoder that a folder is, or of one without modules.json that its user says it is.
+    """Return the kind of encoder that a folder is, or of one without modules.json that its user says it is.
 
     Raises UsageError where the two are not one, and BlockedError for what gives no vector of a text.
     """
     if not (folder / "modules.json").exists():
         return said or "dense"
-    family = _settings(folder).get("model_type") or "SentenceTransformer"
+    family = _read(folder / LIBRARY).get("model_type") or "SentenceTransformer"
     if family not in KINDS:
         raise BlockedError(f"{folder} is a {family}, which gives no vector of a text", "name an encoder")
     if said and said.startswith("splade") != (KINDS[family] == "sparse"):
@@ -276,12 +273,8 @@ def _kind(folder: Path, said: str | None) -> str:
     return KINDS[family]
 
 
-def _settings(folder: Path) -> dict:
-    return _read(folder / LIBRARY)
-
-
 def _read(path: Path) -> dict:
-    """A JSON file of a folder; without it nothing is said."""
+    """Read a JSON file of a folder; without it nothing is said."""
     try:
         content = read_json_file(path) if path.exists() else {}
     except (OSError, ValueError) as error:
@@ -292,34 +285,30 @@ def _read(path: Path) -> dict:
 
 
 def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> str:
-    """A sentence on how an encoder reads texts, and by whose word."""
+    """Return a sentence on how an encoder reads texts, and by whose word."""
     from repro.retrieval.nn import library_encoder
 
+    is_one = queries.folder == passages.folder
     parts = [_modules(passages), _reading(passages)]
-    if queries.folder != passages.folder:
-        parts.append(f"queries by another one, {_modules(queries)}")
+    parts += [] if is_one else [f"queries by another one, {_modules(queries)}"]
     parts += [_reading(queries), _titles(passages.params)]
     own, other = (side.model.similarity_fn_name for side in (passages, queries))
     differs = "" if own == other else f" as the one of passages says (the one of queries says {other})"
     parts.append(f"similarity {passages.said.get('similarity') or own + differs}")
-    parts += [f"{passages.form} numbers a vector", _by_word(f"its {EXPORTED}", _exported(passages.folder))]
-    parts.append(_by_word("its user", facts))
-    if queries.folder == passages.folder:
+    parts.append(f"{passages.form} numbers a vector")
+    for whose, stated in ((f"its {EXPORTED}", _exported(passages.folder)), ("its user", facts)):
+        said = ", ".join(f"{name} {value!r}" for name, value in stated.items() if value is not None)
+        parts.append(said and f"{said}, as {whose} says")
+    if is_one:
         unused = library_encoder.unused_prompts(passages.model)
         parts += [f"its prompt {name!r} is put before neither" for name in unused]
-    parts += dict.fromkeys(own_code(side.folder) for side in (passages, queries))
-    return (
-        f"read by sentence-transformers {version('sentence-transformers')}: {'; '.join(filter(None, parts))}"
-    )
-
-
-def _by_word(whose: str, facts: Mapping[str, Any]) -> str:
-    said = ", ".join(f"{name} {value!r}" for name, value in facts.items() if value is not None)
-    return said and f"{said}, as {whose} says"
+    parts += dict.fromkeys(_own_code(side.folder) for side in (passages, queries))
+    words = "; ".join(filter(None, parts))
+    return f"read by sentence-transformers {version('sentence-transformers')}: {words}"
 
 
 def _modules(side: _Side) -> str:
-    """The modules of an encoder, and which file named them."""
+    """Name the modules of an encoder, and which file named them."""
     from repro.retrieval.nn import library_encoder
 
     names = ", ".join(map(library_encoder.named, side.model.children()))
@@ -329,7 +318,7 @@ def _modules(side: _Side) -> str:
 
 
 def _reading(side: _Side) -> str:
-    """What stands before the texts of a side, where they are cut, and in which numbers it is computed."""
+    """Say what stands before the texts of a side, where they are cut, and in which numbers it is computed."""
     from repro.retrieval.nn import library_encoder
 
     kind, said = side.params["kind"], side.params["prompt"]
@@ -349,10 +338,9 @@ def _titles(params: Mapping[str, Any]) -> str:
     return f"title and text {'as two segments' if separator == 'pair' else f'joined by {separator!r}'}"
 
 
-def own_code(folder: Path) -> str:
-    """What is to be said of code that comes with a model's folder and is never run; else nothing."""
+def _own_code(folder: Path) -> str:
+    """Say which code comes with a model's folder and is never run; nothing where none does."""
     files = [path for path in sorted(folder.rglob("*config.json")) if _read(path).get("auto_map")]
     names = ", ".join(path.relative_to(folder).as_posix() for path in files)
-    return (
-        names and f"its own code, which {names} asks for, is left out: the library's classes read its weights"
-    )
+    said = f"its own code, which {names} asks for, is left out: the library's classes read its weights"
+    return said if files else ""

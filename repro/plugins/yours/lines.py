@@ -1,10 +1,13 @@
-"""Prints runs and encoders of one's own: their rows in tables, their tests, and what they rest on."""
+"""Shows runs and encoders of one's own in tables and tests, and keeps runs beside measurements."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from repro.api.comparisons import ComparedCells
 from repro.cli.printing import emit_csv, emit_json, say, show, table
+from repro.errors import UsageError
+from repro.exchange.run_import import Importer, Origin
 from repro.plugins.yours.table import OwnRow, OwnTable, as_json, lines
+from repro.store import make_writable
 
 LEFT = ("column", "row", "against", "by")  # of the table of tests, whose other columns are numbers
 ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # where one row is named
@@ -22,55 +25,41 @@ def show_yours(compared: ComparedCells, form: str, *, per_query: bool) -> None:
     if per_query:
         scores = list(compared.scores_by_query())
         (emit_json if form == "json" else emit_csv)(scores)
+    elif form == "json":
+        emit_json([line for own in compared.yours for line in as_json(own)])
+    elif form == "csv":
+        emit_csv([line for own in compared.yours for line in lines(own)])
+    elif form == "latex":
+        print(compared.to_latex())
     else:
-        FORMS[form](compared)
+        for own in compared.yours:
+            (_print_markdown if form == "markdown" else _show_table)(own)
     said = [s for own in compared.yours for row in own.rows for s in _sentences(row)]
     for sentence in dict.fromkeys([*said, *(s for own in compared.yours for s in own.left_out)]):
         say(sentence)
 
 
-def _print_json(compared: ComparedCells) -> None:
-    emit_json([line for own in compared.yours for line in as_json(own)])
-
-
-def _print_csv(compared: ComparedCells) -> None:
-    emit_csv([line for own in compared.yours for line in lines(own)])
-
-
-def _print_latex(compared: ComparedCells) -> None:
-    print(compared.to_latex())
-
-
-def _print_tables(compared: ComparedCells) -> None:
-    for own in compared.yours:
-        _show_table(own)
-
-
-def _print_markdown(compared: ComparedCells) -> None:
+def _print_markdown(own: OwnTable) -> None:
     from repro.verdicts.summary import cut_measures
     from repro.writers.grid import compared_grid
     from repro.writers.markdown import escaped
     from repro.writers.markdown import table as markdown_table
     from repro.writers.table_pages import overview
 
-    for own in compared.yours:
-        cuts = cut_measures(own.comparison.cells)
-        lines = [
-            *overview(compared_grid(own.comparison.cells), comparison=own.comparison),
-            *([f"{escaped(cuts)}.\n"] if cuts else []),
-        ]
-        if tests := [test for row in own.rows for test in _tests(row, own)]:
-            cells = [[escaped(text) for text in test.values()] for test in tests]
-            lines += [f"{TESTS}:\n", *markdown_table(list(tests[0]), cells)]
-        print("\n".join(lines))
+    page = list(overview(compared_grid(own.comparison.cells), comparison=own.comparison))
+    if cuts := cut_measures(own.comparison.cells):
+        page.append(f"{escaped(cuts)}.\n")
+    if tests := [test for row in own.rows for test in _tests(row, own)]:
+        cells = [[escaped(text) for text in test.values()] for test in tests]
+        page += [f"{TESTS}:\n", *markdown_table(list(tests[0]), cells)]
+    print("\n".join(page))
 
 
 def _show_table(own: OwnTable) -> None:
     from repro.writers.terminal import compared_table
 
     show(compared_table(own.comparison, own.comparison.cells))
-    tests = [line for row in own.rows for line in _tests(row, own)]
-    if tests:
+    if tests := [line for row in own.rows for line in _tests(row, own)]:
         head = list(tests[0])
         right = [place for place, name in enumerate(head) if name not in LEFT]
         rows = [list(test.values()) for test in tests]
@@ -91,7 +80,7 @@ def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:
             yield {
                 "column": c.cell.column.id,
                 **({"row": row.row.label} if len(own.rows) > 1 else {}),
-                "yours": rounded(c.measured, c.cell),
+                "yours": rounded(c.records[0].measured, c.cell),
                 "against": f"{letters[test['over']]} {rows[test['over']].label}",
                 "by": test["by"],
                 "its score": f"({score})" if test["doubts"] else score,
@@ -117,10 +106,22 @@ def _sentences(row: OwnRow) -> list[str]:
     return said + list(row.left_out)
 
 
-FORMS = {
-    "terminal": _print_tables,
-    "csv": _print_csv,
-    "json": _print_json,
-    "latex": _print_latex,
-    "markdown": _print_markdown,
-}
+def record(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:
+    """Record each run for the cells that it covers, where tables are of one row; yield label, new and all.
+
+    A cell that looks deeper than a run goes is left out.
+
+    Raises UsageError for several rows, or another scale than full.
+    """
+    cells = [c for own in tables for c in own.of_paper]
+    if len({(c.cell.paper.name, c.cell.row.id) for c in cells}) != 1 or cells[0].scale != "full":
+        raise UsageError("--record keeps a run of one row at full scale: name that row, as --row ROW")
+    make_writable(importer.store.root)
+    importer.results.make_writable()
+    for row in (row for own in tables for row in own.rows):
+        runs = {name: scored.run for name, scored in row.scored.items() if not scored.cut_at}
+        new: list[bool] = []
+        for run in {path for path in runs.values() if path}:
+            covered = [c.cell for c in cells if runs.get(c.cell.column.id) == run]
+            new += [item.new for item in importer.add(run, covered, origin=Origin())]
+        yield row.row.label, sum(new), len(new)

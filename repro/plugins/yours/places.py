@@ -1,28 +1,37 @@
-"""The columns of a table in which a run or an encoder of one's own can be scored, and its scores there."""
+"""Where a run or an encoder of one's own is scored in a table, its scores there, and the runs beside it."""
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro.errors import BlockedError, UsageError
+from repro.errors import BlockedError, ReproError, UsageError
+from repro.exchange.public_runs import public_runs
 from repro.graph import Node
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.schema import Column
 from repro.plugins.yours.encoders import UserEncoder
-from repro.plugins.yours.judgements import Judged
-from repro.plugins.yours.runs import OwnRun, Scored
+from repro.plugins.yours.runs import Judged, OwnRun, Parts, Scored, all_scores, mean_score
 from repro.progress import Progress
+from repro.retrieval.evaluation import agreement
+from repro.retrieval.evaluation.given_runs import read_given_file
+from repro.retrieval.evaluation.measures import looks_deeper
 from repro.running.engines.inline import ensure
 from repro.running.measurement import COMPUTED, Measurement
 from repro.running.plan import Plan
 from repro.running.records import scores_of
 from repro.running.workspace import Workspace
-from repro.store import Store, make_writable
+from repro.store import Store, check_where_stored, make_writable
+from repro.store.disk import sha256
 from repro.verdicts.compared import ComparedCell
+from repro.verdicts.row_tests import rows_with_scores
 from repro.verdicts.tolerance import UNITS
 
 SEARCHES = ("search", "search_views")
 PRIORITY = ("ours", "rerun", "cited", "reference")
+MEASURED = "measured"
+LIKENESS = ("rmse", "kendall_union", "rank_biased_overlap")
+RUNS = "runs"  # the folder of public runs below that of the user's collections
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,7 @@ class Place:
 
     Attributes:
         measure: of the column; an unspecified choice may say another one.
+        original: the column's own dataset.
         measured: how the table's own rows are measured in it, the paper's own retriever first; empty where
             none is.
     """
@@ -38,23 +48,28 @@ class Place:
     column: Column
     unit: str
     measure: str
-    measured: tuple[Measurement, ...]
+    original: str
+    measured: tuple[Measurement, ...] = ()
 
     @property
     def parts(self) -> tuple[Node, ...]:
         """The evaluations of the first of these rows, one for each collection that the column averages."""
-        return tuple({p.inputs.get("qrels", p): p for p in self.measured[0].parts}.values())
+        return _evaluations(self.measured[0])
 
     @property
     def dataset(self) -> str:
         """The dataset whose judgements count here, at a smaller scale the one that stands in."""
         is_one = self.measured and len(self.parts) == 1
-        return self.parts[0].inputs["qrels"].params["dataset"] if is_one else self.column.dataset
+        return self.parts[0].input("qrels").params["dataset"] if is_one else self.original
 
     @property
     def rule(self) -> bool | None:
         """Whether the query's own id is dropped, as the table's own rows are scored; None without one."""
         return self.parts[0].params.get("ignore_identical_ids") if self.measured else None
+
+
+def _evaluations(measurement: Measurement) -> tuple[Node, ...]:
+    return tuple({part.inputs.get("qrels", part): part for part in measurement.parts}.values())
 
 
 @dataclass(frozen=True)
@@ -87,7 +102,8 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
     for c in cells:
         by_column.setdefault(c.cell.column.id, []).append(c.cell)
     columns = {column.id: column for column in cells[0].cell.table.columns}
-    places, notices = {}, []
+    places: dict[str, Place] = {}
+    notices: list[str] = []
     for name, group in by_column.items():
         if columns[name].mean_of:
             continue
@@ -103,46 +119,58 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
 
 
 def _place(column: Column, cells: Sequence[Cell], plan: Plan) -> Place | str:
-    """A column with how its rows are measured, or why it cannot be scored."""
+    """Return a column with how its rows are measured, or why it cannot be scored."""
     unit, priority = cells[0].unit, {cell.id: PRIORITY.index(cell.role) for cell in cells}
-    if column.kind in COMPUTED or unit not in UNITS or None in (column.dataset, column.measure):
+    if column.kind in COMPUTED or unit not in UNITS or column.dataset is None or column.measure is None:
         return "a run does not give what it shows"
-    in_column = (m for m in plan.measurements if m.cell.id in priority)
-    if measured := sorted(filter(_is_judged, in_column), key=lambda m: priority[m.cell.id]):
-        return Place(column, unit, measured[0].measure, tuple(measured))
+    in_column = [m for m in plan.measurements if m.cell.id in priority and "judgements" in m.parts[0].params]
+    if measured := sorted(in_column, key=lambda m: priority[m.cell.id]):
+        return Place(column, unit, measured[0].measure, column.dataset, tuple(measured))
     if not plan.scale.has_originals:
         return f"no row of it is measured at scale {plan.scale.name}"
-    return Place(column, unit, column.measure, ())
+    return Place(column, unit, column.measure, column.dataset)
 
 
-def _is_judged(measurement: Measurement) -> bool:
-    return "judgements" in measurement.parts[0].params
-
-
-def scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Return the run's scores in the columns that it covers, by column, and a sentence on each other dataset.
+def scores_of_source(source: OwnRun | UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
+    """Return the scores of a run or an encoder by column, and a sentence on each column without one.
 
     Raises what ``own_table`` raises.
     """
+    return (
+        _scores_of_run(source, target) if isinstance(source, OwnRun) else _scores_of_encoder(source, target)
+    )
+
+
+def _scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list[str]]:
+    """Return a run's scores in the columns that it covers, and a sentence on each other dataset."""
     by_dataset = _by_dataset(target.places, target.dataset)
-    judged, obstacles = _judged(by_dataset, target.workspace.data)
+    judged: dict[str, Judged] = {}
+    reasons: dict[str, ReproError] = {}
+    for name, places in by_dataset.items():
+        try:
+            judged[name] = Judged.of(name, target.workspace.data, ignore=next(iter(places.values())).rule)
+        except (BlockedError, UsageError) as error:
+            reasons[name] = error
+    if not judged:
+        raise next(iter(reasons.values()))
     covered = run.covered(judged)
     scored: dict[str, Scored] = {}
-    for name in covered:
-        measures = {column: place.measure for column, place in by_dataset[name].items()}
-        by_measure = run.scores(judged[name], list(dict.fromkeys(measures.values())))
-        scored |= {column: by_measure[measure] for column, measure in measures.items()}
-    reasons = {name: f"{run.label} is of other topics than {name}" for name in judged.keys() - covered}
-    reasons |= {name: str(error) for name, error in obstacles.items()}
-    notices = [_left_out(by_dataset[name], reasons[name]) for name in by_dataset if name in reasons]
+    notices = []
+    for name, places in by_dataset.items():
+        if name in covered:
+            by_measure = run.scores(judged[name], list(dict.fromkeys(p.measure for p in places.values())))
+            scored |= {column: by_measure[place.measure] for column, place in places.items()}
+        else:
+            other_topics = f"{run.label} is of other topics than {name}"
+            notices.append(_left_out(places, str(reasons.get(name, other_topics))))
     return {column: scored[column] for column in target.places if column in scored}, notices
 
 
 def _by_dataset(places: Mapping[str, Place], dataset: str | None) -> dict[str, dict[str, Place]]:
-    """The places of each dataset, or of the one that is asked for. Raises UsageError where there is none."""
+    """Return the places of each dataset, or of the one asked for. Raises UsageError where there is none."""
     by_dataset: dict[str, dict[str, Place]] = {}
     for name, place in places.items():
-        if dataset in (None, place.dataset, place.column.dataset):
+        if dataset in (None, place.dataset, place.original):
             by_dataset.setdefault(place.dataset, {})[name] = place
     if not by_dataset:
         names = ", ".join(dict.fromkeys(place.dataset for place in places.values()))
@@ -155,38 +183,17 @@ def _left_out(columns: Iterable[str], reason: str) -> str:
     return f"column{'s' * (len(names) > 1)} {', '.join(names)} left out: {reason}"
 
 
-def _judged(
-    by_dataset: Mapping[str, Mapping[str, Place]], data: Path | None
-) -> tuple[dict[str, Judged], dict[str, Exception]]:
-    """The judgements of each dataset, and why others lack; raises the first reason where all do."""
-    judged: dict[str, Judged] = {}
-    obstacles: dict[str, Exception] = {}
-    for name, places in by_dataset.items():
-        try:
-            rule = next(iter(places.values())).rule
-            judged[name] = Judged.of(name, data, ignore=rule)
-        except (BlockedError, UsageError) as error:
-            obstacles[name] = error
-    if not judged:
-        raise next(iter(obstacles.values()))
-    return judged, obstacles
-
-
-def scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Return the encoder's scores by column: texts, depth and scoring are those of a retriever of the table.
-
-    Raises what ``own_table`` raises.
-    """
+def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
+    """Return an encoder's scores: texts, depth and scoring are those of a retriever of the table."""
     plan, workspace, first = target.plan, target.workspace, target.cells[0].cell
-    evaluations: dict[str, tuple[Node, ...]] = {}
+    evaluations: dict[str, list[Node]] = {}
     notices = []
     for name, place in target.places.items():
-        retriever = _retriever(place, first, workspace, plan)
-        if retriever is None:
+        if retriever := _retriever(place, first, workspace, plan):
+            parts = _evaluations(retriever)
+            evaluations[name] = [_with_encoder(part, encoder, plan) for part in parts]
+        else:
             notices.append(f"column {name} is left out: no row of the table ranks texts in it")
-            continue
-        parts = Place(place.column, place.unit, place.measure, (retriever,)).parts
-        evaluations[name] = tuple(_with_encoder(part, encoder, plan) for part in parts)
     if not evaluations:
         raise UsageError(f"{name_of(first)}: {'; '.join(notices)}")
     store = workspace.store
@@ -195,7 +202,7 @@ def scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, S
     nodes = list(dict.fromkeys(part for parts in evaluations.values() for part in parts))
     outcome = ensure(nodes, store, target.progress, machine=workspace.machine)
     scored = {
-        name: _scored(parts, target.places[name].measure, store)
+        name: _stored_scores(parts, target.places[name].measure, store)
         for name, parts in evaluations.items()
         if all(store.state(part) == "stored" for part in parts)
     }
@@ -207,15 +214,22 @@ def scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, S
     return scored, notices
 
 
-def _scored(parts: Sequence[Node], measure: str, store: Store) -> Scored:
-    """The scores that stored evaluations of an encoder's rankings hold."""
-    depth = min(part.inputs["run"].params["depth"] for part in parts)
-    run = store.path(parts[0].inputs["run"]) / "run.trec" if len(parts) == 1 else None
-    return Scored.of_stored([scores_of(part, store) for part in parts], measure, depth=depth, run=run)
+def _stored_scores(parts: Sequence[Node], measure: str, store: Store) -> Scored:
+    """Return the scores that stored evaluations of an encoder's rankings hold."""
+    depth = min(part.input("run").params["depth"] for part in parts)
+    contents = [scores_of(part, store) for part in parts]
+    missing = sum(len(content["missing"]) for content in contents)
+    return Scored(measure, contents, depth, missing, _run_file(parts, store))
+
+
+def _run_file(parts: Sequence[Node], store: Store) -> Path | None:
+    """Return the stored run that evaluations are of; None where they are of several, or it is not stored."""
+    run = parts[0].input("run")
+    return store.path(run) / "run.trec" if len(parts) == 1 and store.state(run) == "stored" else None
 
 
 def _retriever(place: Place, cell: Cell, workspace: Workspace, plan: Plan) -> Measurement | None:
-    """A row of the table that searches by vectors in this column, selected or not; None without one."""
+    """Return a row of the table that searches by vectors in this column, selected or not, if there is one."""
     selected = next(filter(_is_by_vectors, place.measured), None)
     if selected or place.column.kind != "retrieval":
         return selected
@@ -231,9 +245,101 @@ def _is_by_vectors(measurement: Measurement) -> bool:
 
 
 def _with_encoder(part: Node, encoder: UserEncoder, plan: Plan) -> Node:
-    """A retriever's evaluation with the encoder's ranking in place of its own."""
-    run = part.inputs["run"]
-    passages, topics = (run.inputs[side].inputs["texts"] for side in ("passages", "queries"))
+    """Return a retriever's evaluation with the encoder's ranking in place of its own."""
+    run = part.input("run")
+    passages, topics = (run.input(side).input("texts") for side in ("passages", "queries"))
     cap = plan.scale.facts.caps.get("length")
     ranking = encoder.ranking(passages, topics, depth=run.params["depth"], cap=cap)
     return plan.machine.resolve(Node("evaluate", part.params, {**part.inputs, "run": ranking}))
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A run that stands for a row of a table in tests: the suite's own, else a public one by others.
+
+    Attributes:
+        by: ``measured``, or who made it and the file.
+        parts: its scores, by collection.
+        run: the file of the run, where one gives the column.
+        doubts: the kinds of doubt about the number that the suite measured.
+    """
+
+    by: str
+    parts: Parts
+    run: Path | None = None
+    doubts: tuple[str, ...] = ()
+
+    def mean(self, measure: str) -> float:
+        """Return the mean over the collections of the means over queries, a fraction."""
+        return mean_score(self.parts, measure)
+
+
+def rivals(cells: Sequence[ComparedCell], measure: str, plan: Plan, workspace: Workspace) -> dict[str, Rival]:
+    """Return row -> the run of it that others are tested against, for the cells of one column.
+
+    A row that the suite measured stands by that run; another, at full scale, by a public run of its system
+    whose file is in the folder ``runs`` of the user's data, if one is deep enough for the measure.
+    """
+    store, first = workspace.store, cells[0].cell
+    key = (first.paper.name, first.table.id, first.column.dataset or "")
+    stored = rows_with_scores(plan, store).get(key, {})
+    by_row: dict[str, Rival] = {}
+    for c in cells:
+        rival = _measured(c, stored.get(c.cell.row.id, ()), measure, store)
+        if rival is None and plan.scale.compares_with_paper and workspace.data:
+            rival = _public(c.cell, measure, workspace.data)
+        if rival:
+            by_row[c.cell.row.id] = rival
+    return by_row
+
+
+def likeness(
+    run: Path | None, values: Sequence[float], rival: Rival, measure: str
+) -> dict[str, float | None]:
+    """Return how alike a run is to another of its system: in scores, and in rankings where both are files.
+
+    RMSE over queries, Kendall's tau on the union of documents, rank-biased overlap, as repro_eval has them.
+    Raises StoreError for a damaged run of a store.
+    """
+    alike = dict.fromkeys(LIKENESS) | {
+        "rmse": agreement.root_mean_square_error(values, all_scores(rival.parts, measure))
+    }
+    if run is None or rival.run is None:
+        return alike
+    check_where_stored(rival.run)
+    first, second = (read_given_file(path).rankings for path in (run, rival.run))
+    deepest = max(len(ranking) for rankings in (first, second) for ranking in rankings.values())
+    overlap = agreement.rank_biased_overlap(first, second, depth=min(agreement.DEPTH, deepest))
+    return alike | {"kendall_union": agreement.kendall_union(first, second), "rank_biased_overlap": overlap}
+
+
+def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store: Store) -> Rival | None:
+    """Return the suite's own run of a cell; None where it is not stored, or is of an older recipe.
+
+    Raises StoreError where its scores are damaged.
+    """
+    for part in evaluations:
+        store.checked(part)
+    parts = [scores_of(part, store) for part in evaluations]
+    if not parts or c.outdated or any(measure not in part["measures"] for part in parts):
+        return None
+    return Rival(MEASURED, parts, _run_file(evaluations, store), tuple(doubt.kind for doubt in c.doubts))
+
+
+def _public(cell: Cell, measure: str, data: Path) -> Rival | None:
+    """Return the public run of the cell's system that tables show, of those deep enough; None without one."""
+    for run in reversed(public_runs()):  # of several the last is what tables show
+        path = data / RUNS / run.file
+        is_of_cell = (run.system, run.dataset) == (cell.row.system, cell.column.dataset)
+        is_usable = is_of_cell and not looks_deeper(measure, run.depth) and path.is_file()
+        if is_usable and (scored := _scores(path, run.sha256, run.dataset, measure, data)):
+            return Rival(f"run by {run.toolkit}", scored.parts, scored.run)
+    return None
+
+
+@functools.cache
+def _scores(path: Path, digest: str, dataset: str, measure: str, data: Path) -> Scored | None:
+    """Return the scores of a public run; None where a file of that name has other bytes."""
+    if sha256(path) != digest:
+        return None
+    return OwnRun(path).scores(Judged.of(dataset, data), [measure])[measure]

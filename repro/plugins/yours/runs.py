@@ -1,13 +1,22 @@
-"""A run file of one's own, read once for each set of judgements and scored as the suite scores its own."""
+"""A run file of one's own and the judgements that score it, as the suite scores its own runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from repro.errors import DataError, UsageError
-from repro.plugins.yours.judgements import Judged
+from repro.manifest import measures_per_dataset
+from repro.manifest.cells import numeric_cells
+from repro.manifest.papers import papers
 from repro.plugins.yours.sources import SUFFIXES
+from repro.retrieval.datasets import reading, record_files
+from repro.retrieval.datasets.catalog import Dataset, dataset
+from repro.retrieval.datasets.digests import ContentDigest
+from repro.retrieval.datasets.lines import lines
+from repro.retrieval.datasets.published_rows import differing, key
+from repro.retrieval.datasets.sources import MissingPiece, locate
 from repro.retrieval.evaluation.given_runs import (
     GivenRun,
     OtherQueriesError,
@@ -16,10 +25,150 @@ from repro.retrieval.evaluation.given_runs import (
     read_given_file,
 )
 from repro.retrieval.evaluation.measures import looks_deeper, scores_by_query
+from repro.retrieval.evaluation.peer_files import check_is_read, read_json
+from repro.retrieval.evaluation.qrels import Qrels
 from repro.retrieval.evaluation.runs import RunFile
 from repro.store import check_where_stored
 
 BY_CHANCE = 10  # times as often another set's documents are found: ids are whole numbers in several sets
+_FORMS = "judgements are read in TREC's form (qid 0 docid grade), BEIR's (qid docid grade, parted by tabs)"
+_FORMS += " or as JSON {qid: {docid: grade}}"
+
+# for each collection that a column averages its ``queries`` and, by measure, their scores (``measures``)
+Parts = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judgements, and the rule by which runs are scored by them.
+
+    Attributes:
+        name: of the dataset, or of the file.
+        grades: query -> document -> grade.
+        ignore_identical_ids: whether a document that is named like its query is dropped, as BEIR does.
+        differing: sentences where these are not the judgements that the dataset publishes; nothing published
+            compares then.
+    """
+
+    name: str
+    grades: Qrels
+    ignore_identical_ids: bool
+    differing: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, identifier: str, data: Path | None, *, ignore: bool | None = None) -> "Judged":
+        """Return the judgements of a dataset, with its own rule unless ``ignore`` says another.
+
+        Raises:
+            UsageError: there is no such dataset, or none that judgements of documents can score.
+            BlockedError: the judgements are not at hand; says how to get them.
+        """
+        entry = judged_by_documents(identifier)
+        grades = judgements(identifier, data)
+        rule = entry.ignore_identical_ids if ignore is None else ignore
+        return cls(identifier, grades, rule, tuple(unlike_published(grades, identifier)))
+
+
+def judged_by(dataset: str | None, qrels: Path | None, data: Path | None) -> Judged:
+    """Return the judgements of a dataset or of a file, of a file by the dataset's rule where both are named.
+
+    Raises:
+        UsageError: there is no such dataset, or none that judgements of documents can score.
+        DataError: the file is malformed; says file and line.
+        BlockedError: the dataset's judgements are not at hand.
+    """
+    if qrels is None:
+        return Judged.of(dataset or "", data)
+    rule = judged_by_documents(dataset).ignore_identical_ids if dataset else False
+    return Judged(str(qrels), read_given_qrels(qrels), rule)
+
+
+def judged_by_documents(identifier: str) -> Dataset:
+    """Return the catalogue's entry. Raises UsageError where no judgements of documents belong to it."""
+    entry = dataset(identifier)
+    if entry.members:
+        problem = f"{identifier} is the mean of {len(entry.members)} collections"
+        raise UsageError(f"{problem}; score a run of each, as of {entry.members[0]}")
+    if entry.judgements == "answers":
+        problem = "judged by answers found in passages, which a run file alone does not show"
+        raise UsageError(f"{identifier} is {problem}; `repro run` of a cell measures it with its corpus")
+    if "qrels" not in entry.pieces:
+        raise UsageError(f"{identifier} has no judgements, it is a {entry.what}; name one of its splits")
+    return entry
+
+
+def usual_measures(identifier: str) -> list[str]:
+    """Return the measures of measures_per_dataset.yaml, else those that published tables give the dataset.
+
+    Raises UsageError when there is none.
+    """
+    if names := measures_per_dataset.listed_measures(identifier):
+        return list(names)
+    columns = [c.column for source in papers().values() for c in numeric_cells(source)]
+    measures = {c.measure for c in columns if c.dataset == identifier and c.measure}
+    if not measures:
+        raise UsageError(f"no table has a measure for {identifier}; name one with --measure, as nDCG@10")
+    return sorted(measures)
+
+
+def judgements(identifier: str, data: Path | None = None) -> Qrels:
+    """Return the grades of a dataset from wherever its data are. Raises BlockedError where they are not."""
+    source = locate(identifier, "qrels", data)
+    if isinstance(source, MissingPiece):
+        raise source.error()
+    grades: Qrels = {}
+    for judgement in reading.judgements(source):
+        grades.setdefault(judgement.query, {})[judgement.document] = judgement.grade
+    return grades
+
+
+def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
+    """Return a sentence where these are not the judgements that the dataset publishes, as far as is known."""
+    content = ContentDigest()
+    for query, grades in qrels.items():
+        for document, grade in grades.items():
+            content.add((query, document, grade))
+    return differing({key(identifier, "qrels"): content.hexdigest()})
+
+
+def read_given_qrels(path: Path) -> Qrels:
+    """Read judgements of one's own, plain or gzipped, as ``{qid: {docid: grade}}``.
+
+    Raises DataError, one sentence that begins with the file and, where there is one, the line: a form that is
+    not read, a damaged or cut-off file, a grade that is no whole number, or two grades of one document.
+    """
+    qrels: Qrels = {}
+    if check_is_read(path, _FORMS).startswith(b"{"):
+        qrels = read_json(path, "grade", _grade)
+    else:
+        number, first_line = next(lines(path))
+        columns = len(first_line.split())
+        if columns not in (3, 4):
+            what = "6 columns, as of a run" if columns == 6 else f"{columns} columns"
+            raise DataError(f"{path}:{number}: it has {what}; {_FORMS}")
+        for judgement in record_files.judgements(path, "beir" if columns == 3 else "trec"):
+            qrels.setdefault(judgement.query, {})[judgement.document] = judgement.grade
+    if not any(grade > 0 for grades in qrels.values() for grade in grades.values()):
+        count = sum(map(len, qrels.values()))
+        raise DataError(f"{path}: none of the {count:,} judgements has a grade above 0: nothing is relevant")
+    return qrels
+
+
+def _grade(value: object, place: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise DataError(f"{place}: the grade {value!r} is no whole number")
+    return value
+
+
+def mean_score(parts: Parts, measure: str) -> float:
+    """Return the mean over the collections of the means over their queries, a fraction."""
+    means = [sum(part["measures"][measure]) / len(part["queries"]) for part in parts]
+    return sum(means) / len(means)
+
+
+def all_scores(parts: Parts, measure: str) -> list[float]:
+    """Return the scores of all queries, one collection after the other, fractions."""
+    return [value for part in parts for value in part["measures"][measure]]
 
 
 @dataclass(frozen=True)
@@ -27,7 +176,7 @@ class Scored:
     """Scores by one measure, query by query.
 
     Attributes:
-        parts: for each collection that a column averages its ``queries`` and, by measure, their scores.
+        parts: the scores, by collection.
         depth: documents of the judged query that has most.
         missing: judged queries that the run does not answer, which count as 0.
         run: the file of the run, where one gives the scores.
@@ -36,28 +185,22 @@ class Scored:
     """
 
     measure: str
-    parts: Sequence[Mapping]
+    parts: Parts
     depth: int
     missing: int
     run: Path | None = None
     collections: tuple[str, ...] = ()
     differing: tuple[str, ...] = ()
 
-    @classmethod
-    def of_stored(cls, parts: Sequence[Mapping], measure: str, *, depth: int, run: Path | None) -> "Scored":
-        """Return the scores that stored evaluations hold."""
-        return cls(measure, parts, depth, sum(len(part["missing"]) for part in parts), run)
-
     @property
     def values(self) -> list[float]:
         """The scores of all queries, fractions."""
-        return [value for part in self.parts for value in part["measures"][self.measure]]
+        return all_scores(self.parts, self.measure)
 
     @property
     def mean(self) -> float:
         """The mean over the collections of the means over their queries."""
-        means = [sum(part["measures"][self.measure]) / len(part["queries"]) for part in self.parts]
-        return sum(means) / len(means)
+        return mean_score(self.parts, self.measure)
 
     @property
     def cut_at(self) -> int | None:
@@ -79,7 +222,9 @@ class OwnRun:
         if not self.path.is_file():
             raise UsageError(f"there is no file {self.source!r}; give a run, plain or gzipped")
         check_where_stored(self.path)
-        self.label = _label(self.path)
+        self.label = self.path.name
+        while (suffix := Path(self.label).suffix.lower()) in SUFFIXES and Path(self.label).stem:
+            self.label = self.label[: -len(suffix)]
         self._given: dict[str, GivenRun] = {}
 
     def covered(self, judged: Mapping[str, Judged]) -> list[str]:
@@ -91,7 +236,8 @@ class OwnRun:
         Raises DataError for a malformed run, or one that answers none of them.
         """
         errors: dict[str, DataError] = {}
-        shares, _ = {}, self._file
+        shares: dict[str, float] = {}
+        _ = self._file  # whose faults are those of no set
         for name, each in judged.items():
             try:
                 given = self._read(name, each)
@@ -99,13 +245,14 @@ class OwnRun:
                 errors[name] = error
                 continue
             shared = given.rankings.keys() & each.grades.keys()
-            shares[name] = sum(_finds_any(given.rankings[q], each.grades[q]) for q in shared) / len(shared)
+            found = [any(document in each.grades[q] for document, _ in given.rankings[q]) for q in shared]
+            shares[name] = sum(found) / len(found)
         if not shares:
             raise self._why_none(errors, judged)
         return [name for name, share in shares.items() if share * BY_CHANCE >= max(shares.values())]
 
     def _why_none(self, errors: Mapping[str, DataError], judged: Mapping[str, Judged]) -> DataError:
-        """The error for a run that answers no set: of one whose queries it has, if misspelt, or the first."""
+        """Return the error for a run that answers no set: of one whose queries it misspells, or the first."""
         faults = [error for error in errors.values() if not isinstance(error, OtherQueriesError)]
         if faults:
             return faults[0]
@@ -137,30 +284,18 @@ class OwnRun:
         except DataError as error:
             raise DataError(f"{self.source}: {error}") from None
         parts = [{"queries": queries, "measures": {m: [by_query[m][q] for q in queries] for m in measures}}]
-        facts = {"missing": len(given.missing), "run": self.path, "collections": (judged.name,)}
-        facts |= {"differing": judged.differing}
-        return {measure: Scored(measure, parts, given.depth, **facts) for measure in measures}
+        missing, names = len(given.missing), (judged.name,)
+        return {
+            measure: Scored(measure, parts, given.depth, missing, self.path, names, judged.differing)
+            for measure in measures
+        }
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on what was read, and what the file says against itself."""
-        return tuple(
-            dict.fromkeys(note for name, given in self._given.items() for note in _notes(name, given))
-        )
-
-
-def _label(path: Path) -> str:
-    name = path.name
-    while (suffix := Path(name).suffix.lower()) in SUFFIXES and Path(name).stem:
-        name = name[: -len(suffix)]
-    return name
-
-
-def _finds_any(ranking: Sequence[tuple[str, float]], grades: Mapping[str, int]) -> bool:
-    return any(document in grades for document, _ in ranking)
-
-
-def _notes(name: str, given: GivenRun) -> list[str]:
-    judged = len(given.rankings) + len(given.missing)
-    answered = f"{len(given.rankings)} of {judged} judged queries"
-    return [f"{name}: {given.form}, {answered}, {given.depth} documents a query", *given.notes]
+        notes: dict[str, None] = {}
+        for name, given in self._given.items():
+            answered = f"{len(given.rankings)} of {len(given.rankings) + len(given.missing)} judged queries"
+            read = f"{name}: {given.form}, {answered}, {given.depth} documents a query"
+            notes |= dict.fromkeys([read, *given.notes])
+        return tuple(notes)

@@ -1,5 +1,7 @@
 """What a user names as a run or an encoder of one's own."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +14,10 @@ if TYPE_CHECKING:
 
 DESCRIPTIONS = (".yaml", ".yml")  # of a file that describes an encoder
 SUFFIXES = (".gz", ".trec", ".run", ".res", ".txt", ".tsv", ".json", ".parquet")  # of a run
+Yours = str | Path | Mapping[str, Any]
 
 
-def is_encoder(source: str | Path | Mapping[str, Any]) -> bool:
+def is_encoder(source: Yours) -> bool:
     """Return whether something means an encoder: a folder, a description of one, or a model of the hub."""
     if isinstance(source, Mapping):
         return True
@@ -23,19 +26,16 @@ def is_encoder(source: str | Path | Mapping[str, Any]) -> bool:
     return path.suffix in DESCRIPTIONS or path.is_dir() or is_of_hub
 
 
-def own_runs(given: Sequence[str | Path | Mapping[str, Any]]) -> "list[OwnRun]":
+def own_runs(given: Sequence[Yours]) -> list[OwnRun]:
     """Return the run files. Raises UsageError for an encoder, which judgements alone cannot score."""
     from repro.plugins.yours.runs import OwnRun
 
-    for source in given:
-        if is_encoder(source):
-            raise UsageError(f"{source} is an encoder, which needs texts: name a table, as PAPER --table 1")
-    return [OwnRun(source) for source in given]
+    if encoder := next(filter(is_encoder, given), None):
+        raise UsageError(f"{encoder} is an encoder, which needs texts: name a table, as PAPER --table 1")
+    return [OwnRun(source) for source in given if not isinstance(source, Mapping)]
 
 
-def sources(
-    given: Sequence[str | Path | Mapping[str, Any]], data: Path | None
-) -> "list[OwnRun | UserEncoder]":
+def sources(given: Sequence[Yours], data: Path | None) -> list[OwnRun | UserEncoder]:
     """Return the runs and encoders that are meant.
 
     Raises:
@@ -44,23 +44,25 @@ def sources(
     """
     from repro.plugins.yours.runs import OwnRun
 
-    return [_encoder(source, data) if is_encoder(source) else OwnRun(source) for source in given]
+    return [
+        _encoder(source, data) if isinstance(source, Mapping) or is_encoder(source) else OwnRun(source)
+        for source in given
+    ]
 
 
-def _encoder(source: str | Path | Mapping[str, Any], data: Path | None) -> "UserEncoder":
+def _encoder(source: Yours, data: Path | None) -> UserEncoder:
     from repro.manifest.yaml_file import read
     from repro.plugins.yours.encoders import UserEncoder
 
-    described = isinstance(source, Mapping) or Path(source).suffix in DESCRIPTIONS
-    facts = (
-        dict(source if isinstance(source, Mapping) else read(Path(source), dict[str, str | int]))
-        if described
-        else {}
-    )
-    name = facts.pop("model", None) if described else source
-    if not name:
+    if isinstance(source, Mapping):
+        facts = dict(source)
+    elif Path(source).suffix in DESCRIPTIONS:
+        facts = dict(read(Path(source), dict[str, str | int]))
+    else:
+        return UserEncoder.find(str(source), data, {})
+    if not (name := facts.pop("model", None)):
         raise UsageError(f"{source} names no model; write `model: DIR` and how it reads texts")
     try:
         return UserEncoder.find(str(name), data, facts)
     except UsageError as error:
-        raise UsageError(f"{source}: {error}" if described else str(error)) from None
+        raise UsageError(f"{source}: {error}") from None

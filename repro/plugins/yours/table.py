@@ -1,19 +1,30 @@
-"""Rows of one's own in a paper's table: scored in every column that they cover, tested against every row."""
+"""Rows of one's own, in a paper's table or by judgements alone: scored, and tested against every row."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from pathlib import Path
 from statistics import stdev
+from typing import Any
 
-from repro.errors import BlockedError, DataError, UsageError
+from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
-from repro.manifest.schema import Row, Table
+from repro.manifest.schema import Column, Manifest, Row, Table
 from repro.plugins.yours.encoders import UserEncoder
-from repro.plugins.yours.places import Place, Target, scorable_places, scores_of_encoder, scores_of_run
-from repro.plugins.yours.rivals import LIKENESS, Rival, likeness, rivals
-from repro.plugins.yours.runs import OwnRun, Scored
+from repro.plugins.yours.places import (
+    LIKENESS,
+    Place,
+    Rival,
+    Target,
+    likeness,
+    rivals,
+    scorable_places,
+    scores_of_source,
+)
+from repro.plugins.yours.runs import Judged, OwnRun, Parts, Scored, usual_measures
 from repro.progress import SILENT, Progress
+from repro.retrieval.evaluation.measures import canonical
 from repro.retrieval.evaluation.significance import compare_scores
 from repro.retrieval.stages.compare import MAX_P, joint_queries, weighted_scores
 from repro.running.plan import Plan
@@ -26,8 +37,7 @@ from repro.verdicts.tolerance import UNITS
 from repro.verdicts.verdict import Verdict
 
 NAME = "yours"
-SEARCHES = ("search", "search_views")
-PRIORITY = ("ours", "rerun", "cited", "reference")
+DIGITS = 4  # as trec_eval prints
 
 
 @dataclass(frozen=True)
@@ -79,17 +89,17 @@ class OwnTable:
 
     def scores_by_query(self) -> Iterator[dict]:
         """Yield a line per column, row with a run, and query."""
+        measures: dict[str, str] = {}
         for row in self.rows:
             for column, scored in row.scored.items():
-                yield from _lines(row.row.id, column, scored.parts, scored.measure)
+                measures[column] = scored.measure
+                yield from _score_lines(row.row.id, column, scored.parts, scored.measure)
         for column, by_row in self.rivals.items():
-            measures = {row.scored[column].measure for row in self.rows if column in row.scored}
-            for row, rival in by_row.items():
-                for measure in sorted(measures):
-                    yield from _lines(row, column, rival.parts, measure)
+            for name, rival in by_row.items():
+                yield from _score_lines(name, column, rival.parts, measures[column])
 
 
-def _lines(row: str, column: str, parts: Sequence[Mapping], measure: str) -> Iterator[dict]:
+def _score_lines(row: str, column: str, parts: Parts, measure: str) -> Iterator[dict]:
     for part in parts:
         for query, score in zip(part["queries"], part["measures"][measure], strict=True):
             yield {"column": column, "measure": measure, "row": row, "query": query, "score": score}
@@ -123,7 +133,7 @@ def own_table(
     cells = list(compared)
     places, not_scored = scorable_places(cells, plan)
     rows = [
-        Row(id=f"{NAME}-{number}" if number > 1 else NAME, label=label, role="reference")
+        _row(f"{NAME}-{number}" if number > 1 else NAME, label)
         for number, label in enumerate(labels(sources), 1)
     ]
     table = cells[0].cell.table
@@ -135,15 +145,61 @@ def own_table(
     comparison = Comparison(shown, own_rows=tuple(row.row.id for row in own_rows))
     columns = set().union(*(row.scored for row in own_rows))
     covered = {name: place for name, place in places.items() if name in columns}
-    scored = tested(comparison, tuple(own_rows), covered, _rivals_by_column(target, covered))
-    return replace(scored, left_out=(*not_scored, *reasons))
+    of_rivals = {
+        name: rivals([c for c in cells if c.cell.column.id == name], place.measure, plan, workspace)
+        for name, place in covered.items()
+    }
+    return replace(_tested(comparison, own_rows, covered, of_rivals), left_out=(*not_scored, *reasons))
+
+
+def scored_alone(runs: Sequence[OwnRun], judged: Judged, measures: Sequence[str]) -> OwnTable:
+    """Score runs by judgements alone, without a paper, and test every two of them by every measure.
+
+    Args:
+        measures: whatever ir_measures can give, or trec_eval's names for it; none means those that the suite
+            scores the dataset by.
+
+    Raises:
+        UsageError: there is no such measure, or nothing says by which the dataset is scored.
+        DataError: a run is malformed, answers no judged query, or would score 0 whatever it says.
+    """
+    names, dataset = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged.name), judged.name
+    columns = [Column.model_construct(id=name, head=(name,), dataset=dataset, measure=name) for name in names]
+    table = Table.model_construct(
+        id=dataset,
+        kind="study",
+        about=f"runs scored by the judgements of {dataset}",
+        columns=tuple(columns),
+        rows=tuple(_row(f"{NAME}-{number}", label) for number, label in enumerate(labels(runs), 1)),
+        decimals=DIGITS,
+    )
+    places = {
+        name: Place(column, "fraction", name, dataset) for name, column in zip(names, columns, strict=True)
+    }
+    paper = Paper(NAME, Path(), "")
+    title = "Runs of one's own"
+    vars(paper)["manifest"] = Manifest.model_construct(paper=NAME, title=title, tables=(table,))
+    rows = []
+    for row, run in zip(table.rows, runs, strict=True):
+        run.covered({dataset: judged})
+        scored = run.scores(judged, names)
+        cells = _own_cells(paper, table, row, places, scored, "full")
+        rows.append(OwnRow(row, run.source, cells, scored, run.notes, differing=judged.differing))
+    comparison = Comparison([c for row in rows for c in row.cells], own_rows=tuple(r.row.id for r in rows))
+    return _tested(comparison, rows, places, {})
+
+
+def _row(identifier: str, label: str) -> Row:
+    return Row(id=identifier, label=label, role="reference")
 
 
 def _own_rows(
     sources: Sequence[OwnRun | UserEncoder], rows: Sequence[Row], table: Table, target: Target
 ) -> tuple[list[OwnRow], list[str]]:
-    """The rows that have a number, and why others have none; raises the first reason where none has."""
-    own_rows, errors, reasons = [], [], []
+    """Return the rows that have a number, and why others have none; raise the first reason where none has."""
+    own_rows: list[OwnRow] = []
+    errors: list[ReproError] = []
+    reasons: list[str] = []
     for row, source in zip(rows, sources, strict=True):
         try:
             own_rows.append(_own_row(source, row, table, target))
@@ -155,27 +211,14 @@ def _own_rows(
     return own_rows, reasons
 
 
-def _rivals_by_column(target: Target, covered: Mapping[str, Place]) -> dict[str, dict[str, Rival]]:
-    """The runs that one's own are tested against in each column that one of them covers."""
-    cells: dict[str, list[ComparedCell]] = {}
-    for c in target.cells:
-        cells.setdefault(c.cell.column.id, []).append(c)
-    return {
-        name: rivals(cells[name], place.measure, target.plan, target.workspace)
-        for name, place in covered.items()
-    }
-
-
 def _own_row(source: OwnRun | UserEncoder, row: Row, table: Table, target: Target) -> OwnRow:
     """Score one run or encoder."""
-    is_run = isinstance(source, OwnRun)
-    scored, notices = (scores_of_run if is_run else scores_of_encoder)(source, target)
+    scored, notices = scores_of_source(source, target)
     paper, scale = target.cells[0].cell.paper, target.plan.scale
-    numbers = own_cells(paper, table, row, target.places, scored, scale.name)
+    numbers = _own_cells(paper, table, row, target.places, scored, scale.name)
     differing = tuple(dict.fromkeys(text for each in scored.values() for text in each.differing))
     placed = {} if differing or not scale.compares_with_paper else _placed(numbers, target.cells)
-    name, notes = (source.source, source.notes) if is_run else (source.label, (source.described,))
-    return OwnRow(row, name, numbers, scored, notes, tuple(notices), differing, placed)
+    return OwnRow(row, source.source, numbers, scored, source.notes, tuple(notices), differing, placed)
 
 
 def labels(sources: Sequence[OwnRun | UserEncoder]) -> list[str]:
@@ -191,19 +234,20 @@ def labels(sources: Sequence[OwnRun | UserEncoder]) -> list[str]:
 
 
 def _placed(numbers: Sequence[ComparedCell], cells: Sequence[ComparedCell]) -> dict[str, Placed]:
-    """A run's values among what others state of the row that it is compared with; empty for several rows."""
+    """Return a run's values among what others state of the row compared with it; empty for several rows."""
     by_column = {c.cell.column.id: c.cell for c in cells}
     if len({c.cell.row.id for c in cells}) > 1:
         return {}
-    places = {
-        c.cell.column.id: place_among(by_column[c.cell.column.id], Decimal(repr(c.measured)))
-        for c in numbers
-        if c.cut_at is None and c.records[0].measure == by_column[c.cell.column.id].column.measure
-    }
-    return {column: place for column, place in places.items() if place}
+    placed = {}
+    for c in numbers:
+        cell = by_column[c.cell.column.id]
+        is_alike = c.cut_at is None and c.records[0].measure == cell.column.measure
+        if is_alike and (place := place_among(cell, Decimal(repr(c.measured)))):
+            placed[cell.column.id] = place
+    return placed
 
 
-def own_cells(
+def _own_cells(
     paper: Paper,
     table: Table,
     row: Row,
@@ -219,9 +263,12 @@ def own_cells(
     for column in table.columns:
         cell = Cell(paper, table, row, column, "-")
         if column.id in scored:
-            record = _record(cell, places[column.id], scored[column.id], scale)
-            facts = {"collections": tuple(record.collections), "cut_at": scored[column.id].cut_at}
-            made[column.id] = ComparedCell(cell, scale, (record,), verdict, **facts)
+            record, cut_at = (
+                _record(cell, places[column.id], scored[column.id], scale),
+                scored[column.id].cut_at,
+            )
+            names = tuple(record.collections)
+            made[column.id] = ComparedCell(cell, scale, (record,), verdict, collections=names, cut_at=cut_at)
         elif column.mean_of and all(member in made for member in column.mean_of):
             members = [made[member] for member in column.mean_of]
             made[column.id] = replace(members[0], cell=cell, records=(_average(cell, members),))
@@ -229,7 +276,7 @@ def own_cells(
 
 
 def _record(cell: Cell, place: Place, scored: Scored, scale: str) -> Record:
-    """The score as a record, which is shown and never kept."""
+    """Return the score as a record, which is shown and never kept."""
     unit, values = float(UNITS[place.unit]), scored.values
     return Record(
         cell=cell.id,
@@ -259,9 +306,9 @@ def _average(cell: Cell, members: Sequence[ComparedCell]) -> Record:
     )
 
 
-def tested(
+def _tested(
     comparison: Comparison,
-    rows: tuple[OwnRow, ...],
+    rows: Sequence[OwnRow],
     places: Mapping[str, Place],
     of_rivals: Mapping[str, Mapping[str, Rival]],
 ) -> OwnTable:
@@ -271,45 +318,41 @@ def tested(
         by_row = {row.row.id: row.scored[name].parts for row in rows if name in row.scored}
         by_row |= {row: rival.parts for row, rival in of_rivals.get(name, {}).items()}
         if len(by_row) > 1:
-            key = (cell.paper.name, cell.table.id, place.column.dataset or "")
+            key = (cell.paper.name, cell.table.id, place.original)
             tests = comparison.tests.setdefault(key, {"max_p": MAX_P, "measures": {}})
             tests["measures"][place.measure] = _tests(by_row, place.measure)
-    table = OwnTable(comparison, rows, of_rivals)
-    for row in rows:
-        row.tests.update(_own_tests(row, table))
-    return table
+    table = OwnTable(comparison, tuple(rows), of_rivals)
+    return replace(table, rows=tuple(replace(row, tests=_own_tests(row, table)) for row in rows))
 
 
-def _tests(by_row: Mapping[str, Sequence[Mapping]], measure: str) -> dict:
-    """The tests between all rows. Raises DataError where they were scored on different queries."""
+def _tests(by_row: Mapping[str, Parts], measure: str) -> dict:
+    """Return the tests between all rows. Raises DataError where they were scored on different queries."""
     queries = joint_queries(list(by_row.values()))
     scores = [{measure: weighted_scores(parts, measure)} for parts in by_row.values()]
     return compare_scores(scores, list(by_row), queries, [measure], max_p=MAX_P)["measures"][measure]
 
 
 def _own_tests(row: OwnRow, table: OwnTable) -> dict[str, list[dict]]:
-    """The tests of a row of one's own by column, each with whose run it is tested against."""
-    numbers = [c for c in row.cells if c.cell.column.id in row.scored]
+    """Return the tests of a row of one's own by column, each with whose run it is tested against."""
     return {
         c.cell.column.id: [_own_test(pair, row, c, table) for pair in table.comparison.pairs(c)]
-        for c in numbers
+        for c in row.cells
+        if c.cell.column.id in row.scored
     }
 
 
-def _own_test(pair: Mapping, row: OwnRow, c: ComparedCell, table: OwnTable) -> dict:
+def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnTable) -> dict[str, Any]:
     column, name = c.cell.column.id, pair["over"]
-    others = {other.row.id: other for other in table.rows}
-    if name in others:
-        by, mean, doubts = NAME, others[name].scored[column].mean, ()
-    else:
-        rival = table.rivals[column][name]
-        by, mean, doubts = rival.by, rival.mean(row.scored[column].measure), rival.doubts
-    unit = float(UNITS[c.cell.unit])
-    test = {"over": name, "by": by, "value": mean * unit, "doubts": list(doubts)}
+    scored, unit = row.scored[column], float(UNITS[c.cell.unit])
+    rival = table.rivals.get(column, {}).get(name)
+    if rival is None:
+        rival = next(Rival(NAME, o.scored[column].parts) for o in table.rows if o.row.id == name)
+    value, doubts = rival.mean(scored.measure) * unit, list(rival.doubts)
+    test = {"over": name, "by": rival.by, "value": value, "doubts": doubts}
     test |= {key: pair[key] for key in PAIRS} | {"difference": pair["difference"] * unit}
     test["interval"] = pair["interval"] and [end * unit for end in pair["interval"]]
-    if len({other.cell.row.id for other in table.of_paper}) == 1 and name not in others:
-        test |= likeness(row.scored[column].run, row.scored[column].values, rival, row.scored[column].measure)
+    if len({other.cell.row.id for other in table.of_paper}) == 1 and rival.by != NAME:
+        test |= likeness(scored.run, scored.values, rival, scored.measure)
         test["rmse"] *= unit
     return test
 
@@ -332,7 +375,8 @@ def as_json(table: OwnTable) -> list[dict]:
         _facts(row, c)
         | {"interval": [c.interval.low, c.interval.high] if c.interval else None}
         | {"beats": table.comparison.betters(c), "tests": row.tests.get(c.cell.column.id, [])}
-        | {"among_others": _as_json(row.placed.get(c.cell.column.id)), "differing": list(row.differing)}
+        | {"among_others": place.as_json() if (place := row.placed.get(c.cell.column.id)) else None}
+        | {"differing": list(row.differing)}
         | {"notes": list(row.notes), "left_out": list(row.left_out)}
         for row in table.rows
         for c in row.cells
@@ -355,7 +399,3 @@ def _facts(row: OwnRow, c: ComparedCell) -> dict:
         "missing": record.missing,
         "cut_at": c.cut_at,
     }
-
-
-def _as_json(place: Placed | None) -> dict | None:
-    return place.as_json() if place else None

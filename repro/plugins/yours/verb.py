@@ -113,7 +113,7 @@ def _record(compared) -> None:
     """Record each run for the cells that it covers, of the one row that is selected."""
     from repro.cli.printing import say
     from repro.exchange.run_import import Importer
-    from repro.plugins.yours.recording import record
+    from repro.plugins.yours.lines import record
     from repro.progress import TerminalProgress
     from repro.running.workspace import Workspace
 

@@ -4,7 +4,7 @@ import pytest
 
 import repro
 from repro.errors import UsageError
-from repro.plugins.yours.judgements import judgements
+from repro.plugins.yours.runs import judgements
 from repro.retrieval.evaluation.run_writer import write_run
 
 DATASET = "tiny/passage/dev"

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from repro.errors import DataError
-from repro.plugins.yours.given_qrels import read_given_qrels
+from repro.plugins.yours.runs import read_given_qrels
 
 QRELS = {"1": {"a": 2, "b": 0}, "2": {"a": -1}}
 TREC = "1 0 a 2\n1 0 b 0\n2 0 a -1\n"

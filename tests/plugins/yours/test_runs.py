@@ -7,8 +7,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from repro.errors import BlockedError, DataError, ReproError, UsageError
-from repro.plugins.yours.judgements import Judged, judgements, usual_measures
-from repro.plugins.yours.runs import OwnRun
+from repro.plugins.yours.runs import Judged, OwnRun, judgements, usual_measures
 from repro.retrieval.evaluation.measures import score
 from repro.retrieval.evaluation.run_writer import write_run
 from repro.retrieval.evaluation.runs import read_run

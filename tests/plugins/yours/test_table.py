@@ -6,7 +6,7 @@ import pytest
 import repro
 from repro.errors import BlockedError, DataError, UsageError
 from repro.locations import Locations
-from repro.plugins.yours.judgements import judgements
+from repro.plugins.yours.runs import judgements
 from repro.retrieval.evaluation.runs import read_run
 from repro.running.workspace import Workspace
 from tests.tiny_models import save_tiny_model
