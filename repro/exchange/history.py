@@ -100,6 +100,21 @@ class Account:
     evaluations: tuple[str, ...]
     is_mean: bool = True
 
+    @property
+    def circumstances(self) -> dict[str, Any]:
+        """What every form says of the record and its verdict, by name; None where it is not known."""
+        compared, record = self.compared, self.record
+        return {
+            "verdict": compared.verdict.name,
+            "why": compared.verdict.why,
+            "scale": record.scale,
+            "doubts": "; ".join(map(str, compared.doubts)) or None,
+            "documents of a query, fewer than the measure looks at": compared.cut_at,
+            "queries": record.queries,
+            "queries missing": record.missing,
+            "run of others": record.origin or None,
+        }
+
 
 def accounts_of(comparison: Comparison, plan: Plan, history: History) -> list[Account]:
     """Return the records of the compared cells, cell by cell and seed by seed.

@@ -36,7 +36,7 @@ Log = dict[str, Any]
 
 
 def is_loggable(account: Account) -> bool:
-    """Whether the cell is a mean of one measure of retrieval with known bounds, and not itself a bound."""
+    """Return whether a cell is a mean of a measure of retrieval with known bounds, and not itself a bound."""
     try:
         parse_measure(account.record.measure)
     except UsageError:
@@ -45,11 +45,11 @@ def is_loggable(account: Account) -> bool:
 
 
 def published_log(cell: Cell, measure: str, now: datetime) -> Log:
-    """The log of a published number, which its paper documents; ``now`` is when the log is written."""
-    manifest, collection = cell.paper.manifest, _collection(cell)
+    """Return the log of a published number, which its paper documents; ``now`` is when the log is written."""
+    manifest = cell.paper.manifest
     links = {"doi": manifest.doi, "arxiv": manifest.arxiv, "code": manifest.code}
     place = {"table": cell.table.id, "row": cell.row.id, "column": cell.column.id}
-    score = {"score": float(cell.printed.value), "details": {"published": cell.text}}
+    score = {"score": float(cell.printed.number), "details": {"published": cell.text}}
     return {
         **_head(cell, _published_model(cell), "published", now),
         "source_metadata": {
@@ -60,33 +60,48 @@ def published_log(cell: Cell, measure: str, now: datetime) -> Log:
             "additional_details": _texts({**links, **place}),
         },
         "eval_library": {"name": "unknown", "version": "unknown"},
-        "evaluation_results": [_result(cell, measure, collection, {}, score)],
+        "evaluation_results": [_result(cell, measure, _collection(cell), {}, score)],
     }
 
 
 def measured_log(
     accounts: Sequence[Account], history: History, uncertainty: Mapping, *, by: str | None, now: datetime
 ) -> Log:
-    """The log of what the suite measured for a cell: the mean over seeds, one account each.
+    """Return the log of what the suite measured for a cell: the mean over seeds, one account each.
 
     Args:
         uncertainty: of the mean, in the schema's words; empty where it is not known.
         by: who publishes it; None names nobody.
         now: when the log is written.
     """
-    record, cell = accounts[0].record, accounts[0].compared.cell
+    record, cell, records = accounts[0].record, accounts[0].compared.cell, [a.record for a in accounts]
     artefacts = history.behind([fingerprint for account in accounts for fingerprint in account.evaluations])
     relation = _relation(artefacts, record.scale)
     judgements = _judgements(accounts, history)
     collection = " + ".join(sorted(judgements)) or _collection(cell, record.scale)
     software = record.environment.get("software", {})
-    score = {"score": accounts[0].compared.measured, "details": _details(accounts)}
+    details = {
+        "cell": cell.id,
+        "published": cell.text,
+        **accounts[0].circumstances,
+        "seeds": [r.seed for r in records],
+        "values": [r.measured for r in records],
+        "fingerprints": [r.fingerprint for r in records],
+        "readings": record.readings,
+        "substitutes": record.substitutes,
+        "machine": record.environment.get("hardware"),
+    }
+    score = {"score": accounts[0].compared.measured, "details": _texts(details)}
     score |= {"uncertainty": dict(uncertainty)} if uncertainty else {}
-    result = _result(cell, record.measure, collection, judgements, score)
-    model = _measured_model(cell, record.scale, relation)
+    model = _published_model(cell)  # where it is that, or a name of our own where the suite has trained one
+    if relation != "third_party":
+        ours = f"{OURS}/{cell.paper.name}.{cell.table.id}.{cell.row.id}"
+        model = ours if record.scale == "full" else f"{ours}.{record.scale}"
     deployment = "unknown" if record.origin else "self_deployed"
+    results = [[r.fingerprint, r.scale, r.seed, r.recorded, r.measured] for r in records]
+    result = _result(cell, record.measure, collection, judgements, score)
     return {
-        **_head(cell, model, _identity(accounts), now, deployment=deployment),
+        **_head(cell, model, _digest(canonical(results)).hex()[:16], now, deployment=deployment),
         "evaluation_timestamp": record.recorded,
         "source_metadata": {
             "source_name": "repro",
@@ -104,7 +119,7 @@ def measured_log(
 
 
 def _head(cell: Cell, model: str, key: str, now: datetime, deployment: str = "unknown") -> Log:
-    """The identifier of a log; a log written again from the same record has the same one."""
+    """Return the identifier of a log; a log written again from the same record has the same one."""
     details = {"deployment_type": deployment, "model_availability": "unknown", "published as": cell.row.label}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -114,10 +129,8 @@ def _head(cell: Cell, model: str, key: str, now: datetime, deployment: str = "un
     }
 
 
-def _identity(accounts: Sequence[Account]) -> str:
-    records = [account.record for account in accounts]
-    results = [[r.fingerprint, r.scale, r.seed, r.recorded, r.measured] for r in records]
-    return hashlib.sha256(canonical(results).encode()).hexdigest()[:16]
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
 
 
 def _published_model(cell: Cell) -> str:
@@ -125,104 +138,60 @@ def _published_model(cell: Cell) -> str:
     return f"{developer}/{cell.paper.name}.{cell.table.id}.{cell.row.id}"
 
 
-def _measured_model(cell: Cell, scale: str, relation: str) -> str:
-    """The published model where it is that, or a name of our own where the suite has trained one like it."""
-    if relation == "third_party":
-        return _published_model(cell)
-    name = f"{OURS}/{cell.paper.name}.{cell.table.id}.{cell.row.id}"
-    return name if scale == "full" else f"{name}.{scale}"
-
-
 def _relation(artefacts: Sequence[Artefact], scale: str) -> str:
-    """The suite's relation to the model: it has trained it, took it as it is, or does not know any more."""
+    """Say how the suite stands to the model: it trained it, took it as it is, or does not know any more."""
     if scale != "full" or any(artefact.stage in TRAININGS for artefact in artefacts):
         return "first_party"
     return "third_party" if artefacts and all(artefact.stage for artefact in artefacts) else "other"
 
 
 def _judgements(accounts: Sequence[Account], history: History) -> dict[str, str | None]:
-    """The collections whose judgements scored the records -> digest of these; None where it is not known."""
-    evaluations = [
-        history.artefact(fingerprint) for account in accounts for fingerprint in account.evaluations
-    ]
+    """Return the collections whose judgements scored the records -> digest of these; None if unknown."""
+    evaluations = [history.artefact(name) for account in accounts for name in account.evaluations]
     inputs = [evaluation.identity.get("inputs", {}).get("qrels") for evaluation in evaluations]
-    judgements = [history.artefact(fingerprint) for fingerprint in inputs if fingerprint]
-    return {
-        qrels.identity["params"]["dataset"]: qrels.facts.get("digest")
-        for qrels in judgements
-        if qrels.identity
-    }
+    known = [qrels for name in inputs if name and (qrels := history.artefact(name)).identity]
+    return {qrels.identity["params"]["dataset"]: qrels.facts.get("digest") for qrels in known}
 
 
 def _collection(cell: Cell, scale: str = "full") -> str:
-    """The collection of a cell, or those that an average is taken over."""
+    """Name the collection of a cell, or those that an average is taken over."""
     columns = {column.id: column for column in cell.table.columns}
     member_datasets = [columns[name].dataset for name in cell.column.mean_of]
     name = cell.column.dataset or " + ".join(dict.fromkeys(filter(None, member_datasets)))
     return name if scale == "full" else f"stand-in for {name} at scale {scale}"
 
 
-def _source_data(collection: str, digests: Mapping[str, Any]) -> Log:
-    entry = catalog().get(collection)
-    facts = {"title": entry.title, "licence": entry.licence, "catalogue": entry.source} if entry else {}
-    details = _texts({**facts, **digests})
-    return {"dataset_name": collection, "source_type": "other", "additional_details": details}
-
-
 def _result(
     cell: Cell, measure: str, collection: str, judgements: Mapping[str, str | None], score: Mapping[str, Any]
 ) -> Log:
-    digests = {f"judgements of {name}": digest for name, digest in judgements.items()}
+    entry, parsed_measure = catalog().get(collection), parse_measure(measure)
+    facts = {"title": entry.title, "licence": entry.licence, "catalogue": entry.source} if entry else {}
+    facts |= {f"judgements of {name}": digest for name, digest in judgements.items() if digest}
     return {
         "evaluation_result_id": cell.id,
         "evaluation_name": collection,
-        "source_data": _source_data(collection, digests),
-        "metric_config": _metric(cell, measure),
+        "source_data": {
+            "dataset_name": collection,
+            "source_type": "other",
+            "additional_details": _texts(facts),
+        },
+        "metric_config": {
+            "metric_id": f"ir_measures.{measure}",
+            "metric_name": measure,
+            "metric_kind": parsed_measure.name,
+            "metric_unit": "percent" if cell.unit == "percent" else "proportion",
+            "metric_parameters": {"cutoff": parsed_measure.cutoff, "rel": parsed_measure.rel},
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "min_score": 0,
+            "max_score": int(UNITS[cell.unit]),
+        },
         "score_details": dict(score),
     }
 
 
-def _metric(cell: Cell, measure: str) -> Log:
-    parsed_measure = parse_measure(measure)
-    return {
-        "metric_id": f"ir_measures.{measure}",
-        "metric_name": measure,
-        "metric_kind": parsed_measure.name,
-        "metric_unit": "percent" if cell.unit == "percent" else "proportion",
-        "metric_parameters": {"cutoff": parsed_measure.cutoff, "rel": parsed_measure.rel},
-        "lower_is_better": False,
-        "score_type": "continuous",
-        "min_score": 0,
-        "max_score": int(UNITS[cell.unit]),
-    }
-
-
-def _details(accounts: Sequence[Account]) -> dict[str, str]:
-    """The details of a measured value, from its records and its verdict."""
-    compared, record = accounts[0].compared, accounts[0].record
-    details = {
-        "cell": compared.cell.id,
-        "published": compared.cell.text,
-        "verdict": compared.verdict.name,
-        "why": compared.verdict.why,
-        "scale": record.scale,
-        "doubts": "; ".join(map(str, compared.doubts)) or None,
-        "documents of a query, fewer than the measure looks at": compared.cut_at,
-        "seeds": [account.record.seed for account in accounts],
-        "values": [account.record.measured for account in accounts],
-        "fingerprints": [account.record.fingerprint for account in accounts],
-        "queries": record.queries,
-        "queries missing": record.missing,
-        "readings": record.readings,
-        "substitutes": record.substitutes,
-        "machine": record.environment.get("hardware"),
-        "run of others": record.origin or None,
-    }
-    return _texts(details)
-
-
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """Values as the schema's additional details take them: text, or JSON as text; None is left out."""
+    """Return values as additional details take them: text, or JSON as text; None is left out."""
     present = {name: value for name, value in values.items() if value is not None}
     return {name: v if isinstance(v, str) else canonical(v) for name, v in present.items()}
 
@@ -260,28 +229,24 @@ def write_logs(
                 _write(published_log(cell, cell_accounts[0].record.measure, now), scratch)
                 summary.published += 1
             scores = [query_scores(account, history) for account in cell_accounts]
-            log = measured_log(cell_accounts, history, _uncertainty(cell_accounts, scores), by=by, now=now)
-            known_scores = scores if all(scores) else []
-            if not known_scores:
+            uncertainty = {}
+            if len(cell_accounts) > 1:
+                uncertainty = _over_seeds([account.record.measured for account in cell_accounts])
+            elif len(scores[0]) == 1:
+                uncertainty = _over_queries(scores[0][0], cell_accounts[0].record.measure)
+            log = measured_log(cell_accounts, history, uncertainty, by=by, now=now)
+            if not all(scores):
                 summary.without_queries.append(cell.id)
-            _write(log, scratch, [evaluation for seed_scores in known_scores for evaluation in seed_scores])
+            _write(log, scratch, [one for each in scores for one in each] if all(scores) else [])
             summary.measured += 1
     return summary
-
-
-def _uncertainty(accounts: Sequence[Account], scores: Sequence[list[QueryScores]]) -> dict:
-    """The uncertainty over seeds where there are several, else over the queries of the one evaluation."""
-    if len(accounts) > 1:
-        return uncertainty_over_seeds([account.record.measured for account in accounts])
-    [parts] = scores
-    return uncertainty_over_queries(parts[0], accounts[0].record.measure) if len(parts) == 1 else {}
 
 
 def _write(log: Log, root: Path, scores: Sequence[QueryScores] = ()) -> None:
     """Write a log, and before it the scores of its queries, whose checksum it states."""
     developer, model = log["model_info"]["id"].split("/")
     folder = f"data/repro-{log['evaluation_id'].partition('/')[0]}/{developer}/{model}"
-    name = uuid.UUID(bytes=hashlib.sha256(log["evaluation_id"].encode()).digest()[:16], version=4)
+    name = uuid.UUID(bytes=_digest(log["evaluation_id"])[:16], version=4)
     (root / folder).mkdir(parents=True, exist_ok=True)
     if scores:
         lines = [json.dumps(row, sort_keys=True) + "\n" for row in _rows(log, scores)]
@@ -292,7 +257,7 @@ def _write(log: Log, root: Path, scores: Sequence[QueryScores] = ()) -> None:
             "format": "jsonl",
             "file_path": place,
             "hash_algorithm": "sha256",
-            "checksum": hashlib.sha256(text.encode()).hexdigest(),
+            "checksum": _digest(text).hex(),
             "total_rows": len(lines),
             "additional_details": {"input.raw": note, "is_correct": "whether the score is above 0"},
         }
@@ -301,7 +266,7 @@ def _write(log: Log, root: Path, scores: Sequence[QueryScores] = ()) -> None:
 
 
 def _rows(log: Log, scores: Sequence[QueryScores]) -> Iterator[dict]:
-    """One object per query and evaluation; a query is named by its id, and a ranking is no answer."""
+    """Yield one object per query and evaluation; a query is named by its id, and a ranking is no answer."""
     [result] = log["evaluation_results"]
     shared_fields = {
         "schema_version": log["schema_version"],
@@ -323,8 +288,8 @@ def _rows(log: Log, scores: Sequence[QueryScores]) -> Iterator[dict]:
             }
 
 
-def uncertainty_over_queries(of_run: QueryScores, measure: str) -> dict:
-    """The 95 % bootstrap interval of the mean, in the words of every_eval_ever; empty below two queries.
+def _over_queries(of_run: QueryScores, measure: str) -> dict[str, Any]:
+    """Return the 95 % bootstrap interval of the mean, in the words of the schema; empty below two queries.
 
     Queries are drawn as in the tests between rows: the interval is that of the difference to a system that
     scores 0 everywhere.
@@ -342,8 +307,8 @@ def uncertainty_over_queries(of_run: QueryScores, measure: str) -> dict:
     }
 
 
-def uncertainty_over_seeds(values: Sequence[float]) -> dict:
-    """The 95 % interval of the mean over seeds by Student's t, in the words of every_eval_ever."""
+def _over_seeds(values: Sequence[float]) -> dict[str, Any]:
+    """Return the 95 % interval of the mean over seeds by Student's t, in the words of every_eval_ever."""
     from scipy.stats import t
 
     mean, error = statistics.fmean(values), statistics.stdev(values) / len(values) ** 0.5
