@@ -1,6 +1,7 @@
 """How heavy each part of the house is; ``python -m tests.weights`` writes the table, weights.yaml, anew.
 
-A number may fall at any time. One that rises, or is new, takes ``--because "reason"``, which stays beside it.
+A number may fall at any time. One that rises, or is new, takes ``--because "reason"``, which stays beside it
+until it falls.
 """
 
 from collections import Counter
@@ -71,7 +72,8 @@ def write(because: str | None) -> None:
         raise click.ClickException("\n".join(["these rise: say --because", *rising]))
     lines = ["# Written by python -m tests.weights, which lets numbers fall and asks why one rises.\n"]
     for part, units in true.items():
-        reason = because if heavier({part: units}, old) else old[part].get("because")
+        stays = units.items() <= old.get(part, {}).items()
+        reason = because if heavier({part: units}, old) else old[part].get("because") if stays else None
         entry = {**units, **({"because": reason} if reason else {})}
         lines.append(
             f"{part}: {yaml.safe_dump(entry, default_flow_style=True, sort_keys=False, width=10**6)}"
