@@ -29,7 +29,7 @@ RUN_LINES = (1 << 26) // 43  # in 64 MiB of a run, with ids of MS MARCO
 DIVISIBLE = {
     "encode": 20_000,
     "encode_views": 10_000,
-    "search": 65_536,
+    "search": 32_768,
     "search_views": 32_768,
     "mine": RUN_LINES,
     "score_pairs": 20_000,

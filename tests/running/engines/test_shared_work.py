@@ -21,6 +21,7 @@ from repro.manifest.cells import select
 from repro.progress import Progress
 from repro.retrieval.nn import pair_scores
 from repro.retrieval.stages import encode, encode_views, mine
+from repro.retrieval.stages.vectors import exact_search
 from repro.retrieval.training.process_group import everybody_waits, rank
 from repro.running.engines import inline, shared_work
 from repro.running.engines.inline import run_node
@@ -166,16 +167,16 @@ def test_shards_of_other_code_are_told_of_the_whole(new, monkeypatch, other):
 
 
 def encoded_blocks(monkeypatch, *, dies_after: int = 99) -> list[int]:
-    """The first row of each block that is encoded; the process dies before it notes one too many."""
-    seen, real = [], encode.note
+    """The first row of each block that is encoded; the process dies before it saves one too many."""
+    seen, real = [], encode.save_block
 
-    def counted(out, first, block):
+    def counted(folder, first, rows):
         if len(seen) == dies_after:
             raise KeyboardInterrupt
         seen.append(first)
-        real(out, first, block)
+        real(folder, first, rows)
 
-    monkeypatch.setattr(encode, "note", counted)
+    monkeypatch.setattr(encode, "save_block", counted)
     return seen
 
 
@@ -291,7 +292,7 @@ def test_a_stage_without_shards_and_a_stage_that_fails_are_told(new, monkeypatch
     def fail(*arguments):
         raise RuntimeError("no luck")
 
-    monkeypatch.setattr(encode, "note", fail)
+    monkeypatch.setattr(encode, "save_block", fail)
     with pytest.raises(StageError, match="no luck"):
         fill(store, ENCODE, "1/2")
     assert shared_work.finished_shards(store, ENCODE, 2) == set()
@@ -326,7 +327,7 @@ def test_no_stage_has_more_shards_than_blocks():
     assert divided == {
         "encode passages": 16,
         "encode queries": 16,
-        "search": 8,
+        "search": 16,
         "mine": 16,
         "score_pairs": 16,
     }
@@ -334,13 +335,8 @@ def test_no_stage_has_more_shards_than_blocks():
     assert shared_work.count_of(ENCODE, 8) == 8, "nobody counted its texts"
 
 
-@pytest.mark.parametrize("stage", ["encode", "encode_views", "search", "search_views"])
-def test_blocks_are_as_large_as_their_stages_say(stage):
-    import importlib
-
-    assert shared_work.DIVISIBLE[stage] == importlib.import_module(f"repro.retrieval.stages.{stage}").BLOCK
-
-
-def test_blocks_of_pairs_and_of_runs_are_as_large_as_their_stages_say():
-    assert pair_scores.BLOCK == shared_work.DIVISIBLE["score_pairs"] == shared_work.DIVISIBLE["rerank"]
-    assert shared_work.DIVISIBLE["mine"] == mine.BLOCK // 43
+def test_blocks_are_as_large_as_their_stages_say():
+    stated = {"encode": encode.BLOCK, "encode_views": encode_views.BLOCK, "mine": mine.BLOCK // 43}
+    stated |= dict.fromkeys(("search", "search_views"), exact_search.BLOCK)
+    stated |= dict.fromkeys(("score_pairs", "rerank"), pair_scores.BLOCK)
+    assert stated == shared_work.DIVISIBLE
