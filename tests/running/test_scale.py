@@ -2,6 +2,8 @@
 
 import pytest
 
+from papers.costa import recipes as costa
+from papers.cotmae_v2 import views
 from repro.errors import ManifestError, UsageError
 from repro.graph import Node, walk
 from repro.machine import kernels
@@ -14,7 +16,7 @@ from repro.running.scale import scale, scales
 TRAINED = Node(
     "pretrain",
     {
-        "objective": {"name": "o", "version": 1, "path": "papers.costa.contrastive_spans:ContrastiveSpans"},
+        "objective": {**costa.COSTA.identity, "name": "o"},
         "options": {
             "temperature": 0.1,
             "span_tokens": {"phrase": [4, 16], "paragraph": [64, 128]},
@@ -128,8 +130,7 @@ def test_lengths_inside_a_text_shrink_in_proportion_to_it():
 
 def test_sizes_of_vectors_shrink_with_the_width_of_the_backbone():
     options = {"top_k": 384, "dense_reduction": {"to": 384, "by": "linear"}, "temperature": 1.0}
-    views = {"name": "o", "path": "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder"}
-    node = Node("finetune", {"objective": views, "options": options}, TRAINED.inputs)
+    node = Node("finetune", {"objective": views.OBJECTIVE.identity, "options": options}, TRAINED.inputs)
     half = scale("tiny").facts.backbone.initialise.hidden_size // 2
     small = scale("tiny").rewriter()(node).params["options"]
     assert small == {"top_k": half, "dense_reduction": {"to": half, "by": "linear"}, "temperature": 1.0}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from papers.costa import recipes as costa
 from repro.errors import ManifestError, UsageError
 from repro.graph import Node, walk
 from repro.manifest.cells import cell, exhibits
@@ -274,9 +275,10 @@ def test_passages_are_encoded_with_as_many_tokens_as_fine_tuning_reads(described
 
 
 def test_lengths_inside_a_text_shrink_with_it_unless_a_scale_keeps_them(described):
-    costa = {"name": "costa", "path": "papers.costa.contrastive_spans:ContrastiveSpans"}
     options = {"span_tokens": {"phrase": [4, 16]}}
-    node = Node("pretrain", {"objective": costa, "options": options, "length": 512, "max_steps": 5})
+    node = Node(
+        "pretrain", {"objective": costa.COSTA.identity, "options": options, "length": 512, "max_steps": 5}
+    )
     for more, lengths in (("", [1, 2]), (", keeps_lengths: true", [4, 16])):
         mine = described(f"mine: {{about: x, caps: {{length: 64}}{more}}}").rewriter()
         assert mine(node).params["options"]["span_tokens"] == {"phrase": lengths}
