@@ -22,7 +22,6 @@ from repro.retrieval.datasets.hub_models import (
     readable,
     tokenizer_fault,
 )
-from repro.retrieval.datasets.sentence_splitting import check_splitter
 from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 from repro.stage_table import STAGES
 
