@@ -2,7 +2,6 @@
 
 import importlib
 from collections.abc import Mapping
-from functools import cached_property
 from types import MappingProxyType
 
 import click
@@ -39,7 +38,7 @@ class LazyGroup(click.Group):
         self.package, self.core, self.hidden = package, sections, hidden
         self.kind, self.default, self.targets = kind, default, targets
 
-    @cached_property
+    @property
     def of_plugins(self) -> dict[str, Command]:
         """Return the commands that plugins add to this group, or put in the place of the core's."""
         commands = plugin_commands()

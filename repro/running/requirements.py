@@ -177,6 +177,8 @@ class Machine:
 
     def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
         """Return a splitter with a model of its own is known by the model's bytes."""
+        from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
+
         name = node.params["splitter"]
         obstacle = self.once(("splitter", name), lambda: _splitter_obstacle(name, self.data))
         model = None if obstacle else check_splitter(name, self.data)
@@ -258,6 +260,8 @@ def _gpu_obstacle() -> Obstacle | None:
 
 
 def _splitter_obstacle(name: str, data: Path | None) -> Obstacle | None:
+    from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
+
     try:
         check_splitter(name, data)
     except BlockedError as error:

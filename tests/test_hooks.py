@@ -1,0 +1,107 @@
+"""Plugins: what each adds is gone with it, the core does without any, and other packages may have some."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from repro import hooks
+from repro.errors import UsageError
+from repro.hooks import PLUGINS, ask, chosen
+from repro.verdicts import beside
+from tests.cli.conftest import folders as folders
+from tests.cli.conftest import repro as repro
+
+CELL = "simlm/2/dense.ance/dev.rr10"
+# plugin -> arguments that show what it adds, and what is then among the words
+ADDS = {
+    "statements": (["--help"], "audit"),
+    "settings": (["show", "--help"], "settings"),
+    "reports": (["show", CELL], "stated by others"),
+    "studies": (["show", "readings", "costa"], "on equal terms"),
+    "yours": (["compare", "--help"], "--qrels"),
+    "deposit": (["export", "--help"], "records"),
+}
+
+
+@pytest.fixture
+def plugins(monkeypatch):
+    """``plugins("reports yours")``: only these answer."""
+
+    def forget():
+        ask.cache_clear()
+        beside.kinds.cache_clear()
+
+    def only(names):
+        monkeypatch.setenv(hooks.CHOICE, names)
+        forget()
+
+    yield only
+    monkeypatch.undo()
+    forget()
+
+
+@pytest.mark.parametrize("name", PLUGINS)
+def test_without_a_plugin_what_it_adds_is_gone_and_all_else_is_there(repro, plugins, name):
+    for one, (words, added) in ADDS.items():
+        plugins(" ".join(other for other in PLUGINS if other != name))
+        said = repro(*words)
+        assert said.status == 0 and (added in said.out) is (one != name), one
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show"],
+        ["show", CELL],
+        ["show", "costa", "--table", "1"],
+        ["show", "coverage", "costa"],
+        ["show", "readings", "costa"],
+        ["plan", "costa", "--table", "1", "--scale", "tiny"],
+        ["compare", "costa", "--table", "1", "--format", "json"],
+        ["tables", "costa", "--table", "1", "--format", "csv"],
+        ["report", "costa", "--format", "markdown"],
+    ],
+    ids=" ".join,
+)
+def test_the_core_does_without_any(repro, plugins, words):
+    plugins("none")
+    said = repro(*words)
+    assert said.status in (0, 4) and said.out, said.err
+    assert "others" not in said.out.replace("run by others", "") or words[0] == "report"
+
+
+def test_only_a_plugin_that_there_is_can_be_chosen(monkeypatch):
+    monkeypatch.setenv(hooks.CHOICE, "report")
+    with pytest.raises(UsageError, match="did you mean 'reports'"):
+        chosen()
+
+
+def test_a_plugin_of_another_package_answers_like_the_suites_own(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from repro.hooks import Command, answer\nfrom repro.verdicts.beside import CellPart\n"
+        "class Part(CellPart):\n    facts = {'mine': 1}\n"
+        "@answer\ndef part_of_cell(cell):\n    return Part()\n"
+        "@answer\ndef public_names():\n    return {'seven': 'mine:seven'}\n"
+        "def seven():\n    return 7\n"
+    )
+    installed = tmp_path / "mine-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[repro.plugins]\nmine = mine\n")
+    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    code = (
+        "import sys, repro; from repro.cli import main\nprint(repro.seven())\n"
+        f"sys.argv[1:] = ['show', {CELL!r}, '--format', 'json']\nmain()"
+    )
+    environment = {
+        **os.environ,
+        "PYTHONPATH": paths,
+        hooks.CHOICE: "none",
+        "REPRO_STORE": str(tmp_path / "s"),
+    }
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    number, _, facts = said.stdout.partition("\n")
+    assert number == "7" and json.loads(facts)["mine"] == 1, said.stderr
