@@ -101,7 +101,7 @@ def kept_with_papers(make: Callable[[], Made]) -> Callable[[], Made]:
     def call() -> Made:
         return cached(tuple(papers().values()))
 
-    call.cache_clear = cached.cache_clear
+    vars(call).update(cache_clear=cached.cache_clear)
     return call
 
 
@@ -157,6 +157,7 @@ def bind_papers_package() -> None:
     spec = importlib.util.spec_from_file_location(
         "papers", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
     )
+    assert spec is not None and spec.loader is not None, "a file gives both"
     module = importlib.util.module_from_spec(spec)
     sys.modules["papers"] = module
     spec.loader.exec_module(module)

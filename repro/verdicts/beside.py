@@ -77,6 +77,9 @@ class ValuesBeside(Protocol):
 class Placed(Protocol):
     """A user's value placed among those of a kind; ``str`` is the sentence that people read."""
 
+    @property
+    def cell(self) -> Cell: ...
+
     def as_json(self) -> dict[str, Any]: ...
 
 

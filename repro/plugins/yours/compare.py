@@ -101,8 +101,11 @@ def compare(
 
 def _given(yours: Yours | Sequence[Yours]) -> list[Yours]:
     """Return what is given as one's own. Raises UsageError for what names neither a file nor a model."""
-    is_one = isinstance(yours, str | bytes | Path | Mapping) or not isinstance(yours, Iterable)
-    given = [yours] if is_one else list(yours)
+    given: list[Yours] = []
+    if isinstance(yours, str | bytes | Path | Mapping) or not isinstance(yours, Iterable):
+        given.append(yours)
+    else:
+        given += yours
     for each in given:
         if not isinstance(each, str | Path | Mapping) or each == "":
             raise UsageError(f"a run or an encoder of yours is a path, a name or a mapping, not {each!r}")

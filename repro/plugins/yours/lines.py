@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from repro.api.comparisons import ComparedCells
 from repro.cli.printing import emit_csv, emit_json, say, show, table
 from repro.errors import UsageError
 from repro.exchange.run_import import Importer, Origin
+from repro.plugins.yours.compare import ComparedWithYours
 from repro.plugins.yours.table import OwnRow, OwnTable, as_json, lines
 from repro.store import make_writable
 
@@ -15,7 +15,7 @@ TESTS = "tests over queries: yours less the other (t: paired, two-sided; Holm ov
 DROP = ("permutation p, Holm", "permutation p", "by", "won/tied/lost", "t p", "its score", "d_z")
 
 
-def show_yours(compared: ComparedCells, form: str, *, per_query: bool) -> None:
+def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> None:
     """Print tables with rows of one's own, or the scores of their queries, in a format.
 
     Args:

@@ -1,17 +1,21 @@
 """Splits plain English text into sentences, by a splitter chosen by name, and packs these into spans."""
 
+from __future__ import annotations
+
 import functools
 import importlib.util
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from repro.errors import BlockedError, DataError, check_known
 from repro.locations import data_folder
 from repro.retrieval.datasets.digests import digest
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SPLITTERS = ("nltk", "rules")
 PUNKT = Path("nltk_data", "tokenizers", "punkt_tab", "english")  # below the folder of REPRO_DATA
