@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from repro.manifest.papers import papers
-from repro.plugins.statements.claims_schema import claims_of
+from repro.plugins.statements.claims import claims_of
 
 CLAIMS = """\
 claims:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from repro.manifest.papers import papers
-from repro.plugins.statements.claims_schema import Claim, claims_of
+from repro.plugins.statements.claims import Claim, claims_of
 
 RUN = 8  # words in sequence that would be the paper's own
 

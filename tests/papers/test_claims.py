@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from repro.manifest.papers import papers
-from repro.plugins.statements.places import Places
+from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import statements
 from repro.plugins.statements.values import PublishedValues
 from tests.papers.statements import runs, sentences

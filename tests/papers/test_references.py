@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from repro.manifest.papers import papers
-from repro.plugins.statements.claims_schema import claims_of
-from repro.plugins.statements.collected import audit, each
-from repro.plugins.statements.notes import notes, notes_of
+from repro.plugins.statements.audit import audit, each
+from repro.plugins.statements.claims import claims_of
+from repro.plugins.statements.findings import notes, notes_of
 from repro.plugins.statements.references import references_of
 from tests.papers.pointers import body, names, numbers, parts
 from tests.papers.statements import runs

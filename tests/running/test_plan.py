@@ -113,7 +113,7 @@ def test_plans_one_after_the_other_do_not_grow():
 JUDGED = """
 import gc
 from repro.graph import Node
-from repro.plugins.settings.released_code import certificates
+from repro.plugins.settings.oracles import certificates
 from repro.plugins.settings.checked import checked_parameters
 from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings

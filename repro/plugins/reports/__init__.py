@@ -14,7 +14,7 @@ def commands():
     line = "what others measured of the same cells, and where they say so"
     return {
         "show others": Command(line, "repro.plugins.reports.view:command"),
-        "new value": Command(FORM, "repro.plugins.reports.new_value:command"),
+        "new value": Command(FORM, "repro.plugins.reports.view:new_value"),
     }
 
 

@@ -3,13 +3,34 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from repro.plugins.reports.disagreements import ANOTHER, Disagreement, by_reason, disagreements, words
-from repro.plugins.reports.findings import Finding, SupportingReports, cells, entries, findings
-from repro.plugins.reports.nearness import COUNTS, OTHERS, WHO, Nearness, nearnesses
+from repro.plugins.reports.findings import (
+    ANOTHER,
+    Disagreement,
+    Finding,
+    SupportingReports,
+    by_reason,
+    cells,
+    disagreements,
+    entries,
+    findings,
+    words,
+)
 from repro.plugins.reports.others import HOW
 from repro.plugins.reports.page import Document, Fold, Gallery, Grid, Link, Section, Words
 from repro.plugins.reports.pictures import forest_picture, format_difference, format_percent, nearness_picture
-from repro.plugins.reports.quantities import Quantity, System, label_of, published_cells, quantities, systems
+from repro.plugins.reports.quantities import (
+    COUNTS,
+    OTHERS,
+    WHO,
+    Nearness,
+    Quantity,
+    System,
+    label_of,
+    nearnesses,
+    published_cells,
+    quantities,
+    systems,
+)
 from repro.plugins.reports.reports import Search
 
 SPOKEN = {

@@ -5,12 +5,11 @@ from decimal import Decimal
 from itertools import pairwise
 
 from repro.manifest.decimals import decimals_of
-from repro.plugins.reports.disagreements import words
+from repro.plugins.reports.findings import words
 from repro.plugins.reports.forest import Mark, Strip, forest
-from repro.plugins.reports.nearness import COUNTS, WHO, Nearness
 from repro.plugins.reports.others import HOW
 from repro.plugins.reports.page import Fold, Grid, Link, Picture
-from repro.plugins.reports.quantities import Entry, Quantity, label_of
+from repro.plugins.reports.quantities import COUNTS, WHO, Entry, Nearness, Quantity, label_of
 from repro.plugins.reports.shares import Bar, shares
 
 SHARES = ("to the last digit", "within 0.1", "within 0.5", "farther")

@@ -24,7 +24,7 @@ def public_names():
 @answer
 def part_of_cell(cell, known):
     """Say how the row of a cell is planned, and what its work was held against."""
-    from repro.plugins.settings.row_settings import SettingsOfCell
+    from repro.plugins.settings.view import SettingsOfCell
 
     return SettingsOfCell(cell, known)
 
@@ -53,6 +53,6 @@ def tallies_of_tables(source):
 @answer
 def remarks(cells):
     """Say how many settings papers publish, and in which states they are planned."""
-    from repro.plugins.settings.row_settings import of_whole_papers
+    from repro.plugins.settings.view import of_whole_papers
 
     return list(of_whole_papers(cells))

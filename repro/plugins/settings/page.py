@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from repro.plugins.settings.checked import checked_parameters
-from repro.plugins.settings.parameter import (
+from repro.plugins.settings.checked import (
     CELL_HEAD,
     HEAD,
     CheckedParameter,
     by_step,
+    checked_parameters,
     counts,
     merged_lines,
     of_cells_of_settings,
 )
-from repro.plugins.settings.released_code import Certificate, by_code, certificates
+from repro.plugins.settings.oracles import Certificate, by_code, certificates
 from repro.plugins.settings.schema import steps_of
 from repro.verdicts.compared import ComparedCell
 from repro.writers.html.elements import Content, Markup, el, identifier, plain_table, section

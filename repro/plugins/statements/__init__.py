@@ -1,6 +1,6 @@
 """What papers claim, judged by their own cells, by ours and by what others state, and the audit of papers.
 
-Its YAML is claims.yaml (``claims_schema``), audit.yaml (``notes``) and references.yaml (``references``).
+Its YAML is claims.yaml (``claims``), audit.yaml (``findings``) and references.yaml (``references``).
 """
 
 from repro.hooks import Command, answer
@@ -12,7 +12,7 @@ API = "repro.plugins.statements.api"
 def commands():
     """Offer the audit, and its view of claims."""
     line = "what does not fit in papers: numbers, sentences, references; and whether claims hold"
-    return {"audit": Command(line, "repro.plugins.statements.audit_verb:command", section="judge")}
+    return {"audit": Command(line, "repro.plugins.statements.verb:command", section="judge")}
 
 
 @answer

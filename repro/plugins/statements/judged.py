@@ -1,21 +1,186 @@
 """Statements of papers, each judged by the paper's own numbers, by ours and by what others state."""
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import partial
 
-from repro.manifest.cells import exhibits, select
+from repro.hooks import merged
+from repro.manifest.cells import Cell, exhibits, select
+from repro.manifest.decimals import half_unit
 from repro.manifest.papers import Paper, papers
-from repro.plugins.statements.by_others import OthersJudgement, by_others
-from repro.plugins.statements.claims_schema import claims_of
-from repro.plugins.statements.measures import FAILS
-from repro.plugins.statements.places import Places
+from repro.plugins.statements.claims import FAILS, UNTESTED, MissingNumber, claims_of, format_value
+from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import Judgement, Statement, statements
 from repro.plugins.statements.values import MeasuredValues, PublishedValues, Values, facts_of_exhibits
 from repro.running.plan import plan
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
+from repro.verdicts.beside import StatedValue, kinds, values_beside
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.doubts import KINDS
+
+# Made in the first ways, values are of the one system that its authors trained; in the second, of other ones.
+OF_ONE_SYSTEM, TRAINED_AGAIN = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
+SAID = {UNTESTED: "say nothing"}
+ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
+
+
+@dataclass(frozen=True)
+class ClosestReports:
+    """The report on each cell that is closest in kind, of several of one kind the median one.
+
+    A report that matches by name alone judges nothing.
+
+    Attributes:
+        starts: the ways of making that count; all of them without one.
+    """
+
+    starts: tuple[str, ...] = ()
+    is_published: bool = field(default=False, init=False)
+    is_stated: bool = field(default=True, init=False)
+
+    def of(self, cell: Cell) -> StatedValue:
+        """Return the value that counts. Raises MissingNumber where there is none."""
+        stated = [value for values in values_beside(cell).values() for value in values.values]
+        counting = [value for value in stated if not self.starts or value.making in self.starts]
+        if not counting:
+            raise MissingNumber(f"nobody else is known to state {cell.id}")
+        if counting[0].match == "loose":
+            raise MissingNumber(f"no value of others is known to be of {cell.id} but by its name")
+        return counting[0]
+
+    def number(self, cell: Cell) -> Decimal:
+        """The reported value in the cell's unit. Raises MissingNumber."""
+        return self.of(cell).value
+
+    def told(self, cell: Cell) -> str:
+        """The value, four digits after the point at most, with how it was made. Raises MissingNumber."""
+        cell_report = self.of(cell)
+        return f"{format_value(cell_report.value)} ({cell_report.making})"
+
+    def check_order(self, one: Cell, other: Cell) -> None:
+        """Raise MissingNumber where two values of unlike decimals are one number at the coarser rounding."""
+        values = [(self.of(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
+        first, second = (cell_report.value.scaleb(digits) for cell_report, digits in values)
+        decimals = [cell_report.decimals - digits for cell_report, digits in values]
+        if decimals[0] != decimals[1] and abs(first - second) <= half_unit(min(decimals)):
+            raise MissingNumber(
+                f"others' values of {one.id} and {other.id} are one number at the coarser of their roundings"
+            )
+
+    def p(self, one: Cell, other: Cell) -> None:
+        """None: reports have no scores by query."""
+        return None
+
+    def why_untested(self, cell: Cell) -> str:
+        """The reason why there is no test."""
+        return "values of others are means, without a test between them"
+
+    def over_seeds(self, cell: Cell) -> list[float]:
+        """Raise MissingNumber: reports are of one number each."""
+        raise MissingNumber(f"nothing says how values of others for {cell.id} vary over seeds")
+
+    def drawn(self, shown: str, fact: str) -> float:
+        """Raise MissingNumber: nobody reports what is drawn."""
+        raise MissingNumber(f"nobody else is known to state {shown}")
+
+
+@dataclass(frozen=True)
+class OthersJudgement:
+    """The judgement that reports give on a statement, and what it rests on.
+
+    Attributes:
+        used: the closest report of each cell concerned, of cells that have one which judges.
+        cells: how many cells with a published number the statement is about.
+        alike: the states by reports of released systems alone, and of systems trained again alone, where
+            ``used`` sets the ones beside the others.
+    """
+
+    judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
+    used: tuple[StatedValue, ...] = ()
+    cells: int = 0
+    alike: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def state(self) -> str:
+        """``holds``, ``fails`` or ``untested``."""
+        return self.judgement.state
+
+    @property
+    def speaks(self) -> bool:
+        """Whether the reports decide the statement, one way or the other."""
+        return self.state != UNTESTED
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many of the reports used were made in each way, the nearest to the published number first."""
+        counts = Counter(value.making for value in self.used)
+        return {making: counts[making] for making in _makings() if counts[making]}
+
+    @property
+    def basis(self) -> str:
+        """The number of cells with a report, how these were made and by whom; empty where there is none."""
+        if not self.used:
+            return ""
+        kinds = ", ".join(f"{_makings()[start]} ({number})" for start, number in self.kinds.items())
+        by_authors = sum(value.by_authors for value in self.used)
+        parts = [
+            f"{len(self.used)} of {self.cells} cells: {kinds}",
+            f"{by_authors} by authors of the systems" if by_authors else "",
+            f"released systems stand beside systems trained again; {self.like_beside_like}"
+            if self.alike
+            else "",
+        ]
+        return "; ".join(filter(None, parts))
+
+    @property
+    def like_beside_like(self) -> str:
+        """The states by reports of like making alone, in words; empty where all are of like making."""
+        states = ", ".join(f"{name}: {SAID.get(state, state)}" for name, state in self.alike.items())
+        return f"like beside like ({states})" if states else ""
+
+    def as_json(self) -> dict:
+        """The judgement as plain values, with every report that it rests on."""
+        return {
+            "state": self.state,
+            "why": self.judgement.why,
+            "measures": dict(self.judgement.measures),
+            "cells": self.cells,
+            "kinds": self.kinds,
+            "alike": dict(self.alike),
+            "used": [{"cell": value.cell.id, **value.as_json()} for value in self.used],
+        }
+
+
+def _makings() -> dict[str, str]:
+    """Return how values beside cells are made -> the same in words, the closest in kind first."""
+    return merged([kind.makings for kind in kinds()])
+
+
+def by_others(statement: Statement, places: Places, *, published: Judgement) -> OthersJudgement:
+    """Judge a statement over the closest report of each cell that it is about.
+
+    Args:
+        published: the judgement on published numbers, which names these cells.
+    """
+    values = ClosestReports()
+    numeric_cells = [cell for cell in published.cells if cell.is_numeric]
+    cell_reports = []
+    for cell in numeric_cells:
+        try:
+            cell_reports.append(values.of(cell))
+        except MissingNumber:
+            continue
+    if not cell_reports:
+        return OthersJudgement(cells=len(numeric_cells))
+    judgement, starts = (statement.judge(values, places), {value.making for value in cell_reports})
+    alike = {}
+    if not (starts.isdisjoint(OF_ONE_SYSTEM) or starts.isdisjoint(TRAINED_AGAIN)):
+        alike = {name: statement.judge(ClosestReports(kind), places).state for name, kind in ALIKE.items()}
+    return OthersJudgement(judgement, tuple(cell_reports), len(numeric_cells), alike)
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from repro.manifest.papers import Paper
-from repro.plugins.statements.by_others import OthersJudgement
-from repro.plugins.statements.collected import audit
+from repro.plugins.statements.audit import audit
+from repro.plugins.statements.claims import FAILS, HOLDS, UNTESTED
 from repro.plugins.statements.findings import HELD_AGAINST, Finding
-from repro.plugins.statements.judged import JudgedStatement, published_judgements
-from repro.plugins.statements.measures import FAILS, HOLDS, UNTESTED
+from repro.plugins.statements.judged import JudgedStatement, OthersJudgement, published_judgements
 from repro.plugins.statements.references import paper_references
 from repro.plugins.statements.statements import Judgement
 from repro.plugins.statements.values import MeasuredValues

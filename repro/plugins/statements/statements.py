@@ -10,12 +10,18 @@ from repro.manifest import yaml_file
 from repro.manifest.arithmetic import bold_scope
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
-from repro.plugins.statements.claim_expressions import Evaluation, MissingNumber
-from repro.plugins.statements.claims_schema import Claim, claims_of
-from repro.plugins.statements.language import Language
-from repro.plugins.statements.measures import FAILS, HOLDS, UNTESTED, all_hold, by_measure
-from repro.plugins.statements.orders import LEVEL, has_number
-from repro.plugins.statements.places import Places
+from repro.plugins.statements.claims import (
+    FAILS,
+    HOLDS,
+    UNTESTED,
+    Claim,
+    Evaluation,
+    MissingNumber,
+    all_hold,
+    by_measure,
+    claims_of,
+)
+from repro.plugins.statements.language import LEVEL, Language, Places, has_number
 from repro.plugins.statements.values import MeasuredValues, Values
 
 

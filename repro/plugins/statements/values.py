@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import ClassVar, Protocol
 
 from repro.manifest.cells import Cell
-from repro.plugins.statements.claim_expressions import MissingNumber, format_value
+from repro.plugins.statements.claims import MissingNumber, format_value
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.verdicts.compared import Comparison

@@ -13,7 +13,7 @@ def table_kind(kind):
     """Judge and write tables of studies."""
     if kind != KIND:
         return None
-    from repro.plugins.studies.kind import StudyTables
+    from repro.plugins.studies.writing import StudyTables
 
     return StudyTables()
 
@@ -23,7 +23,7 @@ def part_of_cell(cell, stands, results):
     """Say how a study's table is made from kept scores."""
     if cell.table.kind != KIND:
         return None
-    from repro.plugins.studies.study_scores import StudyOfCell
+    from repro.plugins.studies.studies import StudyOfCell
 
     return StudyOfCell(cell, stands, results)
 
@@ -40,6 +40,6 @@ def answers(pointers, results, store, machine):
 @answer
 def drawings(figure, points, path, note):
     """Draw how differences change with a size, of a figure that is planned for it."""
-    from repro.plugins.studies.trend_charts import draw_trend
+    from repro.plugins.studies.size_trends import draw_trend
 
     return draw_trend(figure, points, path, note=note)

@@ -11,8 +11,7 @@ from repro.manifest.papers import Paper, paper
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.manifest.schema import Column, Table
 from repro.plugins.studies.analysis_schema import analysis_of
-from repro.plugins.studies.studies import Study, judged, known_scores
-from repro.plugins.studies.study_scores import StudyEvidence, scores_paths
+from repro.plugins.studies.studies import Study, StudyEvidence, judged, known_scores, scores_paths
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.plan import plan
 from repro.running.requirements import Machine

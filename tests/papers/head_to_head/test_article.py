@@ -13,7 +13,7 @@ from papers.head_to_head.article import Article, main, page, render
 from repro.manifest.cells import numeric_cells, table_of
 from repro.manifest.papers import paper, papers
 from repro.manifest.reading_schema import study_pointer
-from repro.plugins.statements.claims_schema import claims_of
+from repro.plugins.statements.claims import claims_of
 from repro.plugins.studies.analysis_schema import Analysis, analysis_of
 from repro.plugins.studies.contrasts import Contrast
 from repro.plugins.studies.studies import Study

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from repro.plugins.reports import quantities as papers
-from repro.plugins.reports.disagreements import (
+from repro.plugins.reports.findings import (
     ANOTHER,
     OTHER,
     SILENT,

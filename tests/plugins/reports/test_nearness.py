@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.plugins.reports.nearness import OTHERS, nearnesses
+from repro.plugins.reports.quantities import OTHERS, nearnesses
 from tests.plugins.reports.reports_of import BM25, FRACTION, PERCENT, quantities, report
 
 

@@ -9,9 +9,8 @@ import pytest
 
 from repro.plugins.reports.content import document
 from repro.plugins.reports.findings import findings
-from repro.plugins.reports.nearness import OTHERS, nearnesses
 from repro.plugins.reports.page import Document, Fold, Grid, Link, Section, Words
-from repro.plugins.reports.quantities import quantities, systems
+from repro.plugins.reports.quantities import OTHERS, nearnesses, quantities, systems
 
 
 @pytest.fixture(scope="module")

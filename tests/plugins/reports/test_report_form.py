@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from repro.errors import DataError, UsageError
-from repro.plugins.reports.report_entry import CHOICES, IN_HOW, IN_REPORT, entry_of, in_words
-from repro.plugins.reports.report_form import FIELDS, LAST, answers
+from repro.plugins.reports.report_form import (
+    CHOICES,
+    FIELDS,
+    IN_HOW,
+    IN_REPORT,
+    LAST,
+    answers,
+    entry_of,
+    in_words,
+)
 from repro.plugins.reports.reports import Report, ReportMethod, Reports, Source, reports
 from tests.filled_form import ANSWERS, CELL, fields, filled
 

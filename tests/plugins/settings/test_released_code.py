@@ -8,8 +8,7 @@ import pytest
 from repro.graph import Node
 from repro.manifest.cells import cell, numeric_cells
 from repro.manifest.papers import papers
-from repro.plugins.settings.oracles import unreleased_objectives
-from repro.plugins.settings.released_code import by_code, certificates, in_short
+from repro.plugins.settings.oracles import by_code, certificates, in_short, unreleased_objectives
 from repro.running.cell_readings import CellReadings
 
 

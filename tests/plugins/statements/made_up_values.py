@@ -1,6 +1,6 @@
 """Measurements made up for claims."""
 
-from repro.plugins.statements.claim_expressions import MissingNumber, format_value
+from repro.plugins.statements.claims import MissingNumber, format_value
 
 
 class MadeUp:

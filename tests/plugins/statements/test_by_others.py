@@ -5,7 +5,7 @@ import pytest
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import Paper, papers
 from repro.plugins.reports.others import OthersValues
-from repro.plugins.statements import by_others
+from repro.plugins.statements import judged as by_others
 from repro.plugins.statements.judged import judged
 from tests.made_up_reports import report_on
 from tests.plugins.statements.made_up_values import MadeUp

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from repro.plugins.statements.claim_expressions import Evaluation, MissingNumber, fault
+from repro.plugins.statements.claims import Evaluation, MissingNumber, fault
 
 
 def _of(text, **functions):

@@ -3,10 +3,9 @@
 import pytest
 
 from repro.manifest.papers import papers
-from repro.plugins.statements.claims_schema import claims_of
-from repro.plugins.statements.collected import audit, each
-from repro.plugins.statements.findings import SEVERITIES
-from repro.plugins.statements.notes import notes
+from repro.plugins.statements.audit import audit, each
+from repro.plugins.statements.claims import claims_of
+from repro.plugins.statements.findings import SEVERITIES, notes
 
 
 @pytest.fixture(scope="module")

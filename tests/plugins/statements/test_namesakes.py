@@ -4,8 +4,8 @@ import pytest
 
 from repro.manifest import papers as at_hand
 from repro.manifest.papers import Paper
-from repro.plugins.statements.namesakes import conventions, namesakes
-from repro.plugins.statements.notes import Notes
+from repro.plugins.statements.across_papers import conventions, namesakes
+from repro.plugins.statements.findings import Notes
 
 CELLS = """\
 paper: {name}

@@ -5,7 +5,7 @@ import pytest
 from repro.errors import ManifestError
 from repro.manifest import papers as at_hand
 from repro.manifest.papers import paper
-from repro.plugins.statements.collected import audit
+from repro.plugins.statements.audit import audit
 
 CELLS = """\
 paper: made

@@ -4,7 +4,7 @@ import pytest
 
 from repro.manifest.cells import cell
 from repro.manifest.papers import paper
-from repro.plugins.statements.claim_expressions import MissingNumber
+from repro.plugins.statements.claims import MissingNumber
 from repro.plugins.statements.statements import statements
 from repro.plugins.statements.values import MeasuredValues
 from repro.store.results import Record

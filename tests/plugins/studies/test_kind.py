@@ -8,8 +8,8 @@ import pytest
 from repro.manifest.schema import Table
 from repro.plugins.studies.analysis_schema import Analysis, Confirmatory, TableAnalysis
 from repro.plugins.studies.contrasts import Contrast
-from repro.plugins.studies.kind import StudyTables, contrast_as_json
 from repro.plugins.studies.studies import Entry, Study
+from repro.plugins.studies.writing import StudyTables, contrast_as_json
 from repro.retrieval.evaluation.crossed import Estimate, Variances
 
 TABLE = Table(id="1", kind="study", about="rows")
@@ -38,7 +38,7 @@ def test_what_is_preliminary_and_what_is_confirmatory_stands_beside_a_comparison
     entries = {("x", "c"): Entry({1: 0.5})}
     compared = [Contrast(family, "c", "x", "base", None) for family in "fg"]
     study = Study(TABLE, TableAnalysis(table="1"), entries, compared, plan=plan)
-    monkeypatch.setattr("repro.plugins.studies.kind.study_of", lambda *_, **__: study)
+    monkeypatch.setattr("repro.plugins.studies.writing.study_of", lambda *_, **__: study)
     facts = StudyTables().facts(SimpleNamespace(name="toy"), TABLE, None, None, None)
     made = facts["toy/1/x/c"]["contrasts"]
     assert [each["confirmatory"] for each in made] == [True, False]

@@ -6,7 +6,7 @@ from repro.errors import UsageError
 from repro.manifest.cells import select, table_of
 from repro.manifest.papers import paper, papers
 from repro.manifest.reading_schema import study_pointer
-from repro.plugins.statements.claims_schema import claims_of
+from repro.plugins.statements.claims import claims_of
 from repro.plugins.studies.study_answers import (
     StudyAnswers,
     StudyRecords,

@@ -11,8 +11,8 @@ from filelock import FileLock, Timeout
 
 from repro.errors import DataError, StoreError
 from repro.graph import Node
-from repro.plugins.studies import study_scores
-from repro.plugins.studies.study_scores import StudyEvidence, scores_paths, write_scores
+from repro.plugins.studies import studies as study_scores
+from repro.plugins.studies.studies import StudyEvidence, scores_paths, write_scores
 from repro.store import disk
 from repro.store.results import Results
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace as Made
 import pytest
 
 from repro.manifest.schema import Figure, SizeTrend
-from repro.plugins.studies.trend_charts import draw_trend, panel_trends, sentence, warning
+from repro.plugins.studies.size_trends import draw_trend, panel_trends, sentence, warning
 from repro.writers.drawing import _faces
 
 MANIFEST = {

@@ -14,15 +14,14 @@ from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Manifest, Table
 from repro.plugins.reports.others import OthersValues
 from repro.plugins.reports.reports import Source
-from repro.plugins.statements.by_others import OthersJudgement
 from repro.plugins.statements.findings import Finding
-from repro.plugins.statements.judged import JudgedStatement
+from repro.plugins.statements.judged import JudgedStatement, OthersJudgement
 from repro.plugins.statements.page import audit_section, claims
 from repro.plugins.statements.statements import Judgement, Statement
 from repro.plugins.studies.analysis_schema import TableAnalysis
 from repro.plugins.studies.contrasts import Contrast
-from repro.plugins.studies.kind import shown_study
 from repro.plugins.studies.studies import Entry, Study
+from repro.plugins.studies.writing import shown_study
 from repro.retrieval.evaluation.crossed import Estimate, Variances
 from repro.running.requirements import Obstacle
 from repro.store.results import Record

@@ -1,15 +1,26 @@
-"""The language of ``expect``: a small part of Python's expressions, read as a tree and never executed.
+"""The shape of claims.yaml, the language of its expressions, and a claim judged measure by measure.
 
-Numbers, strings, lists, + - * /, comparisons and their chains, and/or/not, calls of named functions. A value
-that is not there makes the whole unanswered unless the rest decides it alone: ``False and missing`` is False.
-"""
+Expressions are a small part of Python's, read as a tree and never executed: numbers, strings, lists, + - * /,
+comparisons and their chains, and/or/not, calls of named functions. A value that is not there makes the whole
+unanswered unless the rest decides it alone: ``False and missing`` is False."""
 
 import ast
 import functools
 import operator as op
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
+
+from pydantic import model_validator
+
+from repro.errors import UsageError
+from repro.manifest import yaml_file
+from repro.manifest.cells import Cell
+from repro.manifest.papers import Paper
+from repro.manifest.reading_schema import PointerText
+from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 
 _NUMBERS = {"v", "gain", "percent", "mean", "best_count", "tied_count", "rank", "student", "spread"}
 _NUMBERS |= {"relevant", "drawn"}
@@ -140,3 +151,131 @@ class Evaluation:
 def format_value(value) -> str:
     """A value for people: four digits after the point at most."""
     return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, Decimal | float) else str(value)
+
+
+HOLDS, FAILS, UNTESTED = "holds", "fails", "untested"
+_WORST_FIRST = (FAILS, UNTESTED, HOLDS)
+
+
+@dataclass
+class Outcomes:
+    """The outcomes of one statement, column by column.
+
+    Attributes:
+        pairs: (cell whose column it is, state) for every pair of cells that a relation compared.
+        used: cells whose numbers were taken, in order.
+    """
+
+    pairs: list[tuple[Cell, str]] = field(default_factory=list)
+    used: list[Cell] = field(default_factory=list)
+
+
+def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
+    """(table/column, the worst state in it) for each column, none where there is only one."""
+    columns: dict[str, list[str]] = {}
+    for cell, state in states:
+        columns.setdefault(f"{cell.table.id}/{cell.column.id}", []).append(state)
+    if len(columns) < 2:
+        return ()
+    return tuple(
+        (name, min(column_states, key=_WORST_FIRST.index)) for name, column_states in columns.items()
+    )
+
+
+def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
+    """Whether every part of an expression joined by ``and`` holds; each is asked, whatever the others say.
+
+    In ``seen.pairs`` stay the pairs of parts that are one relation between rows, and a state for every other
+    part that uses one column only: in ``a or b`` a pair that fails contradicts nothing.
+
+    Raises MissingNumber where what is missing decides.
+    """
+    missing, holds, pairs = None, True, []
+    for part in conjuncts(expect):
+        seen.pairs.clear()
+        start = len(seen.used)
+        try:
+            value = _truth(evaluation.of(part), part)
+            state = HOLDS if value else FAILS
+            holds &= value
+        except MissingNumber as reason:
+            state, missing = UNTESTED, missing or reason
+        pairs += _states(part, state, seen.pairs, seen.used[start:])
+    seen.pairs[:] = pairs
+    if holds and missing:
+        raise missing
+    return holds
+
+
+def _truth(value, part: str) -> bool:
+    if not isinstance(value, bool):
+        raise UsageError(f"{part!r} is {value!r}, which neither holds nor fails")
+    return value
+
+
+def _states(part: str, state: str, pairs: list, cells: list[Cell]) -> list[tuple[Cell, str]]:
+    if pairs and is_relation_of_rows(part):
+        return list(pairs)
+    columns = {(c.table.id, c.column.id): c for c in cells}
+    return [(c, state) for c in columns.values()] if len(columns) == 1 else []
+
+
+_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+class Claim(Identified):
+    """A sentence of the text, restated, with what its cells must satisfy.
+
+    Attributes:
+        about: the tables whose cells it uses.
+        expect: an expression of the language; left out where no cell can confirm the sentence.
+        beyond: of a sentence without ``expect``, what would have to be known for it to be judged.
+        assumed: what of the expression the text does not say, such as a margin for a vague word or the
+            measures where it names none; where the claim then fails, that is a doubt and no error.
+        note: how the paper's own numbers fail it.
+        study: comparisons of a study, on equal terms, and the order that the sentence gives them.
+    """
+
+    where: str
+    about: tuple[str, ...] = ()
+    says: str
+    expect: str = ""
+    beyond: str = ""
+    assumed: str = ""
+    note: str = ""
+    study: tuple[PointerText, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_judged_or_says_why_not(self):
+        if bool(self.expect) == bool(self.beyond):
+            raise ValueError("needs either `expect` or, where no cell can confirm it, `beyond`")
+        return self
+
+    @model_validator(mode="after")
+    def _id_is_lower_case(self):
+        if not _ID.fullmatch(self.id):
+            raise ValueError(f"id {self.id!r} must be lower-case words joined by hyphens")
+        return self
+
+
+class _Claims(StrictMapping):
+    claims: tuple[Claim, ...]
+
+
+def claims_of(source: Paper) -> dict[str, Claim]:
+    """Return the claims of a paper by id, read once. Raises ManifestError with file and line."""
+    return source.once(claims, lambda: claims(source.folder / "claims.yaml"))
+
+
+def claims(path: Path) -> dict[str, Claim]:
+    """The claims of one claims.yaml by id; none without the file. Raises ManifestError with file and line."""
+    if not path.exists():
+        return {}
+    return {claim.id: claim for claim in yaml_file.read(path, _Claims, faults=_faults).claims}
+
+
+def _faults(content: _Claims) -> Iterator[tuple[tuple, str]]:
+    yield from repetitions("claim", content.claims, ("claims",))
+    for number, claim in enumerate(content.claims):
+        if claim.expect and (reason := fault(claim.expect)):
+            yield ("claims", number, "expect"), reason

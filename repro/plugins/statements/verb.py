@@ -1,0 +1,259 @@
+"""``repro audit``: what does not fit in papers, and, with ``claims``, what they claim."""
+
+from collections import Counter
+
+import click
+
+from repro.cli import completion
+from repro.cli.groups import views
+from repro.cli.options import json_option, scale_option
+from repro.errors import UsageError
+
+
+@click.command(
+    "claims",
+    epilog="\b\nExamples:\n  repro audit claims PAPER --failing\n  repro audit claims --scale tiny",
+)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@scale_option(help="Whose measurements.")
+@click.option(
+    "--failing", is_flag=True, help="Only what the paper, our measurements or others' values contradict."
+)
+@json_option
+def claims_command(names, scale_name, failing, as_json):
+    """Judge what papers state by their own cells, by ours, and by what others state of them.
+
+    Sentences of the text, marks of significance and bold numbers; of several measures each is judged by
+    itself: it holds, fails or is untested. Marks need the tests between rows that `repro compare` stores; an
+    order without a test says "means only". Of what others state (`repro show others`) the closest in kind
+    on each cell judges, unless it matches by name alone; how it was made is told. Where a study compares what
+    a sentence is about on equal terms, its difference is told below; it judges no claim. Nothing is run.
+    """
+    from repro.cli.printing import emit_json
+    from repro.plugins.statements.api import claims
+    from repro.running.workspace import Workspace
+    from repro.verdicts.beside import answers_in
+
+    workspace = Workspace.open()
+    statements = claims(*names, scale=scale_name, workspace=workspace)
+    selection = [j for j in statements if j.fails or not failing]
+    pointers = [text for j in selection for text in j.statement.study]
+    answers = answers_in(pointers, workspace.results, workspace.store, workspace.machine)
+    if as_json:
+        return emit_json([{**j.as_json(), "study": answers.as_json(j.statement.study)} for j in selection])
+    _print_statements(selection, scale_name, answers, failing=failing)
+
+
+def _print_statements(statements, scale_name: str, answers, *, failing: bool) -> None:
+    from repro.cli.printing import say
+
+    for name in dict.fromkeys(j.statement.paper.name for j in statements):
+        group = [j for j in statements if j.statement.paper.name == name]
+        _print_table(name, group, scale_name)
+        pointers = [(j.statement.id.rpartition("/")[2], j.statement.study) for j in group]
+        answers.show(name, "claim", pointers)
+    if not statements:
+        say("nothing is contradicted" if failing else "the papers state nothing that cells can confirm")
+    elif scale_name != "full":
+        say(f"Scale {scale_name}: says nothing of the paper.")
+
+
+def _print_table(name: str, statements, scale_name: str) -> None:
+    from repro.cli.printing import table
+
+    singles = [j for j in statements if j.statement.kind == "claim" or j.published.state == "fails"]
+    rows = []
+    for j in singles:
+        place = [j.statement.id.removeprefix(f"{name}/"), j.statement.where]
+        rows.append([*place, _text(j), _judgement(j.published), _ours(j), _others(j.others)])
+    rows += _grouped_rows([j for j in statements if j not in singles])
+    ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
+    head = ["claim", "where", "what is stated", "paper", ours, "others"]
+    table(f"{name}: {_count_statements(statements, scale_name)}", head, rows, drop=(1,))
+
+
+def _grouped_rows(statements) -> list[list[str]]:
+    """Marks and bold numbers that the paper does not contradict, a line for those of a table judged alike."""
+    groups: dict[tuple, list] = {}
+    for j in statements:
+        others_state = j.others.state if j.others.speaks else ""
+        ours = f"{j.ours.state}{' (in doubt)' * bool(j.doubts)}"
+        key = j.statement.kind, j.statement.where, j.published.state, ours, others_state
+        groups.setdefault(key, []).append(j)
+    return [
+        [f"{group[0].statement.tables[0]}/{kind}/…", where, f"{len(group)} {_noun(kind, group)}", *states]
+        for (kind, where, *states), group in groups.items()
+    ]
+
+
+def _noun(kind: str, members) -> str:
+    return {"mark": "mark", "bold": "bold number"}[kind] + ("s" if len(members) > 1 else "")
+
+
+def _text(item) -> str:
+    s = item.statement
+    assumption = f"ours in it: {s.assumed}" if s.assumed else ""
+    return "\n= ".join(filter(None, [s.says, assumption, s.note if item.fails else ""]))
+
+
+def _others(others) -> str:
+    """The state, how many cells have a value of others, and how these were made; empty where none has one."""
+    cells = f"{len(others.used)} of {others.cells} cells"
+    if not others.speaks:
+        return f"say nothing ({cells})" if others.used else ""
+    kinds = ", ".join(f"{number} {start}" for start, number in others.kinds.items())
+    lines = [_judgement(others.judgement), f"{cells}: {kinds}", others.like_beside_like]
+    return "\n".join(filter(None, lines))
+
+
+def _judgement(judgement) -> str:
+    test = f" ({judgement.test})" if judgement.test and judgement.state != "untested" else ""
+    first, *tail = judgement.why.split("; ")
+    reason = f": {first}" if first and judgement.state == "fails" else ""
+    reason += f"; and {len(tail)} more" if reason and tail else ""
+    reason += f"\n{judgement.differs_by_measure}" if judgement.differs_by_measure else ""
+    return f"{judgement.state}{test}{reason}"
+
+
+def _ours(item) -> str:
+    """The judgement by our numbers, with what is doubtful about them."""
+    doubts = f"\nin doubt: {', '.join(item.doubts)}" if item.doubts else ""
+    return _judgement(item.ours) + doubts
+
+
+def _count_statements(items, scale_name: str) -> str:
+    published, ours = _counts(j.published.state for j in items), _counts(j.ours.state for j in items)
+    count = f"{len(items)} statements; in the paper: {published}; ours at {scale_name}: {ours}"
+    others = _counts(j.others.state for j in items if j.others.speaks)
+    return f"{count}; by others: {others}" if others else count
+
+
+def _counts(states) -> str:
+    counts = Counter(states)
+    return ", ".join(f"{counts[s]} {s}" for s in ("holds", "fails", "untested") if counts[s])
+
+
+@click.command("findings")
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors.")
+@click.option(
+    "--references",
+    is_flag=True,
+    help="All that the texts point at, with its verdict, in place of the findings.",
+)
+@json_option
+def findings_command(names, strict, references, as_json):
+    """List what does not fit in papers, and records that prove themselves altered; nothing is measured.
+
+    Averages that do not recompute, bold numbers that are not the best, sentences and marks that their table
+    contradicts, systems published with several values, wrong references, misleading words. Each finding says
+    what it is held against: the paper alone, its released code, another paper, a third party.
+    """
+    if references:
+        return _print_references(names, strict=strict, as_json=as_json)
+    from repro.cli.printing import emit_json
+    from repro.plugins.statements.api import audit
+    from repro.running.workspace import Workspace
+
+    findings = audit(*names, workspace=Workspace.open())
+    if as_json:
+        emit_json([finding.as_json() for finding in findings])
+    else:
+        _print_findings(findings)
+    return int(strict and any(finding.severity == "error" for finding in findings))
+
+
+def _print_findings(findings) -> None:
+    from repro.cli.printing import say, table
+    from repro.plugins.statements.findings import HELD_AGAINST
+
+    for name in dict.fromkeys(finding.paper for finding in findings):
+        group = [f for f in findings if f.paper == name]
+        rows = [[f.severity, f.kind, HELD_AGAINST[f.against], _places(f), _misfit(f)] for f in group]
+        head = ["severity", "kind", "held against", "places and values", "what does not fit"]
+        table(f"{name}: {_count_findings(group)}", head, rows, drop=(2, 0, 1))
+    say(_count_findings(findings))
+
+
+def _print_references(names, *, strict: bool, as_json: bool) -> None:
+    """Print every pointer and every entry of the reference lists; those that are right say no more."""
+    if strict:
+        raise UsageError("--strict judges the findings, in whose place --references lists; give one of them")
+    from dataclasses import asdict
+
+    from repro.cli.printing import emit_json, say, table
+    from repro.plugins.statements.api import references
+
+    all_references = references(*names)
+    if as_json:
+        return emit_json([asdict(reference) for reference in all_references])
+    for name in dict.fromkeys(r.paper for r in all_references):
+        group = [r for r in all_references if r.paper == name]
+        rows = [[r.at, r.means, r.to, _verdict(r)] for r in group]
+        title = f"{name}: {_verdict_counts(group)}"
+        table(title, ["where", "taken for", "points at", "verdict"], rows, drop=(1, 2))
+    say(_verdict_counts(all_references))
+
+
+def _verdict(reference) -> str:
+    from repro.plugins.statements.findings import HELD_AGAINST
+
+    source = "" if reference.against == "paper" else f" (by {HELD_AGAINST[reference.against]})"
+    reading = f" (unspecified choice {reference.reading})" if reference.reading else ""
+    return f"{reference.verdict}: {reference.why}{source}{reading}" if reference.why else reference.verdict
+
+
+def _verdict_counts(references) -> str:
+    """How many pointers and entries there are, by verdict."""
+    counts = []
+    for kind, is_entry in (("pointers", False), ("entries of reference lists", True)):
+        verdicts = Counter(r.verdict for r in references if (r.at == "references") == is_entry)
+        parts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
+        counts.append(f"{verdicts.total()} {kind} ({parts})")
+    return "; ".join(counts)
+
+
+def _count_findings(findings) -> str:
+    counts = Counter(finding.severity for finding in findings)
+    parts = ", ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in sorted(counts.items()))
+    return f"{len(findings)} finding{'s' * (len(findings) != 1)}{f' ({parts})' if parts else ''}"
+
+
+def _places(finding) -> str:
+    """Places one a line; of a sentence or reading only where it stands, its words are in the next column."""
+    if finding.kind in ("misprint", "conflict", "reference"):
+        pairs = [(finding.places[0], ""), *zip(finding.places[1:], finding.values[1:], strict=True)]
+    elif finding.kind in ("claim", "bold", "mark") and finding.places[0].count("/") != 3:
+        pairs = [(finding.places[0], "")]
+    else:
+        pairs = zip(finding.places, finding.values, strict=True)
+    return "\n".join(f"{place} {value}".rstrip() for place, value in pairs)
+
+
+def _misfit(finding) -> str:
+    claim = f"{finding.values[0]}. " if finding.kind == "claim" else ""
+    first, *tail = finding.says.split("; ") if finding.kind in ("claim", "bold") else (finding.says,)
+    remainder = f"; and {len(tail)} more, see the JSON" if tail else ""
+    return claim + first + remainder + (f"\n= {finding.explanation}" if finding.explanation else "")
+
+
+command = views(
+    "audit",
+    {
+        "claims": "sentences, marks and bold numbers, judged in the paper and in what was measured",
+    },
+    default="findings",
+    targets={"claims": f"{__name__}:claims_command", "findings": f"{__name__}:findings_command"},
+    help="""List what does not fit in papers, and records that prove themselves altered; nothing is measured.
+
+    Averages that do not recompute, bold numbers that are not the best, sentences and marks that their table
+    contradicts, systems published with several values, wrong references, misleading words. Each finding says
+    what it is held against: the paper alone, its released code, another paper, a third party.
+    """,
+    epilog="""\b
+Examples:
+  repro audit PAPER
+  repro audit --strict --format json
+  repro audit PAPER --references
+  repro audit claims PAPER --failing""",
+)
