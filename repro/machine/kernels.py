@@ -15,7 +15,9 @@ from repro.progress import SILENT, Progress
 
 # MKL gives equal bits on processors of other makers than Intel by no other branch than this one.
 _TORCH = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "COMPATIBLE"}
-_NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}  # scipy, too, brings an OpenBLAS
+# FAISS_OPT_LEVEL: of a faiss that has a library for each level; FAISS_SIMD_LEVEL: of one that chooses inside
+_FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}
+_NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}  # faiss and scipy, too, bring an OpenBLAS
 # numpy is told what not to use, and warns of what the processor lacks: its name of a level -> a flag of that
 _NUMPY_LEVELS = {"X86_V4": "avx512vl", "AVX512_ICL": "avx512_vbmi2", "AVX512_SPR": "avx512_fp16"}
 NEEDED = ("avx2", "fma")
@@ -32,7 +34,7 @@ def pins() -> dict[str, str]:
         return {}
     levels = [level for level, flag in _NUMPY_LEVELS.items() if flag in flags]
     disabled = {"NPY_DISABLE_CPU_FEATURES": " ".join(levels)} if levels else {}
-    return {**_TORCH, **_NUMPY, **disabled}
+    return {**_TORCH, **_NUMPY, **disabled, **_FAISS}
 
 
 def pin(progress: Progress = SILENT) -> None:
@@ -64,7 +66,8 @@ def is_pinned() -> bool:
 
 
 def _library(variable: str) -> str:
-    return "torch" if variable in _TORCH else "numpy"
+    by_library = {"torch": _TORCH, "faiss": _FAISS}
+    return next((library for library, names in by_library.items() if variable in names), "numpy")
 
 
 def _reservations(wanted: dict[str, str]) -> Iterator[str]:

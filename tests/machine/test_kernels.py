@@ -54,13 +54,13 @@ def processor(monkeypatch):
 
 
 @needs_avx2
-def test_torch_and_numpy_take_avx2_whatever_else_the_processor_has(new_process):
+def test_torch_numpy_and_faiss_take_avx2_whatever_else_the_processor_has(new_process):
     made = json.loads(new_process(FACTS.format("kernels.pin(); import torch")))
     assert made["torch"] == "AVX2" and made["pins"] == kernels.pins()
-    steps = "kernels.pin(); from numpy._core._multiarray_umath import __cpu_features__ as f"
-    wide = "f['X86_V4'], f['AVX512_SPR']"
+    steps = "kernels.pin(); import faiss; from numpy._core._multiarray_umath import __cpu_features__ as f"
+    wide = "f['X86_V4'], f['AVX512_SPR'], faiss.SIMDConfig.get_level() == faiss.SIMDLevel_AVX2"
     script = f"from repro.machine import kernels; {steps}; print(*({wide}))"
-    assert new_process(script) == "False False\n"
+    assert new_process(script) == "False False True\n"
 
 
 @needs_avx2

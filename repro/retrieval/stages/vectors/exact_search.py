@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, sea
 BLOCK = 32_768  # queries searched together, and lost at most when interrupted
 SPARE = 100  # passages beyond a list's depth, so that few queries need a look at all passages
 SLAB = 1 << 18  # pairs looked through at a time
+GPU_DEPTH = 2048  # the deepest search of faiss on a GPU
 NEAR = 64  # pairs of a query in a block that may reach its edge; where there are more, float64 tells
 
 
@@ -160,22 +161,28 @@ class ViewSearch:
         best = [{name: BestScores(len(tile), wide[name], self.device) for name in wide} for tile in tiles]
         longest, is_known = dict.fromkeys(self.terms, 0.0), bool(self.longest)
         report = in_shares(advance, len(scorer), len(self.passages))
+        is_dense = list(wide) == [""] and list(self.terms) == ["dense"]
+        nearest = _faiss(self.device, wide[""]) if is_dense else None
         for block in self._read(self.terms):
             if not is_known:
                 longest = {view: max(most, longest[view]) for view, most in block.longest().items()}
             vectors = block.on(self.device, frequent)
             for tile, by_list in zip(tiles, best, strict=True):
+                if nearest:
+                    found = nearest(tile.vectors["dense"], block.vectors["dense"])
+                    if by_list[""].take(*found, block.first):
+                        continue
                 for name, scores in tile.scores(block, vectors).items():
                     by_list[name].add(scores, block.first)
             report(block.end)
         self.longest = self.longest or longest
-        found = {name: [by_list[name] for by_list in best] for name in wide}
+        by_name = {name: [by_list[name] for by_list in best] for name in wide}
         return {
             name: (
                 torch.cat([part.scores for part in parts]).cpu().numpy(),
                 torch.cat([part.rows for part in parts]).cpu().numpy(),
             )
-            for name, parts in found.items()
+            for name, parts in by_name.items()
         }
 
     def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
@@ -236,6 +243,19 @@ class ViewSearch:
         return Pairs(unsure[pairs.queries], pairs.rows, pairs.scores)
 
 
+def _faiss(device: torch.device, depth: int) -> Callable[[np.ndarray, np.ndarray], tuple] | None:
+    """Return faiss's exact search over dense arrays; on a GPU None where faiss has none or is too shallow."""
+    import faiss
+
+    how = {"metric": faiss.METRIC_INNER_PRODUCT}
+    if device.type == "cpu":
+        return lambda queries, passages: faiss.knn(queries, passages, min(depth, len(passages)), **how)
+    if not hasattr(faiss, "StandardGpuResources") or depth > GPU_DEPTH:
+        return None
+    resources = faiss.StandardGpuResources()
+    return lambda *arrays: faiss.knn_gpu(resources, *arrays, min(depth, len(arrays[1])), **how)
+
+
 class ScoreBound:
     """Scores that pairs must reach to belong to a list; ``rough``: products in float32 do not tell which."""
 
@@ -284,6 +304,17 @@ class BestScores:
         self.scores = torch.full((queries, depth), -torch.inf, device=device)
         self.rows = torch.zeros((queries, depth), dtype=torch.int64, device=device)
 
+    def take(self, scores: np.ndarray, rows: np.ndarray, first: int) -> bool:
+        """Take over the greatest scores of a block, (t, at most K); not where one of them is not finite.
+
+        Args:
+            rows: of the block's passages, which begin at row ``first`` of all.
+        """
+        if (rows < 0).any() or not np.isfinite(scores).all():  # -1 is what faiss puts where it sees nan
+            return False
+        self._merge(*(torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first)))
+        return True
+
     def add(self, scores: torch.Tensor, first: int) -> None:
         """Take over what is greater than the last of them.
 
@@ -309,6 +340,9 @@ class BestScores:
             places = torch.zeros((queries, most), dtype=torch.int64, device=scores.device)
             best[columns, slots] = scores[rows, columns]
             places[columns, slots] = rows
-        merged = torch.cat((self.scores, best), dim=1).topk(depth, dim=1)
+        self._merge(best, places + first)
+
+    def _merge(self, scores: torch.Tensor, rows: torch.Tensor) -> None:
+        merged = torch.cat((self.scores, scores), dim=1).topk(self.scores.shape[1], dim=1)
         self.scores = merged.values
-        self.rows = torch.cat((self.rows, places + first), dim=1).gather(1, merged.indices)
+        self.rows = torch.cat((self.rows, rows), dim=1).gather(1, merged.indices)
