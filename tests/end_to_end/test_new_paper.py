@@ -27,11 +27,15 @@ def scaffolded(tmp_path_factory):
     return place
 
 
-def _python(place, *arguments, **variables):
+def _environment(place, **variables):
     path = os.pathsep.join([str(place), str(REPOSITORY)])
-    environment = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", **variables}
+    return {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", **variables}
+
+
+def _python(place, *arguments):
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
+    how = {"cwd": REPOSITORY, "env": _environment(place), "capture_output": True, "text": True}
+    return subprocess.run(command, **how)
 
 
 @pytest.mark.nightly
@@ -51,26 +55,43 @@ def test_what_holds_for_every_paper_holds_for_it(scaffolded):
     assert " passed" in done.stdout and "failed" not in done.stdout
 
 
+SERVED = """
+import json, sys
+from tests.end_to_end.commands import repro
+for line in sys.stdin:
+    said = repro(*json.loads(line))
+    print(json.dumps([said.status, said.out, said.err]), flush=True)
+"""
+
+
 @pytest.fixture(scope="module")
 def measured(scaffolded, table, tmp_path_factory):
-    """A verb on the paper whose row was run at tiny scale, as what it prints or, with ``--json``, says."""
+    """A verb on the paper whose row was run at tiny scale, as what it prints or, with ``json``, says.
+
+    One process answers for all verbs, and forgets between them what it knew.
+    """
     root = tmp_path_factory.mktemp("measured")
     shutil.copytree(table.store, root / "s")  # the backbone is there already
     places = {"REPRO_STORE": str(root / "s"), "REPRO_RESULTS": str(root / "r")}
+    how = {"cwd": REPOSITORY, "env": _environment(scaffolded, **places), "text": True}
+    child = subprocess.Popen(
+        [sys.executable, "-c", SERVED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **how
+    )
 
     def call(*verb):
-        said = _python(scaffolded, "-m", "repro", *verb, **places)
-        assert said.returncode in (0, 4) and said.stdout, (
-            verb,
-            said.stderr,
-        )  # 4: at full scale data is missing
-        return json.loads(said.stdout) if "json" in verb else said.stdout
+        child.stdin.write(json.dumps([str(word) for word in verb]) + "\n")
+        child.stdin.flush()
+        status, out, err = json.loads(child.stdout.readline())
+        assert status in (0, 4) and out, (verb, err)  # 4: at full scale data is missing
+        return json.loads(out) if "json" in verb else out
 
     row = ("fifth", "--table", "1", "--row", "fifth", "--scale", SCALE)
     if finished := os.environ.get("REPRO_TEST_STORE"):  # what its row shares with rows of others
         call("import", "artefacts", *row, "--inputs", "--from", finished)
     call.cells = {cell["id"]: cell["measured"] for cell in call("run", *row, "--format", "json")}
-    return call
+    yield call
+    child.stdin.close()
+    assert child.wait() == 0
 
 
 def test_its_row_runs(measured):
