@@ -183,13 +183,9 @@ class CellReadings:
             result, choices = call_recipe(
                 cell, identifier, overrides, machine=self.machine, originals_only=True
             )
-            self._calls[key] = RecipeGraphs(
-                result.all if isinstance(result, Runs) else (result,), choices, self._rewritten
-            )
+            runs = result.all if isinstance(result, Runs) else (result,)
+            self._calls[key] = RecipeGraphs(runs, choices, lambda node: self._full(self.machine.shared(node)))
         return self._calls[key]
-
-    def _rewritten(self, node: Node) -> Node:
-        return self._full(self.machine.shared(node))
 
 
 def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]]:

@@ -69,7 +69,8 @@ class Scale:
     @property
     def whole(self) -> str:
         """The nearest scale of its lineage that is the suite's own and reads all rows."""
-        return next((name for name in self.lineage if _reads_all(name)), "full")
+        own, whole = scales(), scale_facts.RowCounts()
+        return next((name for name in self.lineage if name in own and own[name].facts.first == whole), "full")
 
     @property
     def has_originals(self) -> bool:
@@ -262,10 +263,6 @@ class Scale:
         """
         documents, depth = recipe.corpus(_corpus(topics)), self.facts.caps["depth"]
         return recipe.bm25(documents, recipe.queries(topics), k1=0.82, b=0.68, multifield=False, depth=depth)
-
-
-def _reads_all(name: str) -> bool:
-    return name in scales() and scales()[name].facts.first == scale_facts.RowCounts()
 
 
 def _corpus(identifier: str) -> str:

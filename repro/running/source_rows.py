@@ -49,7 +49,8 @@ def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | N
         with planned_source({**node.params, "source": source.to_json()}):
             made, content = _made(node, source)
         if made != stored:
-            return f"its rows are not those that {_place(source)} gives here"
+            place = ", ".join(map(str, files(source))) or "the embedded collection"
+            return f"its rows are not those that {place} gives here"
     is_as_read = source is not None or node.params.keys().isdisjoint(FORMS)
     if is_as_read and facts.get("rows", content) != content:
         return "its record has another digest of what its rows say"
@@ -92,7 +93,3 @@ def _made(node: Node, source: Source) -> tuple[str, str]:
     for row in as_written(reading.documents(source), dict(node.params), content):
         digest.add(row)
     return digest.hexdigest(), content.hexdigest()
-
-
-def _place(source: Source) -> str:
-    return ", ".join(map(str, files(source))) or "the embedded collection"

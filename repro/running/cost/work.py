@@ -91,7 +91,9 @@ def _pretrain(node: Node) -> Work:
     stored = model.all_weights * NUMBER
     if steps is None:
         return Work(None, 0.0, stored)
-    length = _text_length(node)
+    texts, length = node.input("tokens"), node.params["length"]
+    if texts.params["policy"] != "chunk":  # chunks are full, documents as long as they are
+        length = _document_length(texts, length)
     tokens = steps * node.params["texts_per_batch"] * length
     passes = _passes(node)
     frozen_passes = {
@@ -116,12 +118,6 @@ def _forward_operations(model: Shape, length: float, passes: Mapping[str, float]
     """Return the operations forward of one token in a text of so many."""
     layers = passes.get("encoders", 0) + passes.get("layers", 0) / max(1, model.layers)
     return layers * forward(model, length) + passes.get("heads", 0) * 2 * model.hidden * model.vocabulary
-
-
-def _text_length(node: Node) -> float:
-    """Return the tokens of a text of a pre-training: chunks are full, documents as long as they are."""
-    tokens, length = node.input("tokens"), node.params["length"]
-    return length if tokens.params["policy"] == "chunk" else _document_length(tokens, length)
 
 
 def _document_length(node: Node, length: int) -> float:
