@@ -60,6 +60,23 @@ def _named_path(error: OSError) -> Path | None:
     return Path(error.filename).absolute() if isinstance(error.filename, str | os.PathLike) else None
 
 
+@contextlib.contextmanager
+def file_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
+    """Hold a lock file alone; ``waiting`` is called once where somebody else holds it."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        waiting()
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
     """Make a folder and try to write into it, before hours of work rely on that. Raises StoreError."""
     with translated_errors(root, what, option):

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from repro.graph import Node
-from repro.store.disk import BLOCKS, create_file, remove, translated_errors, write_whole
+from repro.store.disk import BLOCKS, create_file, file_lock, remove, translated_errors, write_whole
 from repro.store.notes import Lineage
 
 if TYPE_CHECKING:
@@ -44,19 +44,11 @@ def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
 @contextlib.contextmanager
 def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
     """Hold the node's lock alone; ``waiting`` is called once where somebody else holds it."""
-    from filelock import FileLock, Timeout
-
-    with translated_errors(root):
-        lock = FileLock(_made_lock_file(root, node.stage, node.fingerprint))
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            waiting()
-            lock.acquire()
-    try:
+    with contextlib.ExitStack() as stack:
+        with translated_errors(root):
+            file = _made_lock_file(root, node.stage, node.fingerprint)
+            stack.enter_context(file_lock(file, waiting))
         yield
-    finally:
-        lock.release()
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from repro.errors import BlockedError, DataError
 from repro.retrieval.datasets import reading
 from repro.retrieval.datasets.lines import container
 from repro.retrieval.datasets.sources import Source
+from repro.store.disk import write_whole
 
 SHORT = 16  # bytes kept of a row's digest: those of 21 million passages take 336 MB
 
@@ -221,13 +221,6 @@ def _read_cache(cache: Path | None) -> dict[str, list]:
 
 def _write_cache(cache: Path, entries: dict[str, list]) -> None:
     """Replace the cache in one step, so that another process never reads half of it; do without at need."""
-    partial = cache.with_name(f"{cache.name}.{os.getpid()}.partial")
-    try:
+    with contextlib.suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True)
-        partial.unlink(missing_ok=True)  # a link may lead to a file of its planter's choice
-        with partial.open("x", encoding="utf-8") as file:
-            json.dump(entries, file, indent=0, sort_keys=True)
-        partial.replace(cache)
-    except OSError:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
+        write_whole(cache, json.dumps(entries, indent=0, sort_keys=True))

@@ -18,6 +18,7 @@ from repro.errors import BlockedError
 from repro.progress import Progress
 from repro.retrieval.datasets.catalog import Dataset, dataset
 from repro.retrieval.datasets.records import Document, Judgement, Query
+from repro.store.disk import file_lock
 
 BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datasets/{}.zip"
 
@@ -25,7 +26,7 @@ BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datase
 def documents(id: str) -> Iterator[Document]:
     """Yield documents of a corpus through ir_datasets."""
     with downloading(dataset(id)):
-        for row in quiet_ir_datasets().load(id).docs_iter():
+        for row in _ir_dataset(id).docs_iter():
             # MS MARCO's documents call their text body; a collection without titles has no such field.
             text = row.body if hasattr(row, "body") else row.text
             yield Document(row.doc_id, getattr(row, "title", "") or "", text, getattr(row, "url", "") or "")
@@ -34,28 +35,28 @@ def documents(id: str) -> Iterator[Document]:
 def queries(id: str) -> Iterator[Query]:
     """Yield queries through ir_datasets, with answer strings where it has them."""
     with downloading(dataset(id)):
-        for row in quiet_ir_datasets().load(id).queries_iter():
+        for row in _ir_dataset(id).queries_iter():
             yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
 
 
 def judgements(id: str) -> Iterator[Judgement]:
     """Yield judgements through ir_datasets, row by row."""
     with downloading(dataset(id)):
-        for row in quiet_ir_datasets().load(id).qrels_iter():
+        for row in _ir_dataset(id).qrels_iter():
             yield Judgement(row.query_id, row.doc_id, int(row.relevance))
 
 
 def triples(id: str) -> Iterator[tuple[str, str, str]]:
     """Yield query, relevant and irrelevant document through ir_datasets' document pairs."""
     with downloading(dataset(id)):
-        for row in quiet_ir_datasets().load(id).docpairs_iter():
+        for row in _ir_dataset(id).docpairs_iter():
             yield row.query_id, row.doc_id_a, row.doc_id_b
 
 
 def triples_file(id: str) -> Path:
     """Return the packed file that ir_datasets keeps the document pairs in, downloaded if need be."""
     with downloading(dataset(id)):
-        return Path(quiet_ir_datasets().load(id).docpairs_path())
+        return Path(_ir_dataset(id).docpairs_path())
 
 
 def linked_file(id: str) -> Path:
@@ -127,6 +128,11 @@ def _hash_mismatch(error: Exception) -> str:
     return f"{message[:1].lower()}{message[1:]}"
 
 
+def _ir_dataset(id: str):
+    """Return the collection in ir_datasets."""
+    return quiet_ir_datasets().load(id)
+
+
 def quiet_ir_datasets():
     """Return ir_datasets with its log silenced: what matters of it comes as an exception."""
     if not sys.stderr.isatty():
@@ -157,30 +163,14 @@ def resumable_downloads(progress: Progress) -> Iterator[None]:
 
     folder = home_path() / "downloads"
     folder.mkdir(parents=True, exist_ok=True)
-    with _folder_lock(folder, progress):
+    words = f"another process is downloading into {folder.parent}, waiting"
+    with file_lock(folder / "lock", lambda: progress.note(words)):
         original_stream = RequestsDownload.stream
         RequestsDownload.stream = lambda request: _stream(request, folder, progress)
         try:
             yield
         finally:
             RequestsDownload.stream = original_stream
-
-
-@contextlib.contextmanager
-def _folder_lock(folder: Path, progress: Progress) -> Iterator[None]:
-    """Hold the lock of the folder, and say so where somebody else holds it."""
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(folder / "lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        progress.note(f"another process is downloading into {folder.parent}, waiting")
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.retrieval.datasets.digests import file_sha256
+from repro.store.disk import write_whole
 
 ALL = "all.json"  # stands where every block is there
 OFFSET = 4  # bytes of an offset in an array of strings or lists
@@ -344,6 +345,4 @@ class RowBlocks:
             return None
 
     def _write(self, name: str, note: Mapping[str, Any]) -> None:
-        scratch = self.folder / f"{name}.new"
-        scratch.write_text(json.dumps({"origin": self.origin, **note}))
-        scratch.replace(self.folder / name)
+        write_whole(self.folder / name, json.dumps({"origin": self.origin, **note}))

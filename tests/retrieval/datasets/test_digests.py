@@ -62,7 +62,7 @@ def test_a_change_of_equal_size_and_time_is_noticed(tmp_path, settled, way):
 def test_the_cache_is_not_written_through_a_link(tmp_path, settled):
     path, cache, victim = write(tmp_path / "a.txt", "one"), tmp_path / "digests.json", tmp_path / "victim"
     victim.write_text("mine")
-    cache.with_name(f"{cache.name}.{os.getpid()}.partial").symlink_to(victim)
+    cache.symlink_to(victim)
     digest([path], cache=cache)
     assert victim.read_text() == "mine" and cache.exists() and not cache.is_symlink()
 
