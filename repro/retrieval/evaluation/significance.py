@@ -164,7 +164,7 @@ def compare(
         max_p: level recorded in the result; ``p <= max_p`` is significant.
 
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", "wins", "ties",
-    "losses", "identical", …}}}``, the rest as ``evaluation.paired.pairwise_tests`` gives it, with
+    "losses", "identical", …}}}``, the rest as ``pairwise_tests`` gives it, with
     ``holm_student_p``, the correction of ``p`` among all systems compared with i. ``p[i][j]`` and the counts
     of queries on which i is above, equal to or below j are None on the diagonal. Two runs with the same score
     on every query have no t statistic: their p is 1.0 and the pair ``[i, j]`` (i < j) is listed under
