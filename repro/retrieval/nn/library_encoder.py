@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from repro.errors import DataError, check_known
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.batches import is_out_of_memory, release_memory
 from repro.retrieval.nn.checkpoint import (
     check_heads,
@@ -314,7 +315,7 @@ class SpladeEncoder(nn.Module):
     padding, [CLS] and [SEP] included, as released code has it. Logits are made for a few texts at a time.
     """
 
-    def __init__(self, model: nn.Module, tokenizer, *, pooling: str = "max"):
+    def __init__(self, model: MaskedModel, tokenizer: Tokenizer, *, pooling: str = "max"):
         super().__init__()
         check_known("pooling of logits", pooling, valid=("max", "sum"))
         self.model, self.tokenizer, self.pooling = model, tokenizer, pooling

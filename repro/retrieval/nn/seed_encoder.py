@@ -9,10 +9,14 @@ them.
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
 from repro.machine.bounded_reading import read_json_file
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 MODEL_TYPE = "seed_encoder"
 BODY = "sentence_encoder."  # in every release, behind prefixes that differ
@@ -36,7 +40,7 @@ LAYER = {
 }
 
 
-def load(folder: Path) -> tuple[torch.nn.Module, object, dict]:
+def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
     """The checkpoint in ``folder``, its tokenizer, and what else is to be known of it.
 
     With its masked-language head where the release has one. The decoder of pre-training is left out. A
@@ -47,7 +51,7 @@ def load(folder: Path) -> tuple[torch.nn.Module, object, dict]:
         OSError: a file is missing.
         ValueError: weights or vocabulary are not what the configuration says.
     """
-    from transformers import PreTrainedModel, RobertaForMaskedLM, RobertaModel
+    from transformers import RobertaForMaskedLM, RobertaModel
 
     settings = read_json_file(folder / "config.json")
     weights = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)

@@ -1,4 +1,4 @@
-"""Measures by any common name, held against trec_eval's, ir_measures' and BEIR's own numbers."""
+"""Measures by any common name, of ``measures.py``, against trec_eval's, ir_measures' and BEIR's numbers."""
 
 import gzip
 

@@ -1,3 +1,5 @@
+"""Runs as people hand them in; what ``peer_files.py`` reads is tested here too."""
+
 import gzip
 import json
 import lzma

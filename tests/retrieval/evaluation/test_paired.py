@@ -1,3 +1,5 @@
+"""Tests of ``pairwise_tests`` and what it is made of in ``repro/retrieval/evaluation/significance.py``."""
+
 import json
 import math
 import subprocess
@@ -74,14 +76,6 @@ def test_drawn_flips_give_scipys_p_for_the_same_flips_and_statistic():
     assert found[0, 1] == found[1, 0]
     close(found[0, 1], theirs.pvalue)
     assert 0.0002 < found[0, 1] < 1
-
-
-def test_drawn_flips_agree_with_scipys_own_draws_within_their_noise():
-    made = scores(2, 40, seed=5)
-    theirs = scipys_test(made[0], made[1], 9999).pvalue
-    found = permutation_p(made, resamples=20_000, seed=1)[0, 1]
-    assert 0.001 < theirs < 0.9
-    assert abs(found - theirs) < 5 * math.sqrt(theirs * (1 - theirs) / 9999) + 2e-4
 
 
 def test_the_bootstrap_interval_is_scipys_for_the_same_generator():
@@ -208,10 +202,3 @@ def test_another_process_draws_the_same():
 def test_the_seed_follows_the_measure_and_the_queries():
     assert seed_of("RR@10", ["1", "2"]) == seed_of("RR@10", ["1", "2"])
     assert len({seed_of("RR@10", ["1", "2"]), seed_of("R@10", ["1", "2"]), seed_of("RR@10", ["1", "3"])}) == 3
-
-
-def test_under_the_null_p_is_below_five_percent_in_one_of_twenty():
-    random = np.random.default_rng(0)
-    drawn = [random.standard_normal((2, 12)) for _ in range(400)]
-    small = [permutation_p(made, resamples=5000, seed=0)[0, 1] <= 0.05 for made in drawn]
-    assert 0.02 < np.mean(small) < 0.09

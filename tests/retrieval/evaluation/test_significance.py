@@ -1,12 +1,7 @@
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from repro.errors import DataError, UsageError
+from repro.errors import UsageError
 from repro.retrieval.evaluation.measures import score
 from repro.retrieval.evaluation.qrels import read_qrels
 from repro.retrieval.evaluation.runs import read_run
@@ -116,6 +111,8 @@ def test_more_runs_than_the_alphabet_has_letters_are_compared():
     assert p.shape == (30, 30)
     assert (p == p.T).all()
     assert ((p > 0) & (p <= 1)).all()
+    values = [x for row in found["permutation_p"] for x in row if x is not None]
+    assert found["exact"] is True and len(values) == 30 * 29 and all(1 / 1024 <= x <= 1 for x in values)
 
 
 def test_a_single_run_is_compared_with_nothing():
@@ -158,19 +155,6 @@ def test_an_unknown_measure_is_refused_before_a_run_is_read():
         compare([lambda: pytest.fail("was read")], ["a"], {"1": {"a": 1}}, ["MAP"])
 
 
-@pytest.mark.nightly
-def test_another_process_gives_the_same_p_values():
-    code = (
-        f"import sys, json; sys.path[:0] = [{str(Path(__file__).parent)!r}]\n"
-        "from test_significance import *\n"
-        "qrels, runs = systems(3)\n"
-        "print(json.dumps(compare(runs, list('abc'), qrels, MEASURES)))"
-    )
-    elsewhere = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    qrels, runs = systems(3)
-    assert json.loads(elsewhere.stdout) == compare(runs, list("abc"), qrels, MEASURES)
-
-
 def test_public_runs_differ_as_scipy_says(real_data):
     from scipy.stats import ttest_rel
 
@@ -195,20 +179,6 @@ def test_the_permutation_p_is_near_the_t_tests_and_holm_only_raises_it():
                 assert found["permutation_p"][i][j] == pytest.approx(found["p"][i][j], abs=0.03)
                 assert found["holm_p"][i][j] >= found["permutation_p"][i][j]
                 assert found["holm_student_p"][i][j] >= found["p"][i][j]
-
-
-def test_more_runs_than_letters_have_permutation_p_values_too():
-    qrels, runs = systems(28, queries=8)
-    found = compare(runs, [f"s{i}" for i in range(28)], qrels, ["RR@10"])["measures"]["RR@10"]
-    assert found["exact"] is True
-    values = [x for row in found["permutation_p"] for x in row if x is not None]
-    assert len(values) == 28 * 27
-    assert all(1 / 256 <= x <= 1 for x in values)
-
-
-def test_a_score_that_is_no_number_is_refused_before_it_is_tested():
-    with pytest.raises(DataError, match="no finite number"):
-        compare_scores([{"RR@10": [0.5, float("nan")]}] * 2, ["a", "b"], ["1", "2"], ["RR@10"])
 
 
 def test_scores_need_a_name_each():
