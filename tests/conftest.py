@@ -23,7 +23,12 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 QUICK = re.compile(
     r"tests/(retrieval/(nn|evaluation)|manifest|verdicts|plugins|papers/(?!head_to_head)\w+)/(?!test_\w+_runs\.py)"
 )
-OF_TESTS = ("REPRO_TEST_", "REPRO_SLOW_TESTS", "REPRO_JAVA_HOME")  # how the variables begin that tests heed
+OF_TESTS = (
+    "REPRO_TEST_",
+    "REPRO_SLOW_TESTS",
+    "REPRO_JAVA_HOME",
+    "REPRO_PLUGINS",
+)  # how the variables begin that tests heed
 
 
 def pytest_addoption(parser):
@@ -123,6 +128,8 @@ def pytest_collection_modifyitems(items):
             item.add_marker("quick")
         if item.get_closest_marker("nightly") and not nightly:
             item.add_marker(pytest.mark.skip(reason="a long proof; set REPRO_SLOW_TESTS=1"))
+        if item.get_closest_marker("needs_plugins") and os.environ.get("REPRO_PLUGINS") == "none":
+            item.add_marker(pytest.mark.skip(reason="of what a plugin adds; unset REPRO_PLUGINS"))
     items.sort(key=_turn)
 
 

@@ -22,7 +22,7 @@ ADDS = {
     "reports": (["show", CELL], "stated by others"),
     "studies": (["show", "readings", "costa"], "on equal terms"),
     "yours": (["compare", "--help"], "--qrels"),
-    "deposit": (["export", "--help"], "records"),
+    "deposit": (["export", "--help"], "for a deposit"),
 }
 
 

@@ -27,6 +27,7 @@ def test_what_is_offered_is_there_documented_and_typed():
     assert (ROOT / "py.typed").is_file()
 
 
+@pytest.mark.needs_plugins
 def test_all_that_is_offered_has_a_place_in_the_reference():
     page = (ROOT.parent / "docs/reference/api.md").read_text().splitlines()
     offered = {name: f"repro.{name}" for name in public.__all__} | merged(ask().public_names())
@@ -52,6 +53,7 @@ def test_importing_the_suite_loads_nothing_heavy_and_a_submodule_no_api():
     assert done.stdout == "set()\n", done.stderr
 
 
+@pytest.mark.needs_plugins
 def test_mistakes_are_errors_of_the_suite_in_one_sentence():
     for call, sentence in (
         (lambda: repro.paper("nobody"), "there is no paper 'nobody'"),

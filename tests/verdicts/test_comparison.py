@@ -270,6 +270,7 @@ def test_a_row_measured_with_its_authors_model_is_judged_as_encoded_again_and_sa
     assert (said in shown.verdict.why) is (len(choices) == 1)
 
 
+@pytest.mark.needs_plugins
 def test_what_others_report_stands_beside_a_cell_and_changes_no_verdict(results, monkeypatch):
     names = (RR, AVERAGE, MEMBER, "simlm/2/dense.ance/dev.rr10")
     beside = compare(planned(*names, at="full"), results).cells

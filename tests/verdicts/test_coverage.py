@@ -112,6 +112,7 @@ def _said(results, *arguments):
     return done.output
 
 
+@pytest.mark.needs_plugins
 def test_records_and_drawings_of_each_scale_are_counted(tmp_path):
     record = Record("simlm/5/bert/dev.rr10", "tiny", 42.0, None, "f", 10, 0, "RR@10", "percent")
     Results(tmp_path).append([record, replace(record, scale="tiny-long", measured=43.0)])

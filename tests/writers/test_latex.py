@@ -147,6 +147,7 @@ def test_a_run_that_others_made_stands_apart_from_ours():
     assert r"no measurements of ours (A\_toolkit). $\uparrow$ higher." in text
 
 
+@pytest.mark.needs_plugins
 def test_what_others_report_stands_between_published_and_ours_with_how_it_was_made():
     first, second, third = CELLS
     cells = [

@@ -27,6 +27,7 @@ from repro.writers.table_pages import table_pages
 from tests.writers.html.toy import report, study_of
 
 
+@pytest.mark.needs_plugins
 def test_what_fails_comes_first_with_its_reason():
     part = report().parts[0]
     known = "4 measured, 1 run by others, 1 stated by others (exact)"
@@ -49,6 +50,7 @@ def test_what_fails_comes_first_with_its_reason():
     ]
 
 
+@pytest.mark.needs_plugins
 def test_a_paper_is_one_line_of_a_readme():
     part = report().parts[0]
     covered = {"toy": part.covered}

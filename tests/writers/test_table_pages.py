@@ -72,6 +72,7 @@ def test_a_run_of_others_has_a_column_of_its_own_and_what_is_not_measured_no_ver
     assert line.split(" | ")[3:5] == ["–", "–"] and "blocked" not in text
 
 
+@pytest.mark.needs_plugins
 def test_a_row_that_others_report_links_to_the_place_of_the_closest(cells):
     text = _pages(cells)["toy-table1.md"]
     section = text[text.index("### X { #h-x }") :]

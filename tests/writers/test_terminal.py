@@ -220,6 +220,7 @@ def _with_reports(cells):
     return [replace(first, beside={"others": several}), replace(second, beside={"others": doubtful}), third]
 
 
+@pytest.mark.needs_plugins
 def test_the_closest_report_stands_below_ours_and_the_span_where_there_are_several():
     cells = _with_reports(_comparison(_paper()).cells)
     lines = _squeezed(_shown(compared_table(Comparison(cells), cells)))
@@ -235,6 +236,7 @@ def test_the_closest_report_stands_below_ours_and_the_span_where_there_are_sever
     ]
 
 
+@pytest.mark.needs_plugins
 def test_in_a_transposed_table_reports_have_columns_of_the_systems_that_have_some():
     cells = _with_reports(_comparison(_paper(transposed=True)).cells)
     lines = _squeezed(_shown(compared_table(Comparison(cells), cells), width=200))
@@ -248,6 +250,7 @@ def test_in_a_transposed_table_reports_have_columns_of_the_systems_that_have_som
     assert line == f"Dev MRR@10 {first} {second}"
 
 
+@pytest.mark.needs_plugins
 def test_below_full_scale_where_nothing_is_compared_no_reports_are_shown():
     cells = [replace(c, scale="tiny") for c in _with_reports(_comparison(_paper()).cells)]
     assert "others" not in _shown(compared_table(Comparison(cells), cells))

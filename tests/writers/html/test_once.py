@@ -56,6 +56,7 @@ def test_recipes_are_called_for_originals_and_for_stand_ins_whatever_the_number_
     assert calls["all"] == both > 0
 
 
+@pytest.mark.needs_plugins
 def test_statements_are_judged_by_printed_numbers_once_for_the_page_and_once_for_the_audit(gathered, counted):
     calls = counted(
         Statement,

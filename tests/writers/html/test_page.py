@@ -43,6 +43,7 @@ def drawings(tmp_path) -> Path:
     return draw(tmp_path)
 
 
+@pytest.mark.needs_plugins
 def test_the_small_page_is_the_one_that_was_looked_at(drawings):
     found = bare(page(report(drawings), {"full": "report.html", "tiny": "report-tiny.html"}))
     how = "if the change is meant, look at the page and write what bare() gives here to golden.html"
@@ -81,6 +82,7 @@ def test_nothing_is_loaded_from_anywhere(drawings):
     assert "default-src 'none'" in policy and "http" not in policy
 
 
+@pytest.mark.needs_plugins
 def test_hostile_texts_stay_texts(drawings):
     plain = page(report(drawings))
     hostile = page(report(draw(drawings, add=HOSTILE), add=HOSTILE))
@@ -211,6 +213,7 @@ def test_a_run_that_others_made_stands_apart_and_is_made_again_by_importing_it()
     ]
 
 
+@pytest.mark.needs_plugins
 def test_the_front_leads_with_what_is_known_of_each_published_number():
     made = report()
     found = page(made)
@@ -245,6 +248,7 @@ def test_data_that_stand_in_for_the_paper_s_are_named():
     assert "stand in for the papers" not in page(report())
 
 
+@pytest.mark.needs_plugins
 def test_what_others_report_stands_below_ours_at_full_scale_and_on_the_card_with_its_places():
     found = page(report())
     cell = re.search(r'<td id="toy/1/h\.x/a">.*?</td>', found, re.DOTALL)[0]
@@ -259,6 +263,7 @@ def test_what_others_report_stands_below_ours_at_full_scale_and_on_the_card_with
     assert '<dt>stated by others</dt><dd><a href="#cells" data-filter="only=stated">1</a>' in found
 
 
+@pytest.mark.needs_plugins
 def test_a_claim_has_a_third_judge_with_the_reports_that_it_rests_on():
     found = page(report())
     claim = re.search(r'<li id="statement/toy/claim/better">.*?</details>', found, re.DOTALL)[0]

@@ -38,6 +38,7 @@ def test_claims_stand_at_the_top_when_the_page_opens_there(either, address):
     assert either.ask("scrollY") > 400
 
 
+@pytest.mark.needs_plugins
 def test_the_list_is_searched_and_filtered_and_its_address_says_so(either, address):
     either.show(address + "#cells", width=1200)
     assert either.ask(COUNT) == "6 of 6 published cells"
@@ -129,6 +130,7 @@ def test_arrows_take_an_open_card_along(either, address):
     assert either.ask("document.querySelectorAll('[aria-expanded=true]').length") == 1
 
 
+@pytest.mark.needs_plugins
 def test_what_is_copied_is_what_stands_there(browser, address):
     keep = "navigator.clipboard.writeText = (text) => { window.kept = text; return Promise.resolve(); }"
     browser.show(address + "#cells?search=toy/1/g.x", width=1200)
