@@ -101,8 +101,8 @@ def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str
     for c in cells:
         by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
     names_by_row = {row: distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
-    first, *others = names_by_row.values()
-    common = [name for name in first if all(name in names for names in others)]
+    shared = set.intersection(*map(set, names_by_row.values()))
+    common = [name for name in next(iter(names_by_row.values())) if name in shared]
     groups: dict[tuple[str, ...], list[str]] = {}
     for row, names in names_by_row.items():
         groups.setdefault(tuple(name for name in names if name not in common), []).append(row)

@@ -64,10 +64,13 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
         return reason
     if scale.facts.named_only and not scale_name:
         return f"scale {scale.name} measures only what is made for it"
-    measure = (cell.column.measure or "") if isinstance(cell, Cell) else ""
-    if isinstance(cell, Cell) and cell.column.dataset and "(rel=" in measure:
-        return scale.undefined(measure, cell.column.dataset)
-    return ""
+    return _without_grades(cell, scale) if isinstance(cell, Cell) else ""
+
+
+def _without_grades(cell: Cell, scale: Scale) -> str:
+    """Return why the cell's measure has no relevant grade at this scale; empty where it has."""
+    measure, identifier = cell.column.measure or "", cell.column.dataset
+    return scale.undefined(measure, identifier) if identifier and "(rel=" in measure else ""
 
 
 def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:

@@ -176,14 +176,18 @@ def inherit_facts(name: str, facts: Mapping[str, ScaleFacts]) -> ScaleFacts:
         entries = getattr(child, table)
         merged[table] = {name: v for name, v in merged[table].items() if name in entries or name not in other}
     merged["first"] = parent.first.model_copy(update=child.first.model_dump(exclude_unset=True))
-    merged["steps"] = child.steps or parent.steps
-    if isinstance(child.steps, dict) and isinstance(parent.steps, dict):
-        merged["steps"] = {**parent.steps, **child.steps}
+    merged["steps"] = _merge_steps(parent.steps, child.steps)
     merged["backbone"] = child.backbone or parent.backbone
     for switch in ("keeps_lengths", "named_only"):
         own = getattr(child, switch)
         merged[switch] = getattr(parent, switch) if own is None else own
     return child.model_copy(update=merged)
+
+
+def _merge_steps(parent: Steps, child: Steps) -> Steps:
+    if isinstance(child, dict) and isinstance(parent, dict):
+        return {**parent, **child}
+    return child or parent
 
 
 def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Additions]:
