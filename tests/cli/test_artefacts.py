@@ -43,16 +43,11 @@ def test_scores_that_were_imported_can_be_computed_again_from_the_run(repro, mea
     assert scores.read_bytes() == before
 
 
-def test_a_place_that_has_nothing_is_told_by_the_exit_status(repro, folders):
+def test_a_place_that_has_nothing_is_told_by_the_exit_status_and_so_is_data_that_is_missing(repro, folders):
     (folders / "nothing").mkdir()
-    said = repro("import", "artefacts", *SELECTION, "--from", folders / "nothing")
-    assert (said.status, said.out) == (4, "1 artefacts: 0 fetched, 0 already there, 1 absent\n")
-
-
-def test_what_is_absent_for_want_of_the_senders_data_names_them(repro, folders):
-    (folders / "nothing").mkdir()
-    said = repro("import", "artefacts", CELL, "--from", folders / "nothing")
-    assert said.status == 4 and said.out == "1 artefacts: 0 fetched, 0 already there, 1 absent\n"
+    for selection in (SELECTION, (CELL,)):
+        said = repro("import", "artefacts", *selection, "--from", folders / "nothing")
+        assert (said.status, said.out) == (4, "1 artefacts: 0 fetched, 0 already there, 1 absent\n")
     first, *sources = said.err.splitlines()
     assert first.startswith("fingerprints follow from data") and sources
     assert all("repro data fetch" in line for line in sources)

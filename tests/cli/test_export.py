@@ -122,10 +122,8 @@ def test_a_record_whose_artefacts_are_gone_is_still_told_and_so_is_what_is_missi
     assert sorted(e["name"].split()[0] for e in gone) == ["corpus", "evaluate"]
     assert all("; parameters {" in e["description"] for e in gone)
     assert not (folder / "per-query").exists()
-
-
-def test_a_record_without_any_store_is_still_told(crate, measured):
     shutil.rmtree(measured / "store")
+    shutil.rmtree(folder)
     _, entities = crate()
     assert by_name(entities, f"{CELL} at scale tiny, measured")
     assert "1 of 1 artefacts were not in the store" in entities["./"]["description"]

@@ -7,12 +7,19 @@ from hypothesis import strategies as st
 from repro.errors import DataError, ManifestError
 from repro.manifest import yaml_file
 from repro.manifest.papers import papers
-from repro.manifest.reading_schema import Reading
+from repro.manifest.reading_schema import Reading, reading_faults
 from repro.manifest.schema import Manifest, faults
 from repro.retrieval.evaluation.qrels import read_qrels
 
-MANIFEST = (papers()["cpdae"].folder / "cells.yaml").read_text(encoding="utf-8")
-READINGS = (papers()["cpdae"].folder / "readings.yaml").read_text(encoding="utf-8")
+FOLDER = papers()["cpdae"].folder
+SHAPES = {  # a file of a paper -> its text, shape and faults
+    "cells.yaml": ((FOLDER / "cells.yaml").read_text(encoding="utf-8"), Manifest, faults),
+    "readings.yaml": (
+        (FOLDER / "readings.yaml").read_text(encoding="utf-8"),
+        tuple[Reading, ...],
+        reading_faults,
+    ),
+}
 SHARED_FOLDER = [HealthCheck.function_scoped_fixture]
 SLOW = settings(max_examples=60, deadline=None, suppress_health_check=SHARED_FOLDER, derandomize=True)
 PIECES = ["null", "[", "]", "{}", "- ", ": ", "&a", "*a", "!!python/name:os", "\t", "1e999"]
@@ -27,24 +34,15 @@ def edited(draw, text):
     return text[:start] + draw(SNIPPETS) + text[end:]
 
 
+@pytest.mark.parametrize("name", SHAPES)
 @SLOW
-@given(text=edited(MANIFEST))
-def test_an_edited_manifest_is_read_or_refused_with_its_file(tmp_path, text):
-    path = tmp_path / "cells.yaml"
-    path.write_text(text, encoding="utf-8", errors="replace")
+@given(data=st.data())
+def test_an_edited_file_is_read_or_refused_with_its_name(tmp_path, name, data):
+    text, shape, faults = SHAPES[name]
+    path = tmp_path / name
+    path.write_text(data.draw(edited(text)), encoding="utf-8", errors="replace")
     try:
-        assert isinstance(yaml_file.read(path, Manifest, faults=faults), Manifest)
-    except ManifestError as error:
-        assert str(error).startswith(str(path))
-
-
-@SLOW
-@given(text=edited(READINGS))
-def test_edited_readings_are_read_or_refused_with_their_file(tmp_path, text):
-    path = tmp_path / "readings.yaml"
-    path.write_text(text, encoding="utf-8", errors="replace")
-    try:
-        assert all(isinstance(r, Reading) for r in yaml_file.read(path, tuple[Reading, ...]))
+        yaml_file.read(path, shape, faults=faults)
     except ManifestError as error:
         assert str(error).startswith(str(path))
 

@@ -162,7 +162,8 @@ def test_scores_that_do_not_give_the_recorded_value_are_not_attached(logs, store
 
 
 def test_a_record_whose_store_is_gone_is_still_logged(logs):
-    _, ours, rows, written = logs(account(OURS, (0.3, "f" * 64)))
+    _, ours, rows, written = logs(account(OURS, (0.3, "f" * 64)), by="A Lab")
+    assert ours["source_metadata"]["source_organization_name"] == "A Lab"
     assert (score_of(ours)["score"], rows, written.without_queries) == (0.3, [], [OURS])
     assert ours["source_metadata"]["evaluator_relationship"] == "other"
 
@@ -196,13 +197,6 @@ def test_another_scale_is_another_model_on_another_collection(logs, store):
 def test_a_number_that_is_no_mean_of_a_measure_is_left_out(logs):
     identifier = "simlm/3/colbert-v2/index-size"
     assert logs(account(identifier, (20.0, "f" * 64)))[3].left_out == [identifier]
-
-
-def test_an_organisation_is_named_when_it_is_told(logs):
-    assert (
-        logs(account(OURS, (0.3, "f" * 64)), by="A Lab")[1]["source_metadata"]["source_organization_name"]
-        == "A Lab"
-    )
 
 
 def test_the_same_record_has_the_same_id_and_another_one_another(logs, store):

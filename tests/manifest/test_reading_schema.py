@@ -1,4 +1,4 @@
-"""Pointers at comparisons of a study."""
+"""Readings have a default among their choices, and pointers at comparisons of a study have one form."""
 
 import pytest
 
@@ -30,3 +30,10 @@ def test_another_form_is_refused_with_the_file_and_its_line(text, tmp_path):
     with pytest.raises(ManifestError, match="is not STUDY/TABLE/ROW") as error:
         readings(path)
     assert str(error.value).startswith(f"{path}:7: ")
+
+
+def test_a_default_must_be_a_choice(tmp_path):
+    path = tmp_path / "readings.yaml"
+    path.write_text("- {id: a, kind: silence, where: x, paper: y, choices: {b: 1}, default: c}\n")
+    with pytest.raises(ManifestError, match="default 'c' is not among the choices b"):
+        readings(path)
