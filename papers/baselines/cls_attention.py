@@ -3,7 +3,8 @@
 import copy
 
 import torch
-from torch import nn
+
+from repro.retrieval.nn.architectures import MaskedModel
 
 
 class ClsAttention:
@@ -14,8 +15,9 @@ class ClsAttention:
     objective's checkpoints, optimizer and device do not know of it; it follows its inputs to their device.
     """
 
-    def __init__(self, model: nn.Module):
-        self.below = copy.deepcopy(model.base_model).eval().requires_grad_(False)
+    def __init__(self, model: MaskedModel):
+        self.below = copy.deepcopy(model.base_model)
+        self.below.eval().requires_grad_(False)
         self.last = self.below.encoder.layer[-1].attention.self
         self.below.encoder.layer = self.below.encoder.layer[:-1]
         self.below.pooler = None

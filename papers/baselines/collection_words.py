@@ -68,11 +68,15 @@ class CollectionWords:
             words_a_text=float(occurrences[alone].sum() / texts),
         )
 
-    def probabilities(self, pieces: Sequence[np.ndarray], others: Sequence[int] = ()) -> np.ndarray:
+    def probabilities(
+        self, pieces: Sequence[np.ndarray], others: Sequence[int] | np.ndarray = ()
+    ) -> np.ndarray:
         """P(w|C) of W words and, after them, of E words that are the entry of that id each: (W + E,)."""
         return self._of_words(self.shares, pieces, others)
 
-    def relative_frequencies(self, pieces: Sequence[np.ndarray], others: Sequence[int] = ()) -> np.ndarray:
+    def relative_frequencies(
+        self, pieces: Sequence[np.ndarray], others: Sequence[int] | np.ndarray = ()
+    ) -> np.ndarray:
         """The share of all words that these are, by occurrences: as for ``probabilities``."""
         return self._of_words(self.frequencies, pieces, others)
 

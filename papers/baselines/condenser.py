@@ -2,13 +2,13 @@
 
 import numpy as np
 import torch
-from torch import nn
 
 from papers.baselines.segments import pair_segments, segments_for
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
-from repro.retrieval.nn.masked_tokens import IGNORED, divisor, token_cross_entropy
+from repro.retrieval.nn.masked_tokens import IGNORED, Masking, divisor, token_cross_entropy
 from repro.retrieval.nn.objectives import MaskedPretraining
 from repro.retrieval.nn.text import frame_texts, side_by_side
 
@@ -39,10 +39,10 @@ class Condenser(MaskedPretraining):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
-        masking: dict[str, float],
+        masking: Masking,
         unit: str,
         quota: str,
         head_layers: int,
@@ -66,12 +66,26 @@ class Condenser(MaskedPretraining):
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to ``masked_ids``, ``labels``, ``attention_mask`` and ``segments``, all (N, L) int64."""
         ids, lengths = frame_texts(self.texts(examples), self.tokenizer)
-        hiding, generators = dict(self.masking), self.generators(examples)
-        how = {"unit": self.unit, "quota": self.quota, "rate": hiding.pop("rate"), "generators": generators}
-        chosen = self.words.drawn(ids, lengths, **how)
-        hiding |= {"tokenizer": self.tokenizer, "generators": generators}
+        generators = self.generators(examples)
+        chosen = self.words.drawn(
+            ids,
+            lengths,
+            unit=self.unit,
+            quota=self.quota,
+            rate=self.masking["rate"],
+            generators=generators,
+        )
+        hidden = covered(
+            ids,
+            lengths,
+            chosen,
+            tokenizer=self.tokenizer,
+            mask=self.masking["mask"],
+            random=self.masking["random"],
+            generators=generators,
+        )
         columns = {
-            "masked_ids": (covered(ids, lengths, chosen, **hiding), self.tokenizer.pad_token_id),
+            "masked_ids": (hidden, self.tokenizer.pad_token_id),
             "labels": (np.where(chosen, ids, IGNORED), IGNORED),
             "segments": (pair_segments(ids, lengths, separator=self.tokenizer.sep_token_id), 0),
         }
@@ -95,7 +109,7 @@ class Condenser(MaskedPretraining):
             losses["late"] = self._cross_entropy(late[masked], batch["labels"][masked])
         return losses
 
-    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
+    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
         """The masked tokens that each loss is a mean over."""
         masked = divisor(batch["labels"], reduction="mean")
         return {"head": masked, "late": masked} if self.late else {"head": masked}

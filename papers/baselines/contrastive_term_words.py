@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from papers.baselines.cls_attention import ClsAttention
 from papers.baselines.collection_words import CollectionWords
@@ -18,6 +17,7 @@ from papers.baselines.word_set_preference import PreferenceLoss
 from papers.baselines.word_set_pretraining import ShortTexts, TextMasks
 from papers.baselines.word_sets import RESAMPLINGS, SetSampling, set_arrays
 from repro.errors import UsageError, check_known
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.nn.objectives import MaskedPretraining
 from repro.retrieval.nn.text import padded
@@ -66,8 +66,8 @@ class ContrastiveTermWords(MaskedPretraining):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
         pairs: int,
         set_size_mean: float,
@@ -166,8 +166,14 @@ class ContrastiveTermWords(MaskedPretraining):
         first, end = batch["word_spans"]  # (N, W) each
         there = end > 0
         attention = word_attention(attention, batch["token_words"], words=there.shape[1])  # (N, W)
-        how = {"saturation": self.saturation, "contrast": self.contrast, "counted": batch["word_counted"]}
-        contrasts = contrastive_term_scores(attention, batch["word_shares"], there, **how)
+        contrasts = contrastive_term_scores(
+            attention,
+            batch["word_shares"],
+            there,
+            saturation=self.saturation,
+            contrast=self.contrast,
+            counted=batch["word_counted"],
+        )
         pairs, pieces = [], []
         numbers = (contrasts.double(), first, end, batch["clean_ids"], batch["places"], batch["read"])
         for c, a, b, ids, (epoch, index), read in zip(*(one.cpu().numpy() for one in numbers), strict=True):

@@ -1,11 +1,13 @@
 """SimCSE: a text encoded twice under different dropout is its own positive."""
 
-import torch
-from torch import nn
+from functools import partial
 
+import torch
+
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.contrastive import check_similarity, in_batch_contrastive
 from repro.retrieval.nn.encoder import Projector
-from repro.retrieval.nn.masked_tokens import IGNORED, mlm_loss, mlm_rows
+from repro.retrieval.nn.masked_tokens import IGNORED, Masking, mlm_loss, mlm_rows
 from repro.retrieval.nn.objectives import MaskedPretraining, Tensors, set_dropout
 
 
@@ -28,8 +30,8 @@ class DropoutContrast(MaskedPretraining):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
         temperature: float,
         similarity: str,
@@ -43,9 +45,11 @@ class DropoutContrast(MaskedPretraining):
         set_dropout(model, dropout)
         self.encoder, self.tokenizer = model, tokenizer
         self.projector = Projector.of(model.config, projector)
-        self.contrasting = {"temperature": temperature, "similarity": check_similarity(similarity)}
+        self.contrast = partial(
+            in_batch_contrastive, temperature=temperature, similarity=check_similarity(similarity)
+        )
         self.mlm, self.length, self.seed = mlm, length, seed
-        self.masking = mlm or {"rate": 0.0, "mask": 0.0, "random": 0.0}  # nothing is masked
+        self.masking = mlm or Masking(rate=0.0, mask=0.0, random=0.0)  # nothing is masked
 
     def forward(self, batch: Tensors) -> Tensors:
         """``losses`` of the whole batch; what it has nothing for is not encoded, and absent."""
@@ -69,6 +73,5 @@ class DropoutContrast(MaskedPretraining):
         """``contrastive`` and, if it is trained along, ``mlm``, of all parts of a batch."""
         losses = {}
         if len(represented.get("first", ())) > 1:
-            passes = represented["first"], represented["second"]
-            losses["contrastive"] = in_batch_contrastive(*passes, **self.contrasting)
+            losses["contrastive"] = self.contrast(represented["first"], represented["second"])
         return losses | mlm_loss(represented, reduction="mean")

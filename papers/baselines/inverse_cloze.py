@@ -1,13 +1,15 @@
 """ICT: pre-training by the inverse cloze task, beside masked language modelling."""
 
+from functools import partial
+
 import numpy as np
 import torch
-from torch import nn
 
 from papers.baselines.sentences import sentence_ends_of, sentences
 from repro.errors import UsageError, check_known
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.contrastive import check_similarity, in_batch_contrastive
-from repro.retrieval.nn.masked_tokens import mlm_loss, mlm_rows
+from repro.retrieval.nn.masked_tokens import Masking, mlm_loss, mlm_rows
 from repro.retrieval.nn.objectives import MaskedPretraining, Tensors, with_head
 from repro.retrieval.nn.text import padded
 
@@ -48,8 +50,8 @@ class InverseCloze(MaskedPretraining):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
         temperature: float,
         similarity: str,
@@ -61,7 +63,7 @@ class InverseCloze(MaskedPretraining):
         mlm_on: str,
         mlm_reduction: str,
         mlm_head: str,
-        masking: dict[str, float],
+        masking: Masking,
         resample: str,
         length: int,
         seed: int,
@@ -74,7 +76,9 @@ class InverseCloze(MaskedPretraining):
         if not 0 <= keep <= 1:
             raise UsageError(f"keep is {keep}; give a probability between 0 and 1")
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
-        self.contrasting = {"temperature": temperature, "similarity": check_similarity(similarity)}
+        self.contrast = partial(
+            in_batch_contrastive, temperature=temperature, similarity=check_similarity(similarity)
+        )
         self.weight, self.keep, self.drop = weight, keep, short_text == "drop"
         self.ends = sentence_ends_of(tokenizer, sentence_ends)
         self.query_room = max(1, query_tokens - 2)  # one token, however short a scale makes it
@@ -124,8 +128,8 @@ class InverseCloze(MaskedPretraining):
         """``mlm`` and ``contrastive`` (the weight times L_ICT), of all parts of a batch."""
         losses = mlm_loss(represented, reduction=self.mlm_reduction)
         if len(represented.get("queries", ())) > 1:
-            sides = represented["queries"], represented["contexts"]
-            losses["contrastive"] = self.weight * in_batch_contrastive(*sides, **self.contrasting)
+            loss = self.contrast(represented["queries"], represented["contexts"])
+            losses["contrastive"] = self.weight * loss
         return losses
 
     def _framed(self, name: str, texts: tuple[np.ndarray, ...]) -> Tensors:

@@ -136,7 +136,7 @@ class FineTuning:
                 numbers=ask("stored-vectors"),
             ),
             objective=CONTRASTIVE,
-            options=options | self.head,
+            options={**options, **self.head},
             passages_per_query=ask("fine-tuning-batch")["passages"],
             negative_choice=ask("negatives-of-an-epoch"),
         )

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from papers.baselines.collection_words import CollectionWords
 from papers.baselines.word_set_preference import PreferenceLoss
 from papers.baselines.word_set_pretraining import ShortTexts, TextMasks
 from papers.baselines.word_sets import RESAMPLINGS, SetSampling, set_arrays
 from repro.errors import UsageError, check_known, unknown
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.nn.objectives import MaskedPretraining
 from repro.retrieval.nn.words import Words, distinct
@@ -60,8 +60,8 @@ class RepresentativeWords(MaskedPretraining):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
         pairs: int,
         set_size_mean: float,

@@ -2,7 +2,8 @@
 
 import numpy as np
 import torch
-from torch import nn
+
+from repro.retrieval.nn.architectures import MaskedModel
 
 
 def pair_segments(input_ids: np.ndarray, lengths: np.ndarray, *, separator: int) -> np.ndarray:
@@ -21,6 +22,6 @@ def pair_segments(input_ids: np.ndarray, lengths: np.ndarray, *, separator: int)
     return np.minimum(before - np.repeat(before[begins], lengths), 1)
 
 
-def segments_for(model: nn.Module, segments: torch.Tensor) -> torch.Tensor:
+def segments_for(model: MaskedModel, segments: torch.Tensor) -> torch.Tensor:
     """Segment ids as far as a model has them: all zeros for one with a single type of segment."""
     return segments if model.config.type_vocab_size > 1 else torch.zeros_like(segments)

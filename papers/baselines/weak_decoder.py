@@ -10,10 +10,12 @@ from torch import nn
 
 from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
 from repro.errors import check_known
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
 from repro.retrieval.nn.masked_tokens import (
     CHUNK,
     IGNORED,
+    Masking,
     chunked_token_cross_entropy,
     divisor,
     token_cross_entropy,
@@ -62,8 +64,8 @@ class WeakDecoder(MaskedPretraining):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
         decoder: str,
         decoder_layers: int,
@@ -76,7 +78,7 @@ class WeakDecoder(MaskedPretraining):
         reconstruct_sep: bool,
         weight: float,
         reduction: str,
-        masking: dict[str, float],
+        masking: Masking,
         mlm_head: str,
         length: int,
         seed: int,
@@ -87,12 +89,24 @@ class WeakDecoder(MaskedPretraining):
         check_known("part of the decoder", embeddings, head, valid=PARTS)
         check_known("reduction", reduction, valid=("mean", "sum"))
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
-        reach = {"layers": decoder_layers, "window": span, "sees_first": sees_bottleneck}
         self.crosses = decoder == "cross-attention"
+        self.decoder: nn.Module
         if self.crosses:
-            self.decoder = CrossAttentionDecoder(model.config, positions=length, **reach)
+            self.decoder = CrossAttentionDecoder(
+                model.config,
+                positions=length,
+                layers=decoder_layers,
+                window=span,
+                sees_first=sees_bottleneck,
+            )
         else:
-            self.decoder = BottleneckDecoder.new(model.config, attention="causal", **reach)
+            self.decoder = BottleneckDecoder.new(
+                model.config,
+                attention="causal",
+                layers=decoder_layers,
+                window=span,
+                sees_first=sees_bottleneck,
+            )
         own = copy.deepcopy((model.base_model.embeddings, model.cls))  # at once: they share a matrix
         self.own_embeddings = own[0] if embeddings == "own" else None
         self.own_head = own[1] if head == "own" else None

@@ -51,7 +51,7 @@ class WholeWords:
         special[tokenizer.all_special_ids] = True
         return cls(continues & ~special, frames, special)
 
-    def numbers(self, input_ids: np.ndarray, lengths: Sequence[int] | None = None) -> np.ndarray:
+    def numbers(self, input_ids: np.ndarray, lengths: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
         """The number of each token's word, from 0, and -1 for [CLS] and [SEP]: (T,) to (T,).
 
         Of N texts end to end, ``lengths`` has the tokens of each; the words of a text are numbered on from
@@ -67,7 +67,7 @@ class WholeWords:
     def chosen(
         self,
         input_ids: np.ndarray,
-        lengths: Sequence[int],
+        lengths: Sequence[int] | np.ndarray,
         *,
         rate: float,
         generators: Sequence[np.random.Generator],
@@ -123,7 +123,7 @@ class WholeWords:
     def drawn(
         self,
         input_ids: np.ndarray,
-        lengths: Sequence[int],
+        lengths: Sequence[int] | np.ndarray,
         *,
         unit: str,
         rate: float,
@@ -137,17 +137,17 @@ class WholeWords:
         return (_fates(lengths, generators) < rate) & ~self.special[input_ids]
 
 
-def _ends(lengths: Sequence[int]) -> np.ndarray:
+def _ends(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
     """Where each of N texts end to end begins, and where the last one ends: (N + 1,)."""
     return np.append(0, np.cumsum(lengths))
 
 
-def _sums(flags: np.ndarray, lengths: Sequence[int]) -> list[int]:
+def _sums(flags: np.ndarray, lengths: Sequence[int] | np.ndarray) -> list[int]:
     """The number of true ones of each text: (T,) to N."""
     return np.diff(np.append(0, np.cumsum(flags))[_ends(lengths)]).tolist()
 
 
-def _fates(lengths: Sequence[int], generators: Sequence[np.random.Generator]) -> np.ndarray:
+def _fates(lengths: Sequence[int] | np.ndarray, generators: Sequence[np.random.Generator]) -> np.ndarray:
     """A number in 0..1 for each token of N texts, (T,)."""
     drawn = [generator.random(n) for generator, n in zip(generators, lengths, strict=True)]
     return np.concatenate(drawn)
@@ -155,7 +155,7 @@ def _fates(lengths: Sequence[int], generators: Sequence[np.random.Generator]) ->
 
 def covered(
     input_ids: np.ndarray,
-    lengths: Sequence[int],
+    lengths: Sequence[int] | np.ndarray,
     chosen: np.ndarray,
     *,
     tokenizer,

@@ -3,9 +3,9 @@
 import dataclasses
 
 import torch
-from torch import nn
 
 from repro.errors import check_known
+from repro.retrieval.nn.architectures import MaskedModel
 from repro.retrieval.nn.contrastive import check_similarity, own_scores
 from repro.retrieval.nn.masked_tokens import IGNORED, divisor, token_cross_entropy
 
@@ -39,7 +39,7 @@ class PreferenceLoss:
         check_known("contrastive input", self.contrastive_input, valid=INPUTS)
         check_known("reduction", self.mlm_reduction, valid=("mean", "sum"))
 
-    def losses(self, encoder: nn.Module, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def losses(self, encoder: MaskedModel, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``mlm`` and ``preference``, weighted; absent where the batch has nothing for them.
 
         Args:

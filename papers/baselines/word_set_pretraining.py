@@ -61,15 +61,30 @@ class TextMasks:
         self, texts: Sequence[np.ndarray], tokenizer, generators: Sequence[np.random.Generator]
     ) -> dict[str, torch.Tensor]:
         """The four arrays of ``masked_texts``, (N, L) int64."""
-        hiding = {"mask": self.mask, "random": self.random}
         if self.unit == "bernoulli":
-            how = {"rate": self.rate, "draw": "each", **hiding}
-            return masked_texts(texts, tokenizer=tokenizer, generators=generators, **how)
+            return masked_texts(
+                texts,
+                tokenizer=tokenizer,
+                generators=generators,
+                rate=self.rate,
+                mask=self.mask,
+                random=self.random,
+                draw="each",
+            )
         words = WholeWords.of(tokenizer)
         ids, lengths = frame_texts(texts, tokenizer)
-        how = {"rate": self.rate, "generators": generators, "quota": "words", "most": self.most}
-        chosen = words.chosen(ids, lengths, **how)
-        hidden = covered(ids, lengths, chosen, tokenizer=tokenizer, generators=generators, **hiding)
+        chosen = words.chosen(
+            ids, lengths, rate=self.rate, generators=generators, quota="words", most=self.most
+        )
+        hidden = covered(
+            ids,
+            lengths,
+            chosen,
+            tokenizer=tokenizer,
+            mask=self.mask,
+            random=self.random,
+            generators=generators,
+        )
         columns = {
             "clean_ids": (ids, tokenizer.pad_token_id),
             "masked_ids": (hidden, tokenizer.pad_token_id),

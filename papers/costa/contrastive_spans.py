@@ -1,10 +1,10 @@
 """Pre-training by contrastive span prediction and masked language modelling (§3.2-3.3)."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
 
 from papers.costa.group_contrastive import group_contrastive
 from papers.costa.spans import (
@@ -17,9 +17,10 @@ from papers.costa.spans import (
     sampled_spans,
 )
 from repro.errors import UsageError, check_known
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.contrastive import check_similarity
 from repro.retrieval.nn.encoder import Projector, span_means
-from repro.retrieval.nn.masked_tokens import mlm_loss, mlm_rows
+from repro.retrieval.nn.masked_tokens import Masking, mlm_loss, mlm_rows
 from repro.retrieval.nn.objectives import BatchLoss, MaskedPretraining, with_head
 from repro.retrieval.nn.words import Words
 
@@ -56,8 +57,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
         temperature: float,
         weight: float,
@@ -74,7 +75,7 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         short_text: str,
         similarity: str,
         reduction: str,
-        masking: dict[str, float],
+        masking: Masking,
         mlm_head: str,
         stop_words: list[str],
         length: int,
@@ -99,21 +100,27 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         check_known("reduction", reduction, valid=("mean", "sum"))
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
         self.projector = Projector.of(model.config, projector, layers=projector_layers)
-        self.contrasting = {"temperature": temperature, "similarity": check_similarity(similarity)}
-        self.contrasting["reduction"] = self.reduction = reduction
+        self.reduction = reduction
+        self.contrast = partial(
+            group_contrastive,
+            temperature=temperature,
+            similarity=check_similarity(similarity),
+            reduction=reduction,
+        )
         self.weight, self.clean, self.spans_reach_sep = weight, contrastive_input == "clean", spans_reach_sep
         self.each_epoch, self.masking, self.length, self.seed = resample == "epoch", masking, length, seed
-        self.sampling = {
-            "words": Words.of(tokenizer, stop_words),
-            "counts": spans,
-            "bounds": {name: _bounds(*tokens) for name, tokens in span_tokens.items()},
-            "beta": tuple(beta),
-            "rounding": rounding,
-            "start": start,
-            "short_text": short_text,
-            "unit": span_unit,
-            "stop_words": stop_words_left_out,
-        }
+        self.sampled = partial(
+            sampled_spans,
+            words=Words.of(tokenizer, stop_words),
+            counts=spans,
+            bounds={name: _bounds(*tokens) for name, tokens in span_tokens.items()},
+            beta=(beta[0], beta[1]),
+            rounding=rounding,
+            start=start,
+            short_text=short_text,
+            unit=span_unit,
+            stop_words=stop_words_left_out,
+        )
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to the four arrays of ``masked_texts``, ``spans`` (N, S, 2) and ``span_mask`` (N, S)."""
@@ -121,7 +128,7 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         generators = self.generators(examples, SPANS, each_epoch=self.each_epoch)
         sep = [self.tokenizer.sep_token_id] if self.spans_reach_sep else []
         reach = [np.append(text, sep).astype(np.int64) for text in texts] if sep else texts
-        drawn, there = sampled_spans(reach, generators=generators, **self.sampling)
+        drawn, there = self.sampled(reach, generators=generators)
         arrays = {"spans": drawn + there[..., None], "span_mask": there}  # [CLS] takes position 0
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         return self.masked(texts, self.generators(examples, MASKS)) | tensors
@@ -142,8 +149,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         """``mlm`` (Eq. 9) and ``contrastive`` (lambda times Eq. 8); absent where there is nothing for it."""
         losses = mlm_loss(represented, reduction=self.reduction)
         if represented["span_mask"].any():
-            vectors = (represented[name] for name in ("texts", "spans", "span_mask"))
-            losses["contrastive"] = self.weight * group_contrastive(*vectors, **self.contrasting)
+            texts, spans, mask = (represented[name] for name in ("texts", "spans", "span_mask"))
+            losses["contrastive"] = self.weight * self.contrast(texts, spans, mask)
         return losses
 
     def save(self, folder: Path) -> None:

@@ -116,7 +116,7 @@ def candidates_map(request: Request, *, encoder: str) -> Node:
         start, queries=1000, sample=ask("figure-3-sample"), **ask("figure-3-training")
     )
     run = tuning.passages().search(model, dataset, depth=1000)
-    passages, topics = run.inputs["passages"], run.inputs["queries"]
+    passages, topics = run.input("passages"), run.input("queries")
     if ask("figure-3-candidates") != "own":
         documents = recipe.corpus("msmarco-passage")
         run = recipe.bm25(documents, recipe.queries(dataset), **ask("bm25-parameters"), depth=1000)

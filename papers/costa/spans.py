@@ -98,8 +98,16 @@ def sampled_spans(
             has_any = _draw_words(drawn, texts, words, kept, generators, stop_words=stop_words)
         else:
             shortest, longest = _fitting(bounds[granularity], room, short_text=short_text)
-            how = {"beta": beta, "rounding": rounding, "start": start}
-            _draw_runs(drawn, n, (shortest, longest), kept & (longest > 0), generators, **how)
+            _draw_runs(
+                drawn,
+                n,
+                (shortest, longest),
+                kept & (longest > 0),
+                generators,
+                beta=beta,
+                rounding=rounding,
+                start=start,
+            )
             if unit == "words":
                 drawn = np.stack([of_text[units] for of_text, units in zip(edges, drawn, strict=True)])
             has_any = drawn[:, 0, 1] > 0

@@ -79,16 +79,22 @@ class Masking:
 
         ``marked``, (n,) each, are other texts whose words are chosen; what is at their places is then hidden.
         """
-        inner, lengths = np.concatenate(texts), [len(text) for text in texts]
+        inner, sizes = np.concatenate(texts), [len(text) for text in texts]
         unit, special = "whole-word" if self.whole_word else "bernoulli", words.special[inner]
         if marked is not None:  # a special token of the other text is a word like any
             words = dataclasses.replace(words, special=np.zeros_like(words.special))
         source = inner if marked is None else np.concatenate(marked)
         # without the frame: it would count towards the quota
-        how = {"unit": unit, "rate": self.rate, "generators": generators}
-        chosen = words.drawn(source, lengths, **how) & ~special
-        hiding = {"mask": self.mask, "random": self.random, "generators": generators}
-        hidden = covered(inner, lengths, chosen, tokenizer=tokenizer, **hiding)
+        chosen = words.drawn(source, sizes, unit=unit, rate=self.rate, generators=generators) & ~special
+        hidden = covered(
+            inner,
+            sizes,
+            chosen,
+            tokenizer=tokenizer,
+            mask=self.mask,
+            random=self.random,
+            generators=generators,
+        )
         clean, lengths = frame_texts(texts, tokenizer)
         fed, labels, places = clean.copy(), np.full(len(clean), IGNORED), inner_tokens(lengths)
         fed[places], labels[places] = hidden, np.where(chosen, inner, IGNORED)

@@ -1,5 +1,7 @@
 """Eq. 15 as it is printed, for the reading ``contrastive-denominator``."""
 
+from typing import ClassVar
+
 import torch
 from torch.nn import functional
 
@@ -22,4 +24,4 @@ def printed_denominator(scores: torch.Tensor, positives: torch.Tensor) -> torch.
 class PrintedDenominator(MultiViewBiEncoder):
     """The retriever by Eq. 15 as printed, ``contrastive_denominator`` = ``printed``."""
 
-    contrasts = MultiViewBiEncoder.contrasts | {"printed": printed_denominator}
+    contrasts: ClassVar = {**MultiViewBiEncoder.contrasts, "printed": printed_denominator}

@@ -76,7 +76,8 @@ def word_shares(
             found.append((float(distribution[every].sum()), of_own, part, len(shared) / len(words)))
     if not found:
         raise UsageError("no text has both common and other words; give longer texts or fewer common words")
-    return WordShares(*map(fmean, zip(*found, strict=True)), texts=len(found))
+    means = [fmean(column) for column in zip(*found, strict=True)]
+    return WordShares(means[0], means[1], means[2], means[3], texts=len(found))
 
 
 def decoded(folder: Path, rows: Sequence[Sequence[int]]) -> "torch.Tensor":

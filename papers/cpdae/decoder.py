@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 from repro.errors import DataError, check_known
+from repro.retrieval.nn.architectures import MaskedModel
 
 LAYOUTS = ("mlm-head", "norm-last", "two-before")
 STARTS = ("new", "mlm-head", "tied")
@@ -60,7 +61,7 @@ class MLPDecoder(nn.Module):
         save_file(weights, folder / FILE, metadata={"decoder": json.dumps({"layout": self.layout})})
 
 
-def starting_decoder(model: nn.Module, *, layout: str, start: str) -> MLPDecoder:
+def starting_decoder(model: MaskedModel, *, layout: str, start: str) -> MLPDecoder:
     """The decoder as pre-training begins (reading ``decoder-start``), drawn from torch's generator.
 
     Args:

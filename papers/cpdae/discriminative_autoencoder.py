@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import torch
-from torch import nn
 
 from papers.cpdae.decoder import starting_decoder
 from papers.cpdae.distribution_contrast import (
@@ -16,8 +15,9 @@ from papers.cpdae.distribution_contrast import (
 from papers.cpdae.idf import weights_of
 from papers.cpdae.reconstruction import REDUCTIONS, SECOND_TERMS, text_losses, text_mean, word_labels
 from repro.errors import UsageError, check_known
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.contrastive import check_similarity
-from repro.retrieval.nn.masked_tokens import CHUNK, mlm_loss, mlm_rows
+from repro.retrieval.nn.masked_tokens import CHUNK, Masking, mlm_loss, mlm_rows
 from repro.retrieval.nn.objectives import BatchLoss, MaskedPretraining, with_head
 
 CONTRASTS = ("distribution", "representation", "none")
@@ -51,15 +51,16 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
         statistics: folder of term statistics over the training texts; only for ``idf``.
     """
 
+    weights: torch.Tensor | None
     name = "cpdae"
     version = 1
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
-        masking: dict[str, float],
+        masking: Masking,
         mlm_head: str,
         mlm_reduction: str,
         decoder: str,
@@ -98,8 +99,7 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
         self.contrast, self.weight = contrast, weight
         self.predicted, self.made = versions, versions if contrast == "none" else 2
-        self.contrasting = {"temperature": temperature, "direction": direction}
-        self.contrasting["reduction"] = contrast_reduction
+        self.temperature, self.direction, self.contrast_reduction = temperature, direction, contrast_reduction
         self.divergence_scale, self.normalisation = divergence_scale, normalisation
         self.similarity = check_similarity(similarity)
         self.second_term, self.reduction = second_term, reconstruction_reduction
@@ -163,6 +163,19 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
 
     def _contrast(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
         if self.contrast == "representation":
-            return representation_contrast(first, second, similarity=self.similarity, **self.contrasting)
-        scale = self.divergence_scale
-        return distribution_contrast(first, second, divergence_scale=scale, **self.contrasting)
+            return representation_contrast(
+                first,
+                second,
+                similarity=self.similarity,
+                temperature=self.temperature,
+                direction=self.direction,
+                reduction=self.contrast_reduction,
+            )
+        return distribution_contrast(
+            first,
+            second,
+            divergence_scale=self.divergence_scale,
+            temperature=self.temperature,
+            direction=self.direction,
+            reduction=self.contrast_reduction,
+        )

@@ -25,8 +25,6 @@ PRETRAININGS = {
 BACKBONE = "backbone"
 WIDTH = 768  # of BERT, whose deviation of first weights is stated
 LENGTH, TEXTS = 64, 64  # tokens of a text, and texts in a batch, of a pre-training
-NEGATIVES = {"depth": 200, "per_query": 30}
-BM25 = {"k1": 0.82, "b": 0.68, "multifield": False}  # Anserini's, tuned on MS MARCO passages
 DEPTH = 200
 
 
@@ -77,8 +75,14 @@ def from_scratch(
     model = _blank(
         layers=layers, width=width, vocabulary=vocabulary, deviation=deviation, dropout=dropout, seed=first
     )
-    costs = {"batch": pretraining_batch, "steps": pretraining_steps, "rate": pretraining_rate}
-    model = _pretrained(model, pretraining, **costs, seed=first)
+    model = _pretrained(
+        model,
+        pretraining,
+        batch=pretraining_batch,
+        steps=pretraining_steps,
+        rate=pretraining_rate,
+        seed=first,
+    )
     if objective_steps:
         made = recipes.papers_own(request, encoder, options or {})
         how = _optimisation(batch=TEXTS, steps=objective_steps, rate=objective_rate, seed=seed)
@@ -146,8 +150,10 @@ def _optimisation(*, batch: int, steps: int, rate: float, seed: int) -> Optimisa
 
 def _negatives(queries: int, seed: int) -> Node:
     """BM25's negatives of so many queries that are not held out."""
-    run = recipe.bm25(recipe.corpus(POOL), recipe.queries(FITTING), **BM25, depth=NEGATIVES["depth"])
-    every = recipe.mine(run, recipe.qrels(FITTING), **NEGATIVES, seed=42)
+    run = recipe.bm25(  # Anserini's parameters, tuned on MS MARCO passages
+        recipe.corpus(POOL), recipe.queries(FITTING), k1=0.82, b=0.68, multifield=False, depth=DEPTH
+    )
+    every = recipe.mine(run, recipe.qrels(FITTING), depth=DEPTH, per_query=30, seed=42)
     return recipe.sample(every, queries=queries, sample=0, method="random", seed=seed)
 
 

@@ -119,11 +119,17 @@ def at_equal_tokens(
         start: the model that it begins with, ``bert`` if there is none.
     """
     start = start or bert()
-    tokens, how = _chunks(start), made.inputs["tokens"].params
+    tokens, how = _chunks(start), made.input("tokens").params
     if how["policy"] == "spans":  # an objective that draws its texts from whole documents
-        spans = {"splitter": how["splitter"], "packing": how["span_packing"], "seed": how["seed"]}
-        texts = {"documents": recipe.corpus("wikipedia"), "fields": ["title", "body"]}
-        tokens = recipe.tokenize_spans(model=start, length=LENGTH, **texts, **spans)
+        tokens = recipe.tokenize_spans(
+            recipe.corpus("wikipedia"),
+            model=start,
+            length=LENGTH,
+            splitter=how["splitter"],
+            packing=how["span_packing"],
+            fields=["title", "body"],
+            seed=how["seed"],
+        )
     optimisation = replace(optimisation, batch_size=ROWS // texts_per_row, seed=seed)
     return recipe.pretrained_like(made, tokens=tokens, optimisation=optimisation)
 

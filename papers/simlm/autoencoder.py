@@ -7,6 +7,7 @@ from torch import nn
 from papers.baselines.segments import pair_segments
 from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.token_losses import check_per, denominator, predicted, reconstruction
+from repro.retrieval.nn.architectures import MaskedModel
 from repro.retrieval.nn.text import frame_texts, side_by_side
 
 
@@ -23,7 +24,7 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
     name = "autoencoder"
     version = 1
 
-    def __init__(self, model: nn.Module, tokenizer, *, decoder: dict, token_loss: dict, length: int):
+    def __init__(self, model: MaskedModel, tokenizer, *, decoder: dict, token_loss: dict, length: int):
         super().__init__()
         self.tokenizer, self.length = tokenizer, length
         self.per, self.specials = check_per(token_loss["per"]), token_loss["specials"]

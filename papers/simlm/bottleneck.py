@@ -1,6 +1,7 @@
 """Figure 1 without its losses: a deep encoder, a shallow decoder, and one vector between them."""
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -8,6 +9,7 @@ from torch import nn
 
 from papers.baselines.segments import segments_for
 from repro.errors import check_known
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
 from repro.retrieval.nn.checkpoint import save_model
 
@@ -31,7 +33,7 @@ class EncoderDecoder(nn.Module):
             of the encoder or start as copies of them.
     """
 
-    def __init__(self, model: nn.Module, *, layers: int, segments: str, slot: str, shared_head: bool):
+    def __init__(self, model: MaskedModel, *, layers: int, segments: str, slot: str, shared_head: bool):
         super().__init__()
         check_known("segments of the decoder", segments, valid=SEGMENTS)
         check_known("slot of the bottleneck", slot, valid=SLOTS)
@@ -83,6 +85,9 @@ class ThroughBottleneck:
     """
 
     per: str | int
+    network: EncoderDecoder
+    tokenizer: Tokenizer
+    masked: Callable[[list[dict]], dict[str, torch.Tensor]]
 
     @property
     def part_size(self) -> int | None:

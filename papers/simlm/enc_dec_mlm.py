@@ -6,6 +6,7 @@ from torch import nn
 from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.masks import Masks, TwiceMasked
 from papers.simlm.token_losses import check_per, denominator, reconstruction
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 
 
 class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
@@ -24,8 +25,8 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
         masks: dict,
         decoder: dict,

@@ -10,6 +10,7 @@ from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.generator import Generator, starting_generator
 from papers.simlm.masks import Masks, TwiceMasked
 from papers.simlm.token_losses import check_per, denominator, detection, predicted
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 
 
 class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
@@ -33,8 +34,8 @@ class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
         masks: dict,
         dropout: bool,

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -68,14 +69,16 @@ class Masks:
         ``input_ids``: (T,), with [CLS] and [SEP], ``lengths`` and ``generators``: one for each text. Returns
         two (T,) bool, without special tokens, the second a superset of the first.
         """
-        how = {"unit": self.unit, "generators": generators}
-        encoder = words.drawn(input_ids, lengths, rate=self.encoder_rate, **how)
+        draw = partial(words.drawn, input_ids, lengths, unit=self.unit, generators=generators)
+        encoder = draw(rate=self.encoder_rate)
         if self.further_rate <= SMALLEST:
             return encoder, encoder
         if self.unit == "whole-word" and self.superset == "exact":
-            own = {"rate": self.decoder_rate, "generators": generators, "already": encoder}
-            return encoder, encoder | words.chosen(input_ids, lengths, **own)
-        return encoder, encoder | words.drawn(input_ids, lengths, rate=self.further_rate, **how)
+            own = words.chosen(
+                input_ids, lengths, rate=self.decoder_rate, generators=generators, already=encoder
+            )
+            return encoder, encoder | own
+        return encoder, encoder | draw(rate=self.further_rate)
 
 
 def twice_masked(
@@ -102,10 +105,10 @@ def twice_masked(
     """
     clean, lengths = frame_texts(texts, tokenizer)
     encoder, decoder = masks.chosen(clean, lengths, words=words, generators=generators)
-    hiding = {"tokenizer": tokenizer, "mask": masks.mask, "random": masks.random, "generators": generators}
-    encoder_ids = decoder_ids = covered(clean, lengths, encoder, **hiding)
+    hide = partial(covered, tokenizer=tokenizer, mask=masks.mask, random=masks.random, generators=generators)
+    encoder_ids = decoder_ids = hide(clean, lengths, encoder)
     if decoder is not encoder:
-        decoder_ids = covered(clean, lengths, decoder, **hiding)
+        decoder_ids = hide(clean, lengths, decoder)
     pad = tokenizer.pad_token_id
     columns = {
         "clean_ids": (clean, pad),

@@ -6,7 +6,7 @@ import torch
 from papers.baselines.segments import pair_segments, segments_for
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import check_known
-from repro.retrieval.nn.masked_tokens import IGNORED
+from repro.retrieval.nn.masked_tokens import IGNORED, Masking
 from repro.retrieval.nn.mlm import MaskedLanguageModel
 from repro.retrieval.nn.text import frame_texts, side_by_side
 
@@ -29,7 +29,7 @@ class PairMaskedLanguageModel(MaskedLanguageModel):
         model,
         tokenizer,
         *,
-        masking: dict[str, float],
+        masking: Masking,
         unit: str,
         reduction: str,
         length: int,
@@ -45,18 +45,24 @@ class PairMaskedLanguageModel(MaskedLanguageModel):
         clean, lengths = frame_texts(texts, self.tokenizer)
         columns = {"segments": (pair_segments(clean, lengths, separator=self.tokenizer.sep_token_id), 0)}
         if self.words:
-            columns |= self._whole_words(clean, lengths, self.generators(examples))
+            columns |= self._whole_words(self.words, clean, lengths, self.generators(examples))
         batch |= side_by_side(columns, lengths)
         return batch | {"segments": segments_for(self.encoder, batch["segments"])}
 
     def _whole_words(
-        self, ids: np.ndarray, lengths: np.ndarray, generators: list[np.random.Generator]
+        self, words: WholeWords, ids: np.ndarray, lengths: np.ndarray, generators: list[np.random.Generator]
     ) -> dict[str, tuple[np.ndarray, int]]:
         """``masked_ids`` and ``labels`` of framed texts end to end where whole words are masked, (T,) each,
         and the values that they are filled up with."""
-        rate, hiding = self.masking["rate"], {name: self.masking[name] for name in ("mask", "random")}
-        chosen = self.words.chosen(ids, lengths, rate=rate, generators=generators)
-        hiding |= {"tokenizer": self.tokenizer, "generators": generators}
-        masked = covered(ids, lengths, chosen, **hiding)
+        chosen = words.chosen(ids, lengths, rate=self.masking["rate"], generators=generators)
+        masked = covered(
+            ids,
+            lengths,
+            chosen,
+            tokenizer=self.tokenizer,
+            mask=self.masking["mask"],
+            random=self.masking["random"],
+            generators=generators,
+        )
         pad = self.tokenizer.pad_token_id
         return {"masked_ids": (masked, pad), "labels": (np.where(chosen, ids, IGNORED), IGNORED)}

@@ -1,5 +1,7 @@
 """Eq. 3 as it is printed, for the retrievers' reading ``contrastive-terms``."""
 
+from typing import ClassVar
+
 import torch
 from torch.nn import functional
 
@@ -31,7 +33,7 @@ def printed_contrastive(
 class PrintedContrast(CosineBiEncoder):
     """The retrievers by Eq. 3 as printed, ``terms`` = ``printed``; trained and saved as their parent is."""
 
-    contrasts = CosineBiEncoder.contrasts | {"printed": printed_contrastive}
+    contrasts: ClassVar = {**CosineBiEncoder.contrasts, "printed": printed_contrastive}
 
 
 class PrintedDistillation(DistilledBiEncoder):

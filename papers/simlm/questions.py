@@ -42,11 +42,18 @@ class Questions:
         ask = self.request.reading
         how, decimals = ask("nq-training-data"), ask("nq-mined-score-decimals")
         run, seed = self._searched(retriever, TRAIN, depth=MINED), self._optimisation("nq-retriever").seed
-        texts = {"documents": recipe.corpus(CORPUS), "topics": recipe.queries(TRAIN)}
-        rules = {"extra_positives": how["extra_positives"], "score_decimals": decimals}
-        rules["tokenless_answers"] = ask("answers-without-a-token")
-        kept = {"depth": MINED, "per_query": MINED, "seed": seed}
-        mined = recipe.mine_answers(run, recipe.qrels(TRAIN), **kept, **texts, **rules)
+        mined = recipe.mine_answers(
+            run,
+            recipe.qrels(TRAIN),
+            documents=recipe.corpus(CORPUS),
+            topics=recipe.queries(TRAIN),
+            depth=MINED,
+            per_query=MINED,
+            seed=seed,
+            extra_positives=how["extra_positives"],
+            score_decimals=decimals,
+            tokenless_answers=ask("answers-without-a-token"),
+        )
         return recipe.union(self._original(), mined) if "original" in how["files"] else mined
 
     def reranker(self, encoder: Node, negatives: Node) -> Node:

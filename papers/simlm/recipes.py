@@ -97,7 +97,7 @@ def index_size(request: Request) -> Node:
     """The size of the passages' vectors (Table 3; reading: index-size-unit)."""
     marco = Marco(request)
     run = marco.run(marco.retriever_1(simlm(request)))
-    return recipe.index_size(run.inputs["passages"], **request.reading("index-size-unit"))
+    return recipe.index_size(run.input("passages"), **request.reading("index-size-unit"))
 
 
 def _released(request: Request, system: str, *, stand_in: Node) -> Node:

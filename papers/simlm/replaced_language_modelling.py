@@ -9,6 +9,7 @@ from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.generator import Generator, starting_generator
 from papers.simlm.masks import Masks, TwiceMasked
 from papers.simlm.token_losses import check_per, denominator, predicted, reconstruction
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 
 
 class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
@@ -41,8 +42,8 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
 
     def __init__(
         self,
-        model: nn.Module,
-        tokenizer,
+        model: MaskedModel,
+        tokenizer: Tokenizer,
         *,
         masks: dict,
         replacement: dict,

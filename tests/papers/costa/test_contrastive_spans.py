@@ -161,7 +161,7 @@ def test_the_projector_acts_on_the_text_only_and_is_kept_beside_the_encoder(tmp_
 
 def test_bounds_shrunk_to_nothing_are_one_token():
     costa = objective(span_tokens={"phrase": [0, 0], "sentence": [0.4, 2.6], "paragraph": [3, 2]})
-    assert costa.sampling["bounds"] == {"phrase": (1, 1), "sentence": (1, 2), "paragraph": (3, 3)}
+    assert costa.sampled.keywords["bounds"] == {"phrase": (1, 1), "sentence": (1, 2), "paragraph": (3, 3)}
 
 
 @pytest.mark.parametrize(
