@@ -13,7 +13,7 @@ import importlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pluggy
 
@@ -46,7 +46,7 @@ class Command(NamedTuple):
     section: str = ""
 
 
-class Questions:
+class Questions(Protocol):
     """Every question, with when it is asked and what an answer looks like."""
 
     @_asked

@@ -57,8 +57,9 @@ def measure(
     workspace.results.make_writable()
     outcome = ENGINES[engine](plan, workspace.store, progress, options)
     recurrences = record(plan, workspace.store, workspace.results, on_record=workspace.on_record)
-    arguments = {"outcome": outcome, "recurrences": recurrences, "progress": progress}
-    return compare_selection(selection, plan=plan, **arguments)
+    return compare_selection(
+        selection, plan=plan, outcome=outcome, recurrences=recurrences, progress=progress
+    )
 
 
 def _check_objectives(nodes: Iterable[Node]) -> None:

@@ -109,7 +109,7 @@ def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[t
     """Places to look for cells in, each as papers and the ids of tables and figures; and names of cells."""
     paper_names = _names_with_slashes(0, names)
     tables = (name.split("/") for name in _names_with_slashes(1, names))
-    places = [((owner,), (table,)) for owner, table in tables]
+    places: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((owner,), (table,)) for owner, table in tables]
     if any((paper_names, owners, any_rows and not places, not names)):
         places.insert(0, (paper_names, owners))
     return places, _names_with_slashes(2, names)

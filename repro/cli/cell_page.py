@@ -26,7 +26,6 @@ ROLES = {
     "cited": "cited by the authors",
     "reference": "a row of reference, which the paper does not have",
 }
-WHOLE_WORDS = {"break_on_hyphens": False, "break_long_words": False}
 
 
 @dataclass(frozen=True)
@@ -237,5 +236,7 @@ def _print(label: str, value: str) -> None:
     if len(label) > 14 and width() < UNLIMITED:
         print(label)
         label_indent = indent
-    how = {"initial_indent": label_indent, "subsequent_indent": indent, **WHOLE_WORDS}
-    print(textwrap.fill(value, max(width(), 40), **how))
+    how = textwrap.TextWrapper(
+        max(width(), 40), label_indent, indent, break_on_hyphens=False, break_long_words=False
+    )
+    print(how.fill(value))

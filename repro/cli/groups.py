@@ -35,7 +35,7 @@ class LazyGroup(click.Group):
         **kwargs,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.package, self.core, self.hidden = package, sections, hidden
+        self.package, self.core, self.unlisted = package, sections, hidden
         self.kind, self.default, self.targets = kind, default, targets
 
     @property
@@ -67,7 +67,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Return the command of that name, imported now; None where there is none."""
-        return self._import(name) if name in (*self.names, *self.hidden) else None
+        return self._import(name) if name in (*self.names, *self.unlisted) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Begin what the default command is meant by with its name."""
@@ -117,11 +117,8 @@ class LazyGroup(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, those of the default command where there is one, then the commands."""
-        shown = self._import(self.default) if self.default else super()
-        if self.default:
-            click.Command.format_options(shown, ctx, formatter)
-        else:
-            click.Command.format_options(self, ctx, formatter)
+        shown = self._import(self.default) if self.default else self
+        click.Command.format_options(shown, ctx, formatter)
         self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -132,7 +129,7 @@ class LazyGroup(click.Group):
 
     def _import(self, name: str) -> click.Command:
         module = "import_" if name == "import" else name.replace("-", "_")
-        targets = self.targets | {name: command.target for name, command in self.of_plugins.items()}
+        targets = dict(self.targets) | {name: command.target for name, command in self.of_plugins.items()}
         module, _, attribute = targets.get(name, f"{self.package}.{module}:command").partition(":")
         return getattr(importlib.import_module(module), attribute)
 

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -29,7 +30,11 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
         name: of the parameter.
         how: else of the option, as click takes it.
     """
-    defaults = {"shell_complete": completion.scale_names, "callback": _known_scale, "metavar": "NAME|FILE"}
+    defaults: dict[str, Any] = {
+        "shell_complete": completion.scale_names,
+        "callback": _known_scale,
+        "metavar": "NAME|FILE",
+    }
     if "multiple" not in how:
         defaults |= {"default": "full", "show_default": True}
     return click.option("--scale", name, **defaults | how)
@@ -238,7 +243,7 @@ def seeds_of(text: str | None) -> tuple[int, ...]:
 
 def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
     """The choices of ``--reading ID=CHOICE``, each reading once. Raises UsageError for another form."""
-    choices = {}
+    choices: dict[str, str] = {}
     for pair in pairs:
         identifier, sign, choice = pair.partition("=")
         if not sign:

@@ -25,6 +25,7 @@ def paged() -> Iterator[None]:
     environment = {"LESS": "FRX", **os.environ}  # to end with a short text, and to keep colours
     pager = subprocess.Popen(words, stdin=subprocess.PIPE, env=environment)
     terminal = os.dup(sys.stdout.fileno())
+    assert pager.stdin is not None  # a pipe, as was asked for
     os.dup2(pager.stdin.fileno(), sys.stdout.fileno())
     pager.stdin.close()
     os.environ |= width

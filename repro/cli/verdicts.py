@@ -85,12 +85,15 @@ def show(
     show_paired(comparison, cells)
     if not summary_first:
         _show_summary(comparison, plan)
-    sentences = filter(None, [comparison.origins and comparison.origins.sentence])
-    for line in [*notices(comparison, cells, brief=summary_first), *sentences]:
+    for line in notices(comparison, cells, brief=summary_first):
         say(line)
+    if comparison.origins and comparison.origins.sentence:
+        say(comparison.origins.sentence)
 
 
-def _cells_with_facts(comparison: Comparison, plan: Plan, store: Store, results: Results) -> list[dict]:
+def _cells_with_facts(
+    comparison: Comparison, plan: Plan, store: Store, results: Results | None
+) -> list[dict]:
     from repro.hooks import ask
     from repro.verdicts.plain_values import cells_as_json
 

@@ -38,14 +38,17 @@ def show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured
     from repro.hooks import ask
     from repro.progress import TerminalProgress
 
-    cells = compare_selection(selection, progress=TerminalProgress())
+    plan = selection.plan()
+    cells = compare_selection(selection, plan=plan, progress=TerminalProgress())
     matches = [c for c in cells if _is_chosen(c, failing=failing, measured=measured)]
-    workspace, values = selection.workspace, {"chosen": matches, "summary_first": True}
-    verdicts.show(cells.comparison, cells.plan, workspace.store, form, results=workspace.results, **values)
+    workspace, comparison = selection.workspace, cells.comparison
+    verdicts.show(
+        comparison, plan, workspace.store, form, chosen=matches, summary_first=True, results=workspace.results
+    )
     if form == "terminal":
         for sentence in chain.from_iterable(ask().remarks(cells=selection.cells)):
             say(sentence)
-    return verdicts.status(cells.comparison, strict=strict, outcome=None)
+    return verdicts.status(comparison, strict=strict, outcome=None)
 
 
 def _is_chosen(c, *, failing: bool, measured: bool) -> bool:

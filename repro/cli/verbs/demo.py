@@ -64,7 +64,7 @@ def _measure_tiny(cell, workspace) -> int:
     bm25 = _measure(select(cell.id, scale="tiny", workspace=workspace))
     table_cells = compare_selection(select(name, scale="tiny", workspace=workspace), new_tests=False)
     rows = [c for c in table_cells if c.cell.column.id == cell.column.id and c.measured is not None]
-    lines = [[c.cell.row.label, *_group(c.cell), shown_measurement(c)] for c in rows]
+    lines = [[c.cell.row.label, *_group(c.cell), shown_measurement(c) or ""] for c in rows]
     table(f"{name} at scale tiny", ["system", "", cell.column.measure], lines, right=(2,))
     if doubts := doubts_in_brief(rows):
         print(f"{doubts}.")

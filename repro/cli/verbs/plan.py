@@ -89,7 +89,7 @@ def progress_lines(plan: Plan, workspace) -> Iterator[str]:
     stored_count = sum(state == "stored" for state in plan.states.values())
     yield f"so far: {measured_in_words(comparison.cells)}"
     yield f"{stored_count} of {len(plan.nodes)} nodes are stored in {workspace.store.root}"
-    if comparison.origins.sentence:
+    if comparison.origins and comparison.origins.sentence:
         yield comparison.origins.sentence
     yield from job_lines(plan, workspace.store)
 

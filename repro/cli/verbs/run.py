@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from typing import Any
 
 import click
 
@@ -154,7 +155,7 @@ def _options(engine: str, site: str | None, numbers: dict[str, int | None]) -> O
         if values[name] is not None and engine != owner:
             fault = f"--{name.replace('_', '-')} is of the engine {owner}, not of {engine}"
             raise UsageError(f"{fault}; name that, or leave it out")
-    counts = {name: number for name, number in numbers.items() if number is not None}
+    counts: dict[str, Any] = {name: number for name, number in numbers.items() if number is not None}
     return Options(site=read_site(site) if engine == "slurm" else Site(), **counts)
 
 
@@ -191,7 +192,7 @@ def _budget_rates(plan, store, budget: float | None, gpu: str | None):
 
     rates = throughput(store, gpu) if gpu or budget is not None else None
     plan.look(store)
-    if budget is not None:
+    if budget is not None and rates is not None:
         hours = keep_within(plan, budget, rates, other_machine=gpu is not None)
         print(f"about {hours:,.2f} of {budget:g} {rates.unit} hours ({rates.basis})", file=sys.stderr)
     return rates

@@ -64,7 +64,7 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
     cell_names = names or _cheapest_cells(workspace)
     selection = select(*cell_names, tables=tables, rows=rows, scale=SCALE, workspace=workspace)
     cells = measure(selection, progress=TerminalProgress())
-    stages = Counter(node.stage for node in cells.outcome.run)
+    stages = Counter(node.stage for node in cells.outcome.run) if cells.outcome else Counter()
     row_names = dict.fromkeys(c.cell.id.rpartition("/")[0] for c in cells if c.measured is not None)
     lines = [f"stages: {', '.join(f'{number} {stage}' for stage, number in stages.items())}"]
     lines += [f"scored: {row}" for row in row_names]

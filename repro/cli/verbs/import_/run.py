@@ -82,7 +82,7 @@ def _rows(imports: list) -> list[tuple[str, ...]]:
     """The values below ``HEAD``, in the order of the cells."""
     from repro.writers.grid import rounded
 
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for item in sorted(imports, key=lambda i: i.cell.id):
         cell, verdict, file = item.cell, item.verdict, item.record.origin["file"]
         difference = "–" if verdict.difference is None else f"{verdict.difference:+.4g}"

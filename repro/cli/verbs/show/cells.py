@@ -62,5 +62,5 @@ def every_entry(source: Paper) -> Iterator[dict]:
             place = {"id": f"{source.name}/{table.id}/{number}", "paper": source.name, "table": table.id}
             yield {**place, **_EMPTY, "label": entry.query or table.about, "kind": table.kind}
     for figure in source.manifest.figures:
-        place = {"id": f"{source.name}/figure-{figure.id}", "paper": source.name, "table": None}
-        yield {**place, **_EMPTY, "label": figure.about, "kind": "figure"}
+        place = {"id": f"{source.name}/figure-{figure.id}", "paper": source.name}
+        yield {**place, "table": None, **_EMPTY, "label": figure.about, "kind": "figure"}

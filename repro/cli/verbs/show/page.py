@@ -50,7 +50,7 @@ def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
     shown_tables = [table_of(source, t) for t in tables if not t.startswith(FIGURE)]
     shown_figures = [figure_of(source, figure) for figure in figures]
     if not tables:
-        shown_tables, shown_figures = source.manifest.tables, source.manifest.figures
+        shown_tables, shown_figures = [*source.manifest.tables], [*source.manifest.figures]
     if as_json:
         return emit_json([e.model_dump(mode="json", by_alias=True) for e in [*shown_tables, *shown_figures]])
     for table in shown_tables:

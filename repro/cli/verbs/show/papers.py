@@ -41,5 +41,5 @@ def _entries(source: PublishedPaper) -> Iterator[tuple]:
         cells = [c for c in item.cells if c.counted_as == "published"]
         recipes = sum(bool(c.recipe) for c in cells)
         yield f"table {number}", item.content.kind, len(cells), recipes, item.about
-    for item in source.source.manifest.figures:
-        yield f"figure {item.id}", "figure", 0, int(item.is_measured), item.about
+    for figure in source.source.manifest.figures:
+        yield f"figure {figure.id}", "figure", 0, int(figure.is_measured), figure.about

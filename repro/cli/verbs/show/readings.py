@@ -72,9 +72,9 @@ def _selected(names, cells, tables) -> Iterator[tuple[Paper, dict[str, list[str]
     for source in map(paper, () if cells else names or papers()):
         places = known.places(source)
         if tables:
-            chosen = [*cells_of(source, tuple(table_of(source, t) for t in tables))]
-            chosen += exhibits((source.name,), tables)
-            behind = {id for item in chosen for id in known.of(item)}
+            cells_of_tables = cells_of(source, tuple(table_of(source, t) for t in tables))
+            behind = {id for cell in cells_of_tables for id in known.of(cell)}
+            behind |= {id for exhibit in exhibits((source.name,), tables) for id in known.of(exhibit)}
             places = {id: rests for id, rests in places.items() if id in behind}
         yield source, places
 
