@@ -80,7 +80,7 @@ class Pictures:
         points = self._points(column, tables, lambda row: (self._article.flops(row) or 0) / 1e12)
         panel = Panel("", "FLOPs of the pre-training itself, in 10^12", points, (), True, tables[1:])
         head = "table", "system", "10^12 FLOPs", *MEANS
-        return self._put(partial(slide.lines, [panel], {}), "work", title, note, head, points)
+        return self._put(partial(slide.lines, [panel], slide.Layout()), "work", title, note, head, points)
 
     def shares(self, column: str, tables: Sequence[str], title: str, note: str) -> str:
         """Draw the score over the share of training queries that rows of all tables are fine-tuned on."""
@@ -94,7 +94,7 @@ class Pictures:
         points = [point for point in self._points(column, tables, percent) if point.name in shared]
         stages = {row.label: self._article.stages(f"{tables[0]}/{row.id}", "pretrain") for row in rows[0]}
         ordered = sorted(points, key=lambda point: -len(stages[point.name]))  # in the colours of the others
-        draw = partial(slide.lines, [Panel("", "percent of the training queries", ordered)], {})
+        draw = partial(slide.lines, [Panel("", "percent of the training queries", ordered)], slide.Layout())
         return self._put(
             draw, "shares", title, note, ("table", "system", "percent of queries", *MEANS), points
         )
@@ -112,8 +112,8 @@ class Pictures:
             names = ("", figure.x) if alone else ("\n".join(textwrap.wrap(capitalised(figure.x), 28)), "")
             panels += [Panel(*names, of, levels)] if of else []
             points, gaps = points + of, gaps + missing_points(figure, of)
-        look = {"across": min(4, max(1, -(-len(panels) // 2))), "share_y": not alone, "at_ends": alone}
-        draw, head = partial(slide.lines, panels, look), ("figure", "line", "x", *MEANS)
+        layout = slide.Layout(min(4, max(1, -(-len(panels) // 2))), not alone, alone)
+        draw, head = partial(slide.lines, panels, layout), ("figure", "line", "x", *MEANS)
         picture = self._put(draw, f"curves-{identifiers[0]}", title, note + _data(points), head, points)
         return f"{picture}\n\nNot measured yet: {'; '.join(gaps)}." if gaps and points else picture
 
@@ -121,7 +121,7 @@ class Pictures:
         """Draw a figure with a trend, a panel a size, and say what follows."""
         figure = self._article.figures[identifier]
         points, panels = self._sizes(figure)
-        draw = partial(slide.lines, panels, {"across": len(panels), "share_y": True})
+        draw = partial(slide.lines, panels, slide.Layout(len(panels), share_y=True))
         title, head = (
             f"{figure.panels[0].label} as models and texts grow",
             ("size", "of", "system", "x", *MEANS),
@@ -155,7 +155,7 @@ class Pictures:
         for lines in (log[first : first + size] for first in range(0, len(log), size)):
             values = [line["loss"] for line in lines]
             points.append(Point("", name, lines[-1]["step"], fmean(values), min(values), max(values)))
-        draw = partial(slide.lines, [Panel("", "steps", points, (), True)], {})
+        draw = partial(slide.lines, [Panel("", "steps", points, (), True)], slide.Layout())
         note, name = (
             f"Means of {size} logged losses; upright lines: lowest to highest.",
             row.replace("/", "-"),

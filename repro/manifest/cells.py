@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 
 from repro.errors import UsageError, unknown
@@ -38,6 +39,12 @@ class Cell:
     def printed(self) -> printed.PublishedCell:
         """The printed string taken apart: number, decimals, marks, bold."""
         return printed.parse(self.text)
+
+    @property
+    def number(self) -> Decimal:
+        """Return the published number of a numeric cell, in its unit."""
+        assert self.printed.value is not None, self.id
+        return self.printed.value
 
     @property
     def is_numeric(self) -> bool:

@@ -103,7 +103,7 @@ class ValueAmongOthers:
         return {
             "cell": self.cell.id,
             "value": float(self.value),
-            "published": float(self.cell.printed.value),
+            "published": float(self.cell.number),
             "unit": self.cell.unit,
             "places": [place.as_json() for place in self.places],
             "loose": [float(value) for value in self.loose],

@@ -16,7 +16,7 @@ from repro.plugins.reports.findings import (
     words,
 )
 from repro.plugins.reports.others import HOW
-from repro.plugins.reports.page import Document, Fold, Gallery, Grid, Link, Section, Words
+from repro.plugins.reports.page import Block, Document, Fold, Gallery, Grid, Link, Section, Words
 from repro.plugins.reports.pictures import forest_picture, format_difference, format_percent, nearness_picture
 from repro.plugins.reports.quantities import (
     COUNTS,
@@ -134,7 +134,7 @@ def _counts(lines: Sequence[Nearness]) -> Fold:
 
 
 def _findings(items: Sequence[Finding]) -> Section:
-    blocks = []
+    blocks: list[Block] = []
     for finding in items:
         blocks.append(Words(f"{finding.title}.", "finding"))
         blocks.append(Words(finding.says))
@@ -183,7 +183,7 @@ def apart_section(found: Sequence[Disagreement]) -> Section:
         "points",
         "what is said to differ",
     ]
-    blocks = [
+    blocks: list[Block] = [
         Words(text),
         Grid(["what is said to differ", "disagreements", "median spread, points"], reasons, numbers=1),
         Fold("Released models and runs", [Grid(heads, list(map(_difference, models)))]),
@@ -201,7 +201,7 @@ _HEAD = ["system", "set and measure", "stated", "by", "made how", "what is said 
 
 def _difference(case: Disagreement) -> list:
     lowest, highest = case.entries[0], case.entries[-1]
-    row = [
+    row: list[str | Link] = [
         label_of(case.quantity.system),
         case.quantity.name,
         ", ".join(map(format_percent, case.quantity.published)),
@@ -244,9 +244,9 @@ def never_section(every: Sequence[System]) -> Section:
         "value), which were not looked for by themselves."
     )
     head = ["system", "stands in", "cells", "queries", "places opened", "what the search gave"]
-    rows = [_unreported_row(system) for system in unreported]
+    rows = [_unreported_row(system, system.search) for system in unreported if system.search]
     names = ", ".join(system.label for system in by_authors)
-    blocks = [
+    blocks: list[Block] = [
         Words(text),
         Grid(head, rows),
         Words(f"Only their authors state values: {names}."),
@@ -256,8 +256,7 @@ def never_section(every: Sequence[System]) -> Section:
     return Section("never-reproduced", "Never reproduced", blocks)
 
 
-def _unreported_row(system: System) -> list:
-    search = system.search
+def _unreported_row(system: System, search: Search) -> list[str]:
     counts = [str(len(system.cells)), str(len(search.queries)), str(len(set(search.places)))]
     return [system.label, ", ".join(system.papers), *counts, search.note or "nothing"]
 

@@ -220,7 +220,7 @@ def _ground_fault(ground: SupportingReports, numbers: set[str], text: str) -> st
         if not numbers.issuperset(ground.less):
             return f"{' and '.join(ground.less)} are not both among the grounds"
         first, second = map(Decimal, ground.less)
-        value = abs(first - second)
+        value: Decimal | str = abs(first - second)
     else:
         value = value_of(ground)
     if isinstance(value, str):
@@ -232,7 +232,7 @@ def _ground_fault(ground: SupportingReports, numbers: set[str], text: str) -> st
 def value_of(ground: SupportingReports) -> Decimal | str:
     """The number that a ground gives, in percent; a sentence where it gives none."""
     if not ground.source:
-        values = [percent(cell.printed.value, cell.unit) for cell in cells(ground) if cell.is_numeric]
+        values = [percent(cell.number, cell.unit) for cell in cells(ground) if cell.is_numeric]
         return _value(values, ground, f"published numbers of {ground.cell}")
     items = entries(ground)
     if ground.take in ("count", "equal"):
@@ -242,10 +242,11 @@ def value_of(ground: SupportingReports) -> Decimal | str:
 
 
 def _value(values: list[Decimal], ground: SupportingReports, noun: str) -> Decimal | str:
-    functions = {"least": min, "greatest": max, "mean": mean}
     if not values or (ground.take == "value" and len(set(values)) != 1):
         return f"there are {len(values)} {noun}, one is needed" if values else f"there are no {noun}"
-    return values[0] if ground.take == "value" else functions[ground.take](values)
+    if ground.take == "mean":
+        return mean(values)
+    return max(values) if ground.take == "greatest" else min(values)  # one value is the least
 
 
 def cells(ground: SupportingReports) -> list[Cell]:

@@ -232,21 +232,13 @@ IN_FULL = 4  # values of a cell that are printed one by one without being asked
 
 
 class OthersOfCell(CellPart):
-    """What others state of a cell, on its page."""
+    """What others state of a cell, on its page; a run was released where those say who scored it again."""
 
     def __init__(self, cell: Cell):
         self._values = others_values(cell)
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Return every report."""
-        return {OTHERS.name: OTHERS.as_json(self._values)}
-
-    @property
-    def source_of_a_run(self) -> str:
-        """Return where a run was released, by those who scored it again; empty where nobody did."""
+        self.facts = {OTHERS.name: OTHERS.as_json(self._values)}
         runs = [report for report in self._values.reports if report.making == "run"] if self._values else []
-        return runs[0].source.place if runs else ""
+        self.source_of_a_run = runs[0].source.place if runs else ""
 
     def below_measured(self, *, verbose: bool) -> Iterator[tuple[str, str]]:
         """Yield values of others, of several their sum and some of them one by one."""

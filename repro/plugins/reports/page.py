@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from repro import __version__
 from repro.writers.figures.canvas import write_csv
@@ -20,8 +20,7 @@ FOOT = (
 )
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """Words that lead to an address; without one they are only words."""
 
     words: str
@@ -31,126 +30,115 @@ class Link:
 Inline = str | Link
 
 
-def _html(inline: Inline) -> Content:
-    if isinstance(inline, str):
-        return inline
-    return el("a", inline.words, href=inline.address) if inline.address else inline.words
-
-
-def _markdown(inline: Inline) -> str:
-    return escaped(inline) if isinstance(inline, str) else link(inline.words, inline.address)
-
-
-class Block(ABC):
-    """A part of a page in both forms."""
-
-    @abstractmethod
-    def html(self) -> Content:
-        """Return it as HTML."""
-
-    @abstractmethod
-    def markdown(self) -> list[str]:
-        """Return its lines as Markdown, an empty one behind it."""
-
-
-def _lines(blocks: Iterable[Block]) -> list[str]:
-    return [line for block in blocks for line in block.markdown()]
-
-
-@dataclass(frozen=True)
-class Words(Block):
+class Words(NamedTuple):
     """A paragraph; ``look`` is lead, fine, finding (the title of one), or nothing."""
 
     inline: Inline
     look: str = ""
 
-    def html(self) -> Content:
-        return el("p", _html(self.inline), class_=self.look or None)
 
-    def markdown(self) -> list[str]:
-        strong = "**" if self.look == "finding" else ""
-        return [f"{strong}{_markdown(self.inline)}{strong}\n"]
-
-
-@dataclass(frozen=True)
-class Grid(Block):
+class Grid(NamedTuple):
     """A table; from the column ``numbers`` on its cells are numbers."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[Inline]]
     numbers: int = 99
 
-    def html(self) -> Content:
-        look = "plain numbers" if self.numbers <= 1 else "plain"
-        rows = [list(map(_html, row)) for row in self.rows]
-        return el("div", plain_table(self.head, rows, class_=look), class_="scroll", tabindex=0)
 
-    def markdown(self) -> list[str]:
-        return table(self.head, [list(map(_markdown, row)) for row in self.rows])
-
-
-@dataclass(frozen=True)
-class Fold(Block):
+class Fold(NamedTuple):
     """The parts that are shown when it is opened."""
 
     summary: str
     blocks: Sequence[Block]
 
-    def html(self) -> Content:
-        return el("details", el("summary", self.summary), [block.html() for block in self.blocks])
 
-    def markdown(self) -> list[str]:
-        opening = f'<details markdown="1"><summary>{escaped(self.summary)}</summary>\n'
-        return [opening, *_lines(self.blocks), "</details>\n"]
-
-
-@dataclass(frozen=True)
-class Picture(Block):
+class Picture(NamedTuple):
     """A drawing with the numbers behind it, written beside the page as NAME.svg and NAME.csv.
 
     Attributes:
-        inline: as it stands in the page.
-        alone: as it stands in a file.
+        drawing: makes it as it stands in the page or, of True, in a file of its own.
         head, rows: of the CSV.
         below: what opens beneath it.
     """
 
     name: str
     title: str
-    inline: Markup
-    alone: Markup
+    drawing: Callable[[bool], Markup]
     head: Sequence[str]
     rows: Sequence[Sequence]
     below: Sequence[Block] = ()
 
-    def html(self) -> Content:
-        numbers = el("a", "the numbers as CSV", href=f"{self.name}.csv")
-        caption = el("figcaption", numbers, ", ", el("a", "the picture", href=f"{self.name}.svg"))
-        parts = el("h4", self.title), self.inline, caption, [block.html() for block in self.below]
-        return el("figure", *parts, id=identifier(f"{self.name}.svg"))
 
-    def markdown(self) -> list[str]:
-        title = escaped(self.title)
-        lines = [f"### {title} {{ #{self.name}-picture }}\n", f"![{title}]({self.name}.svg)\n"]
-        return [*lines, f"[The numbers as CSV]({self.name}.csv).\n", *_lines(self.below)]
-
-
-@dataclass(frozen=True)
-class Gallery(Block):
+class Gallery(NamedTuple):
     """Pictures beside each other."""
 
     pictures: Sequence[Picture]
 
-    def html(self) -> Content:
-        look = "gallery" if len(self.pictures) > 1 else "single"
-        return el("div", [picture.html() for picture in self.pictures], class_=look)
 
-    def markdown(self) -> list[str]:
-        return _lines(self.pictures)
+Block = Words | Grid | Fold | Gallery
 
 
-@dataclass(frozen=True)
-class Section:
+def _html(blocks: Iterable[Block]) -> list[Content]:
+    return [_block_html(block) for block in blocks]
+
+
+def _block_html(block: Block) -> Content:
+    match block:
+        case Words(inline, look):
+            return el("p", _inline_html(inline), class_=look or None)
+        case Grid(head, rows, numbers):
+            cells = [list(map(_inline_html, row)) for row in rows]
+            table = plain_table(head, cells, class_="plain numbers" if numbers <= 1 else "plain")
+            return el("div", table, class_="scroll", tabindex=0)
+        case Fold(summary, blocks):
+            return el("details", el("summary", summary), _html(blocks))
+        case Gallery(pictures):
+            look = "gallery" if len(pictures) > 1 else "single"
+            return el("div", map(_picture_html, pictures), class_=look)
+
+
+def _picture_html(picture: Picture) -> Markup:
+    numbers = el("a", "the numbers as CSV", href=f"{picture.name}.csv")
+    caption = el("figcaption", numbers, ", ", el("a", "the picture", href=f"{picture.name}.svg"))
+    parts = el("h4", picture.title), picture.drawing(False), caption, _html(picture.below)
+    return el("figure", *parts, id=identifier(f"{picture.name}.svg"))
+
+
+def _inline_html(inline: Inline) -> Content:
+    if isinstance(inline, str):
+        return inline
+    return el("a", inline.words, href=inline.address) if inline.address else inline.words
+
+
+def _markdown(blocks: Iterable[Block]) -> list[str]:
+    """Return the lines of blocks, an empty one behind each."""
+    return [line for block in blocks for line in _block_markdown(block)]
+
+
+def _block_markdown(block: Block) -> Iterator[str]:
+    match block:
+        case Words(inline, look):
+            strong = "**" if look == "finding" else ""
+            yield f"{strong}{_inline_markdown(inline)}{strong}\n"
+        case Grid(head, rows):
+            yield from table(head, [list(map(_inline_markdown, row)) for row in rows])
+        case Fold(summary, blocks):
+            yield f'<details markdown="1"><summary>{escaped(summary)}</summary>\n'
+            yield from (*_markdown(blocks), "</details>\n")
+        case Gallery(pictures):
+            for picture in pictures:
+                title, name = escaped(picture.title), picture.name
+                yield f"### {title} {{ #{name}-picture }}\n"
+                yield f"![{title}]({name}.svg)\n"
+                yield f"[The numbers as CSV]({name}.csv).\n"
+                yield from _markdown(picture.below)
+
+
+def _inline_markdown(inline: Inline) -> str:
+    return escaped(inline) if isinstance(inline, str) else link(inline.words, inline.address)
+
+
+class Section(NamedTuple):
     """A part under its heading, which ``#place`` leads to."""
 
     place: str
@@ -169,18 +157,21 @@ class Document:
 
     def html(self) -> str:
         """Return the page as one HTML file; equal documents give equal text."""
-        parts = [(part, [block.html() for block in part.blocks]) for part in self.sections]
-        sections = [section(part.title, content, place=part.place) for part, content in parts]
-        links = {part.place: part.place.replace("-", " ").capitalize() for part in self.sections}
-        lead, foot = [block.html() for block in self.lead], FOOT.replace("`", "")
-        arguments = {"above": self.above, "lead": lead, "links": links, "sheet": SHEET, "foot": foot}
-        return standalone(self.title, sections, **arguments)
+        return standalone(
+            self.title,
+            [section(part.title, _html(part.blocks), place=part.place) for part in self.sections],
+            above=self.above,
+            lead=_html(self.lead),
+            links={part.place: part.place.replace("-", " ").capitalize() for part in self.sections},
+            sheet=SHEET,
+            foot=FOOT.replace("`", ""),
+        )
 
     def markdown(self) -> str:
         """Return the page for a documentation site; equal documents give equal text."""
-        lines = [f"# {escaped(self.title)}\n", *_lines(self.lead)]
+        lines = [f"# {escaped(self.title)}\n", *_markdown(self.lead)]
         for part in self.sections:
-            lines += [f"## {escaped(part.title)} {{ #{part.place} }}\n", *_lines(part.blocks)]
+            lines += [f"## {escaped(part.title)} {{ #{part.place} }}\n", *_markdown(part.blocks)]
         return "\n".join([*lines, f"*{escaped(FOOT)}*\n"])
 
     def write(self, folder: Path) -> list[Path]:
@@ -189,7 +180,7 @@ class Document:
         blocks = (block for part in self.sections for block in part.blocks)
         pictures = [picture for block in blocks if isinstance(block, Gallery) for picture in block.pictures]
         texts = {"others.html": self.html(), "index.md": self.markdown()}
-        texts |= {f"{picture.name}.svg": f"{picture.alone}\n" for picture in pictures}
+        texts |= {f"{picture.name}.svg": f"{picture.drawing(True)}\n" for picture in pictures}
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
         for picture in pictures:

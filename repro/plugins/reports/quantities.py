@@ -69,7 +69,7 @@ class Quantity:
         """Every number that papers print of it, in percent, with its cells; the one printed most first."""
         numbers: dict[Decimal, tuple[Cell, ...]] = {}
         for cell in self.cells:
-            value = percent(cell.printed.value, cell.unit)
+            value = percent(cell.number, cell.unit)
             numbers[value] = (*numbers.get(value, ()), cell)
         return dict(sorted(numbers.items(), key=lambda item: -len(item[1])))
 
@@ -79,6 +79,11 @@ class Quantity:
         heads = [cell.column.label for cell in self.cells]
         head, measure = max(heads, key=len), self.cells[0].column.measure
         return head if "@" in head or not measure else f"{head} {measure}"
+
+    @property
+    def task(self) -> tuple[str | None, str | None]:
+        """The set and the measure."""
+        return self.cells[0].column.dataset, self.cells[0].column.measure
 
     @property
     def papers(self) -> frozenset[str]:

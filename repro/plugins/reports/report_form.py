@@ -9,11 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 from urllib.parse import unquote
 
 import yaml
 from pydantic import ValidationError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 from repro.errors import DataError, UsageError
 from repro.manifest import yaml_file
@@ -321,7 +324,7 @@ def _checked_entry(cells: list[Cell], fields: dict, place: dict, origin: str) ->
         values = {key: fields[key] for key in IN_REPORT} | {"how": {key: fields[key] for key in IN_HOW}}
         report = Report(cells=tuple(cell.id for cell in cells), source=name, **values)
     except ValidationError as error:
-        raise _refusal(origin, list(map(in_words, error.errors()))) from None
+        raise _refusal(origin, [in_words(fault) for fault in error.errors()]) from None
     sources = {name: source, **content.sources}
     all_reports = Reports(sources=sources, values=(*content.values, report))
     if problems := [reason for _, reason in faults(all_reports, cells_by_id)]:
@@ -329,7 +332,7 @@ def _checked_entry(cells: list[Cell], fields: dict, place: dict, origin: str) ->
     return Entry(folder, sources[name], report, tuple(cells), known=name in content.sources)
 
 
-def in_words(error: dict) -> str:
+def in_words(error: ErrorDetails) -> str:
     """One of pydantic's errors: the field, where it is of one, and the reason."""
     field = ".".join(map(str, error["loc"]))
     reason = error["msg"].removeprefix("Value error, ")

@@ -184,7 +184,7 @@ class CellReport:
     @property
     def difference(self) -> Decimal:
         """Reported less published, in the unit of the published number."""
-        return self.value - self.cell.printed.value
+        return self.value - self.cell.number
 
     @property
     def equals_published(self) -> bool:
@@ -276,7 +276,7 @@ def _value_fault(entry: CellReport) -> str:
     end = SHARES.get(entry.cell.unit)
     if end and not 0 < entry.value <= end:
         return f"is {entry.value:f} by the cell's unit, {entry.cell.unit}, which ends at {end}; mind the unit"
-    if end and entry.value * FAR < entry.cell.printed.value:
+    if end and entry.value * FAR < entry.cell.number:
         return f"is less than 1/{FAR} of the published {entry.cell.printed.plain}; mind the unit"
     if entry.report.how.start == "unknown" and entry.difference == 0:
         return "repeats the published number and does not say how it was made"

@@ -113,12 +113,11 @@ def _print_cells(by_cell) -> None:
     from repro.plugins.reports.others import HOW, others_values
 
     rows = []
-    for group in by_cell.values():
-        values = others_values(group[0].cell)
+    for values in filter(None, (others_values(group[0].cell) for group in by_cell.values())):
         closest = values.closest
         description = f"{values.shown} ({closest.source.name}, {HOW[closest.report.how.start]})"
         published = values.cell.printed.plain
-        rows.append([values.cell.id, published, str(len(group)), *values.ends, description])
+        rows.append([values.cell.id, published, str(values.count), *values.ends, description])
     head = ["cell", "published", "values", "least", "most", "closest in kind"]
     table("", head, rows, right=range(1, 5), drop=(3, 4, 2))
 

@@ -178,7 +178,7 @@ def of_tables(source: Paper) -> dict[str, CheckedParameter]:
 
 def _published_steps(source: Paper) -> list[tuple[Step, dict[str, Setting]]]:
     """The steps with settings that cells publish, and those settings."""
-    steps = [(step, {path: s for path, s in step.settings.items() if s.cell}) for step in steps_of(source)]
+    steps = [(step, {path: s for path, s in step.stated.items() if s.cell}) for step in steps_of(source)]
     return [(step, settings) for step, settings in steps if settings]
 
 
@@ -234,7 +234,7 @@ def _row_parameters(
     claims_by_node: dict[str, set[str]] = {}
     for step in steps:
         nodes = row.of_step(step)
-        for path, setting in step.settings.items() if nodes else ():
+        for path, setting in step.stated.items() if nodes else ():
             yield _checked_parameter(
                 row, step, path, setting, nodes, expected_values.of(setting, row.id, row.readings)
             )
@@ -252,19 +252,17 @@ def _checked_parameter(
 
     It fails where what is expected cannot be told, or where the planned values are others.
     """
-    planned = [at_path(node, path) for node in nodes]
+    planned, stage = [at_path(node, path) for node in nodes], step.nodes.stage if step.nodes else ""
     values = list({canonical(value): value for value in planned}.values())
     says, state = expected.fault, _state(setting)
     if not says and not expected.is_met_by(planned):
         says = f"the plan has {_in_words(values)} where {_in_words([expected.value])} is expected"
         if all(value is None for value in planned):
-            says = (
-                f"{step.nodes.stage} has no parameter {path!r} in the plan; correct the path or take it out"
-            )
+            says = f"{stage} has no parameter {path!r} in the plan; correct the path or take it out"
     return CheckedParameter(
         row=row.id,
         step=step.id,
-        stage=step.nodes.stage if step.nodes else "",
+        stage=stage,
         parameter=path,
         published=_published_or_none(setting, row.id),
         released=setting.released,

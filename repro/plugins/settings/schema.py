@@ -107,6 +107,11 @@ class Step(Identified):
     like: str = ""
     settings: dict[str, Setting | None] = Field(default_factory=dict)
 
+    @property
+    def stated(self) -> dict[str, Setting]:
+        """Return the settings but those that are taken away."""
+        return {path: setting for path, setting in self.settings.items() if setting is not None}
+
 
 class Settings(StrictMapping):
     """A whole settings.yaml."""
@@ -147,11 +152,12 @@ def _completed_steps(source: Paper) -> Iterator[Step]:
             raise yaml_file.fault_at(source.folder / FILE, place, str(error)) from None
 
 
-class FolderSteps(Mapping):
+class FolderSteps(Mapping[str, dict[str, Step]]):
     """The steps, by id, of some folders by their names; the settings of one are read when it is asked for."""
 
     def __init__(self, folders: Mapping[str, Path]):
-        self._folders, self._steps = folders, {}
+        self._folders = folders
+        self._steps: dict[str, dict[str, Step]] = {}
 
     def __getitem__(self, name: str) -> dict[str, Step]:
         if name not in self._steps:

@@ -9,7 +9,7 @@ from typing import Any
 
 from repro.errors import ReproError, UsageError, check_known
 from repro.graph import Node, canonical, once_a_node, walk
-from repro.manifest.cells import Cell, cell, cells_of, exhibits, figure_tables, is_measured
+from repro.manifest.cells import Cell, ShownExhibit, cell, cells_of, exhibits, figure_tables, is_measured
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.plugins.settings.schema import Nodes, Setting, StatedValue, Step
@@ -71,10 +71,12 @@ def planned_rows(source: Paper, place: str = "", machine: Machine | None = None)
     """
     machine = (machine or Machine()).without_data()
     paper_plan, readings = _plan(source, (place or source.name,), machine), CellReadings(machine)
-    measured_items = [(m.cell.id.rpartition("/")[0], m.cell, walk(m.parts)) for m in paper_plan.measurements]
-    exhibit_items = [(item.id, item, walk([node])) for item, node in paper_plan.exhibits.items()]
+    items: list[tuple[str, Cell | ShownExhibit, list[Node]]] = [
+        *((m.cell.id.rpartition("/")[0], m.cell, walk(m.parts)) for m in paper_plan.measurements),
+        *((exhibit.id, exhibit, walk([node])) for exhibit, node in paper_plan.exhibits.items()),
+    ]
     rows: dict[str, PlannedRow] = {}
-    for row, item, nodes in (*measured_items, *exhibit_items):
+    for row, item, nodes in items:
         earlier = rows.get(row, PlannedRow(row, {}, {}))
         rows[row] = PlannedRow(row, {**earlier.nodes, item.id: nodes}, earlier.readings | readings.of(item))
     return list(rows.values())
@@ -252,7 +254,7 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
 class ExpectedValues:
     """The values expected of settings, one for all rows of which the same is published and read."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._known: dict[tuple, tuple] = {}
 
     def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:

@@ -87,17 +87,16 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 class SettingsOfCell(CellPart):
-    """What is said of the settings of a cell, or of its row, and of the code that was released."""
+    """What is said of the settings of a cell, or of its row, and of the code that was released.
+
+    Its facts are every planned parameter, and every part of the work that was held against released code.
+    """
 
     def __init__(self, cell: Cell, known: CellReadings):
         self._cell, self._settings = cell, of_cell(cell)
         self._certified = certificates(known.nodes(cell))
-
-    @property
-    def facts(self) -> dict:
-        """Return every planned parameter, and every part of the work that was held against released code."""
         settings = [item.as_json() for item in self._settings]
-        return {"settings": settings, "released_code": [item.as_json() for item in self._certified]}
+        self.facts = {"settings": settings, "released_code": [item.as_json() for item in self._certified]}
 
     def below_published(self) -> Iterator[tuple[str, str]]:
         """Yield what is planned where the cell publishes a setting."""

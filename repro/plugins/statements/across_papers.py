@@ -33,7 +33,7 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
 
 def dataset_and_measure(cell: Cell) -> Scored:
     """The data set and measure of a cell; success counts as recall, under whose name it is published."""
-    return cell.column.dataset, cell.column.measure.replace(_SUCCESS, "R@")
+    return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
 
 
 def _disagree(cells: list[Cell]) -> bool:
@@ -52,7 +52,7 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 def _interval(cell: Cell) -> tuple[Decimal, Decimal]:
     """Value and half a unit of its last digit, as per cent."""
     factor = 100 if cell.unit == "fraction" else 1
-    return cell.printed.value * factor, half_unit(cell.printed.decimals) * factor
+    return cell.number * factor, half_unit(cell.printed.decimals) * factor
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
@@ -98,7 +98,7 @@ def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
 
 def _definition(cells: list[Cell]) -> str:
     """The measures that one name stands for, where they are several."""
-    measures = sorted({c.column.measure for c in cells})
+    measures = sorted({c.column.measure or "" for c in cells})
     return f"defined as {' and '.join(measures)}" if len(measures) > 1 else ""
 
 

@@ -96,7 +96,7 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
     severity = "error" if reading.kind == "misprint" else "doubt"
     fields = source.name, f"{source.name}/reading/{reading.id}", tuple(places), tuple(values)
     says = f"{reading.id}: {reading.paper}"
-    return Finding(severity, reading.kind, reading.against, *fields, says, reading.evidence)
+    return Finding(severity, reading.kind, reading.against or "paper", *fields, says, reading.evidence)
 
 
 def of_marks(source: Paper) -> Iterator[Finding]:
@@ -173,10 +173,9 @@ def _missing_marks(cell: Cell) -> Iterator[tuple[str, Decimal]]:
 
 def _lead(cell: Cell, rivals: list[Cell]) -> Decimal | None:
     """How far a cell is above the best of others; None where a number is missing."""
-    values = [o.printed.value for o in rivals]
-    if not values or None in values or cell.printed.value is None:
+    if not rivals or not all(c.is_numeric for c in (cell, *rivals)):
         return None
-    return cell.printed.value - max(values)
+    return cell.number - max(o.number for o in rivals)
 
 
 def _is_tested(cell: Cell) -> bool:

@@ -95,7 +95,7 @@ class Evaluation:
     """
 
     functions: Mapping[str, Callable]
-    number: Callable[[object], Decimal | float]
+    number: Callable[[str], Decimal | float]
     say: Callable[[str], None]
 
     def of(self, text: str):
@@ -121,7 +121,7 @@ class Evaluation:
             case ast.Compare():
                 return self._compare(node)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
-                options = {k.arg: self._value(k.value) for k in keywords}
+                options = {k.arg: self._value(k.value) for k in keywords if k.arg}
                 return self.functions[name](*map(self._value, arguments), **options)
         raise AssertionError(ast.dump(node))  # fault() lets nothing else through
 

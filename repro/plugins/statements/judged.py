@@ -14,7 +14,7 @@ from repro.manifest.papers import Paper, papers
 from repro.plugins.statements.claims import FAILS, UNTESTED, MissingNumber, claims_of, format_value
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import Judgement, Statement, statements
-from repro.plugins.statements.values import MeasuredValues, PublishedValues, Values, facts_of_exhibits
+from repro.plugins.statements.values import MeasuredValues, PublishedValues, facts_of_exhibits
 from repro.running.plan import plan
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
@@ -39,8 +39,7 @@ class ClosestReports:
     """
 
     starts: tuple[str, ...] = ()
-    is_published: bool = field(default=False, init=False)
-    is_stated: bool = field(default=True, init=False)
+    is_published, is_stated = False, True
 
     def of(self, cell: Cell) -> StatedValue:
         """Return the value that counts. Raises MissingNumber where there is none."""
@@ -246,7 +245,7 @@ class PublishedJudgement:
     published: Judgement
     others: OthersJudgement
 
-    def judged(self, ours: Values, scale: str) -> JudgedStatement:
+    def judged(self, ours: MeasuredValues, scale: str) -> JudgedStatement:
         """The statement judged by our numbers, too."""
         ours.doubted.clear()
         judgement = self.statement.judge(ours, self.places)
@@ -264,7 +263,7 @@ def published_judgements(source: Paper) -> list[PublishedJudgement]:
     return judgements
 
 
-def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[JudgedStatement]:
+def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[JudgedStatement]:
     """Every statement of the papers, judged by their own numbers, by ours and by what others state."""
     return [judgement.judged(ours, scale) for source in sources for judgement in published_judgements(source)]
 

@@ -190,11 +190,11 @@ def other_numbers(sources: list[Paper]) -> Iterator[Finding]:
         for key, work in references_of(source).works.items():
             if work.arxiv:
                 numbers.setdefault(work.work, {}).setdefault(work.arxiv, []).append((source.name, key))
-    for work, by_number in numbers.items():
+    for name, by_number in numbers.items():
         if len(by_number) > 1:
             entries = [(paper, key, number) for number, keys in by_number.items() for paper, key in keys]
             places = tuple(f"{paper}/references/{key}" for paper, key, _ in entries)
             values = tuple(f"arXiv:{number}" for _, _, number in entries)
-            says = f"{work} has several arXiv numbers"
-            fields = entries[-1][0], f"works/{work}", places, values
+            says = f"{name} has several arXiv numbers"
+            fields = entries[-1][0], f"works/{name}", places, values
             yield Finding("doubt", "reference", "another paper", *fields, says)

@@ -202,6 +202,6 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
     level = (cell.table.test and cell.table.test.level) or LEVEL
     if None in language.tests:
         raise MissingNumber(language.values.why_untested(cell))
-    weak = [p for p in language.tests if p > level]
+    weak = [p for p in language.tests if p is not None and p > level]
     language.against.extend(f"p {p:.3g}, not corrected, is above {level}" for p in weak)
     return not weak

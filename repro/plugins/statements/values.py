@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import ClassVar, Protocol
+from functools import cached_property
+from typing import Protocol
 
 from repro.manifest.cells import Cell
 from repro.plugins.statements.claims import MissingNumber, format_value
 from repro.running.plan import Plan
 from repro.store import Store
-from repro.verdicts.compared import Comparison
+from repro.verdicts.compared import ComparedCell, Comparison
 
 
 class Values(Protocol):
@@ -19,12 +20,12 @@ class Values(Protocol):
         is_published: whether they are the paper's, whose marks of significance stand for tests.
         is_stated: whether they are decimals as somebody states them, which decides what equality with a
             rounded number means; what is measured here is known in full.
-        doubted: kinds of doubts about the numbers that were asked for, since somebody emptied it.
     """
 
-    is_published: bool
-    is_stated: bool
-    doubted: set[str]
+    @property
+    def is_published(self) -> bool: ...
+    @property
+    def is_stated(self) -> bool: ...
 
     def number(self, cell: Cell) -> Decimal | float:
         """The value of a cell in the paper's unit. Raises MissingNumber."""
@@ -52,7 +53,6 @@ class PublishedValues:
     """The numbers that the paper published."""
 
     is_published = is_stated = True
-    doubted: ClassVar[set[str]] = set()
 
     def number(self, cell: Cell) -> Decimal:
         """The printed number, of a bound the bound. Raises MissingNumber at a dash or words."""
@@ -93,24 +93,25 @@ class MeasuredValues:
 
     Attributes:
         exhibits: exhibit -> the facts of what is stored of it.
+        doubted: kinds of doubts about the numbers that were asked for, since somebody emptied it.
     """
 
     comparison: Comparison
     exhibits: Mapping[str, Mapping] = field(default_factory=dict)
     doubted: set[str] = field(default_factory=set, init=False)
-    is_published: bool = field(default=False, init=False)
-    is_stated: bool = field(default=False, init=False)
+    is_published = is_stated = False
 
-    def __post_init__(self):
-        by_cell = {c.cell.id: c for c in self.comparison.cells if c.records and not c.outdated}
-        object.__setattr__(self, "_known", by_cell)
+    @cached_property
+    def _known(self) -> dict[str, ComparedCell]:
+        return {c.cell.id: c for c in self.comparison.cells if c.records and not c.outdated}
 
     def number(self, cell: Cell) -> float:
         """The mean over seeds. Raises MissingNumber where nothing was measured."""
-        if cell.id not in self._known:
+        known = self._known.get(cell.id)
+        if known is None or known.measured is None:
             raise MissingNumber(f"{cell.id} is not measured")
-        self.doubted.update(doubt.kind for doubt in self._known[cell.id].doubts)
-        return self._known[cell.id].measured
+        self.doubted.update(doubt.kind for doubt in known.doubts)
+        return known.measured
 
     def told(self, cell: Cell) -> str:
         """The mean with four digits after the point at most, in brackets where it is in doubt."""

@@ -226,7 +226,7 @@ def _places(finding) -> str:
     elif finding.kind in ("claim", "bold", "mark") and finding.places[0].count("/") != 3:
         pairs = [(finding.places[0], "")]
     else:
-        pairs = zip(finding.places, finding.values, strict=True)
+        pairs = list(zip(finding.places, finding.values, strict=True))
     return "\n".join(f"{place} {value}".rstrip() for place, value in pairs)
 
 

@@ -158,8 +158,8 @@ def _claim_faults(analysis: Analysis, studies: Mapping[str, Table]) -> Iterator[
         return
     analysed_tables = [item.table for item in analysis.tables if item.table in studies]
     if claim.table not in analysed_tables:
-        valid = ", ".join(analysed_tables) or "none"
-        yield ("confirmatory", "table"), f"table {claim.table!r} is not analysed; those are: {valid}"
+        names = ", ".join(analysed_tables) or "none"
+        yield ("confirmatory", "table"), f"table {claim.table!r} is not analysed; those are: {names}"
         return
     table = studies[claim.table]
     for key, valid in (

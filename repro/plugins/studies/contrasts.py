@@ -115,7 +115,7 @@ def _standing(lead: Estimate | None, level: float) -> str:
 
 def _corrected_p_values(pairs: Sequence[Contrast], planned_count: int) -> list[float | None]:
     """The p-values of a family and column, corrected for all planned pairs."""
-    p_values = [c.difference and c.difference.p for c in pairs]
+    p_values = [c.difference.p if c.difference else None for c in pairs]
     tested_count = sum(p is not None for p in p_values)
     return holm([*p_values, *[1.0] * (planned_count - tested_count)])[: len(pairs)]
 

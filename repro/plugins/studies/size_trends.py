@@ -106,9 +106,9 @@ def _trend(method: str, differences: Sequence[tuple[Size, float]], larger: Size)
     # `larger` is the origin, so that the constant is the plane's value there; a run has a variance besides
     spreads = np.sqrt(np.diag(unscaled + np.diag([1.0, 0.0, 0.0]))) * deviation * quantile
     bounds = np.column_stack([coefficients, coefficients - spreads, coefficients + spreads]).tolist()
-    constant, *doublings = (Interval(*row) for row in bounds)
+    constant, by_x, by_across = (Interval(*row) for row in bounds)
     return MethodTrend(
-        method, _means(differences), tuple(doublings), constant, len(design), deviation, freedom
+        method, _means(differences), (by_x, by_across), constant, len(design), deviation, freedom
     )
 
 
@@ -122,7 +122,7 @@ def _means(differences: Sequence[tuple[Size, float]]) -> dict[Size, float]:
 
 def _terms(size: Size, larger: Size) -> tuple[float, float, float]:
     """A row of the design: a constant, and by how many doublings the sizes are from the larger ones."""
-    return 1.0, *(log2(one / other) for one, other in zip(size, larger, strict=True))
+    return 1.0, log2(size[0] / larger[0]), log2(size[1] / larger[1])
 
 
 Scores = Mapping[str, Mapping[Seed, float]]  # method -> seed -> score
@@ -264,7 +264,7 @@ def panel_trends(figure: Figure, points: Sequence[ComparedCell]) -> list[PanelTr
         return []
     larger, panels = (figure.trend.to.x, figure.trend.to.across), []
     for column in figure.panels:
-        runs = _runs(figure, [c for c in points if c.cell.column.id == column.id])
+        runs = _runs(figure, figure.trend, [c for c in points if c.cell.column.id == column.id])
         level_methods = {line.method for line in figure.lines if line.method and not line.over}
         fitted_runs = [run for run in runs if run.method not in level_methods - {figure.trend.reference}]
         trends = method_trends(fitted_runs, figure.trend.reference, larger)
@@ -272,7 +272,7 @@ def panel_trends(figure: Figure, points: Sequence[ComparedCell]) -> list[PanelTr
     return panels
 
 
-def _runs(figure: Figure, points: Sequence[ComparedCell]) -> list[Run]:
+def _runs(figure: Figure, design: SizeTrend, points: Sequence[ComparedCell]) -> list[Run]:
     """Every run of a panel; those of a level line stand at each place of the x-axis."""
     lines = {line.id: line for line in figure.lines if line.method}
     runs = []
@@ -281,7 +281,7 @@ def _runs(figure: Figure, points: Sequence[ComparedCell]) -> list[Run]:
         if line:
             options = point.cell.row.with_
             places = [options[line.over]] if line.over else figure.points
-            sizes = [(float(x), float(options[figure.trend.across])) for x in places]
+            sizes = [(float(x), float(options[design.across])) for x in places]
             runs += [Run(line.method, s, r.seed, r.measured) for r in point.records for s in sizes]
     return runs
 
@@ -312,9 +312,15 @@ def _order_rows(panel: PanelTrends) -> Iterator[tuple]:
         yield *panel.names, *order.smaller, *order.larger, *tau, order.methods, order.seeds
 
 
+def planned_trend(figure: Figure) -> SizeTrend:
+    """Return the trend of a figure that has one."""
+    assert figure.trend is not None, figure.id
+    return figure.trend
+
+
 def markdown(figure: Figure, panels: Sequence[PanelTrends]) -> str:
     """Sentences for every panel, below what they rest on."""
-    design = figure.trend
+    design = planned_trend(figure)
     unit = ", in points of a hundred" if figure.unit == "percent" else ""
     lines = [
         f"Sizes are written as x / {design.across}; x: {figure.x}. Differences are to {design.reference},"
@@ -339,7 +345,7 @@ def _counts(panels: Sequence[PanelTrends]) -> str:
 
 def warning(figure: Figure) -> str:
     """Say what the number of values of each size leaves untested."""
-    values = {line.with_[figure.trend.across] for line in figure.lines if line.method}
+    values = {line.with_[planned_trend(figure).across] for line in figure.lines if line.method}
     if min(len(values), len(figure.points)) > 2:
         return (
             "The extrapolation stands and falls with the plane, whose shape beyond these sizes is untested."
@@ -371,9 +377,9 @@ def _conclusion(interval: Interval, reference: str) -> str:
 
 def _order_sentences(size_orders: Sequence[Order]) -> Iterator[str]:
     """A sentence on the smallest and the largest size, which the others lie between."""
-    orders_with_tau = [order for order in size_orders if order.tau is not None]
-    if orders_with_tau:
-        order = max(orders_with_tau, key=lambda o: (o.larger, [-number for number in o.smaller]))
+    with_tau = (o for o in size_orders if o.tau is not None)
+    order = max(with_tau, key=lambda o: (o.larger, [-number for number in o.smaller]), default=None)
+    if order is not None and order.tau is not None:
         sizes = f"{size_name(order.smaller)} and at {size_name(order.larger)}"
         seeds = f"{order.seeds} seed{'' if order.seeds == 1 else 's'}"
         interval = f"no interval over {seeds}"

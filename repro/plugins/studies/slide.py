@@ -91,11 +91,16 @@ def _slide(
     path: Path, theme: Theme, title: str, note: str, *, panels: int, across: int = 4, share_y: bool = True
 ):
     """Yield the axes of a figure, ``across`` in a row; it is saved to ``path`` when the block is left."""
-    look = dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color", "axes.labelcolor"), theme.soft)
-    look |= {"text.color": theme.ink, "axes.titlecolor": theme.ink, "axes.facecolor": theme.ground}
+    soft = ("axes.edgecolor", "xtick.color", "ytick.color", "axes.labelcolor")
+    look: dict[str, object] = {
+        **dict.fromkeys(soft, theme.soft),
+        "text.color": theme.ink,
+        "axes.titlecolor": theme.ink,
+        "axes.facecolor": theme.ground,
+    }
     look |= {"font.size": 10, "axes.titlesize": 10.5, "axes.labelsize": 10, "savefig.facecolor": theme.ground}
-    shape = {"panels": panels, "across": across, "share_y": share_y}
-    with drawing(path, (10, 5.625), **shape, style=look) as (figure, grid):
+    size = (10, 5.625)
+    with drawing(path, size, panels=panels, across=across, share_y=share_y, style=look) as (figure, grid):
         figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # inches
         figure.text(LEFT, 0.975, title, va="top", fontsize=14, fontweight="bold")
         small_lines = textwrap.wrap(note, LETTERS)
@@ -181,14 +186,21 @@ def differences(matters: Mapping[str, float], systems, references, rows: Sequenc
         _systems(grid, list(matters), systems, theme)
 
 
-def lines(panels: Sequence[Panel], look: Mapping, *where) -> None:
-    """Draw panels of lines, whose names stand where the lines end or, without ``at_ends``, in a legend."""
+class Layout(NamedTuple):
+    """How many panels of lines are beside each other, and whether lines are named at their ends."""
+
+    across: int = 1
+    share_y: bool = False
+    at_ends: bool = True
+
+
+def lines(panels: Sequence[Panel], layout: Layout, *where) -> None:
+    """Draw panels of lines, whose names are where the lines end or, without ``at_ends``, in a legend."""
     _, theme, *_ = where
-    shape = {"across": 1, "share_y": False, "at_ends": True} | look
-    at_ends = shape.pop("at_ends")
+    across, share_y, at_ends = layout
     names = [name for panel in panels for name in (*(p.name for p in panel.points), *dict(panel.levels))]
     names = list(dict.fromkeys(names))
-    with _slide(*where, panels=len(panels), **shape) as grid:
+    with _slide(*where, panels=len(panels), across=across, share_y=share_y) as grid:
         pairs = list(zip(grid, panels, strict=True))
         ends = [list(_lines(axes, panel, names, theme, at_ends)) for axes, panel in pairs]
         for axes, panel_ends in zip(grid, ends, strict=True):

@@ -114,9 +114,17 @@ def tested_answer(study: Study, pointer: StudyPointer, column: Column, *, scale:
     low, high = sorted(100 * turn * end for end in difference.interval())
     side = verdict.removeprefix("slightly ")
     is_told_apart = side in _ORDERS and pointer.stated in _ORDERS
-    facts = {"low": low, "high": high, "verdict": verdict, "preliminary": study.preliminary}
-    facts["as_stated"] = side == pointer.stated if is_told_apart else None
-    return Answer(scale, column.label, difference.seeds, 100 * turn * difference.mean, **facts)
+    return Answer(
+        scale,
+        column.label,
+        difference.seeds,
+        100 * turn * difference.mean,
+        low=low,
+        high=high,
+        verdict=verdict,
+        as_stated=side == pointer.stated if is_told_apart else None,
+        preliminary=study.preliminary,
+    )
 
 
 def of_means(
@@ -175,7 +183,7 @@ def _table_answers(
     column = primary_column(source, table)
     for name in sorted(evidence.results.scales("records") & known_scales().keys()):
         scale = known_scales()[name]
-        if dataset(scale.dataset(column.dataset)).source == "embedded":
+        if dataset(scale.dataset(column.dataset or "")).source == "embedded":
             continue
         prefix, suffix = f"{source.name}/{table.id}/", f"/{column.id}"
         records = [r for r in evidence.results.read(name, source.name) if r.cell.startswith(prefix)]
@@ -183,7 +191,7 @@ def _table_answers(
         measured_pointers = {text: p for text, p in pointers.items() if p.row in rows}
         if measured_pointers:
             seeds = tuple(sorted({r.seed for r in records if r.seed is not None}))
-            yield from _scale_answers(scale, seeds, cells_of(source, [table]), measured_pointers, evidence)
+            yield from _scale_answers(scale, seeds, cells_of(source, (table,)), measured_pointers, evidence)
 
 
 def _scale_answers(

@@ -234,6 +234,8 @@ def _floor(study: Study) -> list[str]:
 
 def _standing(study: Study, column: Column) -> Iterator[str]:
     """The rows of a column that are not above the row of the floor, and those not tested against it."""
+    if study.analysis.floor is None:
+        return
     for standing, phrase in (("not above", "not above"), ("not tested", "not tested against")):
         names = [label(study, row) for row in study.to_floor(column.id, standing)]
         if names:

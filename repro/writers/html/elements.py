@@ -18,7 +18,7 @@ class Markup(str):
 Content = str | Iterable["Content"] | None
 
 
-def el(name: str, /, *content: Content, **attributes: str | int | bool | None) -> Markup:
+def el(name: str, /, *content: Content, **attributes: str | float | bool | None) -> Markup:
     """An element. ``class_`` is the attribute class, ``aria_label`` aria-label; None and False are left out.
 
     Args:
@@ -92,7 +92,7 @@ def _html(content: Content) -> str:
     return "" if content is None else "".join(map(_html, content))
 
 
-def _attribute(key: str, value: str | int | bool) -> str:
+def _attribute(key: str, value: str | float | bool) -> str:
     name = _attribute_name(key)
     return name if value is True else f'{name}="{_cached_escape(str(value))}"'
 

@@ -5,8 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from repro.plugins.reports.forest import MARKS, WIDTH, Mark, Strip, forest
-from repro.plugins.reports.shares import SHADES, Bar, shares
+from repro.plugins.reports.pictures import MARKS, SHADES, WIDTH, Bar, Mark, Strip, forest, shares
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -3,8 +3,7 @@
 import re
 from xml.etree import ElementTree
 
-from repro.plugins.reports.forest import WIDTH
-from repro.plugins.reports.pictures import forest_picture, format_difference, format_percent
+from repro.plugins.reports.pictures import WIDTH, forest_picture, format_difference, format_percent
 from tests.plugins.reports.reports_of import FRACTION, PERCENT, quantities, report
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -14,7 +13,7 @@ def _marks(*made):
     """The words of each mark -> its place from the left, and its class."""
     picture = forest_picture("ance", quantities(*made))
     marks = {}
-    paths = ElementTree.fromstring(picture.alone).iter(f"{SVG}path")
+    paths = ElementTree.fromstring(picture.drawing(True)).iter(f"{SVG}path")
     for path in (path for path in paths if path.find(f"{SVG}title") is not None):  # the legend's have none
         place = float(re.search(r"[-\d.]+", path.get("transform"))[0])
         marks[path.find(f"{SVG}title").text.partition(":")[0]] = place, path.get("class")
@@ -35,7 +34,7 @@ def test_quantities_of_one_set_and_measure_are_named_by_what_tells_them_apart():
     made = quantities(
         report("34.0", "costa/1/bm25neg.costa/dev.rr10"), report("36.0", "costa/1/hardneg.costa/dev.rr10")
     )
-    text = forest_picture("costa", made).alone
+    text = forest_picture("costa", made).drawing(True)
     assert "MRR@10, bm25neg<" in text and "MRR@10, hardneg<" in text
 
 
