@@ -37,7 +37,7 @@ class DropoutContrast(MaskedPretraining):
         similarity: str,
         dropout: float,
         projector: str,
-        mlm: dict[str, float] | None,
+        mlm: Masking | None,
         length: int,
         seed: int,
     ):

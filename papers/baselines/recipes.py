@@ -31,12 +31,13 @@ def bm25(
     score_columns(request, recall)
     if identical_ids is not None:
         request.score_with(ignore_identical_ids=request.reading(identical_ids))
-    of_documents = document_parameters is not None and request.collection == "msmarco-document"
-    used = request.reading(document_parameters if of_documents else parameters)
+    of_documents = document_parameters if request.collection == "msmarco-document" else None
+    used = request.reading(of_documents or parameters)
     used = of_set(request, used) if "dev" in used else used
     return recipe.bm25(documents, topics, **used, depth=DEPTH)
 
 
+@recipe.full_only(FULL_ONLY)
 def expanded_bm25(request: Request, *, corpus: str, recall: str | None = None) -> Node:
     """BM25 over passages to which others have appended predicted queries (docT5query's expansions).
 
@@ -49,9 +50,7 @@ def expanded_bm25(request: Request, *, corpus: str, recall: str | None = None) -
     return recipe.bm25(recipe.corpus(corpus), topics, **settings, depth=DEPTH)
 
 
-expanded_bm25.full_only = FULL_ONLY
-
-
+@recipe.full_only(FULL_ONLY)
 def deepct(request: Request, *, recall: str | None = None) -> Node:
     """BM25 over the frequencies that DeepCT's released model gives the words of the passages.
 
@@ -65,6 +64,3 @@ def deepct(request: Request, *, recall: str | None = None) -> Node:
     weighed = recipe.weigh_terms(model, recipe.corpus(request.collection), **ask("deepct-weights"))
     topics = recipe.queries(request.dataset)
     return recipe.bm25(weighed, topics, **ask("deepct-bm25-parameters"), depth=DEPTH)
-
-
-deepct.full_only = FULL_ONLY

@@ -92,7 +92,7 @@ class PreNormDecoder(BottleneckDecoder):
 
 
 def decoded(
-    decoder: BottleneckDecoder,
+    decoder: nn.Module,
     vectors: torch.Tensor,
     embedded: torch.Tensor,
     attention_mask: torch.Tensor,
@@ -102,7 +102,7 @@ def decoded(
     """Eqs. 10, 11: the last hidden states of a text's tokens, decoded beside a vector, (N, L, H).
 
     Args:
-        decoder: one of the two.
+        decoder: one of the two, a ``BottleneckDecoder``.
         vectors: (N, H), neither normalised nor given a position.
         embedded: (N, L, H), embeddings of the tokens from [CLS] to [SEP].
         attention_mask: (N, L), 0 at padding.

@@ -52,6 +52,7 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
     """
 
     weights: torch.Tensor | None
+    idf: torch.Tensor | None
     name = "cpdae"
     version = 1
 

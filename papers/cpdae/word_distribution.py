@@ -56,7 +56,7 @@ def view(folder: Path, text: str, *, shown: str, length: int) -> list[tuple[str,
     return [(text[begin:end], value) for begin, end, value in words.values()]
 
 
-view.name, view.version = "word-distribution", 1
+vars(view).update(name="word-distribution", version=1)
 
 
 def _kept(token_words: Sequence[int | None], length: int) -> int:

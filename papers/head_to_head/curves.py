@@ -28,6 +28,7 @@ LENGTH, TEXTS = 64, 64  # tokens of a text, and texts in a batch, of a pre-train
 DEPTH = 200
 
 
+@recipe.only_at("curves")
 def from_scratch(
     request: Request,
     *,
@@ -171,9 +172,7 @@ def _stages(collection: str, pooling: str, options: dict, passages: int) -> TwoS
     )
 
 
+@recipe.only_at("curves")
 def bm25(request: Request) -> Node:
     """The ranking of the study's row of BM25, for the level line of a figure."""
     return recipes.bm25(request)
-
-
-from_scratch.only_at = bm25.only_at = "curves"

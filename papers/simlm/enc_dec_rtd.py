@@ -79,10 +79,8 @@ class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
 
 
 def _detector(config) -> nn.Module:
-    head = nn.Sequential(
-        nn.Linear(config.hidden_size, config.hidden_size), nn.GELU(), nn.Linear(config.hidden_size, 1)
-    )
-    for layer in (head[0], head[2]):
+    first, last = nn.Linear(config.hidden_size, config.hidden_size), nn.Linear(config.hidden_size, 1)
+    for layer in (first, last):
         nn.init.normal_(layer.weight, std=config.initializer_range)
         nn.init.zeros_(layer.bias)
-    return head
+    return nn.Sequential(first, nn.GELU(), last)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
 
 from papers.baselines.segments import segments_for
 from repro.errors import DataError, UsageError, check_known
+from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.checkpoint import check_fits, load_masked_lm, load_tokenizer
 from repro.retrieval.nn.masked_tokens import CHUNK, chunked_token_cross_entropy
 
@@ -32,11 +34,11 @@ class Generator(nn.Module):
             ``shared``, the encoder's for the decoder too.
     """
 
-    def __init__(self, model: nn.Module, *, training: str, dropout: bool, draws: str):
+    def __init__(self, model: MaskedModel, *, training: str, dropout: bool, draws: str):
         super().__init__()
         check_known("training of the generator", training, valid=TRAININGS)
         check_known("way to draw replacements", draws, valid=DRAWS)
-        self.model = type(model)(model.config) if training == "joint-from-random" else model
+        self.model: MaskedModel = type(model)(model.config) if training == "joint-from-random" else model
         self.learns, self.dropout, self.shared = training != "frozen", dropout, draws == "shared"
         if not self.learns:
             self.model.requires_grad_(False)
@@ -93,7 +95,9 @@ class Generator(nn.Module):
         return filled
 
 
-def starting_generator(start: Path | None, model: nn.Module, tokenizer, *, length: int) -> nn.Module:
+def starting_generator(
+    start: Path | None, model: MaskedModel, tokenizer: Tokenizer, *, length: int
+) -> MaskedModel:
     """The masked language model in ``start``, or a copy of ``model`` where there is none.
 
     Raises:
@@ -111,7 +115,7 @@ def starting_generator(start: Path | None, model: nn.Module, tokenizer, *, lengt
     return generator
 
 
-def vocabulary_head(model: nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:
+def vocabulary_head(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
     """The head from last hidden states to logits: BERT's ``cls``, RoBERTa's ``lm_head``, ELECTRA's two steps.
 
     Raises UsageError for a model of another kind.

@@ -36,6 +36,7 @@ from repro.retrieval.recipe.ranking import (
     weigh_terms,
 )
 from repro.retrieval.recipe.released import released_encoder, released_reranker_or
+from repro.retrieval.recipe.request import full_only, only_at
 from repro.retrieval.recipe.training import (
     MLM,
     NEIGHBOURS,

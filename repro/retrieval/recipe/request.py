@@ -1,10 +1,10 @@
 """The request that a recipe answers, the readings in force, and several runs as one answer."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from repro.errors import unknown
 from repro.graph import Node
@@ -15,6 +15,22 @@ from repro.retrieval.datasets.catalog import dataset as catalogued
 from repro.retrieval.datasets.sources import PACKINGS
 
 HALF = ("fp16", "bf16")
+Recipe = TypeVar("Recipe", bound=Callable[..., Any])
+
+
+def full_only(reason: str) -> Callable[[Recipe], Recipe]:
+    """Mark a recipe that measures nothing below full scale, and say why."""
+    return lambda recipe: _marked(recipe, full_only=reason)
+
+
+def only_at(scale: str) -> Callable[[Recipe], Recipe]:
+    """Mark a recipe that measures something at one scale only, or at one that is like it."""
+    return lambda recipe: _marked(recipe, only_at=scale)
+
+
+def _marked(recipe: Recipe, **marks: str) -> Recipe:
+    vars(recipe).update(marks)
+    return recipe
 
 
 @dataclass

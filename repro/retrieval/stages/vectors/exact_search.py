@@ -169,8 +169,8 @@ class ViewSearch:
             vectors = block.on(self.device, frequent)
             for tile, by_list in zip(tiles, best, strict=True):
                 if nearest:
-                    found = nearest(tile.vectors["dense"], block.vectors["dense"])
-                    if by_list[""].take(*found, block.first):
+                    products, rows = nearest(tile.vectors["dense"], block.vectors["dense"])
+                    if by_list[""].take(products, rows, block.first):
                         continue
                 for name, scores in tile.scores(block, vectors).items():
                     by_list[name].add(scores, block.first)
@@ -243,17 +243,23 @@ class ViewSearch:
         return Pairs(unsure[pairs.queries], pairs.rows, pairs.scores)
 
 
-def _faiss(device: torch.device, depth: int) -> Callable[[np.ndarray, np.ndarray], tuple] | None:
+def _faiss(
+    device: torch.device, depth: int
+) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None:
     """Return faiss's exact search over dense arrays; on a GPU None where faiss has none or is too shallow."""
     import faiss
 
-    how = {"metric": faiss.METRIC_INNER_PRODUCT}
+    metric = faiss.METRIC_INNER_PRODUCT
     if device.type == "cpu":
-        return lambda queries, passages: faiss.knn(queries, passages, min(depth, len(passages)), **how)
+        return lambda queries, passages: faiss.knn(
+            queries, passages, min(depth, len(passages)), metric=metric
+        )
     if not hasattr(faiss, "StandardGpuResources") or depth > GPU_DEPTH:
         return None
     resources = faiss.StandardGpuResources()
-    return lambda *arrays: faiss.knn_gpu(resources, *arrays, min(depth, len(arrays[1])), **how)
+    return lambda queries, passages: faiss.knn_gpu(
+        resources, queries, passages, min(depth, len(passages)), metric=metric
+    )
 
 
 class ScoreBound:
