@@ -1,4 +1,7 @@
-"""Reports on one released model that differ, and what is said to differ."""
+"""Reports on one released model that differ, and what is said to differ.
+
+Of repro/plugins/reports/findings.
+"""
 
 from decimal import Decimal
 

@@ -1,4 +1,7 @@
-"""Forest plots and bars: what can be seen, and what can be read where they cannot."""
+"""Forest plots and bars: what can be seen, and what can be read where they cannot.
+
+Of repro/plugins/reports/pictures.
+"""
 
 import re
 from xml.etree import ElementTree

@@ -1,4 +1,7 @@
-"""What is said of the work behind a cell, beside the code that its authors released."""
+"""What is said of the work behind a cell, beside the code that its authors released.
+
+Of repro/plugins/settings/oracles.
+"""
 
 import re
 from pathlib import Path

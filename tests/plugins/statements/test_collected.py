@@ -1,4 +1,7 @@
-"""What the audit must find in print, by content, and what it must not."""
+"""What the audit must find in print, by content, and what it must not.
+
+Of repro/plugins/statements/audit.
+"""
 
 import pytest
 

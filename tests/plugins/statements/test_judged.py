@@ -1,4 +1,7 @@
-"""Claims judged in print and on made measurements, on a paper made for it."""
+"""Claims judged in print and on made measurements, on a paper made for it.
+
+Of repro/plugins/statements/judged, statements and language.
+"""
 
 import pytest
 

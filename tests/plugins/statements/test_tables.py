@@ -1,4 +1,7 @@
-"""Each check of the audit on a table made to fail it, and on one that does not."""
+"""Each check of the audit on a table made to fail it, and on one that does not.
+
+Of repro/plugins/statements/audit.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""The comparisons of a study as objects, in the unit of its cells."""
+"""The comparisons of a study as objects, in the unit of its cells.
+
+Of repro/plugins/studies/writing.
+"""
 
 import json
 from types import SimpleNamespace

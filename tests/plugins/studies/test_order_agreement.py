@@ -1,4 +1,7 @@
-"""Kendall's tau of the order of methods at two sizes: against its pairs counted in loops, and over seeds."""
+"""Kendall's tau of the order of methods at two sizes: against its pairs counted in loops, and over seeds.
+
+Of repro/plugins/studies/size_trends.
+"""
 
 from itertools import combinations, product
 

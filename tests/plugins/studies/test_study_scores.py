@@ -1,4 +1,7 @@
-"""What a study's table is made of, kept in a file of the results."""
+"""What a study's table is made of, kept in a file of the results.
+
+Of repro/plugins/studies/studies.
+"""
 
 import errno
 import gzip

@@ -1,4 +1,7 @@
-"""The trend of a figure: which runs enter it, and what its files and sentences say."""
+"""The trend of a figure: which runs enter it, and what its files and sentences say.
+
+Of repro/plugins/studies/size_trends.
+"""
 
 import csv
 from types import SimpleNamespace as Made

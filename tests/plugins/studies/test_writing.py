@@ -1,4 +1,7 @@
-"""A study's table, as text."""
+"""A study's table, as text.
+
+Of repro/plugins/studies/writing and words.
+"""
 
 from dataclasses import replace
 from itertools import combinations

@@ -1,4 +1,7 @@
-"""Claims judged by what others state, on a paper made for it."""
+"""Claims judged by what others state, on a paper made for it.
+
+Of repro/plugins/statements/judged.
+"""
 
 import pytest
 
