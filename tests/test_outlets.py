@@ -27,7 +27,7 @@ from repro.running.runner import Outcome
 from repro.running.workspace import Workspace
 from repro.store.results import Record
 from repro.verdicts import doubts
-from repro.verdicts.doubts import KINDS
+from repro.verdicts.decision import KINDS
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
 

@@ -39,7 +39,7 @@ from repro.plugins.studies.words import (
     verdicts_note,
 )
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.doubts import doubts_in_brief
+from repro.verdicts.summary import doubts_in_brief
 from repro.writers.html.elements import Markup, el, rendered, section
 from repro.writers.html.standalone import standalone
 from repro.writers.markdown import code, escaped, sentence

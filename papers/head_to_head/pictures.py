@@ -18,7 +18,7 @@ from repro.plugins.studies.size_trends import markdown, panel_trends
 from repro.plugins.studies.slide import Panel, Point
 from repro.plugins.studies.words import capitalised
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.doubts import doubt_kinds
+from repro.verdicts.summary import doubt_kinds
 
 NOT_MEASURED = "*not measured yet*"
 SEEDS = ("column", "system", "seed", "score", "doubts")  # heads of a CSV

@@ -17,9 +17,8 @@ from repro.running.workspace import Workspace
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.comparison import compare as compared
 from repro.verdicts.comparison import judged_cells
-from repro.verdicts.paired_runs import run_paired_tests
 from repro.verdicts.plain_values import cell_as_row
-from repro.verdicts.row_tests import run_tests
+from repro.verdicts.row_tests import run_paired_tests, run_tests
 from repro.verdicts.summary import Summary, summarise
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ class CellPage:
         """Everything about a cell, from its manifest and from what is recorded and stored."""
         from repro.manifest.cells import is_measured
         from repro.running.cell_readings import CellReadings
-        from repro.verdicts.standings import standings
+        from repro.verdicts.comparison import standings
 
         cell_readings = CellReadings(workspace.machine)
         stands = standings(cell, workspace) if is_measured(cell) else []

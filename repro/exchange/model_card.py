@@ -21,8 +21,7 @@ from repro.running.scale import Scale
 from repro.running.workspace import Workspace
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.comparison import compare
-from repro.verdicts.doubts import doubts_in_brief
-from repro.verdicts.summary import cut_measures
+from repro.verdicts.summary import cut_measures, doubts_in_brief
 from repro.writers.markdown import code, escaped, sentence
 
 HEAD = ("cell", "scale", "measured on", "measure", "measured", "queries", "fingerprint")

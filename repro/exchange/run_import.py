@@ -25,7 +25,7 @@ from repro.store import check_where_stored
 from repro.store.disk import sha256
 from repro.store.results import AppendedRecord, Record
 from repro.verdicts.beside import Placed, placed
-from repro.verdicts.imported import SCALE, imported_run
+from repro.verdicts.comparison import imported_run
 from repro.verdicts.verdict import Verdict
 
 OTHER = "none of its choices"  # of a reading
@@ -130,7 +130,7 @@ class Importer:
     def __init__(self, workspace: Workspace, progress: Progress):
         self.store, self.results = workspace.store, workspace.results
         self.progress = progress
-        self.machine, self.builder = workspace.machine, workspace.builder(scale(SCALE))
+        self.machine, self.builder = workspace.machine, workspace.builder(scale("full"))
         self.readings = CellReadings(self.machine)
 
     def add(self, path: Path, cells: Sequence[Cell], *, origin: Origin) -> list[ImportedCell]:
@@ -167,7 +167,7 @@ class Importer:
             run, own = runs_by_dataset[m.cell.column.dataset], made[m.cell.id]
             about = {**fields, "tag": run.tag, **scoring_settings(m)}
             record = replace(
-                measured_record(m, SCALE, self.store), origin=about, readings=readings_by_cell[m.cell.id]
+                measured_record(m, "full", self.store), origin=about, readings=readings_by_cell[m.cell.id]
             )
             nudged = self.store.record(m.runs[0])["facts"]["nudged"]
             added = next(iter(self.results.append([record])), None)

@@ -1,11 +1,15 @@
 """Cells with what was measured for them, and the tests between the rows of their tables."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
 from itertools import chain
+from math import sqrt
+from statistics import fmean
 
 from repro.manifest.cells import Cell
+from repro.manifest.printed import PublishedCell
 from repro.manifest.reading_schema import Reading
 from repro.retrieval.datasets.catalog import catalog, dataset
 from repro.retrieval.datasets.published_rows import unknown
@@ -13,14 +17,114 @@ from repro.running.provenance import Origins
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
 from repro.verdicts.beside import ValuesBeside
-from repro.verdicts.doubts import CodeCounts, Doubt
-from repro.verdicts.imported import ImportedRun
-from repro.verdicts.query_interval import QueryInterval, query_interval
-from repro.verdicts.verdict import Verdict
+from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict
 
 # of significance.json, for a pair of rows
-PAIRS = ("difference", "interval", "effect_size", "p", "holm_student_p", "permutation_p", "holm_p")
-PAIRS += ("wins", "ties", "losses")
+PAIRS: tuple[str, ...] = ("difference", "interval", "effect_size", "p", "holm_student_p", "permutation_p")
+PAIRS += ("holm_p", "wins", "ties", "losses")
+CONFIDENCE = 0.95  # of an interval over queries
+
+
+@dataclass(frozen=True)
+class QueryInterval:
+    """The 95 % interval of a mean over queries by Student's t, in the unit of the published number.
+
+    It ends where the measure does. Published and measured means are over the same queries, so that what the
+    queries contribute is largely common to both, and neither holds how much another training of the same
+    system would differ. A published mean outside of the interval is therefore strong evidence of another
+    system; one inside proves no equality, the less the fewer queries there are (43 leave about ±.08 of
+    nDCG@10).
+
+    Attributes:
+        queries: how many the mean is taken over.
+    """
+
+    low: float
+    high: float
+    queries: int
+
+    def holds(self, printed: PublishedCell) -> bool | None:
+        """Whether a number that rounds to the published one lies inside; None for dash, words and bound."""
+        if printed.value is None or printed.bound:
+            return None
+        half_unit = 10.0**-printed.decimals / 2
+        return self.low <= float(printed.value) + half_unit and float(printed.value) - half_unit <= self.high
+
+
+def query_interval(records: Sequence[Record]) -> QueryInterval | None:
+    """The interval of the mean of one cell's records, one per seed; None where they say too little.
+
+    Of several seeds the deviation is the mean of theirs, which no mean over seeds can exceed: the interval is
+    then a little too wide. None for an average of several collections, and where no query differs from
+    another (all found, or none): t then has no width, whatever other queries would give.
+    """
+    deviations = [r.deviation for r in records if r.deviation is not None]
+    if len(deviations) < len(records) or not any(deviations) or records[0].queries < 2:
+        return None
+    queries, mean = records[0].queries, fmean(r.measured for r in records)
+    half_width = _quantile(queries - 1) * fmean(deviations) / sqrt(queries)
+    greatest = float(UNITS[records[0].unit])
+    return QueryInterval(max(0.0, mean - half_width), min(greatest, mean + half_width), queries)
+
+
+@cache
+def _quantile(freedom: int) -> float:
+    """Student's t with so many degrees of freedom that bounds ``CONFIDENCE`` to both sides."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+
+
+@dataclass(frozen=True)
+class ImportedRun:
+    """A run that somebody else made of a cell's system, scored as the cell is.
+
+    It is no measurement of the suite's: its verdict counts neither among those that pass nor among those that
+    fail.
+    """
+
+    record: Record
+    verdict: Verdict
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def measured(self) -> float:
+        """The run's score in the unit of the published number."""
+        return self.record.measured
+
+    @property
+    def file(self) -> str:
+        """The name of the file that was imported."""
+        return str(self.record.origin.get("file", "without a name"))
+
+    @property
+    def maker(self) -> str:
+        """The toolkit that made the run or, where nobody said, the name of its file."""
+        return str(self.record.origin.get("toolkit") or self.file)
+
+    @property
+    def settings(self) -> str:
+        """The settings of the run in words; empty where nobody said."""
+        return str(self.record.origin.get("settings") or "")
+
+    def as_json(self) -> dict:
+        """The object that ``compare --json`` prints below the cell."""
+        record = self.record
+        return {
+            "file": self.file,
+            "toolkit": record.origin.get("toolkit"),
+            "settings": record.origin.get("settings"),
+            "measured": record.measured,
+            "difference": self.verdict.difference,
+            "verdict": self.verdict.name,
+            "why": self.verdict.why,
+            "doubts": [asdict(doubt) for doubt in self.doubts],
+            "queries": record.queries,
+            "missing": record.missing,
+            "readings": record.readings,
+            "fingerprint": record.fingerprint,
+            "origin": record.origin,
+        }
 
 
 @dataclass(frozen=True)

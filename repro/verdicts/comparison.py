@@ -5,22 +5,33 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
+from repro.graph import Node
+from repro.manifest.cells import Cell, cell
 from repro.running.plan import Plan
+from repro.running.plan import plan as planned
 from repro.running.provenance import origins
 from repro.running.recipe_calls import not_at
 from repro.running.records import identities, known_records, stored_records
 from repro.running.runner import Outcome
+from repro.running.scale import known_scales
+from repro.running.workspace import Workspace
 from repro.store import Store
 from repro.store.results import Record, Results
 from repro.verdicts.beside import values_beside
-from repro.verdicts.compared import ComparedCell, Comparison
-from repro.verdicts.doubts import code_counts, doubts
+from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
+from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
 from repro.verdicts.evidence import Evidence
-from repro.verdicts.imported import ImportedRun, imported_run
-from repro.verdicts.paired_runs import stored_paired_tests
-from repro.verdicts.row_tests import stored_tests
-from repro.verdicts.tolerance import UNITS, Tolerance, implied_class, tolerance
-from repro.verdicts.verdict import Verdict, verdict
+from repro.verdicts.row_tests import stored_paired_tests, stored_tests
+from repro.verdicts.verdict import (
+    UNITS,
+    Case,
+    CodeCounts,
+    Doubt,
+    Tolerance,
+    exact_decimal,
+    implied_class,
+    tolerance,
+)
 
 T = TypeVar("T")
 
@@ -57,7 +68,7 @@ def compare(
         )
         for c in plan.cells
     )
-    return Comparison([_judge(case) for case in cases], origins=origin)
+    return Comparison([judge(case) for case in cases], origins=origin)
 
 
 def _by_cell(items: Iterable[T], cell: Callable[[T], str]) -> dict[str, list[T]]:
@@ -76,83 +87,64 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
     return comparison
 
 
-def _judge(case: Evidence) -> ComparedCell:
-    """Return the strongest thing that can be said of a cell, with runs of others and values beside it."""
-    compared = _judge_failure(case) or _judge_records(case) or _judge_obstacles(case) or _judge_not_run(case)
-    return replace(compared, imported=_imported_runs(case), beside=values_beside(case.cell))
+def judge(evidence: Evidence) -> ComparedCell:
+    """Return the strongest thing that can be said of a cell, with runs of others and values beside it.
 
-
-def _compared_cell(case: Evidence, verdict: Verdict, records: Iterable[Record] = ()) -> ComparedCell:
-    conditions = {"collections": case.collections, "cut_at": case.cut_at}
-    return ComparedCell(case.cell, case.plan.scale.name, tuple(records), verdict, **conditions)
-
-
-def _judge_failure(case: Evidence) -> ComparedCell | None:
-    """Judge by a stage that failed in the run just made; an older record is not shown as measured."""
-    failures = case.outcome.failed if case.outcome else {}
-    errors = [failures[p.fingerprint] for m in case.parts for p in m.parts if p.fingerprint in failures]
-    if not errors:
-        return None
-    values = ", ".join(f"{r.measured:.6g}" for r in case.older)
-    reasons = doubts(case, case.older, code_counts(case, case.older)) if case.older else ()
-    on_record = "; ".join([f"on record: {values}", *map(str, reasons)]) if values else ""
-    return _compared_cell(case, Verdict("failed", "; ".join(filter(None, [str(errors[0]), on_record]))))
-
-
-def _judge_records(case: Evidence) -> ComparedCell | None:
-    """Judge by the suite's records of these readings: those of the graph as it is now, else older ones."""
-    records = [result or record for record, result in case.current] or case.older
-    if not records:
-        return None
-    counts = code_counts(case, records)
-    reasons = doubts(case, records, counts)
-    is_changed = (case.departures and not case.authors_model) or records[0].substitutes
-    judgement = verdict(
-        case.cell.printed,
-        [r.measured for r in records],
-        scale=case.plan.scale.name,
-        changed=bool(is_changed or any(doubt.kind == "other data" for doubt in reasons)),
-        tolerance=_tolerance(case),
+    Records of the graph as it is now go before older ones. Of a cell with a stage that failed no older record
+    is shown as measured.
+    """
+    cell, printed, scale = evidence.cell, evidence.cell.printed, evidence.plan.scale
+    records, basis, failure = [], None, _failure(evidence)
+    if not failure:
+        records = [result or record for record, result in evidence.current] or evidence.older
+    if records:
+        basis = Basis(records, code_counts(evidence, records), evidence)
+        values, width = [exact_decimal(r.measured) for r in records], _tolerance(evidence)
+        case = Case(printed, values, scale.name, is_changed(basis), width)
+    elif failure or evidence.obstacles:
+        case = Case(printed, failure=failure, obstacle=evidence.obstacles[0].cause if not failure else "")
+    else:
+        case = Case(printed, idle=_why_idle(evidence))
+    decided, reasons = decide(case), doubts(basis) if basis else ()
+    said = [decided.why, evidence.authors_model if basis else "", *map(str, reasons)]
+    return ComparedCell(
+        cell,
+        scale.name,
+        tuple(records),
+        replace(decided, why="; ".join(filter(None, said))),
+        obstacles=evidence.obstacles if case.obstacle else (),
+        doubts=reasons,
+        code=basis.counts if basis else CodeCounts(),
+        imported=_imported_runs(evidence),
+        collections=evidence.collections,
+        cut_at=evidence.cut_at,
+        beside=values_beside(cell),
     )
-    why = "; ".join(filter(None, [judgement.why, case.authors_model, *map(str, reasons)]))
-    compared = _compared_cell(case, replace(judgement, why=why), records)
-    return replace(compared, doubts=reasons, code=counts)
 
 
-def _imported_runs(case: Evidence) -> tuple[ImportedRun, ...]:
-    """The runs that others made, each judged by itself."""
-    parts = [node for m in case.measurements for node in m.parts]
-    return tuple(imported_run(case.cell, r, parts) for r in case.imported)
+def _failure(evidence: Evidence) -> str:
+    """Return which stage failed in the run just made, and what is on record; empty where none did."""
+    failures = evidence.outcome.failed if evidence.outcome else {}
+    errors = [failures[p.fingerprint] for m in evidence.parts for p in m.parts if p.fingerprint in failures]
+    if not errors:
+        return ""
+    if not (older := evidence.older):
+        return str(errors[0])
+    values = ", ".join(f"{r.measured:.6g}" for r in older)
+    reasons = doubts(Basis(older, code_counts(evidence, older), evidence))
+    return "; ".join([str(errors[0]), f"on record: {values}", *map(str, reasons)])
 
 
-def _judge_obstacles(case: Evidence) -> ComparedCell | None:
-    """Judge by the obstacles in the way of its nodes."""
-    if not case.obstacles:
-        return None
-    verdict = Verdict("blocked", case.obstacles[0].cause)
-    return replace(_compared_cell(case, verdict), obstacles=case.obstacles)
-
-
-def _judge_not_run(case: Evidence) -> ComparedCell:
+def _why_idle(evidence: Evidence) -> str:
     """Say why nothing was tried: it cannot be measured at all, not at this scale, or was not asked for."""
-    cell = case.cell
-    if refusal := not_at(cell, case.plan.scale):
+    cell = evidence.cell
+    if refusal := not_at(cell, evidence.plan.scale):
         reason = refusal
     elif cell.recipe and not cell.column.not_measurable:
         reason = "nothing recorded yet"
     else:
         reason = cell.column.not_measurable or cell.row.not_measurable or "no recipe makes this row yet"
-    return _compared_cell(case, Verdict("not run", "; ".join([reason, *_scoring_differences(case)])))
-
-
-def _tolerance(case: Evidence) -> Tolerance | None:
-    """The class the row states, else the one its graph implies: trained again, re-encoded, deterministic."""
-    cell = case.cell
-    measures = [cell.column.measure] if cell.column.measure else [m.cell.column.measure for m in case.parts]
-    if cell.unit not in UNITS or not any(measures[:1]):
-        return None
-    default_class = implied_class([node for m in case.parts for node in m.parts])
-    return tolerance(cell.row.tolerance or default_class, measures[0], unit=cell.unit)
+    return "; ".join([reason, *_scoring_differences(evidence)])
 
 
 def _scoring_differences(case: Evidence) -> list[str]:
@@ -167,3 +159,76 @@ def _scoring_differences(case: Evidence) -> list[str]:
     listing = " and ".join(sorted(measures))
     sentences = [f"what is recorded is {listing}, and the cell is {measure} in {unit}"] if measures else []
     return sentences + [f"{file} was scored otherwise than the cell is: import it again" for file in files]
+
+
+def _tolerance(case: Evidence) -> Tolerance | None:
+    """The class the row states, else the one its graph implies: trained again, re-encoded, deterministic."""
+    cell = case.cell
+    measures = [cell.column.measure] if cell.column.measure else [m.cell.column.measure for m in case.parts]
+    if cell.unit not in UNITS or not any(measures[:1]):
+        return None
+    default_class = implied_class([node for m in case.parts for node in m.parts])
+    return tolerance(cell.row.tolerance or default_class, measures[0], unit=cell.unit)
+
+
+def _imported_runs(evidence: Evidence) -> tuple[ImportedRun, ...]:
+    """The runs that others made, each judged by itself."""
+    parts = [node for m in evidence.measurements for node in m.parts]
+    return tuple(imported_run(evidence.cell, r, parts) for r in evidence.imported)
+
+
+def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedRun:
+    """Judge one imported run under the readings that it follows; ``why`` of its verdict names it.
+
+    What others ran is compared with the published number, or not at all.
+
+    Args:
+        nodes: by which the cell's own recipe measures it; the tolerance follows from them. Empty without one.
+    """
+    basis, width = Basis([record]), _tolerance_of_run(cell, list(nodes))
+    reasons = doubts(basis)
+    decided = decide(Case(cell.printed, [exact_decimal(record.measured)], "full", is_changed(basis), width))
+    if record.readings and decided.name == "not comparable":
+        choices = ", ".join(f"{reading} is {choice}" for reading, choice in record.readings.items())
+        decided = replace(decided, why=f"it follows other choices than the row: {choices}")
+    run = ImportedRun(record, decided, reasons)
+    made_by = ", ".join(filter(None, [record.origin.get("toolkit"), run.settings]))
+    name = f"{run.file} ({made_by})" if made_by else run.file
+    why = "; ".join([decided.why, *map(str, reasons)])
+    return replace(run, verdict=replace(decided, why=f"run by others, {name}: {why}"))
+
+
+def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
+    """The class that the row states, else the one of what its recipe makes; None where nothing says.
+
+    Others encoded again what a recipe of ours would train.
+    """
+    if cell.unit not in UNITS or not (cell.row.tolerance or nodes):
+        return None
+    default_class = implied_class(nodes).replace("retrained", "re-encoded")
+    return tolerance(cell.row.tolerance or default_class, cell.column.measure, unit=cell.unit)
+
+
+def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
+    """The cell judged at full scale, then at every other one with a record of it; nothing is run.
+
+    Raises what ``compare`` raises.
+    """
+    compared_cells = []
+    for name, scale in known_scales().items():
+        records = workspace.results.read(name, measured_cell.paper.name)
+        is_recorded = any(r.cell == measured_cell.id for r in records)
+        if is_recorded or scale.compares_with_paper:
+            cell_plan = planned([measured_cell], scale=scale, machine=workspace.machine)
+            cell_plan.look(workspace.store)
+            compared_cells += compare(cell_plan, workspace.results, store=workspace.store).cells
+    return compared_cells
+
+
+def doubts_of(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
+    """The doubts about the number that a record gives its cell, whether or not the cell shows it."""
+    matches = [c for c in standings(cell(record.cell), workspace) if c.scale == record.scale]
+    if shown := [c for c in matches if record.identity in {r.identity for r in c.records}]:
+        return shown[0].doubts
+    why = "its cell shows another record, of another recipe, seed or choice, or somebody's run"
+    return (*(() if record.origin else (Doubt("outdated", why),)), *doubts(Basis([record])))

@@ -53,7 +53,7 @@ class CoverageItem:
     measured: tuple[str, ...]
     recipe: str | None = None
     reason: str = ""
-    counted_as: str = "published"
+    counted_as: str | None = "published"
     beside: Mapping[str, ValuesBeside] = field(default_factory=dict)
 
     @property
@@ -99,8 +99,10 @@ def coverage(source: Paper, results: Results) -> list[CoverageItem]:
     for exhibit in exhibits((source.name,), ()):
         place = place_of(exhibit.owner)
         scales = _drawing_scales(results, source.name, place)
-        facts = (exhibit.id, source.name, place, "recipe", scales, recipe_path(exhibit))
-        items.append(CoverageItem(*facts, counted_as="drawing"))
+        path = recipe_path(exhibit)
+        items.append(
+            CoverageItem(exhibit.id, source.name, place, "recipe", scales, path, counted_as="drawing")
+        )
     return items
 
 
@@ -214,11 +216,18 @@ def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
     own_scales = {r.scale: None for r in records if is_measurement(r, *definition, {})}
     imported = {f"{r.scale}{IMPORTED}": None for r in records if r.origin and r.scale not in own_scales}
     way = _way(cell, records)
-    reason = (cell.column.not_measurable or cell.row.not_measurable) if way == "not measurable" else ""
-    recipe = recipe_path(cell) if way not in ("run", "not measurable") else None
-    place, scales = place_of(cell.table.id), (*own_scales, *imported)
-    facts = (cell.id, cell.paper.name, place, way, scales, recipe, reason, cell.counted_as)
-    return CoverageItem(*facts, beside=values_beside(cell))
+    refusal = cell.column.not_measurable or cell.row.not_measurable
+    return CoverageItem(
+        cell.id,
+        cell.paper.name,
+        place_of(cell.table.id),
+        way,
+        (*own_scales, *imported),
+        recipe=recipe_path(cell) if way not in ("run", "not measurable") else None,
+        reason=(refusal or "") if way == "not measurable" else "",
+        counted_as=cell.counted_as,
+        beside=values_beside(cell),
+    )
 
 
 def _way(cell: Cell, records: Sequence[Record]) -> str:

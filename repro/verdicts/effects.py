@@ -7,8 +7,10 @@ Breuer et al., SIGIR 2020; what two measurements share, an offset say, cancels i
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import combinations, product
+from typing import NamedTuple
 
+from repro.manifest.cells import Cell
 from repro.verdicts.compared import ComparedCell
 
 ROWS = 3  # with fewer an order says nothing
@@ -62,37 +64,48 @@ def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> floa
     return agreeing / math.sqrt(sum(map(abs, theirs)) * sum(map(abs, ours)))
 
 
+class _Pair(NamedTuple):
+    """A cell whose measured number may be compared with the published one, and both."""
+
+    cell: Cell
+    published: float
+    measured: float
+
+
 def effects(cells: Sequence[ComparedCell]) -> list[Effect]:
-    """Every ``ours`` cell of a table over every ``rerun`` cell of its column and group, both measured."""
-    comparable_cells = _comparable_cells(cells)
+    """Return the gains of every ``ours`` cell over every ``rerun`` cell of its column and group."""
+    pairs = _comparable_pairs(cells)
     return [
-        Effect(a.cell.row.id, b.cell.row.id, a.cell.column.id, effect_ratio(*values), delta_ri(*values))
-        for a in comparable_cells
-        if a.cell.role == "ours"
-        for b in comparable_cells
-        if b.cell.role == "rerun"
+        Effect(
+            a.cell.row.id,
+            b.cell.row.id,
+            a.cell.column.id,
+            effect_ratio((a.published, b.published), (a.measured, b.measured)),
+            delta_ri((a.published, b.published), (a.measured, b.measured)),
+        )
+        for a, b in product(pairs, pairs)
+        if (a.cell.role, b.cell.role) == ("ours", "rerun")
         and (b.cell.column.id, b.cell.row.group) == (a.cell.column.id, a.cell.row.group)
-        for values in [((_published_value(a), _published_value(b)), (a.measured, b.measured))]
     ]
 
 
 def orders(cells: Sequence[ComparedCell]) -> dict[str, tuple[float, int]]:
-    """Column id -> Kendall's tau-b of its rows, published and measured, and their number; where defined."""
-    columns: dict[str, list[ComparedCell]] = {}
-    for c in _comparable_cells(cells):
-        columns.setdefault(c.cell.column.id, []).append(c)
+    """Return column -> Kendall's tau-b of its rows, published and measured, and how many they are."""
+    columns: dict[str, list[_Pair]] = {}
+    for pair in _comparable_pairs(cells):
+        columns.setdefault(pair.cell.column.id, []).append(pair)
     agreements = {
-        column: (order_agreement([_published_value(c) for c in rows], [c.measured for c in rows]), len(rows))
+        column: (order_agreement([p.published for p in rows], [p.measured for p in rows]), len(rows))
         for column, rows in columns.items()
     }
     return {column: (tau, rows) for column, (tau, rows) in agreements.items() if tau is not None}
 
 
-def _comparable_cells(cells: Sequence[ComparedCell]) -> list[ComparedCell]:
-    """Cells with a published number and a current one of ours that may be compared with it."""
-    current_cells = (c for c in cells if c.measured is not None and not c.outdated)
-    return [c for c in current_cells if c.cell.is_numeric and c.verdict.name not in APART]
-
-
-def _published_value(compared: ComparedCell) -> float:
-    return float(compared.cell.printed.value)
+def _comparable_pairs(cells: Sequence[ComparedCell]) -> list[_Pair]:
+    """Return cells with a published number and a current one of ours that may be compared with it."""
+    return [
+        _Pair(c.cell, c.published, c.measured)
+        for c in cells
+        if c.measured is not None and c.published is not None and not c.outdated
+        if c.cell.is_numeric and c.verdict.name not in APART
+    ]

@@ -1,6 +1,7 @@
 """Comparisons as plain values: an object per cell for programs, a line per cell for tables."""
 
 from dataclasses import asdict
+from typing import Any
 
 from repro.hooks import merged
 from repro.verdicts.beside import kinds
@@ -8,7 +9,13 @@ from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.effects import Effect, effects, orders
 
 # of a record, and what stands in its place where nothing was measured
-RECORDED = {"fingerprint": None, "queries": None, "missing": None, "readings": {}, "substitutes": {}}
+RECORDED: dict[str, Any] = {
+    "fingerprint": None,
+    "queries": None,
+    "missing": None,
+    "readings": {},
+    "substitutes": {},
+}
 
 
 def cells_as_json(comparison: Comparison) -> list[dict]:

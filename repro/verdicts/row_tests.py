@@ -1,18 +1,20 @@
-"""Significance tests between the rows of a table: which the store has the runs for, and computing them."""
+"""Tests between the rows of a table, and of our runs against those that others made of the same systems."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from repro.errors import ReproError
 from repro.graph import Node
 from repro.progress import Progress, span
 from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.evaluation.p_values import holm
 from repro.running.engines.inline import ensure
-from repro.running.measurement import Measurement
+from repro.running.measurement import Measurement, import_of
 from repro.running.plan import Plan
 from repro.running.run_progress import collections
 from repro.store import Store, read_json
-from repro.verdicts.compared import Comparison
+from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun, PairedTest
 
 _BySeed = dict[int | None, tuple[Node, ...]]  # seed -> the evaluations of a row, the first seed first
 
@@ -40,7 +42,7 @@ def rows_with_scores(plan: Plan, store: Store) -> dict[tuple[str, str, str], dic
 
 
 def _key(m: Measurement) -> tuple[str, str, str]:
-    return m.cell.paper.name, m.cell.table.id, m.cell.column.dataset
+    return m.cell.paper.name, m.cell.table.id, m.cell.column.dataset or ""
 
 
 def _rows(measurements: Iterable[Measurement]) -> dict[tuple[str, str, str], dict[str, tuple[Node, ...]]]:
@@ -59,7 +61,8 @@ def _evaluations_at_shared_seed(rows: Mapping[str, _BySeed]) -> dict[str, tuple[
 
 def _is_testable(m: Measurement) -> bool:
     """Whether the cell is one run of each collection, judged query by query."""
-    members = max(1, len(dataset(m.cell.column.dataset).members))
+    name = m.cell.column.dataset
+    members = max(1, len(dataset(name).members)) if name else 1
     return len(m.groups) == 1 and len(m.groups[0]) == members and "judgements" in m.groups[0][0].params
 
 
@@ -81,7 +84,8 @@ def _test_node(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Nod
         shared_measures = [m for m in measures if all(m in part.params["measures"] for part in nodes)]
         return Node("compare", {"measures": shared_measures, "names": list(rows)}, {"scores": tuple(nodes)})
     rule = {"ignore_identical_ids": nodes[0].params["ignore_identical_ids"]}
-    inputs = {"runs": tuple(part.inputs["run"] for part in nodes), "qrels": nodes[0].inputs["qrels"]}
+    runs = tuple(run for part in nodes if isinstance(run := part.inputs["run"], Node))
+    inputs = {"runs": runs, "qrels": nodes[0].inputs["qrels"]}
     return Node("compare", {"measures": measures, "names": list(rows), **rule}, inputs)
 
 
@@ -126,3 +130,86 @@ def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
     """A test in words, with the data that its rows are judged on, a stand-in by its own name."""
     data = ", ".join(collections(node))
     return f"{key[0]}/{key[1]}: comparing {len(node.params['names'])} rows on {data}"
+
+
+NAMES = ("measured", "imported")
+_Pair = tuple[ComparedCell, ImportedRun, Node]
+
+
+def stored_paired_tests(
+    comparison: Comparison, plan: Plan, store: Store
+) -> dict[str, tuple[PairedTest, ...]]:
+    """Cell -> the tests that the store holds, of scores as they are."""
+    pairs = ((c, run, node) for c, run, node in _pairs(comparison, plan, store) if is_stored(node, store))
+    return _corrected_tests(
+        [(c, run, read_json(store.path(node) / "significance.json")) for c, run, node in pairs]
+    )
+
+
+def run_paired_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
+    """Add the tests to ``comparison``, computing those not stored yet; what fails is noted."""
+    contents = []
+    for c, run, node in _pairs(comparison, plan, store):
+        try:
+            about = f"{c.cell.id}: comparing our run with {run.file}"
+            contents.append((c, run, compute_test(node, plan, store, progress, about=about)))
+        except ReproError as error:
+            comparison.untested.append(str(error))
+    comparison.paired.update(_corrected_tests(contents))
+
+
+def _pairs(comparison: Comparison, plan: Plan, store: Store) -> Iterator[_Pair]:
+    """Our stored run of each cell (the paper's own seed, else the first) with each stored run by others.
+
+    A run that follows other readings than ours is of another system.
+    """
+    measurements: dict[str, Measurement] = {m.cell.id: m for m in reversed(plan.measurements)}
+    for c in comparison.cells:
+        measurement = measurements.get(c.cell.id)
+        if measurement and c.records and not c.outdated and _is_by_one_run(measurement, store):
+            for run in c.imported:
+                their_run = import_of(
+                    c.cell, measurement, plan.machine, {"sha256": run.record.origin["sha256"]}
+                ).runs[0]
+                if run.record.readings == c.records[0].readings and store.state(their_run) == "stored":
+                    yield c, run, _node_of_pair(measurement, their_run)
+
+
+def _is_by_one_run(measurement: Measurement, store: Store) -> bool:
+    """Whether one stored run, judged by documents, gives the cell."""
+    if len(measurement.parts) > 1 or measurement.parts[0].params.get("judgements") != "qrels":
+        return False
+    return store.state(measurement.runs[0]) == "stored"
+
+
+def _node_of_pair(measurement: Measurement, their_run: Node) -> Node:
+    part = measurement.parts[0]
+    rule = {"ignore_identical_ids": part.params["ignore_identical_ids"]}
+    inputs = {"runs": (measurement.runs[0], their_run), "qrels": part.inputs["qrels"]}
+    return Node("compare", {"measures": [measurement.measure], "names": list(NAMES), **rule}, inputs)
+
+
+def _corrected_tests(
+    contents: Sequence[tuple[ComparedCell, ImportedRun, Mapping]],
+) -> dict[str, tuple[PairedTest, ...]]:
+    """The tests of each cell, Holm's correction over those of one table and measure."""
+    families: dict[tuple[str, ...], list[tuple[str, PairedTest]]] = {}
+    for c, run, content in contents:
+        [(measure, table)] = content["measures"].items()
+        key = (c.cell.paper.name, c.cell.table.id, c.cell.column.dataset or "", measure)
+        families.setdefault(key, []).append((c.cell.id, _paired_test(run, table)))
+    tests: dict[str, tuple[PairedTest, ...]] = {}
+    for family in families.values():
+        for (cell, test), p in zip(family, holm([test.p for _, test in family]), strict=True):
+            tests[cell] = (*tests.get(cell, ()), replace(test, holm_p=p))
+    return tests
+
+
+def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
+    """The test of our run, which is the first, less theirs, before correction."""
+    ours = {key: table[key][0][1] for key in ("difference", "effect_size", "p", "permutation_p")}
+    outcomes = {key: table[key][0][1] for key in ("wins", "ties", "losses")}
+    interval = table["interval"][0][1]
+    return PairedTest(
+        run.file, run.maker, **ours, **outcomes, holm_p=None, interval=interval and tuple(interval)
+    )

@@ -1,13 +1,13 @@
 """The cells of a comparison, counted: what the suite measured, what it says of the paper, what others ran."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from repro.manifest.cells import count_in_words
 from repro.running.records import member_cells
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.doubts import doubts_in_brief
+from repro.verdicts.decision import KINDS
 from repro.verdicts.verdict import FAILS, NEITHER, PASSES
 
 
@@ -121,3 +121,21 @@ def stand_ins(cells: Sequence[ComparedCell]) -> str:
         f"{identifier} in place of {next(iter(names)) if len(names) == 1 else f'{len(names)} collections'}"
         for identifier, names in originals.items()
     )
+
+
+def doubt_kinds(cells: Iterable[ComparedCell]) -> str:
+    """The kinds of doubt about the numbers of cells, for a column beside them; empty without any."""
+    found = {doubt.kind for c in cells for doubt in c.doubts}
+    return "; ".join(kind for kind in KINDS if kind in found)
+
+
+IN_BRACKETS = "in brackets, as something about them is doubtful"
+
+
+def doubts_in_brief(cells: Iterable[ComparedCell], *, lead: str = IN_BRACKETS) -> str:
+    """Say how many numbers are in doubt, and of which kind each is; empty without any."""
+    kinds = Counter(kind for c in cells for kind in {doubt.kind for doubt in c.doubts_shown})
+    if not kinds:
+        return ""
+    reasons = "; ".join(f"{kinds[kind]} {meaning}" for kind, meaning in KINDS.items() if kinds[kind])
+    return f"{lead}: {reasons}"

@@ -71,9 +71,9 @@ def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
     hours: dict[str, list[float]] = {}
     for m in plan.measurements:
         trainings = [node for node in walk(m.parts) if node.stage in TRAININGS]
-        seconds = [_stored_seconds(node, store) for node in trainings]
-        if seconds and None not in seconds:
-            hours.setdefault(m.cell.id, []).append(sum(seconds) / 3600)
+        known = [s for node in trainings if (s := _stored_seconds(node, store)) is not None]
+        if known and len(known) == len(trainings):
+            hours.setdefault(m.cell.id, []).append(sum(known) / 3600)
     return {cell: statistics.fmean(seed_hours) for cell, seed_hours in hours.items()}
 
 
@@ -83,7 +83,8 @@ def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
     Args:
         plan: of one table.
     """
-    by_cell, hours = training_hours(plan, store), {}
+    by_cell: dict[str, float] = training_hours(plan, store)
+    hours: dict[str, float] = {}
     for m in plan.measurements:
         if m.cell.id in by_cell:
             hours[m.cell.row.id] = max(hours.get(m.cell.row.id, 0.0), by_cell[m.cell.id])
@@ -95,7 +96,8 @@ def total_hours(plan: Plan, store: TrainingStore) -> float | None:
     nodes = walk(part for m in plan.measurements for part in m.parts)
     trainings = [node for node in nodes if node.stage in TRAININGS and store.state(node) == "stored"]
     seconds = [_seconds(store.record(node)["facts"]) for node in trainings]
-    return None if None in seconds else sum(seconds) / 3600
+    known = [s for s in seconds if s is not None]
+    return sum(known) / 3600 if len(known) == len(seconds) else None
 
 
 def untrained_rows(plan: Plan) -> list[str]:

@@ -1,4 +1,4 @@
-"""Verdicts: what may be said of our measurements beside a published number.
+"""Verdicts, doubts and tolerances: the values that judging a number gives, and the arithmetic beneath them.
 
 A published number is rounded, hence an interval of half a unit of its last digit to either side. All
 arithmetic is decimal, on measured numbers taken to twelve significant digits: 66.45 is a tie, not
@@ -6,21 +6,26 @@ arithmetic is decimal, on measured numbers taken to twelve significant digits: 6
 """
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache, cached_property
 from math import isfinite
+from pathlib import Path
 
-from repro.errors import DataError
+from repro.errors import DataError, check_known
+from repro.graph import Node, walk
+from repro.machine.bounded_reading import read_facts
 from repro.manifest.arithmetic import rounded
 from repro.manifest.decimals import half_unit
 from repro.manifest.printed import PublishedCell
-from repro.verdicts.tolerance import Tolerance
+from repro.stage_table import TRAININGS
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
 FAILS = frozenset({"lower", "higher", "failed"})
 NEITHER = frozenset({"inconclusive", "not comparable", "scaled", "blocked", "not run"})
 SEEDS_FOR_AN_INTERVAL = 3
+OPERATORS = {"<": Decimal.__lt__, ">": Decimal.__gt__, "≤": Decimal.__le__, "≥": Decimal.__ge__}
 
 
 @dataclass(frozen=True)
@@ -45,43 +50,28 @@ class Verdict:
         assert self.name in PASSES | FAILS | NEITHER, self.name
 
 
-def verdict(
-    printed: PublishedCell,
-    measured: Sequence[float],
-    *,
-    scale: str,
-    changed: bool,
-    tolerance: Tolerance | None,
-) -> Verdict:
-    """Judge a printed number by our means, one per seed, in the paper's unit.
+@dataclass(frozen=True)
+class Doubt:
+    """A reason not to take a measured number for what would be measured here and now.
 
-    In this order: nothing measured is ``not run``; a scale other than full ``scaled``, and a changed recipe
-    or choice ``not comparable``; a published bound is obeyed or not; equal after rounding is ``exact``;
-    from three seeds on the prediction interval decides, below that the tolerance class.
-    Interval and tolerance are distances from the rounding interval of the published number, not from its
-    middle. A dash or words in the paper leave the question ``inconclusive``. ``failed`` and ``blocked`` are
-    the caller's to give: they concern stages, not numbers.
-
-    Raises DataError if a measured number is not finite.
+    Attributes:
+        kind: one of ``repro.verdicts.decision.DOUBTS``.
+        why: a sentence without its full stop.
     """
-    if not measured:
-        return Verdict("not run", "nothing has been measured")
-    mean = sum(map(_decimal, measured)) / len(measured)
-    if scale != "full":
-        why = f"measured at scale {scale}; only full is compared with the published numbers"
-        return Verdict("scaled", why, float(mean))
-    if changed:
-        return Verdict("not comparable", "a choice or parameter differs from the default", float(mean))
-    if printed.value is None:
-        return Verdict("inconclusive", f"the paper states no number: {printed.text!r}", float(mean))
-    if printed.bound in tuple("<>≤≥"):
-        return _verdict_by_bound(printed, mean)
-    if equal_after_rounding(mean, printed):
-        why = f"equal to the published number at {printed.decimals} decimal{'s' * (printed.decimals != 1)}"
-        return _compared_verdict("exact", why, printed, mean)
-    if len(measured) >= SEEDS_FOR_AN_INTERVAL:
-        return _verdict_by_seeds(printed, [_decimal(x) for x in measured], tolerance)
-    return _verdict_by_tolerance(printed, mean, tolerance)
+
+    kind: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.why}"
+
+
+@dataclass(frozen=True)
+class CodeCounts:
+    """How many artefacts behind a number are of other or of unknown code; None where nothing tells."""
+
+    other_code: int | None = None
+    unknown_code: int | None = None
 
 
 def equal_after_rounding(mean: Decimal, printed: PublishedCell) -> bool:
@@ -105,62 +95,136 @@ def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
     )
 
 
-def _verdict_by_seeds(printed: PublishedCell, values: list[Decimal], tolerance: Tolerance | None) -> Verdict:
-    """A wide interval may refute but not confirm, or noisy training would pass more easily."""
-    mean, half_width = sum(values) / len(values), prediction_half_width(values)
-    interval = f"95 % prediction interval of {len(values)} seeds"
-    if _gap(mean, printed) > half_width:
-        why = f"the published number is outside the {interval}"
-        return _compared_verdict(_side(mean, printed), why, printed, mean, half_width)
-    if tolerance is None:
-        why = f"the published number is inside the {interval}, but no tolerance says how wide that may be"
-        return _compared_verdict("inconclusive", why, printed, mean, half_width)
-    if half_width > tolerance.half_width:
-        why = f"the {interval} is wider than {_tolerance_in_words(tolerance)}"
-        return _compared_verdict("inconclusive", why, printed, mean, half_width)
-    why = f"the published number is inside the {interval}"
-    return _compared_verdict("consistent", why, printed, mean, half_width)
+def gap(mean: Decimal, printed: PublishedCell) -> Decimal:
+    """Return the distance of the mean from the rounding interval of the published number, 0 inside it."""
+    return max(abs(mean - printed.number) - half_unit(printed.decimals), Decimal(0))
 
 
-def _verdict_by_tolerance(printed: PublishedCell, mean: Decimal, tolerance: Tolerance | None) -> Verdict:
-    if tolerance is None:
-        reason = f"fewer than {SEEDS_FOR_AN_INTERVAL} seeds, and no tolerance is stated"
-        why = f"not equal to the published number; {reason}"
-        return _compared_verdict("inconclusive", why, printed, mean)
-    is_inside = _gap(mean, printed) <= tolerance.half_width
-    name = "within tolerance" if is_inside else _side(mean, printed)
-    why = f"{'inside' if is_inside else 'outside'} {_tolerance_in_words(tolerance)}"
-    return _compared_verdict(name, why, printed, mean, tolerance.half_width)
-
-
-def _verdict_by_bound(printed: PublishedCell, mean: Decimal) -> Verdict:
-    bound = printed.value
-    is_obeyed = {"<": mean < bound, ">": mean > bound, "≤": mean <= bound, "≥": mean >= bound}[printed.bound]
-    name = "consistent" if is_obeyed else _side(mean, printed)
-    return _compared_verdict(name, f"the paper states a bound, {printed.bound} {bound}", printed, mean)
-
-
-def _compared_verdict(
-    name: str, why: str, printed: PublishedCell, mean: Decimal, half_width: Decimal | None = None
-) -> Verdict:
-    width = None if half_width is None else float(half_width)
-    return Verdict(name, why, float(mean), float(mean - printed.value), width)
-
-
-def _gap(mean: Decimal, printed: PublishedCell) -> Decimal:
-    """Distance of the mean from the rounding interval of the published number, 0 inside it."""
-    return max(abs(mean - printed.value) - half_unit(printed.decimals), Decimal(0))
-
-
-def _side(mean: Decimal, printed: PublishedCell) -> str:
-    return "higher" if mean > printed.value else "lower"
-
-
-def _tolerance_in_words(tolerance: Tolerance) -> str:
-    return f"the {tolerance.name} tolerance of {tolerance.half_width.normalize():f} ({tolerance.source})"
-
-
-def _decimal(x: float) -> Decimal:
+def exact_decimal(x: float) -> Decimal:
+    """Return a measured number to twelve significant digits. Raises DataError where it is not finite."""
     if not isfinite(x):
         raise DataError(f"a measured value is {x!r}; what could not be computed must be absent")
     return Decimal(f"{x:.12g}")
+
+
+UNITS = {"fraction": Decimal(1), "percent": Decimal(100)}
+DEFAULT = "retrained"  # how this suite makes a row unless the manifest says otherwise
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far from the published value is close enough.
+
+    Attributes:
+        name: the class: deterministic, re-encoded or retrained.
+        half_width: in the paper's unit.
+        source: where the number comes from, one sentence without full stop.
+    """
+
+    name: str
+    half_width: Decimal
+    source: str
+
+
+def tolerance(name: str | None, measure: str | None, unit: str) -> Tolerance | None:
+    """The tolerance of class ``name`` (None: retrained) for a measure like ``R(rel=2)@1000``, in ``unit``.
+
+    None for what the classes say nothing about: other kinds of measure, units beside fraction and percent.
+    Raises UsageError for an unknown class.
+    """
+    name = name or DEFAULT
+    classes = _classes()
+    check_known("tolerance class", name, valid=classes)
+    family = (measure or "").partition("@")[0].partition("(")[0]
+    entry = classes[name].get(family)
+    if entry is None or unit not in UNITS:
+        return None
+    return Tolerance(name, Decimal(entry["half_width"]) * UNITS[unit], entry["source"])
+
+
+def implied_class(nodes: Iterable[Node]) -> str:
+    """The class that a graph implies: something is trained in it, or encoded, or neither."""
+    stages = {node.stage for node in walk(nodes)}
+    if not stages.isdisjoint(TRAININGS):
+        return "retrained"
+    return "re-encoded" if stages & {"backbone", "released"} else "deterministic"
+
+
+@cache
+def _classes() -> dict[str, dict[str, dict]]:
+    """class -> measure family -> entry of tolerances.yaml."""
+    classes: dict[str, dict[str, dict]] = {}
+    for entry in read_facts(Path(__file__).with_name("tolerances.yaml")):
+        classes.setdefault(entry["class"], {}).update(dict.fromkeys(entry["measures"], entry))
+    return classes
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a verdict on a cell rests on; numbers are in the paper's unit.
+
+    Attributes:
+        values: our means, one per seed; empty where nothing is to be shown as measured.
+        changed: whether it is of another experiment than the published one.
+        failure, obstacle: what ended the run just made, or is in the way; empty without.
+        idle: why nothing was tried.
+    """
+
+    printed: PublishedCell
+    values: Sequence[Decimal] = ()
+    scale: str = "full"
+    changed: bool = False
+    tolerance: Tolerance | None = None
+    failure: str = ""
+    obstacle: str = ""
+    idle: str = "nothing has been measured"
+
+    @cached_property
+    def mean(self) -> Decimal:
+        """The mean over seeds."""
+        return sum(self.values, Decimal(0)) / len(self.values)
+
+    @property
+    def is_by_seeds(self) -> bool:
+        """Whether there are seeds enough for a prediction interval."""
+        return len(self.values) >= SEEDS_FOR_AN_INTERVAL
+
+    @cached_property
+    def seed_width(self) -> Decimal:
+        """Half the prediction interval of the seeds."""
+        return prediction_half_width(self.values)
+
+    @property
+    def tolerance_width(self) -> Decimal | None:
+        """Half the width of the tolerance class; None without one."""
+        return self.tolerance.half_width if self.tolerance else None
+
+    @property
+    def interval(self) -> str:
+        """The prediction interval in words."""
+        return f"95 % prediction interval of {len(self.values)} seeds"
+
+    @property
+    def tolerance_in_words(self) -> str:
+        """The tolerance class, its width and its source."""
+        t = self.tolerance
+        return f"the {t.name} tolerance of {t.half_width.normalize():f} ({t.source})" if t else ""
+
+    @property
+    def decimals(self) -> str:
+        """The decimals of the published number in words."""
+        return f"{self.printed.decimals} decimal{'s' * (self.printed.decimals != 1)}"
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the paper states a bound."""
+        return self.printed.bound in OPERATORS
+
+    @property
+    def obeys_bound(self) -> bool:
+        """Whether the mean is on the right side of the published bound."""
+        return OPERATORS[self.printed.bound](self.mean, self.printed.number)
+
+    def is_within(self, width: Decimal | None) -> bool:
+        """Return whether the rounding interval of the published number is as near; not without a width."""
+        return width is not None and gap(self.mean, self.printed) <= width

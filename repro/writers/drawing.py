@@ -11,8 +11,7 @@ from repro.retrieval.evaluation.p_values import unpaired_t_test
 from repro.running.plan import Plan
 from repro.store import Store, read_json
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.doubts import doubt_kinds
-from repro.verdicts.summary import conditions
+from repro.verdicts.summary import conditions, doubt_kinds
 from repro.writers import figures
 
 

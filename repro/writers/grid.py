@@ -9,8 +9,7 @@ from typing import Generic, Self, TypeVar
 from repro.manifest.cells import Cell
 from repro.manifest.decimals import half_up
 from repro.manifest.schema import Column, Mark, Row, Table
-from repro.verdicts.compared import ComparedCell, Comparison
-from repro.verdicts.imported import ImportedRun
+from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 
 T = TypeVar("T")
 LETTERS = "abcdefghijklmnoprstuvwxyz"  # Unicode has no raised q, which a terminal would need

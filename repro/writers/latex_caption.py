@@ -6,8 +6,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
 from repro.verdicts.beside import Beside, ValuesBeside, kinds
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.doubts import doubts_in_brief
-from repro.verdicts.summary import cut_measures
+from repro.verdicts.summary import cut_measures, doubts_in_brief
 from repro.writers.grid import capitalised
 from repro.writers.latex_text import SYMBOLS, escape
 

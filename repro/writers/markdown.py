@@ -12,8 +12,7 @@ from repro.running.workspace import Workspace
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.coverage import CoverageItem, Tally, coverage, ways_of_knowing
-from repro.verdicts.doubts import doubts_in_brief
-from repro.verdicts.summary import measured_in_words, published, summarise
+from repro.verdicts.summary import doubts_in_brief, measured_in_words, published, summarise
 from repro.verdicts.verdict import FAILS
 from repro.writers.grid import capitalised, shown_measurement
 

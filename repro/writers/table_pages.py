@@ -10,8 +10,7 @@ from repro.running.recipe_calls import not_at
 from repro.running.scale import scale
 from repro.verdicts.beside import Beside, kinds
 from repro.verdicts.compared import ComparedCell, Comparison
-from repro.verdicts.doubts import doubts_in_brief
-from repro.verdicts.summary import cut_measures, measured_in_words, summarise
+from repro.verdicts.summary import cut_measures, doubts_in_brief, measured_in_words, summarise
 from repro.writers.grid import RAISED, Grid, beaten, compared_grid, shown_measurement, shown_run
 from repro.writers.latex_caption import UNITS, cited_paper
 from repro.writers.markdown import code, escaped, link, sentence

@@ -18,6 +18,10 @@ class Made:
     verdict: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(name="lower"))
     outdated: str = ""
 
+    @property
+    def published(self) -> float | None:
+        return None if self.cell.printed.value is None else float(self.cell.printed.value)
+
 
 def made(row, printed, measured, *, role="rerun", column="rr", group="g", verdict="lower") -> Made:
     value = None if printed is None else Decimal(printed)

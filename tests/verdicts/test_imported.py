@@ -5,7 +5,7 @@ import pytest
 from repro.graph import Node
 from repro.manifest.cells import cell
 from repro.store.results import Record
-from repro.verdicts.imported import imported_run
+from repro.verdicts.comparison import imported_run
 
 BM25, DEEPCT = "costa/1/sparse.bm25/dl19.ndcg10", "costa/1/sparse.deepct/dl19.ndcg10"
 LEXICAL, DENSE = Node("bm25", {}), Node("released", {})

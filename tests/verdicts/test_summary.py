@@ -9,8 +9,7 @@ import pytest
 from repro.api.selection import select
 from repro.manifest.cells import cell
 from repro.store.results import Record, Results
-from repro.verdicts.compared import ComparedCell
-from repro.verdicts.imported import ImportedRun
+from repro.verdicts.compared import ComparedCell, ImportedRun
 from repro.verdicts.summary import conditions, cut_measures, stand_ins, summarise
 from repro.verdicts.verdict import Verdict
 from tests.cli.conftest import folders as folders

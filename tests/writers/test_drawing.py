@@ -10,8 +10,7 @@ from repro.manifest.cells import ShownExhibit, cells_of, table_of
 from repro.manifest.papers import paper
 from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.doubts import Doubt
-from repro.verdicts.verdict import Verdict
+from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers import drawing
 
 SCATTER = {"kind": "scatter", "points": [{"id": "q", "x": 0.0, "y": 0.0, "role": "query", "grade": None}]}

@@ -17,10 +17,8 @@ from repro.manifest.papers import Paper, papers
 from repro.manifest.schema import Manifest
 from repro.store.results import Record
 from repro.verdicts.beside import values_beside
-from repro.verdicts.compared import ComparedCell, Comparison
-from repro.verdicts.doubts import Doubt
-from repro.verdicts.imported import ImportedRun
-from repro.verdicts.verdict import Verdict
+from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
+from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers.latex import latex
 from repro.writers.latex_entries import Entry, in_line
 from repro.writers.latex_page import document, environment

@@ -9,7 +9,8 @@ from markdown_it import MarkdownIt
 
 from repro.errors import UsageError
 from repro.plugins.studies.writing import markdown as study_page
-from repro.verdicts.doubts import IN_BRACKETS, KINDS
+from repro.verdicts.decision import KINDS
+from repro.verdicts.summary import IN_BRACKETS
 from repro.writers.grid import capitalised
 from repro.writers.markdown import (
     BEGIN,

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from repro.verdicts.compared import Comparison
-from repro.verdicts.imported import ImportedRun
+from repro.verdicts.compared import Comparison, ImportedRun
 from repro.verdicts.verdict import Verdict
 from repro.writers.table_pages import table_pages
 from tests.writers.html.toy import report

@@ -13,12 +13,10 @@ from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest
 from repro.plugins.reports.others import OthersValues
 from repro.store.results import Record
-from repro.verdicts.compared import ComparedCell, Comparison
-from repro.verdicts.doubts import Doubt
+from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.effects import Effect
-from repro.verdicts.imported import ImportedRun
 from repro.verdicts.plain_values import cell_as_row
-from repro.verdicts.verdict import Verdict
+from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers.grid import Grid
 from repro.writers.terminal import _gain, against_paper, compared_table, printed_table
 from tests.made_up_reports import report_on, reported_of

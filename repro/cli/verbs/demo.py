@@ -57,7 +57,7 @@ def _measure_tiny(cell, workspace) -> int:
     from repro.api.comparisons import compare_selection
     from repro.api.selection import select
     from repro.cli.printing import table
-    from repro.verdicts.doubts import doubts_in_brief
+    from repro.verdicts.summary import doubts_in_brief
     from repro.writers.grid import shown_measurement
 
     name = f"{cell.paper.name}/{cell.table.id}"

@@ -25,7 +25,7 @@ from repro.retrieval.evaluation.measures import parse_measure
 from repro.retrieval.evaluation.significance import CONFIDENCE, RESAMPLES, bootstrap_interval, seed_of
 from repro.stage_table import TRAININGS
 from repro.store.disk import whole_folder
-from repro.verdicts.tolerance import UNITS
+from repro.verdicts.verdict import UNITS
 
 SCHEMA_VERSION = "0.3.0"
 OURS = "repro-bench"

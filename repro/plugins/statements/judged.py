@@ -20,7 +20,7 @@ from repro.running.scale import Scale
 from repro.running.workspace import Workspace
 from repro.verdicts.beside import StatedValue, kinds, values_beside
 from repro.verdicts.comparison import judged_cells
-from repro.verdicts.doubts import KINDS
+from repro.verdicts.decision import KINDS
 
 # Made in the first ways, values are of the one system that its authors trained; in the second, of other ones.
 OF_ONE_SYSTEM, TRAINED_AGAIN = ("run", "checkpoint", "index"), ("trained", "fine-tuned")

@@ -31,7 +31,7 @@ from repro.store.disk import write_bytes_whole
 from repro.store.results import Record, Results
 from repro.verdicts.beside import CellPart
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.doubts import doubts_in_brief
+from repro.verdicts.summary import doubts_in_brief
 from repro.verdicts.training_costs import Cost, costs, row_hours, total_hours, untrained_rows
 
 FACTS = ("flops", "resumed_at", "seconds", "steps")  # of a training, which its cost is made of

@@ -25,7 +25,7 @@ from repro.store import Store, check_where_stored, make_writable
 from repro.store.disk import sha256
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.row_tests import rows_with_scores
-from repro.verdicts.tolerance import UNITS
+from repro.verdicts.verdict import UNITS
 
 SEARCHES = ("search", "search_views")
 PRIORITY = ("ours", "rerun", "cited", "reference")

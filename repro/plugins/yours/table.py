@@ -33,8 +33,7 @@ from repro.store.results import Record
 from repro.verdicts.beside import Placed
 from repro.verdicts.beside import placed as place_among
 from repro.verdicts.compared import PAIRS, ComparedCell, Comparison
-from repro.verdicts.tolerance import UNITS
-from repro.verdicts.verdict import Verdict
+from repro.verdicts.verdict import UNITS, Verdict
 
 NAME = "yours"
 DIGITS = 4  # as trec_eval prints

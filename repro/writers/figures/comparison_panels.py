@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from repro.errors import UsageError
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.doubts import doubts_in_brief
+from repro.verdicts.summary import doubts_in_brief
 from repro.writers.figures.canvas import COLOURS, GREY
 from repro.writers.grid import compared_grid, label_in_full
 

@@ -6,8 +6,7 @@ from repro import __version__
 from repro.verdicts.beside import kinds
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.coverage import WAYS, Tally, place_of, total, usual_first, ways_of_knowing
-from repro.verdicts.doubts import doubts_in_brief
-from repro.verdicts.summary import cut_measures, summarise
+from repro.verdicts.summary import cut_measures, doubts_in_brief, summarise
 from repro.writers.grid import capitalised
 from repro.writers.html.elements import Content, Markup, el, identifier, plain_table, section
 from repro.writers.html.listing import to_list

@@ -9,8 +9,7 @@ from repro.plugins.statements.statements import statements
 from repro.plugins.statements.values import MeasuredValues
 from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell, Comparison
-from repro.verdicts.doubts import Doubt
-from repro.verdicts.verdict import Verdict
+from repro.verdicts.verdict import Doubt, Verdict
 
 MINE, OTHER = "costa/2/first.seed/dev.rr100", "costa/2/first.bert/dev.rr100"
 

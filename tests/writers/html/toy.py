@@ -26,12 +26,10 @@ from repro.retrieval.evaluation.crossed import Estimate, Variances
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
 from repro.verdicts.beside import NoAnswers
-from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
+from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun, PairedTest
 from repro.verdicts.coverage import CoverageItem
-from repro.verdicts.doubts import Doubt
-from repro.verdicts.imported import ImportedRun
 from repro.verdicts.training_costs import Cost
-from repro.verdicts.verdict import Verdict
+from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers.figures import passages
 from repro.writers.html.scatter import Scatter
 from repro.writers.html.sections import Part, Report, Section, View

@@ -40,7 +40,7 @@ def command(what, schema, output, scale_name):
     from repro.exchange.run_export import stored_run
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
-    from repro.verdicts.standings import doubts_of
+    from repro.verdicts.comparison import doubts_of
 
     if output == "":
         raise UsageError("-o was given an empty name; name a file, or leave -o out for standard output")

@@ -1,15 +1,23 @@
-"""Each kind of doubt about a number, by what its record or the store says."""
+"""Each kind of doubt about a number, by what its record or the store says, and the tables of decisions.
 
+The rules of verdicts are tried one by one in ``test_verdict.py``.
+"""
+
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from repro.running.plan import Plan
 from repro.running.provenance import planned_code
 from repro.store.results import Record, Results
-from repro.verdicts import doubts
+from repro.verdicts import decision
 from repro.verdicts.comparison import compare
-from repro.verdicts.doubts import KINDS, doubts_in_brief
+from repro.verdicts.decision import CHANGES, DOUBTS, KINDS, RULES
+from repro.verdicts.summary import doubts_in_brief
+from repro.verdicts.verdict import FAILS, NEITHER, PASSES, CodeCounts
+from repro.writers.markdown import table
 from tests.verdicts.test_comparison import RR, only, planned
 
 THEIRS = "cpdae/1/bm25/dev-passage.rr10"  # measured by the same evaluation
@@ -59,8 +67,8 @@ def test_a_record_of_another_seed_that_changes_nothing_is_as_current(results):
     ],
 )
 def test_what_a_record_says_is_the_only_doubt(results, monkeypatch, facts, kind):
-    monkeypatch.setattr(doubts, "differing", lambda rows: [f"{name} differ" for name in rows])
-    monkeypatch.setattr(doubts, "is_in_history", lambda folder, commit: commit != "2" * 40)
+    monkeypatch.setattr(decision, "differing", lambda rows: [f"{name} differ" for name in rows])
+    monkeypatch.setattr(decision, "is_in_history", lambda folder, commit: commit != "2" * 40)
     made = planned(RR)
     results.append([recorded(made, **facts)])
     assert kinds(made, results) == [kind]
@@ -70,14 +78,14 @@ def test_what_a_record_says_is_the_only_doubt(results, monkeypatch, facts, kind)
 def test_without_artefacts_how_many_are_of_other_code_is_unknown_and_not_none(results):
     made = planned(RR)
     results.append([recorded(made, code="0" * 16)])
-    assert only(made, results).code == doubts.CodeCounts(None, None)
+    assert only(made, results).code == CodeCounts(None, None)
 
 
 def test_a_number_on_other_data_is_not_comparable_at_full(results, monkeypatch):
     made = planned(RR, at="full")
     results.append([recorded(made, measured=0.187)])
     assert only(made, results).verdict.name == "exact"
-    monkeypatch.setattr(doubts, "differing", lambda rows: ["the judgements are others"])
+    monkeypatch.setattr(decision, "differing", lambda rows: ["the judgements are others"])
     verdict = only(made, results).verdict
     assert (verdict.name, verdict.difference) == ("not comparable", None)
     assert "the judgements are others" in verdict.why
@@ -130,3 +138,29 @@ def test_the_sentence_counts_cells_by_kind_in_the_order_of_kinds(results):
     sentence = doubts_in_brief([compared, other, replace(compared, doubts=())])
     assert sentence.endswith(f": 2 {KINDS['unknown code']}; 1 {KINDS['dirty tree']}")
     assert doubts_in_brief([replace(compared, doubts=())]) == ""
+
+
+def documented() -> list[str]:
+    """The tables of decisions as the docs show them."""
+    rules = [
+        [rule.verdict, rule.when, re.sub(r"{.*?}", "…", rule.said), where]
+        for where, rules in RULES.items()
+        for rule in rules
+    ]
+    tables = [
+        table(["verdict", "when, the first row that holds", "its grounds", "what is shown"], rules),
+        table(["it is another experiment by"], [[change.when] for change in CHANGES]),
+        table(["doubt", "when", "in sums and captions"], [[d.kind, d.when, d.meaning] for d in DOUBTS]),
+    ]
+    return ["\n".join(lines) for lines in tables]
+
+
+def test_the_docs_show_the_tables_that_decide():
+    page = Path("docs/explained/verdicts.md").read_text(encoding="utf-8")
+    for lines in documented():
+        assert lines in page, f"docs/explained/verdicts.md lacks this table:\n{lines}"
+
+
+def test_every_verdict_has_a_rule_and_nothing_else_has_one():
+    names = {name for rules in RULES.values() for rule in rules for name in rule.verdict.split(" or ")}
+    assert names == PASSES | FAILS | NEITHER

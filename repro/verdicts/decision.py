@@ -1,0 +1,385 @@
+"""Every decision between a seal and a verdict, as three tables: condition, what is said, where it is shown.
+
+A number has one verdict, that of the first of ``RULES`` whose condition holds; all ``DOUBTS`` that hold are
+beside it, in their order; ``CHANGES`` say when a number is of another experiment than the published one.
+``docs/explained/verdicts.md`` shows the same tables, and a test holds it to them.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import NamedTuple
+
+from repro.graph import walk
+from repro.locations import CHECKOUT
+from repro.machine.versions import DIRTY, is_in_history
+from repro.manifest.printed import PublishedCell
+from repro.retrieval.datasets.published_rows import differing
+from repro.store.results import Record, is_future
+from repro.verdicts.evidence import Evidence
+from repro.verdicts.verdict import (
+    SEEDS_FOR_AN_INTERVAL,
+    Case,
+    CodeCounts,
+    Doubt,
+    Tolerance,
+    Verdict,
+    equal_after_rounding,
+    exact_decimal,
+)
+
+SIDE = "lower or higher"  # as the mean lies on either side of the published number
+
+
+class Rule(NamedTuple):
+    """A row of the table of verdicts.
+
+    Attributes:
+        when: the condition in words, for the docs; ``holds``: the same of a case.
+        said: the grounds of the verdict, with what the case ``c`` puts in.
+        width: the width that was used; None where none was.
+    """
+
+    verdict: str
+    when: str
+    holds: Callable[[Case], object]
+    said: str
+    width: Callable[[Case], Decimal | None] = lambda case: None
+
+
+_SEEDS, _TOLERANCE = (lambda c: c.seed_width), (lambda c: c.tolerance_width)
+_OBEYS = "the paper states a bound, {c.printed.bound} {c.printed.number}"
+_INSIDE, _OUTSIDE = (f"the published number is {side} the {{c.interval}}" for side in ("inside", "outside"))
+
+# where it is shown -> the rules, of which the first that holds decides
+WORD, MEAN, COMPARED = "a word in place of a number", "our number", "our number and its difference"
+RULES: dict[str, tuple[Rule, ...]] = {
+    WORD: (
+        Rule("failed", "a stage failed in the run just made", lambda c: c.failure, "{c.failure}"),
+        Rule("blocked", "nothing measured, as something lacks", lambda c: c.obstacle, "{c.obstacle}"),
+        Rule("not run", "nothing measured or tried", lambda c: not c.values, "{c.idle}"),
+    ),
+    MEAN: (
+        Rule(
+            "scaled",
+            "another scale than `full`",
+            lambda c: c.scale != "full",
+            "measured at scale {c.scale}; only full is compared with the published numbers",
+        ),
+        Rule(
+            "not comparable",
+            "another experiment than the published one, by the table below",
+            lambda c: c.changed,
+            "a choice or parameter differs from the default",
+        ),
+        Rule(
+            "inconclusive",
+            "a dash or words in the paper",
+            lambda c: c.printed.value is None,
+            "the paper states no number: {c.printed.text!r}",
+        ),
+    ),
+    COMPARED: (
+        Rule("consistent", "a published bound, obeyed", lambda c: c.is_bounded and c.obeys_bound, _OBEYS),
+        Rule(SIDE, "a published bound, not obeyed", lambda c: c.is_bounded, _OBEYS),
+        Rule(
+            "exact",
+            "equal to the published number after rounding to its decimals",
+            lambda c: equal_after_rounding(c.mean, c.printed),
+            "equal to the published number at {c.decimals}",
+        ),
+        Rule(
+            SIDE,
+            "three or more seeds: outside their prediction interval",
+            lambda c: c.is_by_seeds and not c.is_within(c.seed_width),
+            _OUTSIDE,
+            _SEEDS,
+        ),
+        Rule(
+            "inconclusive",
+            "three or more seeds: inside, without a tolerance",
+            lambda c: c.is_by_seeds and c.tolerance is None,
+            f"{_INSIDE}, but no tolerance says how wide that may be",
+            _SEEDS,
+        ),
+        # a wide interval may refute but not confirm, or noisy training would pass more easily
+        Rule(
+            "inconclusive",
+            "three or more seeds: inside an interval that is wider than the tolerance",
+            lambda c: c.is_by_seeds and c.tolerance and c.seed_width > c.tolerance.half_width,
+            "the {c.interval} is wider than {c.tolerance_in_words}",
+            _SEEDS,
+        ),
+        Rule("consistent", "three or more seeds: inside", lambda c: c.is_by_seeds, _INSIDE, _SEEDS),
+        Rule(
+            "inconclusive",
+            "fewer seeds, and no tolerance",
+            lambda c: c.tolerance is None,
+            f"not equal to the published number; fewer than {SEEDS_FOR_AN_INTERVAL} seeds, "
+            "and no tolerance is stated",
+        ),
+        Rule(
+            "within tolerance",
+            "fewer seeds: inside the tolerance",
+            lambda c: c.is_within(c.tolerance_width),
+            "inside {c.tolerance_in_words}",
+            _TOLERANCE,
+        ),
+        Rule(
+            SIDE,
+            "fewer seeds: outside the tolerance",
+            lambda c: True,
+            "outside {c.tolerance_in_words}",
+            _TOLERANCE,
+        ),
+    ),
+}
+
+
+def decide(case: Case) -> Verdict:
+    """Return the verdict of the first rule that holds.
+
+    Interval and tolerance are distances from the rounding interval of the published number, not from its
+    middle. ``higher`` is no pass.
+    """
+    shown, rule = next((shown, rule) for shown, rules in RULES.items() for rule in rules if rule.holds(case))
+    why = rule.said.format(c=case)
+    if shown == WORD:
+        return Verdict(rule.verdict, why)
+    if shown == MEAN:
+        return Verdict(rule.verdict, why, float(case.mean))
+    side = "higher" if case.mean > case.printed.number else "lower"
+    name, width = (side if rule.verdict == SIDE else rule.verdict), rule.width(case)
+    half_width = None if width is None else float(width)
+    return Verdict(name, why, float(case.mean), float(case.mean - case.printed.number), half_width)
+
+
+def verdict(
+    printed: PublishedCell,
+    measured: Sequence[float],
+    *,
+    scale: str,
+    changed: bool,
+    tolerance: Tolerance | None,
+) -> Verdict:
+    """Judge a printed number by our means, one per seed, in the paper's unit.
+
+    Raises DataError if a measured number is not finite.
+    """
+    return decide(Case(printed, [exact_decimal(x) for x in measured], scale, changed, tolerance))
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What doubts about a number rest on.
+
+    Attributes:
+        records: that give the number, one per seed.
+        counts: what is known of the code behind it.
+        evidence: on the cell; None for a run that others made.
+    """
+
+    records: Sequence[Record]
+    counts: CodeCounts = field(default_factory=CodeCounts)
+    evidence: Evidence | None = None
+
+
+def _contradicted(b: Basis) -> str:
+    """Return both values where current records are contradicted, and whose the other is."""
+    pairs = [
+        f"{r.measured:.10g}, {'by a newer record' if result.recorded else 'stored'} {result.measured:.10g}"
+        for r, result in (b.evidence.current if b.evidence else ())
+        if result
+    ]
+    return f"recorded {'; '.join(pairs)}: the latter counts, and `repro run` records it" if pairs else ""
+
+
+def _outdated(b: Basis) -> str:
+    """Return why records of the cell's measure and unit are not what would be measured now."""
+    if b.evidence is None or b.evidence.current:
+        return ""
+    parts = b.evidence.parts
+    seeds = {r.seed for r in b.evidence.older} - {m.seed for m in parts}
+    if parts and seeds:
+        names = ",".join(str(seed) for seed in sorted(seed for seed in seeds if seed is not None))
+        of_seed = f"--seeds {names}" if names else "its own seed"
+        return f"measured with {of_seed}, which was not asked for here"
+    if any(not obstacle.of_machine for obstacle in b.evidence.obstacles):
+        return "what this was measured from is not all here, so that nothing says whether it is current"
+    return "the recipe has changed since this was measured"
+
+
+def _of_code(b: Basis, kind: str) -> str:
+    """Return a sentence of that kind on the code behind a number, where it is not that which is here."""
+    other, unknown = b.counts.other_code, b.counts.unknown_code
+    if b.evidence is None or not b.evidence.current:  # of another graph, or of others
+        return ""
+    if other:
+        told = {"other code": f"{_artefacts(other)} behind it made by other code or libraries"}
+    elif unknown:
+        told = {"unknown code": f"{_artefacts(unknown)} behind it do not say by which code"}
+    elif other is None and all(r.code for r in b.records):
+        told = {"other code": "its record is of other code than is here"}
+    elif other is None:
+        why = "its record does not say by which code, and its artefacts are not all here"
+        told = {"unknown code": why}
+    else:
+        told = {}
+    return told.get(kind, "")
+
+
+def _other_data(b: Basis) -> str:
+    return _listed("{}", (s for r in b.records for s in differing(r.rows)))
+
+
+def _from_a_peer(b: Basis) -> str:
+    return _listed("{} from a peer, not checked here", (s for r in b.records for s in r.unchecked))
+
+
+def _dirty_tree(b: Basis) -> str:
+    dirty = (c.removesuffix(DIRTY)[:12] for c in _commits(b) if c.endswith(DIRTY))
+    return _listed("made at {}, by a working tree that differed from it", dirty)
+
+
+def _unknown_commit(b: Basis) -> str:
+    absent = (c[:12] for c in _commits(b) if not c.endswith(DIRTY) and is_in_history(CHECKOUT, c) is False)
+    return _listed("made at {}, which this history does not have", absent)
+
+
+def _from_the_future(b: Basis) -> str:
+    return _listed("recorded {}, which is still to come", (r.recorded for r in b.records if is_future(r)))
+
+
+def _commits(b: Basis) -> list[str]:
+    return sorted({c for r in b.records for c in r.every_commit})
+
+
+def _listed(sentence: str, names: Iterable[str]) -> str:
+    """The sentence with the names, each once; empty without one."""
+    names = dict.fromkeys(names)
+    return sentence.format(", ".join(names)) if names else ""
+
+
+def _artefacts(number: int) -> str:
+    return f"{number} artefact{'s' * (number > 1)}"
+
+
+class DoubtRule(NamedTuple):
+    """A row of the table of doubts, all of which are shown as brackets and a sentence.
+
+    Attributes:
+        when: the condition in words, for the docs; ``said``: the sentence on a number, empty where it fails.
+        meaning: what sums and captions say of numbers in brackets.
+    """
+
+    kind: str
+    when: str
+    said: Callable[[Basis], str]
+    meaning: str
+
+
+DOUBTS = (
+    DoubtRule(
+        "contradicted",
+        "stored scores, or a newer record of the same evaluation (of whichever paper), give another number: "
+        "that one is shown",
+        _contradicted,
+        "contradicted by another result of the same fingerprint",
+    ),
+    DoubtRule(
+        "outdated",
+        "measured by another recipe, manifest or seed than those in question, or nothing here tells",
+        _outdated,
+        "not known to be measured as the manifest is now",
+    ),
+    DoubtRule(
+        "other code",
+        "artefacts behind it, or its record, are of other code or libraries than those here; renaming and "
+        "moving code changes nothing",
+        lambda b: _of_code(b, "other code"),
+        "made by other code or libraries than are here",
+    ),
+    DoubtRule(
+        "unknown code",
+        "nothing says by which code: an older record, whose artefacts are not here",
+        lambda b: _of_code(b, "unknown code"),
+        "made by code that nothing here tells",
+    ),
+    DoubtRule(
+        "other data",
+        "documents, queries or judgements are not those that the makers published; at full scale it is "
+        "*not comparable*",
+        _other_data,
+        "measured on other data than the published",
+    ),
+    DoubtRule(
+        "from a peer",
+        "something behind it came by `repro import artefacts` and could not be checked here",
+        _from_a_peer,
+        "resting on what came from a peer and was not checked here",
+    ),
+    DoubtRule(
+        "dirty tree",
+        "made by a working tree that differed from its commit",
+        _dirty_tree,
+        "made by a working tree that differed from its commit",
+    ),
+    DoubtRule(
+        "unknown commit",
+        "made at a commit that the history of this checkout does not have",
+        _unknown_commit,
+        "made at a commit that this history does not have",
+    ),
+    DoubtRule(
+        "from the future",
+        "its time is still to come: any other record of it counts before it",
+        _from_the_future,
+        "recorded at a time that is still to come",
+    ),
+)
+KINDS = {rule.kind: rule.meaning for rule in DOUBTS}
+
+
+def doubts(basis: Basis) -> tuple[Doubt, ...]:
+    """Return the doubts about the number that records give, in the order of ``DOUBTS``."""
+    return tuple(Doubt(rule.kind, why) for rule in DOUBTS if (why := rule.said(basis)))
+
+
+def code_counts(case: Evidence, records: Sequence[Record]) -> CodeCounts:
+    """Return what is known of the code behind a number, by stored artefacts or else by what records hold."""
+    nodes = {node.fingerprint for m in case.parts for node in walk(m.parts)}
+    if origins := case.origins:
+        of_others = origins.other.keys() | origins.behind_other | origins.from_others
+        other, unknown = nodes & of_others, nodes & origins.unknown
+        if other or unknown or (nodes and nodes <= origins.parents.keys()):
+            return CodeCounts(len(other), len(unknown))
+    if records and all(r.code and r.code == case.planned_code(r) for r in records):
+        return CodeCounts(0, 0)
+    return CodeCounts()
+
+
+class Change(NamedTuple):
+    """A row of the table of what makes another experiment of a number: condition in words, and of a basis."""
+
+    when: str
+    holds: Callable[[Basis], object]
+
+
+CHANGES = (
+    Change(
+        "another choice than the default, but for one that takes the model of the row's own authors",
+        lambda b: (
+            b.evidence.departures and not b.evidence.authors_model if b.evidence else b.records[0].readings
+        ),
+    ),
+    Change(
+        "data or models in place of the paper's (`substitutes`)",
+        lambda b: b.evidence and b.records[0].substitutes,
+    ),
+    Change("*other data* than the published, as below", _other_data),
+)
+
+
+def is_changed(basis: Basis) -> bool:
+    """Return whether a number is of another experiment than the published one, by any of ``CHANGES``."""
+    return any(change.holds(basis) for change in CHANGES)
