@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from repro.verdicts.beside import Answers, Beside, CellPart
     from repro.verdicts.compared import ComparedCell
     from repro.writers.html.sections import PaperPart, Sources
-    from repro.writers.table_kinds import TableKind
+    from repro.writers.table_files import TableKind
 
 # In the order in which what they answer is shown.
 PLUGINS = ("statements", "settings", "reports", "studies", "yours", "deposit")

@@ -40,8 +40,7 @@ from repro.plugins.studies.words import (
 )
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import doubts_in_brief
-from repro.writers.html.elements import Markup, el, rendered, section
-from repro.writers.html.standalone import standalone
+from repro.writers.html.elements import Markup, el, rendered, section, standalone
 from repro.writers.markdown import code, escaped, sentence
 from repro.writers.table_files import table_texts
 

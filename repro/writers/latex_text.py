@@ -7,6 +7,15 @@ engine reads Unicode, for a font that has them, and else, as in pdfLaTeX, by the
 
 import re
 import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from repro import __version__
+from repro.verdicts.beside import Beside
+from repro.verdicts.compared import ComparedCell
+from repro.verdicts.verdict import prediction_half_width
+from repro.writers.grid import rounded, shown_run
 
 _GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho varsigma sigma tau"
 _GREEK += " upsilon varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
@@ -136,3 +145,172 @@ def table_row(*entries: str) -> str:
     r"""Return a line of a ``tabular``; what begins like an argument of the ``\\`` before it is guarded."""
     guard = "{}" if entries[0].lstrip().startswith(("[", "*")) else ""
     return guard + " & ".join(entries) + r" \\"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A number, or words in its place, with what follows it."""
+
+    number: str = ""
+    after: str = ""
+    bold: bool = False
+
+    @property
+    def code(self) -> str:
+        """The number as LaTeX, with signs as long as its digits are wide."""
+        number = re.sub(r"^[+-](?=\d)", lambda sign: f"${sign[0]}$", self.number)
+        return rf"\textbf{{{number}}}" if self.bold else number
+
+
+def published_entry(c: ComparedCell | None) -> Entry:
+    """The published number as the paper prints it, its marks raised; a dash where there is none."""
+    if c is None:
+        return Entry("--")
+    value = c.cell.printed
+    return Entry(escape(value.plain), raised(escape(value.marks)), value.bold)
+
+
+def difference(c: ComparedCell | None) -> Entry:
+    """Ours less the published number, and what follows for the verdict."""
+    if c is None or c.measured is None or c.verdict.difference is None:
+        return Entry()
+    number = rounded(c.verdict.difference, c.cell)
+    sign = SYMBOLS.get(c.verdict.name, "")
+    return Entry(number if number.startswith("-") else f"+{number}", rf"\,{sign}" if sign else "")
+
+
+def by_others(c: ComparedCell | None) -> Entry:
+    """The last of the runs that others made, which is no measurement of ours, and its verdict."""
+    if c is None or not c.imported:
+        return Entry()
+    run = c.imported[-1]
+    sign = SYMBOLS.get(run.verdict.name, "")
+    return Entry(shown_run(run, c.cell), rf"\,{sign}" if sign else "")
+
+
+def entry_beside(c: ComparedCell | None, kind: Beside) -> Entry:
+    """Return the closest value of a kind, the letter of its making raised, and how many there are."""
+    values = c.beside.get(kind.name) if c else None
+    if values is None:
+        return Entry()
+    count = rf"{{\scriptsize\,({values.count})}}" if values.count > 1 else ""
+    return Entry(values.shown, raised(values.letter) + count)
+
+
+def interval(c: ComparedCell) -> str:
+    """Half the 95 % prediction interval over seeds, where there are several."""
+    if len(c.records) < 2:
+        return ""
+    half = prediction_half_width([Decimal(f"{r.measured:.12g}") for r in c.records])
+    return rf"{{\scriptsize$\,\pm\,${rounded(float(half), c.cell)}}}"
+
+
+def in_line(entries: Sequence[Entry]) -> list[Entry]:
+    """Numbers that end alike: those with fewer decimals are followed by the room of the others'."""
+    decimals = [len(entry.number.partition(".")[2]) for entry in entries]
+    maximum = max(decimals)
+    return [
+        replace(entry, after=rf"\phantom{{{'.' * (not count)}{'0' * (maximum - count)}}}{entry.after}")
+        if has_digit(entry) and count < maximum
+        else entry
+        for entry, count in zip(entries, decimals, strict=True)
+    ]
+
+
+def has_digit(entry: Entry) -> bool:
+    """Whether an entry holds a number, and no dash or words in its place."""
+    return any(map(str.isdigit, entry.number))
+
+
+PACKAGES = ("booktabs", "graphicx", "amssymb")
+# floats fill a page before they leave it
+FLOATS = r"""\renewcommand{\topfraction}{.95}\renewcommand{\bottomfraction}{.95}
+\renewcommand{\textfraction}{.05}\renewcommand{\floatpagefraction}{.8}
+\setcounter{topnumber}{9}\setcounter{bottomnumber}{9}\setcounter{totalnumber}{9}\setcounter{dbltopnumber}{9}
+\makeatletter\def\fps@table{!htb}
+\@fptop0pt \@fpsep2em \@fpbot0pt plus 1fil
+\@dblfptop0pt \@dblfpsep2em \@dblfpbot0pt plus 1fil
+\makeatother"""
+
+
+def environment(
+    tabular: Sequence[str],
+    *,
+    command: str,
+    short: str,
+    caption: str,
+    label: str,
+    wide: bool,
+    source: str = "",
+) -> str:
+    r"""A table environment; the tabular is made narrower where the text is, and never wider.
+
+    Args:
+        command: what generates the table.
+        source: where the published numbers are from; may be empty.
+        short: the caption for a list of tables; both captions are LaTeX.
+        label: what ``\ref`` names it by.
+        wide: whether it spans both columns of a two-column paper.
+    """
+    name, key = "table*" if wide else "table", re.sub("[^A-Za-z0-9:._+-]", lambda c: f"{ord(c[0]):X}", label)
+    if visible_length(caption) > LINES:  # LaTeX would measure it as a single line first
+        caption = rf"\parbox[t]{{.85\linewidth}}{{{caption}}}"
+    lines = [
+        rf"\begin{{{name}}}",
+        r"\centering\small\setlength{\tabcolsep}{4pt}",
+        rf"\caption[{{{short}}}]{{{caption}}}",
+        rf"\label{{{key}}}",
+        r"\smallskip",
+        r"\sbox0{%",
+        *tabular,
+        r"}%",
+        r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\usebox0}\else\usebox0\fi",
+        rf"\end{{{name}}}",
+    ]
+    return "".join(f"{line}\n" for line in (*_above("\n".join(lines), command, source), *lines))
+
+
+def _above(table: str, command: str, source: str) -> Iterator[str]:
+    """The lines above a table: whence it is, what it needs, and what stands for characters without a sign."""
+    needed = [name for name in PACKAGES if name != "amssymb" or "triangle" in table]
+    yield _comment(f"generated by `{command}`; do not edit; needs {', '.join(needed[:-1])} and {needed[-1]}")
+    if source:
+        yield _comment(source)
+    if characters := unsettable(table):
+        yield _comment(f"pdfLaTeX sets the numbers of {' '.join(characters)}")
+        yield _comment("XeLaTeX and LuaLaTeX set the characters, which the document's font has to have")
+
+
+def _comment(text: str) -> str:
+    return " ".join(f"% {text}".split()).encode("utf-8", "backslashreplace").decode()
+
+
+def document(sections: Mapping[str, Sequence[str]], *, scale: str, two_column: bool = False) -> str:
+    """A whole document with title and contents around generated tables.
+
+    Args:
+        sections: heading -> the tables below it.
+    """
+    body = "\n\\clearpage\n".join(
+        "\n".join([rf"\section{{{escape(heading)}}}", *tables]) for heading, tables in sections.items()
+    )
+    return "\n".join(
+        [
+            rf"\documentclass[10pt,a4paper{',twocolumn' if two_column else ''}]{{article}}",
+            r"\usepackage[utf8]{inputenc}",
+            *(rf"\usepackage{{{name}}}" for name in PACKAGES),
+            r"\usepackage[margin=2cm]{geometry}",
+            r"\usepackage[hidelinks]{hyperref}",
+            FLOATS,
+            r"\title{Published and measured}",
+            rf"\author{{repro {__version__}, scale {escape(scale)}}}",
+            r"\date{}",
+            r"\begin{document}",
+            r"\maketitle",
+            r"\tableofcontents",
+            r"\listoftables",
+            body,
+            r"\end{document}",
+            "",
+        ]
+    )

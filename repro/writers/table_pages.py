@@ -12,7 +12,7 @@ from repro.verdicts.beside import Beside, kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import cut_measures, doubts_in_brief, measured_in_words, summarise
 from repro.writers.grid import RAISED, Grid, beaten, compared_grid, shown_measurement, shown_run
-from repro.writers.latex_caption import UNITS, cited_paper
+from repro.writers.latex import UNITS, cited_paper
 from repro.writers.markdown import code, escaped, link, sentence
 from repro.writers.markdown import table as markdown_table
 

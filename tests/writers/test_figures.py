@@ -9,7 +9,7 @@ import pytest
 
 from repro.writers import figures
 from repro.writers.figures import canvas
-from repro.writers.figures.line_charts import MADE
+from repro.writers.figures.charts import MADE
 
 PANELS = [
     {

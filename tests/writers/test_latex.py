@@ -20,9 +20,7 @@ from repro.verdicts.beside import values_beside
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers.latex import latex
-from repro.writers.latex_entries import Entry, in_line
-from repro.writers.latex_page import document, environment
-from repro.writers.latex_text import SYMBOLS, escape, table_row
+from repro.writers.latex_text import SYMBOLS, Entry, document, environment, escape, in_line, table_row
 from repro.writers.terminal import RAISED, compared_table
 from tests.made_up_reports import reported_of
 from tests.writers.pdf_boxes import out_of_place, overprinted, tables_on_pages

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from repro import __version__
 from repro.writers.figures.canvas import write_csv
-from repro.writers.html.elements import Content, Markup, el, identifier, plain_table, section
-from repro.writers.html.standalone import standalone
+from repro.writers.html.elements import Content, Markup, el, identifier, plain_table, section, standalone
 from repro.writers.markdown import escaped, link, table
 
 SHEET = ("repro.plugins.reports", "reproduction.css")

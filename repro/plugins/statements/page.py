@@ -14,7 +14,7 @@ from repro.plugins.statements.values import MeasuredValues
 from repro.verdicts.beside import Answers, NoAnswers
 from repro.verdicts.compared import ComparedCell
 from repro.writers.html.elements import Content, Markup, el, identifier, section
-from repro.writers.html.readings import study_lines
+from repro.writers.html.papers import study_lines
 from repro.writers.html.sections import Part, Section, Sources
 
 NO_ANSWERS = NoAnswers()

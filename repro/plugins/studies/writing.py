@@ -30,11 +30,10 @@ from repro.verdicts.training_costs import Cost
 from repro.writers.grid import column_heads, probability
 from repro.writers.html.elements import Content, Markup, el
 from repro.writers.html.tables import head, scrolling
-from repro.writers.latex_page import environment
-from repro.writers.latex_text import escape, table_row
+from repro.writers.latex_text import environment, escape, table_row
 from repro.writers.latex_text import label as cell_text
 from repro.writers.markdown import escaped, sentence
-from repro.writers.table_kinds import TableText
+from repro.writers.table_files import TableText
 
 COMPARED = ("", "column", "seeds", "difference", "95 % interval", "p", "p (Holm)", "verdict")
 POWER = (
@@ -248,7 +247,7 @@ def _entry(c: Contrast | None) -> str:
 
 
 class StudyTables:
-    """How tables of a study are judged and written: see ``repro.writers.table_kinds.TableKind``."""
+    """How tables of a study are judged and written: see ``repro.writers.table_files.TableKind``."""
 
     def texts(
         self,

@@ -1,12 +1,11 @@
 """The report as one page that needs nothing but itself."""
 
 from collections.abc import Mapping
-from importlib import resources
 from types import MappingProxyType
 
 from repro import __version__
-from repro.writers.html.elements import Markup, el, identifier
-from repro.writers.html.listing import cells, data
+from repro.writers.html.cells import cells, data
+from repro.writers.html.elements import Markup, document, el, identifier, resource
 from repro.writers.html.overview import overview
 from repro.writers.html.papers import paper
 from repro.writers.html.sections import Report
@@ -27,35 +26,18 @@ def page(report: Report, files: Mapping[str, str] = MappingProxyType({})) -> str
         files: scale -> the name of its page, which lies beside this one; this scale's is among them.
     """
     names = ", ".join(part.paper.name for part in report.parts)
-    head = el(
-        "head",
-        el("meta", charset="utf-8"),
-        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        el("title", f"repro: {names} ({report.scale})"),
-        el("style", _read_resource("report.css")),
-    )
-    body = el(
-        "body",
-        el("a", "to the content", href="#content", class_="skip"),
-        _top(report, files),
-        el("main", overview(report), cells(report), map(paper, report.parts), id="content", tabindex=-1),
-        el("footer", el("p", FOOT)),
-        data(report),
-        el("script", map(_read_resource, SCRIPTS)),
-    )
-    return f"<!doctype html>\n{el('html', head, body, lang='en')}\n"
-
-
-def _read_resource(name: str) -> Markup:
-    return Markup(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
-
-
-def _top(report: Report, files: Mapping[str, str]) -> Markup:
     links = [el("a", "Overview", href="#overview"), el("a", "All cells", href="#cells")]
     links += [el("a", part.paper.name, href=f"#{identifier(part.paper.name)}") for part in report.parts]
     nav = el("nav", links, aria_label="papers", class_="parts")
-    return el("header", el("h1", "repro"), nav, _scales(report.scale, files), class_="top")
+    return document(
+        f"repro: {names} ({report.scale})",
+        policy=POLICY,
+        style=resource("report.css"),
+        top=(nav, _scales(report.scale, files)),
+        main=(overview(report), cells(report), map(paper, report.parts)),
+        foot=FOOT,
+        scripts=(data(report), el("script", map(resource, SCRIPTS))),
+    )
 
 
 def _scales(shown: str, files: Mapping[str, str]) -> Markup | None:

@@ -2,8 +2,14 @@
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from importlib import resources
+
+from repro.hooks import merged
+from repro.verdicts.beside import kinds
+from repro.verdicts.compared import ComparedCell
+from repro.verdicts.summary import summarise
 
 _cached_escape = functools.lru_cache(maxsize=10_000)(escape)  # words recur all over a page
 VOID = frozenset({"meta", "link", "br", "hr", "img", "col", "input", "source"})
@@ -100,3 +106,154 @@ def _attribute(key: str, value: str | float | bool) -> str:
 @functools.cache
 def _attribute_name(key: str) -> str:
     return key.rstrip("_").replace("_", "-")
+
+
+# name -> class of colours, sign, meaning
+VERDICTS = {
+    "exact": ("pass", "=", "equal to the published number at its decimals"),
+    "consistent": ("pass", "≈", "the published number lies in the prediction interval of our seeds"),
+    "within tolerance": ("pass", "~", "the difference is within the stated tolerance"),
+    "lower": ("fail", "▼", "below the published number"),
+    "higher": ("fail", "▲", "above the published number, which is no pass"),
+    "failed": ("fail", "✕", "a stage failed"),
+    "inconclusive": ("open", "?", "seeds vary too much to tell, or the paper gives no number"),
+    "not comparable": ("open", "◇", "measured by another choice or on stand-in data"),
+    "scaled": ("scaled", "◐", "measured at a smaller scale; not compared"),
+    "blocked": ("none", "⊘", "something is missing on the machine"),
+    "not run": ("none", "·", "nothing was measured"),
+}
+
+
+@functools.cache
+def signs() -> dict[str, tuple[str, str]]:
+    """Return verdict, or what is known of a number -> class of colours, and the sign for it in cells."""
+    return {
+        **{name: (kind, mark) for name, (kind, mark, _) in VERDICTS.items()},
+        "measured": ("pass", "✓"),
+        "run by others": ("run", "[ ]"),
+        **merged([kind.signs for kind in kinds()]),
+        "rehearsed": ("scaled", "◐"),
+        "nothing known": ("none", "·"),
+    }
+
+
+def tone(name: str) -> str:
+    """The class of a verdict's colours."""
+    return f"v-{signs()[name][0]}"
+
+
+@functools.cache
+def badge(name: str, *, plain: bool = False) -> Markup:
+    """Sign and name in the verdict's colours; ``plain`` where it is not of the suite's own number."""
+    return el("span", sign(name), " ", name, class_=f"badge {'v-none' if plain else tone(name)}")
+
+
+@functools.cache
+def sign(name: str) -> Markup:
+    """The sign alone; beside a name or number, hence not read aloud."""
+    return el("span", signs()[name][1], class_="sign", aria_hidden="true")
+
+
+def bar(counts: Mapping[str, int], *, label: str) -> Markup:
+    """One bar of counts, and the counts in words beneath; signs stand where there is room."""
+    total = sum(counts.values())
+    present = [name for name in signs() if counts.get(name)]
+    parts = []
+    for name in present:
+        mark = signs()[name][1] if counts[name] / total > 0.06 else None
+        look = {"class_": f"part {tone(name)}", "style": f"flex-grow:{counts[name]}"}
+        parts.append(el("span", mark, **look, title=f"{counts[name]} {name}"))
+    words = [el("li", sign(name), f" {counts[name]} {name}", class_=tone(name)) for name in present]
+    strip = el("div", parts, class_="bar", role="img", aria_label=f"{label}: {in_words(counts)}")
+    return el("div", strip, el("ul", words, class_="counts"), class_="verdicts")
+
+
+def bars(cells: Sequence[ComparedCell], *, label: str) -> Markup | None:
+    """Return the verdicts of a paper, or of one of its tables, as a bar; None without a cell."""
+    return bar(summarise(cells).verdicts, label=label) if cells else None
+
+
+def in_words(counts: Mapping[str, int]) -> str:
+    """``3 exact, 2 lower``, in the order of the signs."""
+    return ", ".join(f"{counts[name]} {name}" for name in signs() if counts.get(name)) or "no cells"
+
+
+def legend() -> Markup:
+    """Every sign with its meaning."""
+    items = [el("div", el("dt", badge(name)), el("dd", text)) for name, (_, _, text) in VERDICTS.items()]
+    return el("dl", items, class_="legend")
+
+
+STATIC = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+PACKAGE = "repro.writers.html"
+
+
+def resource(name: str, package: str = PACKAGE) -> Markup:
+    """Return a style sheet or a script of a package."""
+    return Markup(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
+
+
+def document(
+    title: str,
+    *,
+    policy: str,
+    style: Content,
+    top: Content,
+    main: Content,
+    foot: str,
+    scripts: Content = None,
+) -> str:
+    """Return a whole page that needs nothing but itself.
+
+    Args:
+        policy: what the page may load and run, whatever a label or a drawing in it may say.
+        top: above the content, beside the name of the suite; ``foot``: the last line.
+    """
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", http_equiv="Content-Security-Policy", content=policy),
+        el("title", title),
+        el("style", style),
+    )
+    body = el(
+        "body",
+        el("a", "to the content", href="#content", class_="skip"),
+        el("header", el("h1", "repro"), top, class_="top"),
+        el("main", main, id="content", tabindex=-1),
+        el("footer", el("p", foot)),
+        scripts,
+    )
+    return f"<!doctype html>\n{el('html', head, body, lang='en')}\n"
+
+
+def standalone(
+    title: str,
+    sections: Sequence[Markup],
+    *,
+    above: str,
+    lead: Content,
+    links: Mapping[str, str],
+    sheet: tuple[str, str],
+    foot: str,
+) -> str:
+    """Return a page of one article in the look of the report: no script, and nothing loaded from anywhere.
+
+    Args:
+        above: a line above the title.
+        lead: what is between title and sections.
+        links: place of a section -> the words of the link to it.
+        sheet: package and name of a style sheet that adds to the report's.
+        foot: the last line.
+    """
+    package, name = sheet
+    header = el("header", el("p", above, class_="eyebrow"), el("h2", title), lead)
+    return document(
+        title,
+        policy=STATIC,
+        style=(resource("report.css"), resource(name, package)),
+        top=el("nav", [el("a", words, href=f"#{p}") for p, words in links.items()], aria_label="parts"),
+        main=el("article", header, *sections, class_="overview", id="overview"),
+        foot=foot,
+    )

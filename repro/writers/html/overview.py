@@ -8,11 +8,21 @@ from repro.verdicts.compared import ComparedCell
 from repro.verdicts.coverage import WAYS, Tally, place_of, total, usual_first, ways_of_knowing
 from repro.verdicts.summary import cut_measures, doubts_in_brief, summarise
 from repro.writers.grid import capitalised
-from repro.writers.html.elements import Content, Markup, el, identifier, plain_table, section
-from repro.writers.html.listing import to_list
+from repro.writers.html.cells import to_list
+from repro.writers.html.elements import (
+    Content,
+    Markup,
+    badge,
+    bar,
+    bars,
+    el,
+    identifier,
+    legend,
+    plain_table,
+    section,
+)
 from repro.writers.html.sections import Part, Report
 from repro.writers.html.tables import scrolling
-from repro.writers.html.verdicts import badge, bar, bars, legend
 
 HOW_TO_READ = (
     "Above stands the published number, beneath what we measured, with a sign for the verdict. "
@@ -128,7 +138,7 @@ def _card(part: Part) -> Markup:
         link = el("a", word, href=f"#{identifier(name, owner)}")
         cells = [c for c in part.covered if c.place == place_of(owner)]
         known, label = Tally(name, owner, cells).published, f"{name}, {word}"
-        strip = bar(known.known, label=label) if known.cells else bars(part, label=label, owner=owner)
+        strip = bar(known.known, label=label) if known.cells else bars(part.cells(owner), label=label)
         tables.append(el("div", link, strip, class_="row"))
     return el(
         "div",

@@ -6,11 +6,16 @@ from pathlib import Path
 from urllib.parse import quote
 
 from repro.manifest.papers import Paper
+from repro.manifest.places import Citation
+from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Figure, Table
 from repro.retrieval.datasets.catalog import catalog
+from repro.verdicts.beside import Answers
+from repro.writers.html.cells import to_list
 from repro.writers.html.elements import (
     Content,
     Markup,
+    bars,
     copyable,
     el,
     identifier,
@@ -18,12 +23,9 @@ from repro.writers.html.elements import (
     rendered,
     section,
 )
-from repro.writers.html.listing import to_list
-from repro.writers.html.readings import readings
 from repro.writers.html.scatter import Scatter, drawing
 from repro.writers.html.sections import Part
 from repro.writers.html.tables import against_paper, examples, notes, scrolling, table
-from repro.writers.html.verdicts import bars
 
 
 def paper(part: Part) -> Markup:
@@ -32,7 +34,7 @@ def paper(part: Part) -> Markup:
     heads = el("p", name, class_="eyebrow"), el("h2", manifest.title), paper_citation(part.paper)
     return el(
         "article",
-        el("header", heads, bars(part, label=f"verdicts of {name}"), _contents(part)),
+        el("header", heads, bars(part.cells(), label=f"verdicts of {name}"), _contents(part)),
         [_table(part, printed) for printed in manifest.tables],
         [_figure(part, figure) for figure in manifest.figures],
         _sections(part),
@@ -81,7 +83,7 @@ def _table(part: Part, printed: Table) -> Markup:
         body = examples(printed), notes(printed)
     drawings = _drawings(part, printed.id, printed.about)
     by_query = list(_scatters(view.scatters.get(printed.id, ())))
-    verdicts = bars(part, label=f"verdicts of table {printed.id}", owner=printed.id)
+    verdicts = bars(part.cells(printed.id), label=f"verdicts of table {printed.id}")
     return section(
         title, verdicts, body, drawings, by_query, _copies(part, printed.id), place=place(part, printed.id)
     )
@@ -192,3 +194,48 @@ def drawing_view(path: Path, about: str) -> Markup:
     else:
         content = Markup(rendered(text).replace("&lt;br&gt;", "<br>"))  # within a cell of a list of passages
     return el("details", el("summary", "what ours shows"), content)
+
+
+def readings(source: Paper, concerned: Sequence[Reading], answers: Answers) -> Markup | None:
+    """Return silences, misprints and conflicts with their choices; the default is bold."""
+    if not concerned:
+        return None
+    condition = "where the paper is silent or contradicts itself or its code"
+    lead = el("p", f"{len(concerned)} places {condition}; ours is bold.")
+    items = el("ul", [_reading(source, r, answers) for r in concerned], class_="statements")
+    details = el("details", el("summary", "all of them"), items)
+    return section("Unspecified choices", lead, details, place=identifier(source.name, "readings"))
+
+
+def _reading(source: Paper, r: Reading, answers: Answers) -> Markup:
+    choices = [
+        (" · " if number else "", el("b" if choice == r.default else "span", choice))
+        for number, choice in enumerate(r.choices)
+    ]
+    head = el("p", el("code", r.id), f" {r.kind}, {r.where}")
+    evidence = el("p", r.evidence, class_="fine") if r.evidence else None
+    place = identifier(source.name, "reading", r.id)
+    citations = [_place(citation) for citation in r.citations]
+    return el(
+        "li",
+        head,
+        el("p", r.paper),
+        el("p", choices),
+        evidence,
+        citations,
+        study_lines(r.study, answers),
+        id=place,
+    )
+
+
+def _place(citation: Citation) -> Markup:
+    link = el("a", citation.place, href=citation.address)
+    return el("p", f"{citation.who}: {citation.says} (", link, ")", class_="fine")
+
+
+def study_lines(pointers: Sequence[str], answers: Answers) -> list[Markup]:
+    """Return a line for every comparison of a study: its difference at its own size, which judges nothing."""
+    return [
+        el("p", "on equal terms, ", el("code", text), ": ", answers.words(text), class_="fine")
+        for text in pointers
+    ]

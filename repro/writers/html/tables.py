@@ -17,8 +17,7 @@ from repro.writers.grid import (
     shown_run,
     spans,
 )
-from repro.writers.html.elements import Content, Markup, el, identifier
-from repro.writers.html.verdicts import sign, tone
+from repro.writers.html.elements import Content, Markup, el, identifier, sign, tone
 
 
 def table(source: Paper, printed: Table, compared: Sequence[ComparedCell]) -> Markup:
