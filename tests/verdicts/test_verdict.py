@@ -196,7 +196,7 @@ def test_one_or_two_seeds_import_no_scipy():
         "from repro.manifest.printed import parse\n"
         "t = Tolerance('retrained', Decimal(1), 'x')\n"
         "print(verdict(parse('34.2'), [34.5], scale='full', changed=False, tolerance=t).name)\n"
-        "print({'scipy'} & sys.modules.keys())"
+        "print({'scipy', 'numpy'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["within tolerance", "set()"]
