@@ -21,7 +21,7 @@ from papers.head_to_head.pictures import NOT_MEASURED, Pictures
 from repro import Workspace, __version__, cell, select
 from repro.api.comparisons import ComparedCells, compare_selection
 from repro.cli.options import seeds_of
-from repro.errors import ReproError
+from repro.errors import ReproError, UsageError
 from repro.graph import Node, walk
 from repro.machine.versions import contains, last_change
 from repro.manifest.papers import paper, papers
@@ -38,6 +38,7 @@ from repro.plugins.studies.words import (
     shortened_note,
     verdicts_note,
 )
+from repro.running.plan import Plan
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import doubts_in_brief
 from repro.writers.html.elements import Markup, el, rendered, section, standalone
@@ -68,12 +69,25 @@ class Article:
         self.outdated = sum(bool(c.outdated) for c in self.compared)
         self.cells = _current(self.compared)
         self.points = _current(self._compare([f"figure-{figure}" for figure in self.figures], FIGURES, seeds))
-        facts = {"source": self.source, "cells": self.compared, "results": workspace.results}
         self.studies = {
-            name: study_of(self.compared.plan, workspace.store, table=table, **facts)
+            name: study_of(
+                self.plan,
+                workspace.store,
+                source=self.source,
+                table=table,
+                cells=self.compared,
+                results=workspace.results,
+            )
             for name, table in self.tables.items()
         }
         self.explained = next((name for name, study in self.studies.items() if study.contrasts), "")
+
+    @property
+    def plan(self) -> Plan:
+        """Return the plan of the tables."""
+        if self.compared.plan is None:
+            raise UsageError("nothing was planned")
+        return self.compared.plan
 
     def _compare(self, owners: Iterable[str], scale: str, seeds: Sequence[int]) -> ComparedCells:
         names = [f"{NAME}/{owner}" for owner in owners]
@@ -82,7 +96,7 @@ class Article:
 
     def stages(self, row: str, stage: str = "") -> list[Node]:
         """Return the nodes of a stage, or all, behind the first column and seed of ``table/row``."""
-        measurements = (m for m in self.compared.plan.measurements if m.cell.id.startswith(f"{NAME}/{row}/"))
+        measurements = (m for m in self.plan.measurements if m.cell.id.startswith(f"{NAME}/{row}/"))
         return [node for node in walk(next(measurements).parts) if stage in ("", node.stage)]
 
     def flops(self, row: str) -> float | None:
@@ -158,9 +172,10 @@ class Article:
             is_measured = any(c.records for c in self.cells.values() if c.cell.table.id == name)
             why = f"Unit: {study.table.unit}" if is_measured else f"This table is {NOT_MEASURED}"
             return f"{head}{sentence(capitalised(study.table.about))}. {why}."
-        arguments = {"seeds": self.seed_numbers, "results": self.workspace.results}
-        compared = self.compared.comparison, self.compared.plan, self.workspace.store
-        files = table_texts(*compared, **arguments)
+        store, results = self.workspace.store, self.workspace.results
+        files = table_texts(
+            self.compared.comparison, self.plan, store, seeds=self.seed_numbers, results=results
+        )
         text = next(f.text for f in files if f.name == f"{NAME}-table{name}.md").partition("\n")[2].strip()
         text = text if name == self.explained else shortened_note(text, study, explained=self.explained)
         scores, _, tail = text.partition("\n## ")
@@ -192,11 +207,14 @@ class Article:
         column = primary_column(self.source, study.table)
         answer = tested_answer(study, pointer, column, scale=self.scale)
         if answer is not None:
-            points = (f"{round(x, 1) + 0:+.1f}" for x in (answer.difference, answer.low, answer.high))
+            ends = (answer.difference, answer.low or 0.0, answer.high or 0.0)
+            points = (f"{round(x, 1) + 0:+.1f}" for x in ends)
             return f"{'{} ({} to {})'.format(*points)}: {answer.verdict}{AS_STATED[answer.as_stated]}"
-        places = (f"{pointer.table}/{row}/{column.id}" for row in (pointer.row, pointer.other))
-        scores = ({r.seed: r.measured for r in self.cells[place].records} for place in places)
-        means = of_means(*scores, column, unit=study.table.unit, scale=self.scale)
+        ours, theirs = (
+            {r.seed: r.measured for r in self.cells[f"{pointer.table}/{row}/{column.id}"].records}
+            for row in (pointer.row, pointer.other)
+        )
+        means = of_means(ours, theirs, column, unit=study.table.unit, scale=self.scale)
         if means is None:
             return NOT_MEASURED
         return f"{round(means.difference, 1) + 0:+.1f}, {means.counted}: {means.untested}"
@@ -218,8 +236,13 @@ def render(article: Article, folder: Path) -> str:
     context["citation"] = yaml.safe_load((FOLDER.parents[1] / "CITATION.cff").read_text(encoding="utf-8"))
     options = f"--scale {article.scale} --seeds {article.seeds} -o FOLDER"
     context["command"] = f"python -m papers.{NAME}.article {options}"
-    options = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
-    environment = Environment(loader=FileSystemLoader(FOLDER), undefined=StrictUndefined, **options)
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
     return environment.get_template("article.md").render(context)
 
 

@@ -84,7 +84,7 @@ def from_scratch(
         rate=pretraining_rate,
         seed=first,
     )
-    if objective_steps:
+    if objective_steps and encoder:
         made = recipes.papers_own(request, encoder, options or {})
         how = _optimisation(batch=TEXTS, steps=objective_steps, rate=objective_rate, seed=seed)
         model = _further(made, model, how, texts_per_row=texts_per_row)

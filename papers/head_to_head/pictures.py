@@ -53,12 +53,14 @@ class Pictures:
         study, outcome, rows = self._article.tables[table], self._article.studies[table], []
         labels, contrasts = {row.id: row.label for row in study.rows}, [*self._contrasts(table, references)]
         for column, c in contrasts:
+            if c.difference is None:
+                continue
             estimate = [100 * x for x in (c.difference.mean, *c.difference.interval())]
             doubts = doubt_kinds(self._article.cells[f"{table}/{r}/{c.column}"] for r in (c.row, c.against))
             rows.append((column, labels[c.row], labels[c.against], *estimate, c.holm, c.verdict, doubts))
         names, systems = [labels[row] for row in references], [*dict.fromkeys(row[1] for row in rows)]
         matters = {column.label: outcome.analysis.matters[column.id] for column in study.columns}
-        seeds = _seeds(c.difference.seeds for _, c in contrasts)
+        seeds = _seeds(c.difference.seeds for _, c in contrasts if c.difference)
         floor = [c for c in matters if {row[7] for row in rows if row[0] == c} == {"at the floor"}]
         early = f"{outcome.preliminary.capitalize()}. " if outcome.preliminary else ""
         note = f"{early}{note.format(seeds)}"
@@ -102,15 +104,19 @@ class Pictures:
     def curves(self, *identifiers: str, without: Sequence[str] = ()) -> str:
         """Draw the first panel of figures, without some level lines; what is not measured is said beneath."""
         figures, alone = [self._article.figures[i] for i in identifiers], not identifiers[1:]
-        panels, points, gaps, first = [], [], [], figures[0]
+        panels: list[Panel] = []
+        points: list[Point] = []
+        gaps: list[str] = []
+        first = figures[0]
         title = f"{first.panels[0].label} by {first.x}" if alone else "Learning curves, one setting at a time"
         note = f"{capitalised(first.about)}. " if alone else ""
         for figure in figures:
             of, levels = self._curve(figure)
             note += "".join(f"Not drawn: {name} at {y:.1f}. " for name, y in levels if name in without)
             levels = [level for level in levels if level[0] not in without]
-            names = ("", figure.x) if alone else ("\n".join(textwrap.wrap(capitalised(figure.x), 28)), "")
-            panels += [Panel(*names, of, levels)] if of else []
+            axis = figure.x or ""
+            above = "" if alone else "\n".join(textwrap.wrap(capitalised(axis), 28))
+            panels += [Panel(above, axis if alone else "", of, levels)] if of else []
             points, gaps = points + of, gaps + missing_points(figure, of)
         layout = slide.Layout(min(4, max(1, -(-len(panels) // 2))), not alone, alone)
         draw, head = partial(slide.lines, panels, layout), ("figure", "line", "x", *MEANS)
@@ -126,9 +132,8 @@ class Pictures:
             f"{figure.panels[0].label} as models and texts grow",
             ("size", "of", "system", "x", *MEANS),
         )
-        picture = self._put(
-            draw, f"growth-{identifier}", title, _data(points), head, points, first=(figure.trend.across,)
-        )
+        across = figure.trend.across if figure.trend else ""
+        picture = self._put(draw, f"growth-{identifier}", title, _data(points), head, points, first=(across,))
         trends = panel_trends(figure, self._cells(figure))
         if not any(trend.methods for trend in trends):
             return f"{picture}\n\nWhat follows for larger ones: {NOT_MEASURED}."
@@ -136,13 +141,14 @@ class Pictures:
 
     def _sizes(self, figure: Figure) -> tuple[list[Point], list[Panel]]:
         """Return the points of a figure with a trend, by the size that it is over and its methods."""
-        (points, levels), across, panels = self._curve(figure), figure.trend.across, []
+        (points, levels), panels = self._curve(figure), []
+        across = figure.trend.across if figure.trend else ""
         lines = {line.label: (line.with_[across], line.method) for line in figure.lines if line.method}
         points = [p._replace(of=lines[p.name][0], name=lines[p.name][1]) for p in points if p.name in lines]
-        points.sort(key=lambda point: point.of)
-        for size, places in groupby(points, key=lambda point: point.of):
+        points.sort(key=lambda point: float(point.of))
+        for size, places in groupby(points, key=lambda point: float(point.of)):
             level_lines = [(lines[n][1], y) for n, y in levels if lines.get(n, (None,))[0] == size]
-            panels.append(Panel(f"{across} {size:g}", figure.x, list(places), level_lines))
+            panels.append(Panel(f"{across} {size:g}", figure.x or "", list(places), level_lines))
         return points, panels
 
     def losses(self, row: str, title: str) -> str:
@@ -168,7 +174,8 @@ class Pictures:
             return f"Figure ({title}): {NOT_MEASURED}."
         scale = self._article.scale
         if isinstance(rows[0], Point):
-            counts, scale = [len(point.cell.records) for point in rows], rows[0].cell.scale
+            cells = [point.cell for point in rows if point.cell]
+            counts, scale = [len(c.records) for c in cells], cells[0].scale
             many = "; upright lines: lowest to highest seed" if max(counts) > 1 else ""
             note, rows = f"{note} {_seeds(counts)}{many}.", [(*first, *point[:7]) for point in rows]
         stem = self._folder / f"{self._article.source.name}-{name}"
@@ -188,19 +195,20 @@ class Pictures:
 
     def _curve(self, figure: Figure) -> tuple[list[Point], list[tuple[str, float]]]:
         """Return the points of a figure's first panel, line by line from the left, and its level lines."""
-        points, levels = [], {}
+        points: list[Point] = []
+        levels: dict[str, float | None] = {}
         cells = [c for c in self._cells(figure) if c.records and c.cell.column.id == figure.panels[0].id]
         for line, c in ((line, c) for line in figure.lines for c in cells if c.cell.row.group == line.id):
             if line.over:
                 points.append(_point(figure.id, line.label, float(c.cell.row.with_[line.over]), c))
             else:
                 levels.setdefault(line.label, c.measured)
-        return points, list(levels.items())
+        return points, [(name, score) for name, score in levels.items() if score is not None]
 
 
 def _point(of: str, name: str, x: float, c: ComparedCell) -> Point:
     values = [record.measured for record in c.records]
-    return Point(of, name, x, c.measured, min(values), max(values), doubt_kinds([c]), c)
+    return Point(of, name, x, c.measured or 0.0, min(values), max(values), doubt_kinds([c]), c)
 
 
 def missing_points(figure: Figure, points: Iterable[Point]) -> list[str]:
@@ -212,7 +220,7 @@ def missing_points(figure: Figure, points: Iterable[Point]) -> list[str]:
 
 def _data(points: Iterable[Point]) -> str:
     """Return the measures of points, their units, and the queries that they were measured on."""
-    cells = ((point.cell.cell, point.cell.measured_on) for point in points)
+    cells = ((point.cell.cell, point.cell.measured_on) for point in points if point.cell)
     return " ".join(dict.fromkeys(f"{c.column.label}, {c.unit}, on {', '.join(on)}." for c, on in cells))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from papers.baselines.ms_marco import CONTRASTIVE, NO_PROJECTOR, OFFICIAL_NEGATIVES, PASSAGES
 from papers.baselines.two_stage import Dense, TwoStage, cls_texts
-from repro.errors import check_known
+from repro.errors import UsageError, check_known
 from repro.graph import Node
 from repro.manifest.papers import home, load
 from repro.retrieval import recipe
@@ -148,10 +148,19 @@ def papers_own(
     Args:
         readings: other choices of these readings, by id.
     """
-    asked, own = request.choices, home(encoder).readings
+    asked, source = request.choices, home(encoder)
+    if source is None:
+        raise UsageError(f"{encoder} is no recipe of a paper")
+    own = source.readings
     check_known("reading", *(readings or {}), valid=own)
-    noted = {"missing": asked.missing, "substitutes": asked.substitutes}  # of the cell that is asked for
-    choices = Choices(own, readings or {}, data=asked.data, originals_only=asked.originals_only, **noted)
+    choices = Choices(
+        own,
+        readings or {},
+        data=asked.data,
+        originals_only=asked.originals_only,
+        missing=asked.missing,  # of the cell that is asked for
+        substitutes=asked.substitutes,
+    )
     made = load(encoder)(Request(request.dataset, choices), **options)
     return made.inputs.get("stand_in", made) if made.stage == "backbone" else made
 
@@ -168,7 +177,7 @@ def _fine_tuning(share: float, tuning_steps: float) -> Optimisation:
     """Fine-tuning on a share of the queries, in a multiple of the steps that all queries take."""
     if share == tuning_steps == 1:
         return FINE_TUNING
-    epochs = round(FINE_TUNING.epochs * tuning_steps / share, 6)
+    epochs = round((FINE_TUNING.epochs or 1) * tuning_steps / share, 6)
     return replace(FINE_TUNING, epochs=epochs, max_steps=round(TUNING_STEPS * tuning_steps))
 
 

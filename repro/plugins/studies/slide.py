@@ -43,7 +43,7 @@ THEMES = {  # what ends the name of a drawing's file
 class Point(NamedTuple):
     """A point of a line: mean, lowest and highest of a cell's seeds; ``of`` is its table, figure or size."""
 
-    of: object
+    of: str | float
     name: str
     x: float
     mean: float
