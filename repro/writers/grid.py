@@ -59,7 +59,7 @@ class Grid(Generic[T]):
         if self.table.transposed:
             return column_heads(self.columns)
         groups = {group.id: group.label for group in self.table.groups}
-        return [Head(r.id, r.label, r.label, groups.get(r.group, ""), r) for r in self.rows]
+        return [Head(r.id, r.label, r.label, groups.get(r.group or "", ""), r) for r in self.rows]
 
     @property
     def across(self) -> list[Head]:

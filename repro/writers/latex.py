@@ -149,7 +149,7 @@ def _signs(cells: Sequence[ComparedCell]) -> Iterator[str]:
     if runs:
         makers = ", ".join(dict.fromkeys(run.maker for run in runs))
         yield escape(f"Others: runs that others made, scored here and no measurements of ours ({makers}).")
-    verdict_names = {judged.verdict.name for judged in (*measured_cells, *runs)}
+    verdict_names = {c.verdict.name for c in measured_cells} | {run.verdict.name for run in runs}
     if signs := [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in verdict_names]:
         yield f"{', '.join(signs)}."
 

@@ -114,13 +114,14 @@ class _Writer:
         """Systems across, as the paper has a transposed table: published and ours side by side."""
         has_differences = any(c.verdict.difference is not None for c in self.grid.cells.values())
         kinds = ["published", "measured", *(["difference", "95 % over queries"] if has_differences else [])]
-        sheet = Sheet([Column("", right=False)], rows=[[Text(head.label)] for head in self.grid.down])
+        sheet = Sheet([Column("", right=False)])
+        rows: list[list[Shown]] = [[Text(head.label)] for head in self.grid.down]
         for system in self.grid.across:
             is_own = system.id in self.comparison.own_rows
             first = 1 if is_own else 0  # nothing is published of a row of one's own
             shown = kinds[first : self._kinds_beside_own(system)] if self.comparison.own_rows else kinds
             reports = [] if self.comparison.own_rows else self._lines_across(system)
-            names = [*shown, *(line[0].plain.strip() for line in reports)]
+            names = [*shown, *(str(line[0]).strip() for line in reports)]
             sheet.columns += [Column(kind, self._label(system).plain) for kind in names]
             if (
                 self.comparison.own_rows and not is_own
@@ -128,7 +129,8 @@ class _Writer:
                 sheet.drop = [*range(len(sheet.columns) - len(names), len(sheet.columns)), *sheet.drop]
             for place, left in enumerate(self.grid.down):
                 sides = self._sides(self.grid.cells.get((system.id, left.id)))[first : first + len(shown)]
-                sheet.rows[place] = [*sheet.rows[place], *sides, *(line[place + 1] for line in reports)]
+                rows[place] += [*sides, *(line[place + 1] for line in reports)]
+        sheet.rows += rows
         return sheet
 
     def _kinds_beside_own(self, system: Head) -> int:

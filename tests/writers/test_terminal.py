@@ -168,7 +168,8 @@ def _stub(row: str, role: str, printed: str, measured: float):
         is_numeric=True,
         printed=SimpleNamespace(value=Decimal(printed)),
     )
-    return SimpleNamespace(cell=cell, measured=measured, verdict=SimpleNamespace(name="lower"), outdated="")
+    verdict, published = SimpleNamespace(name="lower"), float(printed)
+    return SimpleNamespace(cell=cell, measured=measured, published=published, verdict=verdict, outdated="")
 
 
 ROWS = [SimpleNamespace(id=i, label=i.upper()) for i in ("bert", "ict", "mine")]

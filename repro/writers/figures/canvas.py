@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 # Okabe and Ito's palette, told apart by the colour-blind; markers and lines differ as well
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -70,14 +71,15 @@ def drawing(
     columns = min(panels, across)
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE | style)
+        settings: dict[Any, Any] = {**STYLE, **style}
+        matplotlib.rcParams.update(settings)
         figure = Figure(figsize=size, layout="constrained")
         grid = list(figure.subplots(-(-panels // columns), columns, squeeze=False, sharey=share_y).flat)
         for unused in grid[panels:]:
             unused.remove()
         yield figure, grid[:panels]
-        options = {"metadata": {"Date": None}} if path.suffix == ".svg" else {}
-        figure.savefig(path, format=path.suffix.removeprefix("."), **options)
+        metadata = {"Date": None} if path.suffix == ".svg" else None
+        figure.savefig(path, format=path.suffix.removeprefix("."), metadata=metadata)
 
 
 def legend(figure, *, handle_length: float) -> None:

@@ -102,10 +102,10 @@ def _bands(rows: Sequence[tuple]) -> str:
 def _series(axes, series: dict, number: int) -> None:
     colour = COLOURS[number % len(COLOURS)]
     look = {"color": colour, "linestyle": LINES[number % len(LINES)], "linewidth": 1.2}
-    x, y, low, high = zip(*sorted(series["points"], key=lambda point: point[0] or 0.0), strict=True)
+    x, y, lowest, highest = zip(*sorted(series["points"], key=lambda point: point[0] or 0.0), strict=True)
     has_band = any(_has_band(point) for point in series["points"])
-    low = [value if bound is None else bound for value, bound in zip(y, low, strict=True)]
-    high = [value if bound is None else bound for value, bound in zip(y, high, strict=True)]
+    low = [value if bound is None else bound for value, bound in zip(y, lowest, strict=True)]
+    high = [value if bound is None else bound for value, bound in zip(y, highest, strict=True)]
     band_look = {"color": colour, "alpha": 0.2, "linewidth": 0}
     if x[0] is None:
         axes.axhline(y[0], label=series["label"], **look)

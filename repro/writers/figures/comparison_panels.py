@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repro.errors import UsageError
 from repro.verdicts.compared import ComparedCell
@@ -39,8 +39,9 @@ def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
     title = f"{tables[0]}, scale {cells[0].scale}{caveat}"
     axes[0].figure.suptitle("\n".join(filter(None, [title, doubts])), fontsize=10)
     handles = {n: h for place in axes for h, n in zip(*place.get_legend_handles_labels(), strict=True)}
-    place = {"loc": "outside lower center", "ncols": 3, "frameon": False, "fontsize": 9}
-    axes[0].figure.legend(handles.values(), handles, **place)
+    axes[0].figure.legend(
+        handles.values(), handles, loc="outside lower center", ncols=3, frameon=False, fontsize=9
+    )
     return axes
 
 
@@ -67,9 +68,21 @@ def _panel(axes: Axes, column: Sequence[ComparedCell | None]) -> None:
 
 
 def _draw(axes: Axes, place: int, cell: ComparedCell) -> None:
-    ring = {"s": 44, "facecolors": "none", "edgecolors": GREY, "linewidths": 1, "label": "published"}
-    dot = {"s": 20, "color": COLOURS[0], "label": "measured"}
-    cross = {"s": 24, "color": COLOURS[1], "marker": "x", "linewidths": 1, "label": "run by others"}
+    ring: dict[str, Any] = {
+        "s": 44,
+        "facecolors": "none",
+        "edgecolors": GREY,
+        "linewidths": 1,
+        "label": "published",
+    }
+    dot: dict[str, Any] = {"s": 20, "color": COLOURS[0], "label": "measured"}
+    cross: dict[str, Any] = {
+        "s": 24,
+        "color": COLOURS[1],
+        "marker": "x",
+        "linewidths": 1,
+        "label": "run by others",
+    }
     numbers = [(cell.published, ring), (cell.measured, dot), *((r.measured, cross) for r in cell.imported)]
     for number, look in numbers:
         if number is not None:

@@ -108,9 +108,10 @@ def _difference(c: ComparedCell) -> Iterator[Markup]:
         width = f", interval ± {c.verdict.half_width:.4g}" if c.verdict.half_width is not None else ""
         yield _fact("difference", f"{c.verdict.difference:+.4g}{width}")
     if c.interval:
-        positions = {True: "; the published mean lies inside", False: "; the published mean lies outside"}
+        positions = {True: "inside", False: "outside", None: ""}
         bounds = f"{c.interval.low:.4g} to {c.interval.high:.4g} in 95 %"
-        yield _fact("over queries", bounds, positions.get(c.published_inside))
+        position = positions[c.published_inside]
+        yield _fact("over queries", bounds, f"; the published mean lies {position}" if position else None)
 
 
 def _imported_runs(c: ComparedCell) -> Iterator[Markup]:

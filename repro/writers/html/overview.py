@@ -65,7 +65,7 @@ def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> C
     rehearsed = usual_first({scale for c in everything.cells for scale in c.rehearsed})
     ways = [f"also rehearsed: {scale}" for scale in rehearsed]
     last = {"all": everything} if len(tallies) > 1 else {}
-    rows = [[name, *_known_counts(tally, rehearsed)] for name, tally in (tallies | last).items()]
+    rows = [[name, *_known_counts(tally, rehearsed)] for name, tally in {**tallies, **last}.items()]
     head = ["", "published", *ways_of_knowing(), "equal to theirs", *ways, "cannot be measured"]
     table = scrolling(plain_table(head, rows, class_="plain numbers"), "what is known, by paper")
     to_do = report.to_do.get("")

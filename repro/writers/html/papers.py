@@ -140,7 +140,7 @@ def paper_citation(source: Paper) -> Markup:
 
 
 def _is_web(target: str | None) -> bool:
-    return bool(target) and target.startswith(("https://", "http://"))
+    return target is not None and target.startswith(("https://", "http://"))
 
 
 def datasets(source: Paper, scale: str) -> Markup:
@@ -164,7 +164,7 @@ def _code(name: str | None) -> Content:
 def citation(source: Paper) -> Markup:
     """A BibTeX entry of the paper whose numbers these are."""
     m = source.manifest
-    facts = {"title": m.title, "author": " and ".join(m.authors), "note": m.venue}
+    facts: dict[str, str | None] = {"title": m.title, "author": " and ".join(m.authors), "note": m.venue}
     facts |= {"doi": m.doi, "eprint": m.arxiv, "url": m.code}
     lines = [f"  {key} = {{{value}}}," for key, value in facts.items() if value]
     text = "\n".join([f"@misc{{{source.name},", *lines, "}"])

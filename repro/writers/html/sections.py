@@ -302,7 +302,8 @@ def own_tables(
     cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results
 ) -> dict[str, Markup]:
     """Return the paper's tables of kinds of their own, where something of them is known."""
-    source, tables = cells[0].cell.paper, {}
+    source = cells[0].cell.paper
+    tables: dict[str, Markup] = {}
     for table in source.manifest.tables:
         if (kind := ask().table_kind(kind=table.kind)) is not None:
             own = [c for c in cells if c.cell.table.id == table.id]

@@ -117,7 +117,7 @@ def notes(printed: Table) -> Markup:
     """The meaning of marks, and the test that the caption names, in the manifest's words."""
     items = [el("li", el("b", character), " ", meaning(mark)) for character, mark in printed.marks.items()]
     if printed.test:
-        sides = {1: "one-sided ", 2: "two-sided "}.get(printed.test.sides, "")
+        sides = {1: "one-sided ", 2: "two-sided "}.get(printed.test.sides or 0, "")
         level = f" at {printed.test.level}" if printed.test.level else ""
         items.append(el("li", f"The caption names a {sides}{printed.test.kind}-test{level}."))
     if printed.note:
