@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -228,8 +228,7 @@ def write_logs(
             if cell.printed.value is not None:
                 _write(published_log(cell, cell_accounts[0].record.measure, now), scratch)
                 summary.published += 1
-            scores = [query_scores(account, history) for account in cell_accounts]
-            uncertainty = {}
+            scores, uncertainty = [query_scores(account, history) for account in cell_accounts], {}
             if len(cell_accounts) > 1:
                 uncertainty = _over_seeds([account.record.measured for account in cell_accounts])
             elif len(scores[0]) == 1:
@@ -237,7 +236,8 @@ def write_logs(
             log = measured_log(cell_accounts, history, uncertainty, by=by, now=now)
             if not all(scores):
                 summary.without_queries.append(cell.id)
-            _write(log, scratch, [one for each in scores for one in each] if all(scores) else [])
+                scores = []
+            _write(log, scratch, list(chain.from_iterable(scores)))
             summary.measured += 1
     return summary
 

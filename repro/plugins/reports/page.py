@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -176,7 +177,7 @@ class Document:
     def write(self, folder: Path) -> list[Path]:
         """Write others.html, index.md, NAME.svg and NAME.csv of each picture; equal data give equal bytes."""
         folder.mkdir(parents=True, exist_ok=True)
-        blocks = (block for part in self.sections for block in part.blocks)
+        blocks = chain.from_iterable(part.blocks for part in self.sections)
         pictures = [picture for block in blocks if isinstance(block, Gallery) for picture in block.pictures]
         texts = {"others.html": self.html(), "index.md": self.markdown()}
         texts |= {f"{picture.name}.svg": f"{picture.drawing(True)}\n" for picture in pictures}

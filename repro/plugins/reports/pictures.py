@@ -141,7 +141,7 @@ def _drawing(
 
 def _legend(strips: Sequence[Strip], top: float) -> tuple[list[Markup], float]:
     """A legend of the marks of these strips, in as many rows as it takes, and where it ends."""
-    marks = [mark for strip in strips for mark in strip.marks]
+    marks = list(itertools.chain.from_iterable(strip.marks for strip in strips))
     entries = [(NAMES[making], making, False) for making in MARKS if making in {mark.made for mark in marks}]
     entries += [(LOOSE, entries[0][1], True)] if any(mark.loose for mark in marks) else []
     elements, x, y = [], float(SIDE), top

@@ -83,6 +83,11 @@ class Setting(StatedValue):
         """Whether the plan is said to have a value of its own."""
         return "planned" in self.model_fields_set
 
+    def taken(self, published: Any, default: Any) -> Any:
+        """Return what is planned: where it departs as said, else as published, released or by default."""
+        released = default if self.released is None else self.released
+        return self.planned if self.departs else published if self.is_published else released
+
 
 class StatedElsewhere(StatedValue):
     """Something that is stated and is no parameter of a stage: hardware, sizes of data, libraries."""

@@ -236,16 +236,11 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
     if _disagrees(setting, published) and not setting.reading:
         says = "text and script state different values; name the unspecified choice that tells which is taken"
         return ExpectedValue(fault=says)
-    if setting.departs:
-        value = setting.planned
-        if _is_number(value) and not _is_among(value, [published, setting.released, *choices]):
-            says = f"neither text, script nor {setting.reading!r} has {value}; correct planned"
-            return ExpectedValue(fault=says)
-    elif setting.is_published:
-        value = published
-    else:
-        value = setting.released if setting.released is not None else default
-    if missing := _numbers_without_choice([published, setting.released], value, choices):
+    value, stated = setting.taken(published, default), [published, setting.released]
+    if setting.departs and _is_number(value) and not _is_among(value, [*stated, *choices]):
+        says = f"neither text, script nor {setting.reading!r} has {value}; correct planned"
+        return ExpectedValue(fault=says)
+    if missing := _numbers_without_choice(stated, value, choices):
         says = f"no value of {setting.reading!r} is {missing[0]}, which is stated; correct either"
         return ExpectedValue(fault=says)
     return ExpectedValue(_as_list(value) if _is_set(value) else value, _is_set(value))

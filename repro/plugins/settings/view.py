@@ -64,7 +64,7 @@ def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[t
     if verbose:
         yield from ((f"  {heading}", line) for heading, line in lines.items())
     elif lines:
-        yield "  apart", ". ".join(f"{heading}: {line}" for heading, line in lines.items())
+        yield "  apart", ". ".join(map(": ".join, lines.items()))
 
 
 def _short_line(item: CheckedParameter) -> str:

@@ -145,7 +145,7 @@ def _unmarked_leads(source: Paper) -> Iterator[Finding]:
     for mark, cell, _, rivals in marks(source):
         lead = _lead(cell, rivals)
         key = cell.table.id, cell.row.group, cell.column.id
-        if lead is not None and (key not in smallest or lead < smallest[key][0]):
+        if lead is not None and lead < smallest.get(key, (Decimal("inf"),))[0]:
             smallest[key] = lead, mark, cell
     for (_, group, column), (least, smallest_mark, cell) in smallest.items():
         for other in cells_of(source, (cell.table,)):

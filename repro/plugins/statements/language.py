@@ -6,7 +6,7 @@ tell the cells that contradict them, and the tests between the rows they compare
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import combinations
+from itertools import chain, combinations
 
 from repro.errors import UsageError, unknown
 from repro.manifest.arithmetic import rounded
@@ -53,9 +53,9 @@ class Places:
         """
         _, table, _ = self._table(path)
         rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
-        _check("row", except_, {name for names in rows_by_names for name in names}, path)
-        if group is not None and group not in {g.id for g in table.groups}:
-            raise unknown(f"group of table {path}", group, [g.id for g in table.groups])
+        _check("row", except_, set(chain.from_iterable(rows_by_names)), path)
+        if group is not None and group not in (groups := [g.id for g in table.groups]):
+            raise unknown(f"group of table {path}", group, groups)
         return [
             f"{path}/{row.id}"
             for names, row in rows_by_names.items()

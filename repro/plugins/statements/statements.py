@@ -182,7 +182,7 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
     """Every bold number, and the others of its scope; none where the text lost its bold."""
     for table in source.manifest.tables:
         if table.kind == "results" and table.bold not in ("unknown", "none"):
-            cells = [c for c in cells_of(source, (table,)) if has_number(c)]
+            cells = list(filter(has_number, cells_of(source, (table,))))
             for c in cells:
                 if c.printed.bold:
                     yield c, [o for o in cells if o is not c and bold_scope(o) == bold_scope(c)]
@@ -202,6 +202,6 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
     level = (cell.table.test and cell.table.test.level) or LEVEL
     if None in language.tests:
         raise MissingNumber(language.values.why_untested(cell))
-    weak = [p for p in language.tests if p is not None and p > level]
+    weak = [p for p in filter(None, language.tests) if p > level]
     language.against.extend(f"p {p:.3g}, not corrected, is above {level}" for p in weak)
     return not weak

@@ -35,8 +35,9 @@ class Family(Identified):
             raise ValueError("needs either `rows` or `between`")
         repeated_rows = [row for row in self.rows if self.rows.count(row) > 1]
         repeated_rows += [row for row, other in self.between if row == other]
-        if repeated_rows or self.against in self.rows:
-            raise ValueError(f"row {(repeated_rows or [self.against])[0]!r} would be compared with itself")
+        repeated_rows += {self.against}.intersection(self.rows)
+        if repeated_rows:
+            raise ValueError(f"row {repeated_rows[0]!r} would be compared with itself")
         if self.rows and self.against is None and len(self.rows) < 2:
             raise ValueError("needs row `against` or two rows at least")
         return self

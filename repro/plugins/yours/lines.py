@@ -74,9 +74,8 @@ def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:
     rows = {r.id: r for r in own.comparison.cells[0].cell.table.rows}
     for c in row.cells:
         for test in row.tests.get(c.cell.column.id, []):
-            low, high = test["interval"] or (None, None)
             score, digits = rounded(test["value"], c.cell), 2 if c.cell.unit == "percent" else 4
-            interval = "" if low is None else f" [{low:+.{digits}f}, {high:+.{digits}f}]"
+            bounds = " [{:+.{d}f}, {:+.{d}f}]".format(*test["interval"], d=digits) if test["interval"] else ""
             yield {
                 "column": c.cell.column.id,
                 **({"row": row.row.label} if len(own.rows) > 1 else {}),
@@ -84,13 +83,13 @@ def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:
                 "against": f"{letters[test['over']]} {rows[test['over']].label}",
                 "by": test["by"],
                 "its score": f"({score})" if test["doubts"] else score,
-                "difference [95 %]": f"{test['difference']:+.{digits}f}{interval}",
+                "difference [95 %]": f"{test['difference']:+.{digits}f}{bounds}",
                 "d_z": _number(test["effect_size"]),
                 "t p": _number(test["p"]),
                 "t p, Holm": _number(test["holm_student_p"]),
                 "permutation p": _number(test["permutation_p"]),
                 "permutation p, Holm": _number(test["holm_p"]),
-                "won/tied/lost": "/".join(str(test[key]) for key in ("wins", "ties", "losses")),
+                "won/tied/lost": f"{test['wins']}/{test['ties']}/{test['losses']}",
                 **{name: _number(test[key]) for name, key in ALIKE.items() if key in test},
             }
 

@@ -98,9 +98,9 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
 
     Raises UsageError where none can.
     """
-    by_column: dict[str, list[Cell]] = {}
+    by_column: dict[str, dict[str, Cell]] = {}
     for c in cells:
-        by_column.setdefault(c.cell.column.id, []).append(c.cell)
+        by_column.setdefault(c.cell.column.id, {})[c.cell.id] = c.cell
     columns = {column.id: column for column in cells[0].cell.table.columns}
     places: dict[str, Place] = {}
     notices: list[str] = []
@@ -118,13 +118,13 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
     return places, notices
 
 
-def _place(column: Column, cells: Sequence[Cell], plan: Plan) -> Place | str:
+def _place(column: Column, cells: Mapping[str, Cell], plan: Plan) -> Place | str:
     """Return a column with how its rows are measured, or why it cannot be scored."""
-    unit, priority = cells[0].unit, {cell.id: PRIORITY.index(cell.role) for cell in cells}
+    unit = next(iter(cells.values())).unit
     if column.kind in COMPUTED or unit not in UNITS or column.dataset is None or column.measure is None:
         return "a run does not give what it shows"
-    in_column = [m for m in plan.measurements if m.cell.id in priority and "judgements" in m.parts[0].params]
-    if measured := sorted(in_column, key=lambda m: priority[m.cell.id]):
+    in_column = [m for m in plan.measurements if m.cell.id in cells and "judgements" in m.parts[0].params]
+    if measured := sorted(in_column, key=lambda m: PRIORITY.index(cells[m.cell.id].role)):
         return Place(column, unit, measured[0].measure, column.dataset, tuple(measured))
     if not plan.scale.has_originals:
         return f"no row of it is measured at scale {plan.scale.name}"
