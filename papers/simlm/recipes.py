@@ -78,7 +78,7 @@ def generator_row(request: Request, *, training: str) -> Node:
 
 
 def steps_point(request: Request, *, objective: str, steps: int) -> Node:
-    """Rank after so many steps of pre-training, a training of its own for every point (Figure 3)."""
+    """Pre-train for so many steps, fine-tune a first retriever from that, and rank by it (Figure 3)."""
     start = {"simlm": simlm, "mlm": mlm}[objective](request, steps=steps)
     marco = Marco(request)
     return marco.run(marco.retriever_1(start))

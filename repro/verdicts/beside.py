@@ -62,11 +62,11 @@ class ValuesBeside(Protocol):
     count: int
 
     def markdown(self) -> str:
-        """Return it with its making and its place, for a page of a table."""
+        """Return the closest value with its making and its place, for a page of a table."""
         ...
 
     def html_line(self) -> Content:
-        """Return it as the line of a cell in a table of the report."""
+        """Return the closest value as the line below a cell's numbers in a table of the report."""
         ...
 
     def html_card(self) -> Content:

@@ -163,6 +163,7 @@ class Tally:
         }
 
     def _counts(self) -> dict:
+        """Return how many cells there are, by way, by scale and by what is known of them."""
         numbers = {"ways": self.ways, "measured": dict(self.measured), "known": self.known}
         return {"cells": len(self.cells), **numbers}
 

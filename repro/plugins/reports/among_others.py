@@ -57,7 +57,7 @@ class Place:
         return f"{self.described} {span(self.values, self.digits)} (yours is {self.position})"
 
     def as_json(self) -> dict:
-        """The place as plain values."""
+        """Return how many reports of this kind there are, their ends, how many are below, equal, above."""
         return {
             "how": list(self.starts),
             "count": len(self.values),

@@ -287,6 +287,7 @@ def _summary(system: System) -> str:
 
 
 def _search(search: Search) -> list:
+    """Return the part of the page on what somebody looked for, where, and in vain."""
     rows = [
         ["queries", "; ".join(dict.fromkeys(search.queries))],
         ["places opened", "; ".join(dict.fromkeys(search.places))],

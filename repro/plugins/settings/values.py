@@ -56,7 +56,7 @@ class PlannedRow:
 
     @cached_property
     def all(self) -> list[Node]:
-        """Every node with a setting, each once."""
+        """Return every node of the row that has parameters, each once."""
         return [node for node in _distinct(self.nodes.values()) if parameters(node)]
 
 

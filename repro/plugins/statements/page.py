@@ -165,7 +165,7 @@ def _finding(finding: Finding) -> Markup:
 
 
 def used_reports(judged: OthersJudgement) -> Markup:
-    """Return the values that a statement was judged by, folded; their places are on the cells' cards."""
+    """Return a list, folded in HTML, of others' values that a statement was judged by, with their making."""
     items = [
         el("li", el("code", value.cell.id), f" {value.shown} ({value.making}, {value.maker})")
         for value in judged.used

@@ -237,7 +237,7 @@ class RowBlocks:
                 yield pa.Table.from_batches([batch])
 
     def places(self, first: int) -> Iterator[int]:
-        """Yield the bytes of a block's file at which its record batches begin."""
+        """Yield the offsets, in bytes, at which the record batches of the block from row ``first`` begin."""
         import pyarrow as pa
 
         with pa.OSFile(str(self._path(first))) as file:

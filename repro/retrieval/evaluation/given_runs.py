@@ -215,6 +215,7 @@ def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int
 
 
 def _document_error(path: Path, query: str, document: str, judged_ids: Collection[str]) -> DataError:
+    """Return the error on a document whose id is not written as the judged ones are."""
     part = difference(document, judged_ids)
     remedy = f"{part}, or the run is of another collection" if part else "the run is of another collection"
     if document == "-1":

@@ -123,7 +123,7 @@ class BatchReading:
         return self._used[name] or self._read[name].used
 
     def save(self, checkpoint: Path) -> None:
-        """Keep it beside the weights."""
+        """Keep the wanted and the used ways of reading batches beside the weights of a checkpoint."""
         ways = {name: {"wanted": getattr(self.execution, name), "used": self.used(name)} for name in WAYS}
         (checkpoint / FILE).write_text(json.dumps(ways))
 
