@@ -97,10 +97,7 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
 
 def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
     """Return lines on the obstacles of every row, then on rows that share further ones."""
-    by_row: dict[str, list[Obstacle]] = {}
-    for c in cells:
-        by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
-    names_by_row = {row: distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
+    names_by_row = _names_by_row(cells, prefix)
     shared = set.intersection(*map(set, names_by_row.values()))
     common = [name for name in next(iter(names_by_row.values())) if name in shared]
     groups: dict[tuple[str, ...], list[str]] = {}
@@ -110,6 +107,14 @@ def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str
         (_first_names(rows, ROWS), names_in_a_line(names) or "nothing else") for names, rows in groups.items()
     ]
     return ([("every row", names_in_a_line(common))] if common else []) + (lines if len(groups) > 1 else [])
+
+
+def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[str]]:
+    """Return rows, without the prefix -> the names of all that their cells lack."""
+    by_row: dict[str, list[Obstacle]] = {}
+    for c in cells:
+        by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
+    return {row: distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
 
 
 def names_in_a_line(names: Sequence[str]) -> str:

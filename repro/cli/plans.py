@@ -249,20 +249,26 @@ def _groups(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
 
 def _line(group: list[RehearsedNode]) -> list[str]:
     first, is_single = group[0], len(group) == 1
-    share = first.share if is_single else None
+    done, whole = _shares(first) if is_single else ("", "")
     return [
         work_of(first.node) if is_single else f"{first.node.stage}, {len(group)} nodes",
-        f"{share.done:,.0f} {share.of}" if share else "",
+        done,
         f"{sum(item.seconds for item in group):,.1f}",
         _largest_size(item.peak_bytes for item in group),
         _largest_size(item.gpu_bytes for item in group),
         f"{sum(item.disk_bytes for item in group) / MB:,.1f}",
         _rate(first.rate if is_single else None),
-        f"{share.whole:,.0f}" if share else "",
+        whole,
         _hours(group),
         _largest_size(item.whole_peak_bytes for item in group),
         _total(item.whole_disk_bytes for item in group),
     ]
+
+
+def _shares(item: RehearsedNode) -> tuple[str, str]:
+    """Return how much of a node was rehearsed, and how much it is in all; empty where it is not counted."""
+    share = item.share
+    return (f"{share.done:,.0f} {share.of}", f"{share.whole:,.0f}") if share else ("", "")
 
 
 def _rate(rate: float | None) -> str:

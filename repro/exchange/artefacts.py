@@ -46,16 +46,16 @@ def chosen_nodes(plan: Plan, *, inputs: bool, only: Sequence[str] = ()) -> list[
     """
     ends = list({node.fingerprint: node for node in plan.ends}.values())
     nodes = walk(ends) if inputs or only else ends
-    if not only:
-        return nodes
-    chosen: list[Node] = []
-    for digits in only:
-        matches = [node for node in nodes if digits and node.fingerprint.startswith(digits)]
-        if len(matches) != 1:
-            count = f"{len(matches)} artefacts" if matches else "no artefact"
-            raise UsageError(f"the selection has {count} whose fingerprint begins with {digits!r}")
-        chosen += matches
-    return chosen
+    return [_only_node(digits, nodes) for digits in only] if only else nodes
+
+
+def _only_node(digits: str, nodes: Sequence[Node]) -> Node:
+    """Return the one node whose fingerprint begins with these digits."""
+    matches = [node for node in nodes if digits and node.fingerprint.startswith(digits)]
+    if len(matches) != 1:
+        count = f"{len(matches)} artefacts" if matches else "no artefact"
+        raise UsageError(f"the selection has {count} whose fingerprint begins with {digits!r}")
+    return matches[0]
 
 
 def send(

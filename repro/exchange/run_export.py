@@ -72,8 +72,7 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
         UsageError: nothing is recorded for the cell, it has more than one run, or the store lacks the run.
         StoreError: the run is damaged, or not the one that the cell was scored by.
     """
-    record = _newest_record(name, results, scale) if "/" in name else None
-    node = _recorded_node(record, store) if record else store.remembered(name)
+    record, node = _named_node(name, store, results, scale)
     evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
     run = evaluation.input("run") if evaluation else node
     if STAGES[run.stage].output != "run":
@@ -85,6 +84,14 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
         reason = f"{run} was made again since {record.cell} was scored, and came out otherwise"
         raise StoreError(f"{reason}; `repro run --rebuild other-code {record.cell}` scores it")
     return ExportedRun(path / "run.trec", evaluation, record)
+
+
+def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[Record | None, Node]:
+    """Return the newest record of a cell, and its node; of a fingerprint the node alone."""
+    if "/" not in name:
+        return None, store.remembered(name)
+    record = _newest_record(name, results, scale)
+    return record, _recorded_node(record, store)
 
 
 def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:

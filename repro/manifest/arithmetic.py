@@ -1,6 +1,6 @@
 """Averages, deltas and bold numbers of a table, recomputed from its own cells."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 from repro.manifest.cells import Cell, cells_of
@@ -47,15 +47,20 @@ def _deltas(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[
             yield cell.id, f"{cell.printed.plain} - {base} is not {cell.printed.delta}"
 
 
+def _bold_scopes(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
+    """Group the cells with a number by the scope within which the best one is bold."""
+    scopes: dict[tuple, list[Cell]] = {}
+    for cell in cells:
+        if cell.is_numeric:
+            scopes.setdefault(bold_scope(cell), []).append(cell)
+    return scopes.values()
+
+
 def _bolds(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
     """Check, in scopes with a bold number, that the bold ones are the best and all of the best are bold."""
     if table.bold in ("unknown", "none"):
         return
-    scopes: dict[tuple, list[Cell]] = {}
-    for cell in cells.values():
-        if cell.is_numeric:
-            scopes.setdefault(bold_scope(cell), []).append(cell)
-    for members in scopes.values():
+    for members in _bold_scopes(cells.values()):
         if not any(cell.printed.bold for cell in members):
             continue
         best = max(cell.printed.number for cell in members)

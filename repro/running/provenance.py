@@ -225,18 +225,22 @@ def made_otherwise(plan: Plan, store: Store) -> list[Node]:
     Raises:
         BlockedError: one of them cannot be made again on this machine.
     """
-    origin, stale = origins(plan, store), set()
-    for node in plan.nodes:
-        is_other = any(
-            node.fingerprint in group for group in (origin.other, origin.unknown, origin.from_others)
-        )
-        if (is_other and node.stage != "imported_run") or any(p.fingerprint in stale for p in node.parents()):
-            stale.add(node.fingerprint)
+    stale = _stale_fingerprints(plan, origins(plan, store))
     stale_nodes = [n for n in plan.nodes if n.fingerprint in stale and plan.states[n.fingerprint] == "stored"]
     for node in stale_nodes:
         if obstacle := plan.machine.obstacles.get(node.fingerprint):
             raise BlockedError(f"{node} cannot be made again here: {obstacle.cause}", obstacle.remedy)
     return stale_nodes
+
+
+def _stale_fingerprints(plan: Plan, origin: Origins) -> set[str]:
+    """Return the fingerprints of the plan's nodes of other origin, and of all that is made from them."""
+    others, stale = {*origin.other, *origin.unknown, *origin.from_others}, set[str]()
+    for node in plan.nodes:
+        is_other = node.fingerprint in others and node.stage != "imported_run"
+        if is_other or any(p.fingerprint in stale for p in node.parents()):
+            stale.add(node.fingerprint)
+    return stale
 
 
 def discard(nodes: Sequence[Node], store: Store) -> None:

@@ -153,12 +153,17 @@ def _scoring_differences(case: Evidence) -> list[str]:
     measures = {
         f"{r.measure or 'an unknown measure'} in {r.unit or 'an unknown unit'}" for r in case.of_readings
     }
-    digests = {r.origin.get("sha256") for r in case.imported}
-    unscored_records = [r for r in case.records if r.origin and r.origin.get("sha256") not in digests]
-    files = [] if case.departures else dict.fromkeys(str(r.origin.get("file")) for r in unscored_records)
+    files = [] if case.departures else _unscored_files(case)
     listing = " and ".join(sorted(measures))
     sentences = [f"what is recorded is {listing}, and the cell is {measure} in {unit}"] if measures else []
     return sentences + [f"{file} was scored otherwise than the cell is: import it again" for file in files]
+
+
+def _unscored_files(case: Evidence) -> list[str]:
+    """Return the files of others' runs on record none of whose scores is by the cell's measure."""
+    digests = {r.origin.get("sha256") for r in case.imported}
+    unscored_records = [r for r in case.records if r.origin and r.origin.get("sha256") not in digests]
+    return list(dict.fromkeys(str(r.origin.get("file")) for r in unscored_records))
 
 
 def _tolerance(case: Evidence) -> Tolerance | None:

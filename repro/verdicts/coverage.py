@@ -212,10 +212,15 @@ def place_of(owner: str) -> str:
     return owner.replace("figure-", "figure ") if owner.startswith("figure-") else f"table {owner}"
 
 
-def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
+def _measured_scales(cell: Cell, records: Sequence[Record]) -> tuple[str, ...]:
+    """Return the scales of our measurements of a cell, then those of others' runs at further ones."""
     definition = cell.column.measure or "", cell.unit
     own_scales = {r.scale: None for r in records if is_measurement(r, *definition, {})}
     imported = {f"{r.scale}{IMPORTED}": None for r in records if r.origin and r.scale not in own_scales}
+    return (*own_scales, *imported)
+
+
+def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
     way = _way(cell, records)
     refusal = cell.column.not_measurable or cell.row.not_measurable
     return CoverageItem(
@@ -223,7 +228,7 @@ def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
         cell.paper.name,
         place_of(cell.table.id),
         way,
-        (*own_scales, *imported),
+        _measured_scales(cell, records),
         recipe=recipe_path(cell) if way not in ("run", "not measurable") else None,
         reason=(refusal or "") if way == "not measurable" else "",
         counted_as=cell.counted_as,

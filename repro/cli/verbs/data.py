@@ -116,9 +116,7 @@ def fetch_(identifiers, places, yes, library):
     for id in ids:
         check_on_hub(id.removeprefix(MODEL))
     offers = {id: offer(id, library=library if id.startswith("beir/") or not places else "") for id in ids}
-    _describe(offers, target)
-    for sentence in obstacles.otherwise:
-        print(f"not to be fetched: {sentence}", file=sys.stderr)
+    _describe(offers, target, obstacles.otherwise)
     if not ids:
         print("nothing to fetch: all that can be fetched is here")
     elif not yes:
@@ -150,7 +148,7 @@ def make_(name, files):
         print(make(name, files, target, TerminalProgress()))
 
 
-def _describe(offers, target) -> None:
+def _describe(offers, target, unfetchable) -> None:
     from repro.retrieval.datasets.fetching import amount
 
     ending = f"; into {target}"
@@ -158,6 +156,8 @@ def _describe(offers, target) -> None:
         print(f"{offer.description}{ending if len(offers) == 1 else ''}", file=sys.stderr)
     if len(offers) > 1:
         print(f"in all {amount(offers)}{ending}", file=sys.stderr)
+    for sentence in unfetchable:
+        print(f"not to be fetched: {sentence}", file=sys.stderr)
 
 
 def _obstacles(places):

@@ -150,7 +150,7 @@ def keep_within(
     cause = f"it lies beyond the budget of {hours:g} {throughput.unit} hours"
     for node in plan.needed():
         cost = throughput.hours(work(node))
-        if cost == 0 or any(not (other_machine and o.of_machine) for o in plan.obstacles(node)):
+        if cost == 0 or _is_blocked(node, plan, other_machine=other_machine):
             continue
         if is_over or cost is None or spent + cost > hours:
             is_over = True
@@ -158,6 +158,11 @@ def keep_within(
         else:
             spent += cost
     return spent
+
+
+def _is_blocked(node: Node, plan: Plan, *, other_machine: bool) -> bool:
+    """Return whether a node lacks something; of another machine, something besides the machine's own."""
+    return any(not (other_machine and o.of_machine) for o in plan.obstacles(node))
 
 
 class StatedCost(StrictMapping):

@@ -46,9 +46,8 @@ def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
     from repro.manifest.papers import paper
 
     source = paper(name)
-    figures = [t.removeprefix(FIGURE) for t in tables if t.startswith(FIGURE)]
     shown_tables = [table_of(source, t) for t in tables if not t.startswith(FIGURE)]
-    shown_figures = [figure_of(source, figure) for figure in figures]
+    shown_figures = [figure_of(source, t.removeprefix(FIGURE)) for t in tables if t.startswith(FIGURE)]
     if not tables:
         shown_tables, shown_figures = [*source.manifest.tables], [*source.manifest.figures]
     if as_json:
