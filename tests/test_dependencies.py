@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-COME_WITH_OTHERS = {"huggingface_hub", "jnius", "jnius_config", "pyarrow"}  # of what is declared
+COME_WITH_OTHERS = {
+    "huggingface_hub",
+    "jnius",
+    "jnius_config",
+    "pyarrow",
+    "pydantic_core",
+}  # of what is declared
 OPTIONAL = {"nltk"}  # the extra `sentences`
 
 

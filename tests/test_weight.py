@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MOST_PATHS = 10
 SHARE_ABOVE = 0.02
 FORMATTED_BY_HAND = 10
-SLACK = 0.25  # a part may be this much lighter than its number in the table of weights
+SLACK = 0.03  # a part may be this much lighter than its number in the table of weights
 
 
 def sources(*folders: str) -> list[Path]:
