@@ -82,10 +82,10 @@ def test_what_is_free_runs_within_any_budget(repro):
 
 
 def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):
-    from repro.running.cost import calibrate
+    from repro.running.cost import throughput
 
-    real = calibrate.calibrate
-    monkeypatch.setattr(calibrate, "calibrate", lambda: real(seconds=0.01))
+    real = throughput.calibrate
+    monkeypatch.setattr(throughput, "calibrate", lambda: real(seconds=0.01))
     said = repro("doctor", "calibrate")
     assert said.status == 0
     rates = json.loads((folders / "store" / "calibration.json").read_text())

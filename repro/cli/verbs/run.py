@@ -192,7 +192,8 @@ def _budget_rates(plan, store, budget: float | None, gpu: str | None):
 
     rates = throughput(store, gpu) if gpu or budget is not None else None
     plan.look(store)
-    if budget is not None and rates is not None:
+    if budget is not None:
         hours = keep_within(plan, budget, rates, other_machine=gpu is not None)
+        assert rates is not None  # else no hours are told
         print(f"about {hours:,.2f} of {budget:g} {rates.unit} hours ({rates.basis})", file=sys.stderr)
     return rates
