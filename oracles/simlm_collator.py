@@ -53,7 +53,7 @@ ORACLE = Declared(
         Mutation(
             "papers.simlm.masks:Masks.further_rate", "(1 - self.encoder_rate)", "(1 + self.encoder_rate)"
         ),
-        Mutation("papers.simlm.masks:Masks.chosen", "encoder | words.drawn", "encoder & words.drawn"),
+        Mutation("papers.simlm.masks:Masks.chosen", "encoder | draw(rate", "encoder & draw(rate"),
         Mutation("papers.baselines.whole_words:WholeWords.chosen", "left -= sizes", "left += sizes"),
         Mutation("papers.baselines.whole_words:WholeWords.numbers", "~self.continues", "self.continues"),
         Mutation(

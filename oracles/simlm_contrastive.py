@@ -50,8 +50,8 @@ ORACLE = Declared(
         Mutation(CONTRAST, 'similarity="cosine") / temperature', 'similarity="cosine") / -temperature'),
         Mutation(
             "repro.retrieval.nn.cosine_bi_encoder:CosineBiEncoder.contrastive",
-            "self.weight * total",
-            "-self.weight * total",
+            "self.weight * reduce",
+            "-self.weight * reduce",
         ),
         Mutation("repro.retrieval.nn.cosine_bi_encoder:CosineBiEncoder.warmed", "min=1.0", "max=1.0"),
         Mutation("repro.retrieval.nn.negatives:next_slice", "epoch + seed", "epoch - seed"),

@@ -26,7 +26,7 @@ from repro.running.provenance import planned_code
 from repro.running.runner import Outcome
 from repro.running.workspace import Workspace
 from repro.store.results import Record
-from repro.verdicts import doubts
+from repro.verdicts import decision as doubts
 from repro.verdicts.decision import KINDS
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro

@@ -12,7 +12,16 @@ import pytest
 from repro.cli import main
 from tests.cli.conftest import Said
 
-STAYS = {"_by_dataset", "_classes", "_environment", "_loaded", "_parse", "catalog", "declaration", "scales"}
+STAYS = {
+    "_classes",
+    "_environment",
+    "_loaded",
+    "_parse",
+    "catalog",
+    "declaration",
+    "listed_measures",
+    "scales",
+}
 
 
 class Killed(BaseException):

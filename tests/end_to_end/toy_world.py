@@ -323,7 +323,7 @@ def patched(root: Path) -> Iterator[Moments]:
         patch.setattr(provenance, "_code_of_all", provenance._code_of_all.__wrapped__)
         patch.setattr(digests, "SETTLED", 0)  # an edit waits for the next tick of the clock itself
         patch.setattr(catalog, "FILE", root / "catalog.yaml")
-        patch.setattr(measures_per_dataset, "_by_dataset", lambda: LISTED)
+        patch.setattr(measures_per_dataset, "listed_measures", lambda dataset: LISTED.get(dataset, ()))
         patch.setattr(importlib.metadata, "entry_points", lambda **_: importlib.metadata.EntryPoints())
         patch.setitem(STAGES, "embed", StageSpec({"texts": "corpus|queries"}, "embeddings"))
         patch.setitem(transfer.WRITTEN_FILES, "embed", r"code\.txt|ids\.txt|vectors\.npy")

@@ -129,7 +129,7 @@ SAID = {
 
 
 def large_heads() -> torch.nn.Module:
-    return packed_texts.BertModel(packed_texts.BertConfig(**packed_texts.SIZES)).eval()  # 2 heads of 8
+    return packed_texts.hf.BertModel(packed_texts.hf.BertConfig(**packed_texts.SIZES)).eval()  # 2 heads of 8
 
 
 @pytest.mark.parametrize("name", SAID)
@@ -152,7 +152,7 @@ def test_models_that_the_kernel_does_not_fit_are_told(monkeypatch):
     gpu(monkeypatch)
     told = []
     sizes = packed_texts.SIZES | {"hidden_size": 24}  # 2 heads of 12
-    odd = packed_texts.BertModel(packed_texts.BertConfig(**sizes))
+    odd = packed_texts.hf.BertModel(packed_texts.hf.BertConfig(**sizes))
     assert not padding_free.packs(odd, say=told.append, **ASKS)
     assert not padding_free.packs(torch.nn.Linear(1, 1), say=told.append, **ASKS)
     assert "the model's have 12" in told[0] and "not built as BERT" in told[1]
