@@ -182,6 +182,9 @@ class Wide(nn.Module):
     def denominators(self, batch):
         return {"mean": 1}
 
+    def save(self, folder):
+        pass
+
 
 class Faults(Progress):
     """Pages that are cleared in each step."""
