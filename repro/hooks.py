@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from repro.running.requirements import Machine
     from repro.store import Store
     from repro.store.results import Results
-    from repro.verdicts.beside import Answers, Beside, CellPart
+    from repro.verdicts.additions import Answers, CellPart, SideValueKind
     from repro.verdicts.compared import ComparedCell
     from repro.writers.html.sections import PaperPart, Sources
     from repro.writers.table_files import TableKind
@@ -61,7 +61,7 @@ class Questions(Protocol):
         """Return name -> ``module:function`` of what ``import repro`` offers; asked when one is looked up."""
 
     @_asked
-    def values_beside(self) -> Beside:
+    def side_values(self) -> SideValueKind:
         """Return a kind of values that stand beside the published and the measured number of a cell."""
 
     @_asked

@@ -10,7 +10,7 @@ import pytest
 from repro import hooks
 from repro.errors import UsageError
 from repro.hooks import PLUGINS, ask, chosen
-from repro.verdicts import beside
+from repro.verdicts import additions
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
 
@@ -32,7 +32,7 @@ def plugins(monkeypatch):
 
     def forget():
         ask.cache_clear()
-        beside.kinds.cache_clear()
+        additions.kinds.cache_clear()
 
     def only(names):
         monkeypatch.setenv(hooks.CHOICE, names)
@@ -81,7 +81,7 @@ def test_only_a_plugin_that_there_is_can_be_chosen(monkeypatch):
 
 def test_a_plugin_of_another_package_answers_like_the_suites_own(tmp_path):
     (tmp_path / "mine.py").write_text(
-        "from repro.hooks import Command, answer\nfrom repro.verdicts.beside import CellPart\n"
+        "from repro.hooks import Command, answer\nfrom repro.verdicts.additions import CellPart\n"
         "class Part(CellPart):\n    facts = {'mine': 1}\n"
         "@answer\ndef part_of_cell(cell):\n    return Part()\n"
         "@answer\ndef public_names():\n    return {'seven': 'mine:seven'}\n"

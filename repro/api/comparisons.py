@@ -58,7 +58,7 @@ class ComparedCells(Listing[ComparedCell]):
         return "\n".join(
             latex(
                 self.comparison,
-                [replace(c, beside={}) for c in cells],
+                [replace(c, side_values={}) for c in cells],
                 command="repro.compare(...).to_latex()",
                 two_column=two_column,
             )

@@ -16,7 +16,7 @@ from repro.running.recipe_calls import not_at, recipe_path
 from repro.running.requirements import distinct_obstacles
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
-from repro.verdicts.beside import CellPart
+from repro.verdicts.additions import CellPart
 from repro.verdicts.compared import ComparedCell
 
 IN_FULL = 4  # readings of each part of the work of which everything is said without being asked

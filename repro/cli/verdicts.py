@@ -11,7 +11,7 @@ from repro.running.records import Recurrence, sentences
 from repro.running.runner import Outcome
 from repro.store import Store
 from repro.store.results import Results
-from repro.verdicts.beside import at_full, kinds
+from repro.verdicts.additions import at_full, kinds
 from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
 from repro.verdicts.summary import Summary, conditions, summarise
 from repro.verdicts.verdict import FAILS

@@ -24,7 +24,7 @@ from repro.running.workspace import Workspace
 from repro.store import check_where_stored
 from repro.store.disk import sha256
 from repro.store.results import AppendedRecord, Record
-from repro.verdicts.beside import Placed, placed
+from repro.verdicts.additions import Placed, placed
 from repro.verdicts.comparison import imported_run
 from repro.verdicts.verdict import Verdict
 

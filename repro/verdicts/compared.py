@@ -16,7 +16,7 @@ from repro.retrieval.datasets.published_rows import unknown
 from repro.running.provenance import Origins
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
-from repro.verdicts.beside import ValuesBeside
+from repro.verdicts.additions import SideValues
 from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict
 
 # of significance.json, for a pair of rows
@@ -140,7 +140,7 @@ class ComparedCell:
         imported: runs that others made of the cell's system, each with a verdict of its own; no measurements.
         collections: ids of the data that the cell is measured on at this scale.
         cut_at: documents a query of the runs at this scale, where the measure looks deeper; else None.
-        beside: kind of values, such as what others state -> those of the cell, which no verdict rests on.
+        side_values: kind of values, such as what others state -> those of the cell; no verdict rests on them.
     """
 
     cell: Cell
@@ -153,7 +153,7 @@ class ComparedCell:
     imported: tuple[ImportedRun, ...] = ()
     collections: tuple[str, ...] = ()
     cut_at: int | None = None
-    beside: Mapping[str, ValuesBeside] = field(default_factory=dict)
+    side_values: Mapping[str, SideValues] = field(default_factory=dict)
 
     @property
     def current(self) -> bool:

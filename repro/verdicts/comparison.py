@@ -17,7 +17,7 @@ from repro.running.scale import known_scales
 from repro.running.workspace import Workspace
 from repro.store import Store
 from repro.store.results import Record, Results
-from repro.verdicts.beside import values_beside
+from repro.verdicts.additions import side_values
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
 from repro.verdicts.evidence import Evidence
@@ -118,7 +118,7 @@ def judge(evidence: Evidence) -> ComparedCell:
         imported=_imported_runs(evidence),
         collections=evidence.collections,
         cut_at=evidence.cut_at,
-        beside=values_beside(cell),
+        side_values=side_values(cell),
     )
 
 

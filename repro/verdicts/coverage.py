@@ -12,7 +12,7 @@ from repro.manifest.yaml_file import fault_at
 from repro.running.measurement import COMPUTED
 from repro.running.recipe_calls import recipe_path
 from repro.store.results import Record, Results
-from repro.verdicts.beside import ValuesBeside, kinds, values_beside
+from repro.verdicts.additions import SideValues, kinds, side_values
 from repro.verdicts.evidence import is_measurement
 
 WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable")
@@ -22,13 +22,13 @@ RELEASED = "released"  # the module whose recipes only use a checkpoint that oth
 
 def ways_of_knowing() -> dict[str, str]:
     """Return what may be known of a cell, the strongest first -> what that means."""
-    beside = [kind.known for kind in kinds()]
+    stated = [kind.known for kind in kinds()]
     return {
         "measured": "measured here at full scale",
         "run by others": "by a public run of others, scored here",
-        **merged(beside),
+        **merged(stated),
         "rehearsed": "rehearsed at a smaller scale, which says nothing of the number",
-        "nothing known": f"neither measured, nor run{' or stated' if beside else ''} by others",
+        "nothing known": f"neither measured, nor run{' or stated' if stated else ''} by others",
     }
 
 
@@ -43,7 +43,7 @@ class CoverageItem:
         measured: scales with a measurement or drawing of it; ``full, imported`` where only others ran it.
         reason: why there is no way; empty where there is one.
         counted_as: what the cell is counted among; ``drawing`` for an exhibit.
-        beside: kind of values beside the published number -> those of the cell.
+        side_values: kind of values beside the published number -> those of the cell.
     """
 
     id: str
@@ -54,7 +54,7 @@ class CoverageItem:
     recipe: str | None = None
     reason: str = ""
     counted_as: str | None = "published"
-    beside: Mapping[str, ValuesBeside] = field(default_factory=dict)
+    side_values: Mapping[str, SideValues] = field(default_factory=dict)
 
     @property
     def known(self) -> str:
@@ -63,19 +63,22 @@ class CoverageItem:
             return "measured"
         if f"full{IMPORTED}" in self.measured:
             return "run by others"
-        if self.beside:
-            return next(iter(self.beside.values())).known
+        if self.side_values:
+            return next(iter(self.side_values.values())).known
         return "rehearsed" if self.rehearsed else "nothing known"
 
     @property
     def equal(self) -> bool:
         """Return whether a value beside the published number equals it at the coarser rounding of both."""
-        return any(values.equal for values in self.beside.values())
+        return any(values.equal for values in self.side_values.values())
 
     @property
     def matches(self) -> dict[str, str]:
         """Return kind of values -> how sure it is that the closest one is of the cell; empty without one."""
-        return {k.name: self.beside[k.name].values[0].match if k.name in self.beside else "" for k in kinds()}
+        return {
+            k.name: self.side_values[k.name].values[0].match if k.name in self.side_values else ""
+            for k in kinds()
+        }
 
     @property
     def rehearsed(self) -> list[str]:
@@ -232,7 +235,7 @@ def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
         recipe=recipe_path(cell) if way not in ("run", "not measurable") else None,
         reason=(refusal or "") if way == "not measurable" else "",
         counted_as=cell.counted_as,
-        beside=values_beside(cell),
+        side_values=side_values(cell),
     )
 
 

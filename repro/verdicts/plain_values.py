@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from repro.hooks import merged
-from repro.verdicts.beside import kinds
+from repro.verdicts.additions import kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.effects import Effect, effects, orders
 
@@ -57,7 +57,7 @@ def cell_as_json(c: ComparedCell) -> dict:
         **asdict(c.code),
         "data_without_digest": c.data_without_digest,
         "imported": [run.as_json() for run in c.imported],
-        **{kind.name: kind.as_json(c.beside.get(kind.name)) for kind in kinds()},
+        **{kind.name: kind.as_json(c.side_values.get(kind.name)) for kind in kinds()},
         "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in c.obstacles],
     }
 
@@ -92,7 +92,7 @@ def cell_as_row(c: ComparedCell) -> dict:
         "imported": getattr(last_run, "measured", None),
         "imported_by": getattr(last_run, "maker", None),
         "imported_verdict": imported_verdict,
-        **merged([kind.as_row(c.beside.get(kind.name)) for kind in kinds()]),
+        **merged([kind.as_row(c.side_values.get(kind.name)) for kind in kinds()]),
     }
 
 

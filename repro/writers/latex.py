@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
-from repro.verdicts.beside import Beside, ValuesBeside, kinds
+from repro.verdicts.additions import SideValueKind, SideValues, kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import cut_measures, doubts_in_brief
 from repro.writers.grid import (
@@ -26,7 +26,6 @@ from repro.writers.latex_text import (
     Entry,
     by_others,
     difference,
-    entry_beside,
     environment,
     escape,
     has_digit,
@@ -35,6 +34,7 @@ from repro.writers.latex_text import (
     label,
     published_entry,
     raised,
+    side_entry,
     table_row,
     visible_length,
 )
@@ -85,7 +85,7 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
     parts += [
         *_scale(measured_cells),
         *_bold_meanings(cells, best=bold),
-        *(kind.latex_legend(values) for kind, values in _beside(cells)),
+        *(kind.latex_legend(values) for kind, values in _side_values(cells)),
         *_signs(of_papers),
     ]
     if lettered:
@@ -105,7 +105,7 @@ def _own_origins(cells: Sequence[ComparedCell], own: Sequence[str]) -> str:
 
 
 def _number_origins(cells: Sequence[ComparedCell]) -> str:
-    origins = [kind.origin for kind, _ in _beside(cells)]
+    origins = [kind.origin for kind, _ in _side_values(cells)]
     if any(c.measured is not None for c in cells):
         return f"{', '.join(['as published (publ.)', *origins])} and measured by us (ours)."
     if origins:
@@ -114,9 +114,11 @@ def _number_origins(cells: Sequence[ComparedCell]) -> str:
     return "as published (publ.), not measured by us." if has_runs else "as published, not measured."
 
 
-def _beside(cells: Sequence[ComparedCell]) -> list[tuple[Beside, list[ValuesBeside]]]:
+def _side_values(cells: Sequence[ComparedCell]) -> list[tuple[SideValueKind, list[SideValues]]]:
     """Return the kinds of values that stand beside some of the cells, with all of them."""
-    shown = [(kind, [c.beside[kind.name] for c in cells if kind.name in c.beside]) for kind in kinds()]
+    shown = [
+        (kind, [c.side_values[kind.name] for c in cells if kind.name in c.side_values]) for kind in kinds()
+    ]
     return [(kind, values) for kind, values in shown if values]
 
 
@@ -309,7 +311,7 @@ class _Writer:
         """The columns below one head: those in which there is a number."""
         shown = {
             "publ.": [published_entry(c) for c in cells],
-            **{kind.abbreviation: [entry_beside(c, kind) for c in cells] for kind in kinds()},
+            **{kind.abbreviation: [side_entry(c, kind) for c in cells] for kind in kinds()},
             "meas." if self.comparison.own_rows else "ours": [self._ours(c) for c in cells],
             r"$\Delta$": [difference(c) for c in cells],
             "others": [by_others(c) for c in cells],

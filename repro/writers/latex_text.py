@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from repro import __version__
-from repro.verdicts.beside import Beside
+from repro.verdicts.additions import SideValueKind
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.verdict import prediction_half_width
 from repro.writers.grid import rounded, shown_run
@@ -188,9 +188,9 @@ def by_others(c: ComparedCell | None) -> Entry:
     return Entry(shown_run(run, c.cell), rf"\,{sign}" if sign else "")
 
 
-def entry_beside(c: ComparedCell | None, kind: Beside) -> Entry:
+def side_entry(c: ComparedCell | None, kind: SideValueKind) -> Entry:
     """Return the closest value of a kind, the letter of its making raised, and how many there are."""
-    values = c.beside.get(kind.name) if c else None
+    values = c.side_values.get(kind.name) if c else None
     if values is None:
         return Entry()
     count = rf"{{\scriptsize\,({values.count})}}" if values.count > 1 else ""

@@ -128,7 +128,7 @@ def table_texts(
         elif form == "markdown":
             yield TableFile(f"{name}.md", title, _overview(comparison, cells))
         else:
-            table_cells = cells if others else [replace(c, beside={}) for c in cells]
+            table_cells = cells if others else [replace(c, side_values={}) for c in cells]
             text = latex(comparison, table_cells, command=command, two_column=two_column)
             yield TableFile(f"{name}.tex", title, text)
 

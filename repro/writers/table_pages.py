@@ -8,7 +8,7 @@ from repro import __version__
 from repro.manifest.schema import Row
 from repro.running.recipe_calls import not_at
 from repro.running.scale import scale
-from repro.verdicts.beside import Beside, kinds
+from repro.verdicts.additions import SideValueKind, kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import cut_measures, doubts_in_brief, measured_in_words, summarise
 from repro.writers.grid import RAISED, Grid, beaten, compared_grid, shown_measurement, shown_run
@@ -187,9 +187,9 @@ def _numbers(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell])
     head = ["column", "measure", "published", "measured", "verdict", f"at {_scale(rehearsals)}"]
     extra_columns = {"run by others": _imported_runs} if any(c.imported for c in cells) else {}
     extra_columns |= {
-        kind.label: functools.partial(_beside, kind=kind)
+        kind.label: functools.partial(_side_value, kind=kind)
         for kind in kinds()
-        if any(kind.name in c.beside for c in cells)
+        if any(kind.name in c.side_values for c in cells)
     }
     rows = []
     for c in cells:
@@ -216,9 +216,9 @@ def _imported_runs(c: ComparedCell) -> str:
     return "; ".join(runs) or "–"
 
 
-def _beside(c: ComparedCell, kind: Beside) -> str:
+def _side_value(c: ComparedCell, kind: SideValueKind) -> str:
     """Return the closest value of a kind, with its making and its place."""
-    return c.beside[kind.name].markdown() if kind.name in c.beside else "–"
+    return c.side_values[kind.name].markdown() if kind.name in c.side_values else "–"
 
 
 def _anchor(row: Row) -> str:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Table
-from repro.verdicts.beside import at_full, kinds
+from repro.verdicts.additions import at_full, kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.effects import Effect, effects, orders
 from repro.verdicts.summary import conditions
@@ -107,7 +107,7 @@ class _Writer:
         published_line = [label, *map(_format_published, cells)]
         if self.comparison.own_rows:  # which are looked at, and not what others say of the paper's rows
             return [published_line, *([lower_line] if numbers else []), *_imported_line(cells)]
-        other_lines = [*_imported_line(cells), *_lines_beside(cells)]
+        other_lines = [*_imported_line(cells), *_side_lines(cells)]
         return [published_line, lower_line, *_differences(cells), *other_lines]
 
     def across(self) -> Sheet:
@@ -140,7 +140,7 @@ class _Writer:
 
     def _lines_across(self, system: Head) -> list[Sequence[Shown]]:
         """Return the lines beside a system that stands across, a cell for each head at the left."""
-        return _lines_beside([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
+        return _side_lines([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
 
     def _sides(self, c: ComparedCell | None) -> list[Shown]:
         """The numbers of one cell side by side: published, measured, their difference, and the interval."""
@@ -201,7 +201,7 @@ def _imported_run(c: ComparedCell | None) -> Shown:
     return Value(Text(shown_run(run, c.cell), style="dim"), Text(f" {run.verdict.name}", style="dim italic"))
 
 
-def _lines_beside(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
+def _side_lines(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
     """Return, of each kind, the closest value of each cell of a system and, of several, the spread.
 
     None below full scale, where nothing is compared with the published numbers.
@@ -209,7 +209,7 @@ def _lines_beside(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]
     lines: list[Sequence[Shown]] = []
     for kind in kinds():
         values = [at_full(c, kind) for c in cells]
-        closest = [_value_beside(v.shown, v.remark) if v else Text() for v in values]
+        closest = [_side_value(v.shown, v.remark) if v else Text() for v in values]
         spreads = [v.spread if v else "" for v in values]
         lines += [[Text(f"  {kind.label}", style="dim"), *closest]] if any(values) else []
         if any(spreads):
@@ -217,7 +217,7 @@ def _lines_beside(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]
     return lines
 
 
-def _value_beside(shown: str, remark: str) -> Shown:
+def _side_value(shown: str, remark: str) -> Shown:
     return Value(Text(shown, style="dim"), Text(f" {remark}", style="dim italic"))
 
 

@@ -16,7 +16,7 @@ from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, papers
 from repro.manifest.schema import Manifest
 from repro.store.results import Record
-from repro.verdicts.beside import values_beside
+from repro.verdicts.additions import side_values
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers.latex import latex
@@ -147,8 +147,10 @@ def test_a_run_that_others_made_stands_apart_from_ours():
 def test_what_others_report_stands_between_published_and_ours_with_how_it_was_made():
     first, second, third = CELLS
     cells = [
-        replace(first, beside={"others": reported_of(first.cell, "0.3162", "0.31")}),
-        replace(second, beside={"others": reported_of(second.cell, "0.33", start="trained", match="loose")}),
+        replace(first, side_values={"others": reported_of(first.cell, "0.3162", "0.31")}),
+        replace(
+            second, side_values={"others": reported_of(second.cell, "0.33", start="trained", match="loose")}
+        ),
         third,
     ]
     text = latex(Comparison(cells), cells, command="c")
@@ -381,7 +383,7 @@ def test_every_table_with_every_sign_is_set_without_printing_over_anything(compi
                 _measured_as_published(c, verdicts[n % len(verdicts)], seeds=1 + n % 2)
                 for n, c in enumerate(numeric)
             ]
-            cells = [replace(c, beside=values_beside(c.cell)) for c in cells]
+            cells = [replace(c, side_values=side_values(c.cell)) for c in cells]
             if cells and table.kind == "results":
                 texts.append(latex(AllBeaten(cells), cells, command="c", two_column=two_column))
     pdf = compiled(texts, two_column=two_column)

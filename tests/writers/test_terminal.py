@@ -216,7 +216,11 @@ def _with_reports(cells):
         first.cell, (report_on(first.cell, "31.58", match="close"), report_on(first.cell, "30"))
     )
     doubtful = reported_of(second.cell, "36.0487", start="trained", match="loose")
-    return [replace(first, beside={"others": several}), replace(second, beside={"others": doubtful}), third]
+    return [
+        replace(first, side_values={"others": several}),
+        replace(second, side_values={"others": doubtful}),
+        third,
+    ]
 
 
 @pytest.mark.needs_plugins

@@ -19,7 +19,7 @@ def commands():
 
 
 @answer
-def values_beside():
+def side_values():
     """Put what others state beside published and measured numbers."""
     from repro.plugins.reports.others import OTHERS
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from repro.manifest.cells import Cell
 from repro.plugins.reports.reports import CellReport, reports
-from repro.verdicts.beside import CellPart
+from repro.verdicts.additions import CellPart
 from repro.writers.html.elements import Content, Markup, el
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class OthersValues:
 
     @property
     def values(self) -> tuple[CellReport, ...]:
-        """Return the reports, as ``repro.verdicts.beside`` calls them."""
+        """Return the reports, as ``repro.verdicts.additions`` calls them."""
         return self.reports
 
     @property
@@ -169,7 +169,7 @@ def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
 
 
 class Others:
-    """What others state, as a kind of values beside a cell's own: see ``repro.verdicts.beside.Beside``."""
+    """What others state, as values beside a cell's own: see ``repro.verdicts.additions.SideValueKind``."""
 
     name, only, label = "others", "stated", "stated by others"
     spread_label, abbreviation = "all of these", "oth."

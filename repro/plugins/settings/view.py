@@ -26,7 +26,7 @@ from repro.plugins.settings.checked import (
 )
 from repro.plugins.settings.oracles import certificates, in_short
 from repro.running.cell_readings import CellReadings
-from repro.verdicts.beside import CellPart
+from repro.verdicts.additions import CellPart
 
 
 def planned_for(item: CheckedParameter) -> str:

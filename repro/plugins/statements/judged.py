@@ -18,7 +18,7 @@ from repro.plugins.statements.values import MeasuredValues, PublishedValues, fac
 from repro.running.plan import plan
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
-from repro.verdicts.beside import StatedValue, kinds, values_beside
+from repro.verdicts.additions import StatedValue, kinds, side_values
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.decision import KINDS
 
@@ -43,7 +43,7 @@ class ClosestReports:
 
     def of(self, cell: Cell) -> StatedValue:
         """Return the value that counts. Raises MissingNumber where there is none."""
-        stated = [value for values in values_beside(cell).values() for value in values.values]
+        stated = [value for values in side_values(cell).values() for value in values.values]
         counting = [value for value in stated if not self.starts or value.making in self.starts]
         if not counting:
             raise MissingNumber(f"nobody else is known to state {cell.id}")

@@ -11,7 +11,7 @@ from repro.plugins.statements.judged import JudgedStatement, OthersJudgement, pu
 from repro.plugins.statements.references import paper_references
 from repro.plugins.statements.statements import Judgement
 from repro.plugins.statements.values import MeasuredValues
-from repro.verdicts.beside import Answers, NoAnswers
+from repro.verdicts.additions import Answers, NoAnswers
 from repro.verdicts.compared import ComparedCell
 from repro.writers.html.elements import Content, Markup, el, identifier, section
 from repro.writers.html.papers import study_lines

@@ -32,7 +32,7 @@ def claims_command(names, scale_name, failing, as_json):
     from repro.cli.printing import emit_json
     from repro.plugins.statements.api import claims
     from repro.running.workspace import Workspace
-    from repro.verdicts.beside import answers_in
+    from repro.verdicts.additions import answers_in
 
     workspace = Workspace.open()
     statements = claims(*names, scale=scale_name, workspace=workspace)

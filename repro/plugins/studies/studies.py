@@ -29,7 +29,7 @@ from repro.stage_table import TRAININGS
 from repro.store import Store, read_json, translated_errors
 from repro.store.disk import write_bytes_whole
 from repro.store.results import Record, Results
-from repro.verdicts.beside import CellPart
+from repro.verdicts.additions import CellPart
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import doubts_in_brief
 from repro.verdicts.training_costs import Cost, costs, row_hours, total_hours, untrained_rows

@@ -151,7 +151,7 @@ def primary_column(source: Paper, table: Table) -> Column:
 
 @dataclass(frozen=True)
 class StudyAnswers:
-    """The answers to pointers: see ``repro.verdicts.beside.Answers``."""
+    """The answers to pointers: see ``repro.verdicts.additions.Answers``."""
 
     by_pointer: Mapping[str, Sequence[Answer]]
 

@@ -30,8 +30,8 @@ from repro.retrieval.stages.compare import MAX_P, joint_queries, weighted_scores
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace
 from repro.store.results import Record
-from repro.verdicts.beside import Placed
-from repro.verdicts.beside import placed as place_among
+from repro.verdicts.additions import Placed
+from repro.verdicts.additions import placed as place_among
 from repro.verdicts.compared import PAIRS, ComparedCell, Comparison
 from repro.verdicts.verdict import UNITS, Verdict
 

@@ -10,7 +10,7 @@ from repro.manifest.cells import Cell
 from repro.manifest.decimals import half_unit
 from repro.manifest.printed import PublishedCell
 from repro.store.results import Record
-from repro.verdicts.beside import kinds
+from repro.verdicts.additions import kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.writers.grid import label_in_full, probability, shown_measurement, shown_run
 from repro.writers.html.elements import Content, Markup, badge, copyable, el, identifier, join, plain_table
@@ -44,7 +44,7 @@ def card(c: ComparedCell, part: Part) -> list[Markup]:
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
     facts += [_fact("reproduce", copyable(_command(c)))]
     facts += [fact for record in c.records for fact in _provenance(record)]
-    facts += [_fact(k.label, c.beside[k.name].html_card()) for k in kinds() if k.name in c.beside]
+    facts += [_fact(k.label, c.side_values[k.name].html_card()) for k in kinds() if k.name in c.side_values]
     facts += [*_definition(c), *_readings(c.cell, part)]
     facts += [_fact(name, content) for more in part.of_plugins for name, content in more.card(c, part)]
     return [el("p", badge(c.verdict.name), " ", c.verdict.why), *facts]
@@ -306,4 +306,4 @@ def _fields(c: ComparedCell) -> Iterator[Content]:
     yield badge(c.verdict.name)
     run = c.imported[-1] if c.imported else None
     yield (f"{shown_run(run, cell)} ", badge(run.verdict.name, plain=True)) if run else ""
-    yield from (c.beside[kind.name].shown if kind.name in c.beside else "" for kind in kinds())
+    yield from (c.side_values[kind.name].shown if kind.name in c.side_values else "" for kind in kinds())

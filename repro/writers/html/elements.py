@@ -7,7 +7,7 @@ from html import escape
 from importlib import resources
 
 from repro.hooks import merged
-from repro.verdicts.beside import kinds
+from repro.verdicts.additions import kinds
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import summarise
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from repro import __version__
-from repro.verdicts.beside import kinds
+from repro.verdicts.additions import kinds
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.coverage import WAYS, Tally, place_of, total, usual_first, ways_of_knowing
 from repro.verdicts.summary import cut_measures, doubts_in_brief, summarise
@@ -109,7 +109,7 @@ def _numbers(report: Report) -> Iterator[Content]:
         tiles += [(totals.passing, "pass", None), (totals.failing, "fail", {"only": "fails"})]
     if totals.imported:
         tiles += [(totals.imported, "run by others", {"only": "run"})]
-    counts = {kind: sum(kind.name in c.beside for c in cells) for kind in kinds()}
+    counts = {kind: sum(kind.name in c.side_values for c in cells) for kind in kinds()}
     tiles += [(count, kind.label, {"only": kind.only}) for kind, count in counts.items() if count]
     items = [
         el("div", el("dt", word), el("dd", to_list(str(number), choice))) for number, word, choice in tiles

@@ -10,7 +10,7 @@ from repro.manifest.places import Citation
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Figure, Table
 from repro.retrieval.datasets.catalog import catalog
-from repro.verdicts.beside import Answers
+from repro.verdicts.additions import Answers
 from repro.writers.html.cells import to_list
 from repro.writers.html.elements import (
     Content,

@@ -20,7 +20,7 @@ from repro.running.plan import Plan
 from repro.running.requirements import Machine
 from repro.store import Store
 from repro.store.results import Results
-from repro.verdicts.beside import Answers, NoAnswers, answers_in
+from repro.verdicts.additions import Answers, NoAnswers, answers_in
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.coverage import CoverageItem, coverage

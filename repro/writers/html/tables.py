@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.verdicts.beside import at_full, kinds
+from repro.verdicts.additions import at_full, kinds
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.effects import Effect, effects, orders
 from repro.writers.grid import (
@@ -78,8 +78,8 @@ def _cell(cell: Cell, c: ComparedCell | None) -> Markup:
     number = _printed_number(cell)
     if c is None:
         return el("td", number)
-    beside = [values.html_line() for kind in kinds() if (values := at_full(c, kind))]
-    lines = number, _measured_number(c), _imported_number(c), beside
+    side = [values.html_line() for kind in kinds() if (values := at_full(c, kind))]
+    lines = number, _measured_number(c), _imported_number(c), side
     return el("td", el("button", *lines, class_=tone(c.verdict.name)), id=identifier(*cell.id.split("/")))
 
 

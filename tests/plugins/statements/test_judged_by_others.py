@@ -51,7 +51,7 @@ def judge(tmp_path, monkeypatch):
             if c.id in on
         }
         monkeypatch.setattr(
-            by_others, "values_beside", lambda cell: {"others": known[cell.id]} if cell.id in known else {}
+            by_others, "side_values", lambda cell: {"others": known[cell.id]} if cell.id in known else {}
         )
         return judged([source], ours or MadeUp({}), scale="full")
 

@@ -25,7 +25,7 @@ from repro.plugins.studies.writing import shown_study
 from repro.retrieval.evaluation.crossed import Estimate, Variances
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
-from repro.verdicts.beside import NoAnswers
+from repro.verdicts.additions import NoAnswers
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun, PairedTest
 from repro.verdicts.coverage import CoverageItem
 from repro.verdicts.training_costs import Cost
@@ -85,7 +85,7 @@ class _Statements:
                 ("fails", "p 0.2"),
                 OthersJudgement(
                     Judgement("fails", "0.3352 (checkpoint) beside 0.339 (trained)" + add),
-                    part.view.compared[4].beside["others"].values,
+                    part.view.compared[4].side_values["others"].values,
                     3,
                     {"released": "untested", "trained again": "fails"},
                 ),
@@ -237,9 +237,9 @@ def _paper(add: str) -> Paper:
 def _covered(cell, verdict: str) -> CoverageItem:
     """As the verdict has it: what is not run has a run of others, what is blocked has a report."""
     full = {"not run": ("full, imported",), "blocked": ()}.get(verdict, ("full",))
-    beside = {"others": OthersValues(cell, (report_on(cell, "0.1"),))} if verdict == "blocked" else {}
+    stated = {"others": OthersValues(cell, (report_on(cell, "0.1"),))} if verdict == "blocked" else {}
     facts = (cell.id, cell.paper.name, "table 1", "recipe", (*full, "tiny"))
-    return CoverageItem(*facts, beside=beside)
+    return CoverageItem(*facts, side_values=stated)
 
 
 def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
@@ -294,7 +294,7 @@ def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
         obstacles,
         (Doubt("outdated", outdated),) if outdated else (),
         imported=imported,
-        beside={"others": reported} if reported else {},
+        side_values={"others": reported} if reported else {},
     )
 
 

@@ -125,7 +125,7 @@ class _Readings:
 
     def _answers(self):
         from repro.running.workspace import Workspace
-        from repro.verdicts.beside import NoAnswers, answers_in
+        from repro.verdicts.additions import NoAnswers, answers_in
 
         pointers = [text for reading in self.readings for text in reading.study]
         if not pointers:

@@ -40,7 +40,7 @@ class StatedValue(Protocol):
     def as_json(self) -> dict[str, Any]: ...
 
 
-class ValuesBeside(Protocol):
+class SideValues(Protocol):
     """All values of a kind for one cell, at least one, the closest in kind to the published one first.
 
     Attributes:
@@ -83,7 +83,7 @@ class Placed(Protocol):
     def as_json(self) -> dict[str, Any]: ...
 
 
-class Beside(Protocol):
+class SideValueKind(Protocol):
     """A kind of values beside a cell's own.
 
     Attributes:
@@ -108,30 +108,30 @@ class Beside(Protocol):
     explained: str
     how_to_read: str
 
-    def of(self, cell: Cell) -> ValuesBeside | None:
+    def of(self, cell: Cell) -> SideValues | None:
         """Return the values of a cell; None where there is none. Raises ManifestError for a bad file."""
         ...
 
-    def as_json(self, values: ValuesBeside | None) -> list[dict[str, Any]]: ...
+    def as_json(self, values: SideValues | None) -> list[dict[str, Any]]: ...
 
-    def as_row(self, values: ValuesBeside | None) -> dict[str, Any]: ...
+    def as_row(self, values: SideValues | None) -> dict[str, Any]: ...
 
     def placed(self, cell: Cell, value: Decimal) -> Placed | None:
         """Place a value in the cell's unit among those that are stated; None where there is none."""
         ...
 
-    def latex_legend(self, shown: Sequence[ValuesBeside]) -> str:
+    def latex_legend(self, shown: Sequence[SideValues]) -> str:
         """Return the sentence of a caption on letters, of those that a table shows."""
         ...
 
 
 @functools.cache
-def kinds() -> tuple[Beside, ...]:
+def kinds() -> tuple[SideValueKind, ...]:
     """Return every kind of values that a plugin puts beside cells."""
-    return tuple(ask().values_beside())
+    return tuple(ask().side_values())
 
 
-def values_beside(cell: Cell) -> dict[str, ValuesBeside]:
+def side_values(cell: Cell) -> dict[str, SideValues]:
     """Return the values of each kind that has one of the cell, by its name."""
     return {kind.name: values for kind in kinds() if (values := kind.of(cell)) is not None}
 
@@ -202,6 +202,6 @@ def answers_in(pointers: Sequence[str], results, store, machine) -> Answers:
     return ask().answers(pointers=pointers, results=results, store=store, machine=machine) or NoAnswers()
 
 
-def at_full(c: ComparedCell | None, kind: Beside) -> ValuesBeside | None:
+def at_full(c: ComparedCell | None, kind: SideValueKind) -> SideValues | None:
     """Return the values of a kind where the cell is compared with the published number, at scale full."""
-    return c.beside.get(kind.name) if c is not None and c.scale == "full" else None
+    return c.side_values.get(kind.name) if c is not None and c.scale == "full" else None
