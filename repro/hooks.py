@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pluggy
 
-from repro.errors import check_known
+from repro.errors import UsageError, check_known
 
 if TYPE_CHECKING:
     from repro.manifest.cells import Cell
@@ -101,12 +101,24 @@ class Questions(Protocol):
 
 @functools.cache
 def ask() -> Any:
-    """Return the relay of all questions; the plugins are imported when the first is asked."""
+    """Return the relay of all questions; the plugins are imported when the first is asked.
+
+    Raises UsageError for a plugin of another package that cannot be imported, or answers what is not asked.
+    """
+    from importlib.metadata import entry_points
+
     manager = pluggy.PluginManager("repro")
     manager.add_hookspecs(Questions)
     for name in reversed(chosen()):  # whoever is registered last answers first
         manager.register(importlib.import_module(f"repro.plugins.{name}"), name)
-    manager.load_setuptools_entrypoints("repro.plugins")
+    for entry in entry_points(group="repro.plugins"):
+        try:
+            manager.register(entry.load(), entry.name)
+        except Exception as error:  # whatever the module of another package does while it is imported
+            why = f"{type(error).__name__}: {error}"
+            raise UsageError(
+                f"the installed plugin {entry.name!r} cannot be used ({why}); update or remove its package"
+            ) from None
     return manager.hook
 
 

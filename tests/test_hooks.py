@@ -79,29 +79,50 @@ def test_only_a_plugin_that_there_is_can_be_chosen(monkeypatch):
         chosen()
 
 
+@pytest.mark.parametrize(
+    ("module", "why"),
+    [
+        (None, "ModuleNotFoundError: No module named 'mine'"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("from repro.hooks import answer\n@answer\ndef commands(of):\n    pass\n", "PluginValidationError"),
+    ],
+)
+def test_a_plugin_that_cannot_be_used_is_one_sentence(tmp_path, module, why):
+    said = _with_plugin(tmp_path, module, ["show"])
+    assert said.returncode == 2 and "the installed plugin 'mine' cannot be used" in said.stderr
+    assert why in said.stderr and "Traceback" not in said.stderr
+
+
+def test_a_wrong_choice_is_one_sentence(repro, plugins):
+    plugins("report")
+    for words in (["show"], ["--help"]):
+        said = repro(*words)
+        assert said.status == 2 and "there is no plugin 'report' (did you mean 'reports'?)" in said.err
+
+
+def _with_plugin(folder, module, words, code="", choice="none"):
+    """Run the command line where a package with a plugin called mine is installed, in whose place is None."""
+    if module is not None:
+        (folder / "mine.py").write_text(module)
+    installed = folder / "mine-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[repro.plugins]\nmine = mine\n")
+    paths = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    code = f"import sys; from repro.cli import main\n{code}\nsys.argv[1:] = {words!r}\nmain()"
+    environment = {**os.environ, "PYTHONPATH": paths, hooks.CHOICE: choice, "REPRO_STORE": str(folder / "s")}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+
+
 def test_a_plugin_of_another_package_answers_like_the_suites_own(tmp_path):
-    (tmp_path / "mine.py").write_text(
-        "from repro.hooks import Command, answer\nfrom repro.verdicts.additions import CellPart\n"
+    module = (
+        "from repro.hooks import answer\nfrom repro.verdicts.additions import CellPart\n"
         "class Part(CellPart):\n    facts = {'mine': 1}\n"
         "@answer\ndef part_of_cell(cell):\n    return Part()\n"
         "@answer\ndef public_names():\n    return {'seven': 'mine:seven'}\n"
         "def seven():\n    return 7\n"
     )
-    installed = tmp_path / "mine-1.0.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
-    (installed / "entry_points.txt").write_text("[repro.plugins]\nmine = mine\n")
-    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    code = (
-        "import sys, repro; from repro.cli import main\nprint(repro.seven())\n"
-        f"sys.argv[1:] = ['show', {CELL!r}, '--format', 'json']\nmain()"
-    )
-    environment = {
-        **os.environ,
-        "PYTHONPATH": paths,
-        hooks.CHOICE: "none",
-        "REPRO_STORE": str(tmp_path / "s"),
-    }
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    words = ["show", CELL, "--format", "json"]
+    said = _with_plugin(tmp_path, module, words, "import repro; print(repro.seven())")
     number, _, facts = said.stdout.partition("\n")
     assert number == "7" and json.loads(facts)["mine"] == 1, said.stderr

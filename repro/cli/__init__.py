@@ -157,7 +157,10 @@ def _verb() -> str:
 
 def _plugin_verbs() -> set[str]:
     """Return the verbs that plugins add, which read, judge and print much."""
-    added = {name for name in plugin_commands() if " " not in name}
+    try:
+        added = {name for name in plugin_commands() if " " not in name}
+    except ReproError:  # of plugins that cannot be used, which the command line says once it runs
+        return set()
     return added - {verb for section in VERBS.values() for verb in section}
 
 
