@@ -20,8 +20,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from papers.head_to_head.pictures import NOT_MEASURED, Pictures
 from repro import Workspace, __version__, cell, select
 from repro.api.comparisons import ComparedCells, compare_selection
+from repro.api.selection import Selection
 from repro.cli.options import seeds_of
-from repro.errors import ReproError, UsageError
+from repro.errors import ReproError
 from repro.graph import Node, walk
 from repro.machine.versions import contains, last_change
 from repro.manifest.papers import paper, papers
@@ -38,7 +39,6 @@ from repro.plugins.studies.words import (
     shortened_note,
     verdicts_note,
 )
-from repro.running.plan import Plan
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import doubts_in_brief
 from repro.writers.html.elements import Markup, el, rendered, section, standalone
@@ -57,6 +57,7 @@ class Article:
         tables, figures: of the manifest, by their ids.
         cells: ``table/row/column`` -> the cell; ``points`` are those of figures, as ``figure-N/row/column``.
             Records that are not of the recipes as they are now do not count; ``outdated`` cells have them.
+        plan: of the tables.
         studies: table -> its means and comparisons.
     """
 
@@ -65,10 +66,13 @@ class Article:
         self.seed_numbers, self.seeds = tuple(seeds), ",".join(map(str, seeds))
         self.tables = {table.id: table for table in self.source.manifest.tables}
         self.figures = {figure.id: figure for figure in self.source.manifest.figures}
-        self.compared = self._compare(self.tables, scale, seeds)
+        chosen = self._chosen(self.tables, scale)
+        self.plan = chosen.plan()
+        self.compared = compare_selection(chosen, plan=self.plan, new_tests=False)
         self.outdated = sum(bool(c.outdated) for c in self.compared)
         self.cells = _current(self.compared)
-        self.points = _current(self._compare([f"figure-{figure}" for figure in self.figures], FIGURES, seeds))
+        chosen = self._chosen([f"figure-{figure}" for figure in self.figures], FIGURES)
+        self.points = _current(compare_selection(chosen, new_tests=False))
         self.studies = {
             name: study_of(
                 self.plan,
@@ -82,17 +86,9 @@ class Article:
         }
         self.explained = next((name for name, study in self.studies.items() if study.contrasts), "")
 
-    @property
-    def plan(self) -> Plan:
-        """Return the plan of the tables."""
-        if self.compared.plan is None:
-            raise UsageError("nothing was planned")
-        return self.compared.plan
-
-    def _compare(self, owners: Iterable[str], scale: str, seeds: Sequence[int]) -> ComparedCells:
+    def _chosen(self, owners: Iterable[str], scale: str) -> Selection:
         names = [f"{NAME}/{owner}" for owner in owners]
-        chosen = select(*names, scale=scale, seeds=seeds, workspace=self.workspace)
-        return compare_selection(chosen, new_tests=False)
+        return select(*names, scale=scale, seeds=self.seed_numbers, workspace=self.workspace)
 
     def stages(self, row: str, stage: str = "") -> list[Node]:
         """Return the nodes of a stage, or all, behind the first column and seed of ``table/row``."""
@@ -207,8 +203,8 @@ class Article:
         column = primary_column(self.source, study.table)
         answer = tested_answer(study, pointer, column, scale=self.scale)
         if answer is not None:
-            ends = (answer.difference, answer.low or 0.0, answer.high or 0.0)
-            points = (f"{round(x, 1) + 0:+.1f}" for x in ends)
+            assert answer.low is not None and answer.high is not None, answer
+            points = (f"{round(x, 1) + 0:+.1f}" for x in (answer.difference, answer.low, answer.high))
             return f"{'{} ({} to {})'.format(*points)}: {answer.verdict}{AS_STATED[answer.as_stated]}"
         ours, theirs = (
             {r.seed: r.measured for r in self.cells[f"{pointer.table}/{row}/{column.id}"].records}

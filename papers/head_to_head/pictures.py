@@ -187,7 +187,7 @@ class Pictures:
         for table in tables:
             for row in self._article.tables[table].rows:
                 c, number = self._article.cells[f"{table}/{row.id}/{column}"], x(f"{table}/{row.id}")
-                points += [_point(table, row.label, number, c)] if c.records and number else []
+                points += [_point(table, row.label, number, c)] if c.measured is not None and number else []
         return points
 
     def _cells(self, figure: Figure) -> list[ComparedCell]:
@@ -197,7 +197,8 @@ class Pictures:
         """Return the points of a figure's first panel, line by line from the left, and its level lines."""
         points: list[Point] = []
         levels: dict[str, float | None] = {}
-        cells = [c for c in self._cells(figure) if c.records and c.cell.column.id == figure.panels[0].id]
+        panel = figure.panels[0].id
+        cells = [c for c in self._cells(figure) if c.measured is not None and c.cell.column.id == panel]
         for line, c in ((line, c) for line in figure.lines for c in cells if c.cell.row.group == line.id):
             if line.over:
                 points.append(_point(figure.id, line.label, float(c.cell.row.with_[line.over]), c))
@@ -208,7 +209,8 @@ class Pictures:
 
 def _point(of: str, name: str, x: float, c: ComparedCell) -> Point:
     values = [record.measured for record in c.records]
-    return Point(of, name, x, c.measured or 0.0, min(values), max(values), doubt_kinds([c]), c)
+    assert c.measured is not None, c.cell.id
+    return Point(of, name, x, c.measured, min(values), max(values), doubt_kinds([c]), c)
 
 
 def missing_points(figure: Figure, points: Iterable[Point]) -> list[str]:

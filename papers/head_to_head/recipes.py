@@ -30,8 +30,9 @@ PRETRAINING = Optimisation(
     precision="fp16",
     seed=42,
 )
-FINE_TUNING = replace(PRETRAINING, batch_size=16, epochs=3, max_steps=None, learning_rate=1e-5)
-TUNING_STEPS = 94_302  # 3 epochs x 31,434 batches of 16 of the 502,939 training queries
+EPOCHS = 3
+FINE_TUNING = replace(PRETRAINING, batch_size=16, epochs=EPOCHS, max_steps=None, learning_rate=1e-5)
+TUNING_STEPS = 94_302  # EPOCHS x 31,434 batches of 16 of the 502,939 training queries
 LENGTHS = {"query": 32, "passage": 144}
 FOREIGN_LENGTHS = {"query": 64, "passage": 256}  # questions and abstracts of the zero-shot sets
 NEGATIVES_PER_QUERY = 30
@@ -177,7 +178,7 @@ def _fine_tuning(share: float, tuning_steps: float) -> Optimisation:
     """Fine-tuning on a share of the queries, in a multiple of the steps that all queries take."""
     if share == tuning_steps == 1:
         return FINE_TUNING
-    epochs = round((FINE_TUNING.epochs or 1) * tuning_steps / share, 6)
+    epochs = round(EPOCHS * tuning_steps / share, 6)
     return replace(FINE_TUNING, epochs=epochs, max_steps=round(TUNING_STEPS * tuning_steps))
 
 
