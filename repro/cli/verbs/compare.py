@@ -1,24 +1,37 @@
 """``repro compare``"""
 
+from collections.abc import Callable
 from itertools import chain
 
 import click
 
 from repro.cli.options import format_option, selecting_names, selection_of_options
 
-
-@click.command(
-    "compare",
-    epilog="""\b
+EXAMPLES = """\b
 Examples:
   repro compare --all                                everything, the counts first
   repro compare PAPER --failing                      what does not pass
-  repro compare --measured --format csv              numbers, differences and intervals for other tools""",
-)
+  repro compare --measured --format csv              numbers, differences and intervals for other tools"""
+
+
+def verdict_options(function: Callable) -> Callable:
+    """Give a command the options of verdicts: which cells are shown, and whether a failure is its status."""
+    for option in reversed(
+        (
+            click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass."),
+            click.option("--failing", is_flag=True, help="Only cells whose verdict does not pass."),
+            click.option(
+                "--measured", is_flag=True, help="Only cells that the suite measured, or that others ran."
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+@click.command("compare", epilog=EXAMPLES)
 @selecting_names
-@click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
-@click.option("--failing", is_flag=True, help="Only cells whose verdict does not pass.")
-@click.option("--measured", is_flag=True, help="Only cells that the suite measured, or that others ran.")
+@verdict_options
 @format_option("csv", "json", "latex", "markdown")
 def command(names, strict, failing, measured, form, **choices):
     """Judge the selected cells, or all, by what was measured so far; never trains, searches or downloads.

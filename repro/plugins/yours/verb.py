@@ -6,7 +6,7 @@ import click
 
 from repro.cli import completion
 from repro.cli.options import format_option, selecting_names, selection_of_options, stated_options
-from repro.cli.verbs.compare import show_verdicts
+from repro.cli.verbs.compare import EXAMPLES, show_verdicts, verdict_options
 from repro.errors import UsageError, check_known, unknown
 from repro.manifest.papers import papers
 from repro.plugins.yours.sources import is_encoder
@@ -14,11 +14,7 @@ from repro.plugins.yours.sources import is_encoder
 
 @click.command(
     "compare",
-    epilog="""\b
-Examples:
-  repro compare --all                                everything, the counts first
-  repro compare PAPER --failing                      what does not pass
-  repro compare --measured --format csv              numbers, differences and intervals for other tools
+    epilog=f"""{EXAMPLES}
   repro compare my.run PAPER --table 1               a run of yours as a row of a table, tested against all
   repro compare my.run PAPER/1/ROW/COLUMN            against one row, and among what others state of it
   repro compare DIR PAPER --table 1 --format latex   an encoder of yours, for your paper
@@ -26,9 +22,7 @@ Examples:
   repro compare my.run --qrels my.qrels --measure nDCG@10 --per-query""",
 )
 @selecting_names
-@click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
-@click.option("--failing", is_flag=True, help="Only cells whose verdict does not pass.")
-@click.option("--measured", is_flag=True, help="Only cells that the suite measured, or that others ran.")
+@verdict_options
 @click.option(
     "--dataset",
     metavar="ID",
