@@ -14,8 +14,8 @@ from statistics import fmean
 from repro.manifest.schema import Figure
 from repro.plugins.studies import slide
 from repro.plugins.studies.contrasts import Contrast
-from repro.plugins.studies.size_trends import markdown, panel_trends
 from repro.plugins.studies.slide import Panel, Point
+from repro.plugins.studies.trend_charts import markdown, panel_trends
 from repro.plugins.studies.words import capitalised
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import doubt_kinds

@@ -40,6 +40,6 @@ def answers(pointers, results, store, machine):
 @answer
 def drawings(figure, points, path, note):
     """Draw how differences change with a size, of a figure that is planned for it."""
-    from repro.plugins.studies.size_trends import draw_trend
+    from repro.plugins.studies.trend_charts import draw_trend
 
     return draw_trend(figure, points, path, note=note)

@@ -1,6 +1,6 @@
 """The trend of a figure: which runs enter it, and what its files and sentences say.
 
-Of repro/plugins/studies/size_trends.
+Of repro/plugins/studies/trend_charts.
 """
 
 import csv
@@ -9,7 +9,7 @@ from types import SimpleNamespace as Made
 import pytest
 
 from repro.manifest.schema import Figure, SizeTrend
-from repro.plugins.studies.size_trends import draw_trend, panel_trends, sentence, warning
+from repro.plugins.studies.trend_charts import draw_trend, panel_trends, sentence, warning
 from repro.writers.drawing import _faces
 
 MANIFEST = {
