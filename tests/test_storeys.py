@@ -99,7 +99,7 @@ def test_the_ground_imports_no_room_but_the_machine():
 
 
 def test_every_room_has_a_storey():
-    rooms = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    rooms = {path.relative_to(ROOT).parts[0] for path in ROOT.glob("*/**/*.*") if path.suffix != ".pyc"}
     modules = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
     assert rooms == set(STOREYS)
     assert modules == set(GROUND)

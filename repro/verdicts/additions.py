@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -181,14 +180,11 @@ class Answers(Protocol):
         ...
 
 
-@dataclass(frozen=True)
 class NoAnswers:
-    """No plugin measures anything on equal terms."""
-
-    missing: str = field(default="no study is at hand")
+    """The answers where no plugin measures anything on equal terms."""
 
     def words(self, pointer: str) -> str:
-        return self.missing
+        return "no study is at hand"
 
     def as_json(self, pointers: Sequence[str]) -> list[dict[str, Any]]:
         return []
