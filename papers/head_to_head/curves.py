@@ -76,14 +76,8 @@ def from_scratch(
     model = _blank(
         layers=layers, width=width, vocabulary=vocabulary, deviation=deviation, dropout=dropout, seed=first
     )
-    model = _pretrained(
-        model,
-        pretraining,
-        batch=pretraining_batch,
-        steps=pretraining_steps,
-        rate=pretraining_rate,
-        seed=first,
-    )
+    how = _optimisation(batch=pretraining_batch, steps=pretraining_steps, rate=pretraining_rate, seed=first)
+    model = _pretrained(model, pretraining, how)
     if objective_steps and encoder:
         made = recipes.papers_own(request, encoder, options or {})
         how = _optimisation(batch=TEXTS, steps=objective_steps, rate=objective_rate, seed=seed)
@@ -113,16 +107,15 @@ def _blank(*, layers: int, width: int, vocabulary: int, deviation: float, dropou
     )
 
 
-def _pretrained(blank: Node, objective: str, *, batch: int, steps: int, rate: float, seed: int) -> Node:
+def _pretrained(blank: Node, objective: str, how: Optimisation) -> Node:
     """The model pre-trained on chunks of Wikipedia, as it is where there are no steps; or the backbone."""
     if objective == BACKBONE:
         return recipes.bert()
-    if not steps:
+    if how.max_steps == 0:
         return blank
     text = recipe.corpus("wikipedia")
     tokens = recipe.tokenize(text, model=blank, length=LENGTH, policy="chunk", titles=True, separator=" ")
     kind, options = PRETRAININGS[objective]
-    how = _optimisation(batch=batch, steps=steps, rate=rate, seed=seed)
     return recipe.pretrain(tokens, objective=kind, options={"masking": MASKING} | options, optimisation=how)
 
 
