@@ -1,4 +1,4 @@
-"""What the core asks, and the table of plugins that answer: a capability whole, each in one folder.
+"""The questions that the core asks, and the plugins that answer: a capability each, whole, in one folder.
 
 The core imports no plugin. It asks here, through pluggy, and shows what is answered, or nothing. A plugin
 imports the core and no other plugin, and asks the same questions where it needs an answer of another.

@@ -102,7 +102,7 @@ class Account:
 
     @property
     def circumstances(self) -> dict[str, Any]:
-        """What every form says of the record and its verdict, by name; None where it is not known."""
+        """The facts of the record and its verdict that every form has, by name; None if one is not known."""
         compared, record = self.compared, self.record
         return {
             "verdict": compared.verdict.name,

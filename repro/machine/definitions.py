@@ -1,4 +1,4 @@
-"""What single definitions say, and which other definitions they name, wherever either of them lies."""
+"""The fingerprints of single definitions, and of the other definitions that they name, in any module."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Cell:
 
     @property
     def counted_as(self) -> str | None:
-        """What the cell is counted among, a key of ``COUNTED``; None where nothing could be measured."""
+        """The key of ``COUNTED`` that the cell is counted under; None where nothing could be measured."""
         if self.table.kind == "study" or (self.table.kind == "figure" and self.paper.manifest.is_study):
             return "study"
         if self.table.kind == "figure":

@@ -1,4 +1,4 @@
-"""What is under way in a store: artefacts that are built, the inputs they began with, and plans that wait.
+"""A store knows what is under way: artefacts that are built, the inputs they began with, plans that wait.
 
 * ``locks/<stage>-<fingerprint>.lock`` is held by one that builds the whole, or by several that each write a
   part. The kernel holds locks, and lets them go with their holder.

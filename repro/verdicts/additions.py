@@ -1,4 +1,4 @@
-"""What plugins put beside the published and the measured number of a cell, on which no verdict rests."""
+"""Plugins put values and lines beside a cell's published and measured number; no verdict rests on them."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def placed(cell: Cell, value: Decimal) -> Placed | None:
 
 
 class CellPart:
-    """What a plugin says of one cell on its page in the terminal; each part may be left out.
+    """A plugin's part of the page of one cell in the terminal; each of its methods may be left out.
 
     Attributes:
         facts: by key, of the JSON object.
@@ -169,7 +169,7 @@ class CellPart:
 
 
 class Answers(Protocol):
-    """What is measured on equal terms of what readings and claims point at, by pointer."""
+    """The differences, measured on equal terms, that readings and claims point at, by pointer."""
 
     def words(self, pointer: str) -> str: ...
 

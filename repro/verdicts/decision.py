@@ -171,7 +171,7 @@ def verdict(
 
 @dataclass(frozen=True)
 class Basis:
-    """What doubts about a number rest on.
+    """The evidence that doubts about a number rest on.
 
     Attributes:
         records: that give the number, one per seed.

@@ -161,7 +161,7 @@ def _classes() -> dict[str, dict[str, dict]]:
 
 @dataclass(frozen=True)
 class Case:
-    """What a verdict on a cell rests on; numbers are in the paper's unit.
+    """The facts that a verdict on a cell rests on; numbers are in the paper's unit.
 
     Attributes:
         values: our means, one per seed; empty where nothing is to be shown as measured.

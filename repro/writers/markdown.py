@@ -64,7 +64,7 @@ def _counts(comparison: Comparison) -> list[str]:
 
 
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem]]) -> str:
-    """What is known of the published cells, a line for each paper, and what full scale says of them.
+    """Return what is known of the published cells, paper by paper, and what full scale says of them.
 
     A study of the suite's own has no line; the sentence below counts it, and what else no paper has a number
     for, apart. Verdicts are those on the suite's own measurements.

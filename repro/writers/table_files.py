@@ -33,7 +33,7 @@ from repro.writers.table_pages import overview
 
 @dataclass(frozen=True)
 class TableText:
-    """What is asked of the text of a table.
+    """A request for the text of a table.
 
     Attributes:
         title: of the paper; ``command``: what writes the file, without the scale's seeds.

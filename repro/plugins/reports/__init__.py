@@ -1,4 +1,4 @@
-"""What others measured of the same cells, with the places where they say so.
+"""Others measured the same cells: their numbers, with the places where they state them.
 
 Its YAML is papers/*/others.yaml (``reports``) and papers/baselines/findings.yaml (``findings``).
 """

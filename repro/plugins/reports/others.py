@@ -169,7 +169,7 @@ def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
 
 
 class Others:
-    """What others state, as values beside a cell's own: see ``repro.verdicts.additions.SideValueKind``."""
+    """The values that others state, beside a cell's own: see ``repro.verdicts.additions.SideValueKind``."""
 
     name, only, label = "others", "stated", "stated by others"
     spread_label, abbreviation = "all of these", "oth."
@@ -232,7 +232,7 @@ IN_FULL = 4  # values of a cell that are printed one by one without being asked
 
 
 class OthersOfCell(CellPart):
-    """What others state of a cell, on its page; a run was released where those say who scored it again."""
+    """The lines on what others state of a cell, and on the run of it that was released, if one was."""
 
     def __init__(self, cell: Cell):
         self._values = others_values(cell)

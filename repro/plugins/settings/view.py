@@ -87,7 +87,7 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 class SettingsOfCell(CellPart):
-    """What is said of the settings of a cell, or of its row, and of the code that was released.
+    """The lines on the settings of a cell, or of its row, and on the code that was released.
 
     Its facts are every planned parameter, and every part of the work that was held against released code.
     """

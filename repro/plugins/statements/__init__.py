@@ -1,4 +1,4 @@
-"""What papers claim, judged by their own cells, by ours and by what others state, and the audit of papers.
+"""The claims of papers, judged by their own cells, by ours and by what others state, and their audit.
 
 Its YAML is claims.yaml (``claims``), audit.yaml (``findings``) and references.yaml (``references``).
 """

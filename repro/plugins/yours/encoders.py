@@ -67,7 +67,7 @@ class UserEncoder:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be told of it beside scores."""
+        """The description of the encoder, which is told beside its scores."""
         return (self.described,)
 
     @classmethod

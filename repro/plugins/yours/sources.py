@@ -1,4 +1,4 @@
-"""What a user names as a run or an encoder of one's own."""
+"""Users name runs and encoders of their own, as files, folders, names or descriptions."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ Run = dict[str, Sequence[tuple[str, float]]]
 
 @dataclass
 class RunFile:
-    """What a run file says.
+    """The content of a run file.
 
     Attributes:
         rankings: query -> (document, score), best document first; an MS MARCO rank is its negative.

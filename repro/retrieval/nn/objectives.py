@@ -1,4 +1,4 @@
-"""What objectives share: texts that meet in a loss, examples of fine-tuning, and BERT's masking."""
+"""The parts that objectives share: texts that meet in a loss, examples of fine-tuning, and BERT's masking."""
 
 from collections.abc import Callable
 from pathlib import Path

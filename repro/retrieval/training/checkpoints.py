@@ -1,4 +1,4 @@
-"""What a training writes down to go on from: its log, sealed checkpoints, and the states in them.
+"""A training writes down what it goes on from: its log, sealed checkpoints, and the states in them.
 
 A checkpoint is written file by file. One counts only once its seal is there, written last and by
 renaming: the digest of each file, and the length of the training it belongs to.

@@ -55,7 +55,7 @@ class Objective:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What a node says of its objective."""
+        """The name, version and path by which a node identifies its objective."""
         return {"name": self.name, "version": self.version, "path": self.path}
 
     @cached_property

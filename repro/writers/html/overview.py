@@ -33,7 +33,7 @@ PRESS = "Press a number to see how it is defined, judged and made again; arrow k
 
 
 def overview(report: Report) -> Markup:
-    """What is known of the published numbers, then the scale's own counts, papers, coverage, and signs."""
+    """Return what is known of the published numbers, then the scale's counts, papers, coverage, and signs."""
     tallies = {name: Tally(name, name, items).published for name, items in report.known.items()}
     tallies = {name: tally for name, tally in tallies.items() if tally.cells}
     everything = total(tallies.values(), what="all")

@@ -35,7 +35,7 @@ FEW = 4  # things lacking that are named
 
 @dataclass(frozen=True)
 class Sources:
-    """What the parts of a report are made from.
+    """The papers, cells and places that the parts of a report are made from.
 
     Attributes:
         papers: by name; ``cells``: those that are selected of them.
@@ -72,7 +72,7 @@ class Section:
 
 
 class PaperPart(Protocol):
-    """What a plugin adds to the parts of papers; it is made once for all pages of a report."""
+    """A plugin's additions to the parts of papers; one object is made for all pages of a report."""
 
     def sections(self, part: Part) -> Iterable[Section]:
         """Return the sections of a paper, of which there is something to say."""

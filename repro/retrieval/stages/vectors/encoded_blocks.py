@@ -24,7 +24,7 @@ CHUNK = 1 << 24  # bytes read at a time while an array is compared with its dige
 
 @dataclass(frozen=True)
 class Joined:
-    """What the note of a joined block says.
+    """The note that is kept of a joined block.
 
     Attributes:
         rows, values: where the block ends in the arrays.
