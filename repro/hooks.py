@@ -103,7 +103,8 @@ class Questions(Protocol):
 def ask() -> Any:
     """Return the relay of all questions; the plugins are imported when the first is asked.
 
-    Raises UsageError for a plugin of another package that cannot be imported, or answers what is not asked.
+    Raises UsageError for a plugin of another package that cannot be imported, answers what is not asked, or
+    has the name of another.
     """
     from importlib.metadata import entry_points
 
@@ -113,9 +114,12 @@ def ask() -> Any:
         manager.register(importlib.import_module(f"repro.plugins.{name}"), name)
     for entry in entry_points(group="repro.plugins"):
         try:
+            if entry.name in PLUGINS or manager.has_plugin(entry.name):
+                raise ValueError("another plugin has the same name")
             manager.register(entry.load(), entry.name)
+            manager.check_pending()
         except Exception as error:  # whatever the module of another package does while it is imported
-            why = f"{type(error).__name__}: {error}"
+            why = f"{type(error).__name__}: {' '.join(str(error).split())}"
             raise UsageError(
                 f"the installed plugin {entry.name!r} cannot be used ({why}); update or remove its package"
             ) from None

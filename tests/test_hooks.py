@@ -85,12 +85,22 @@ def test_only_a_plugin_that_there_is_can_be_chosen(monkeypatch):
         (None, "ModuleNotFoundError: No module named 'mine'"),
         ("1 / 0", "ZeroDivisionError: division by zero"),
         ("from repro.hooks import answer\n@answer\ndef commands(of):\n    pass\n", "PluginValidationError"),
+        ("from repro.hooks import answer\n@answer\ndef not_asked():\n    pass\n", "unknown hook 'not_asked'"),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_one_sentence(tmp_path, module, why):
     said = _with_plugin(tmp_path, module, ["show"])
-    assert said.returncode == 2 and "the installed plugin 'mine' cannot be used" in said.stderr
-    assert why in said.stderr and "Traceback" not in said.stderr
+    (sentence,) = said.stderr.splitlines()
+    assert said.returncode == 2 and why in sentence
+    assert sentence.startswith("repro: the installed plugin 'mine' cannot be used")
+
+
+@pytest.mark.parametrize("choice", ["none", "reports"])
+def test_a_plugin_with_the_name_of_one_of_the_suites_own_is_one_sentence(tmp_path, choice):
+    said = _with_plugin(tmp_path, "", ["show"], choice=choice, name="reports")
+    (sentence,) = said.stderr.splitlines()
+    assert said.returncode == 2 and "the installed plugin 'reports' cannot be used" in sentence
+    assert "another plugin has the same name" in sentence
 
 
 def test_a_wrong_choice_is_one_sentence(repro, plugins):
@@ -100,14 +110,14 @@ def test_a_wrong_choice_is_one_sentence(repro, plugins):
         assert said.status == 2 and "there is no plugin 'report' (did you mean 'reports'?)" in said.err
 
 
-def _with_plugin(folder, module, words, code="", choice="none"):
-    """Run the command line where a package with a plugin called mine is installed, in whose place is None."""
+def _with_plugin(folder, module, words, code="", choice="none", name="mine"):
+    """Run the command line where a plugin of another package is installed; None is one without its module."""
     if module is not None:
         (folder / "mine.py").write_text(module)
     installed = folder / "mine-1.0.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
-    (installed / "entry_points.txt").write_text("[repro.plugins]\nmine = mine\n")
+    (installed / "entry_points.txt").write_text(f"[repro.plugins]\n{name} = mine\n")
     paths = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     code = f"import sys; from repro.cli import main\n{code}\nsys.argv[1:] = {words!r}\nmain()"
     environment = {**os.environ, "PYTHONPATH": paths, hooks.CHOICE: choice, "REPRO_STORE": str(folder / "s")}

@@ -185,10 +185,10 @@ def summary(comparison: Comparison) -> list[str]:
         lines.append(INTERVALS.format(**asdict(counts)))
     if comparison.tests:
         lines.append(LETTERS)
-    return [f"{line}." for line in [*lines, *_beside_lines(comparison)]]
+    return [f"{line}." for line in [*lines, *_side_value_lines(comparison)]]
 
 
-def _beside_lines(comparison: Comparison) -> list[str]:
+def _side_value_lines(comparison: Comparison) -> list[str]:
     """Explain the kinds of values that stand beside a published number at full scale."""
     return [kind.explained for kind in kinds() if any(at_full(c, kind) for c in comparison.cells)]
 

@@ -1,4 +1,4 @@
-"""The fingerprints of single definitions, and of the other definitions that they name, in any module."""
+"""The contents of single definitions, and the keys of the definitions that they name, in any module."""
 
 from __future__ import annotations
 

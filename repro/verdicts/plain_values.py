@@ -65,7 +65,7 @@ def cell_as_json(c: ComparedCell) -> dict:
 def cell_as_row(c: ComparedCell) -> dict:
     """The plain values of a cell, as a line of a CSV file or of a data frame; None where there is none.
 
-    Of several runs by others the last, and of values beside the closest in kind, as tables show them.
+    Of several runs by others the last, and of side values the closest in kind, as tables show them.
     """
     interval, last_run = c.interval, c.imported[-1] if c.imported else None
     imported_verdict = last_run.verdict.name if last_run else None

@@ -232,7 +232,7 @@ IN_FULL = 4  # values of a cell that are printed one by one without being asked
 
 
 class OthersOfCell(CellPart):
-    """The lines on what others state of a cell, and on the run of it that was released, if one was."""
+    """The lines on what others state of a cell, and the place of the released run that one of them scored."""
 
     def __init__(self, cell: Cell):
         self._values = others_values(cell)

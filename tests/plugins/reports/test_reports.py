@@ -149,7 +149,7 @@ def test_a_source_without_one_place_is_refused(tmp_path, place):
         ("0.338", "fraction", "0.8", False),
     ],
 )
-def test_a_reported_side_value_the_published_one(value, unit, difference, equal):
+def test_a_reported_value_beside_the_published_one(value, unit, difference, equal):
     report = Report(**REPORT | {"value": value, "unit": unit})
     made = CellReport(cell(CELL), report, Source(**FILE))
     assert (made.difference, made.equals_published) == (Decimal(difference), equal)
