@@ -28,15 +28,8 @@ def test_public_runs_are_rows_of_papers_and_both_toolkits_of_bm25_are_there():
     every = scorable_cells()
     by_run = {run.file: cells_of_run(run, every) for run in public_runs()}
     assert sum(bool(within) for within, _ in by_run.values()) >= 8
-    assert {c.row.system for within, _ in by_run.values() for c in within} == {
-        "bm25",
-        "ance",
-        "deepct",
-        "doct5query",
-        "tas-b",
-        "retromae",
-        "contriever",
-    }
+    systems = {c.row.system for within, _ in by_run.values() for c in within}
+    assert systems == {"bm25", "ance", "deepct", "doct5query", "tas-b", "retromae", "contriever"}
     toolkits = {run.toolkit for run in public_runs() if run.system == "bm25"}
     assert toolkits == {"Anserini", "PyTerrier", "Pyserini"}
 
@@ -47,8 +40,8 @@ def test_every_public_run_names_the_repository_the_commit_and_the_file_that_it_i
 
 
 def test_the_files_are_what_is_said_of_them(real_data):
-    there, absent = split_by_presence(real_data / "runs")
-    assert len(there) >= 10 and len(absent) <= 9
+    there, _ = split_by_presence(real_data / "runs")
+    assert len(there) >= 10
     for run in there:
         path = real_data / "runs" / run.file
         assert hashlib.sha256(path.read_bytes()).hexdigest() == run.sha256
