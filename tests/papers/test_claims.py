@@ -48,12 +48,19 @@ CONTRADICTED = {  # sentences that the papers' own tables contradict
         "best-distilled",
         "best-on-eleven-of-fourteen",
         "best-on-the-benchmarks",
+        "considerable-gains",
         "every-view-contributes",
         "first-version-above-cocondenser",
+        "half-size-far-above-earlier-ones",
     },
-    "simlm": {"best-on-the-benchmarks", "pre-training-helps-to-answer"},
+    "simlm": {
+        "another-corpus-helps-considerably",
+        "best-on-the-benchmarks",
+        "cocondenser-is-state-of-the-art",
+        "pre-training-helps-to-answer",
+    },
 }
-SENTENCES = {"costa": 30, "cpdae": 17, "cotmae_v2": 33, "simlm": 44}  # at least so many
+SENTENCES = {"costa": 30, "cpdae": 17, "cotmae_v2": 35, "simlm": 47}  # at least so many
 UNTESTED_OF_COSTA = {
     "above-bm25-with-two-thousand-queries",
     "above-seed-with-few-queries",

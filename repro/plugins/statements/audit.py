@@ -11,6 +11,7 @@ from repro.manifest.printed import parse
 from repro.manifest.reading_schema import Reading
 from repro.plugins.statements.across_papers import conventions, disagreements, namesakes
 from repro.plugins.statements.claims import FAILS
+from repro.plugins.statements.domains_and_indices import of_domains, of_indices
 from repro.plugins.statements.findings import (
     Finding,
     Notes,
@@ -22,6 +23,7 @@ from repro.plugins.statements.findings import (
 )
 from repro.plugins.statements.judged import named_papers
 from repro.plugins.statements.language import Places
+from repro.plugins.statements.leads import of_leads
 from repro.plugins.statements.references import of_references, other_numbers
 from repro.plugins.statements.statements import Statement, bolds, marks, statements
 from repro.plugins.statements.values import PublishedValues
@@ -211,6 +213,9 @@ def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
     for source in sources:
         yield from findings(source)
         yield from of_references(source)
+        yield from of_leads(source)
+        yield from of_domains(source)
+        yield from of_indices(source)
         yield from _wording_findings(source)
 
 

@@ -78,6 +78,11 @@ def is_relation_of_rows(text: str) -> bool:
     return False
 
 
+def parts_of(text: str) -> Iterator[ast.AST]:
+    """Yield every part of an expression, however deep; none of an empty one."""
+    return ast.walk(_tree(text)) if text else iter(())
+
+
 @functools.cache
 def _tree(text: str) -> ast.Expression:
     """The tree of an expression, which judges ask for many times; not to be changed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -34,7 +34,8 @@ class Finding:
         severity: error (a paper contradicts itself or a source that it quotes), doubt (one of two must be
             wrong, a difference has another cause, or what contradicts is in part our own reading of a
             sentence), note (worth knowing, nobody's mistake).
-        kind: average, delta, bold, tie, claim, mark, values, misprint, conflict, reference, wording, record.
+        kind: average, delta, bold, tie, claim, lead, mark, values, domain, misprint, conflict, index,
+            reference, wording, record.
         against: what it is held against: the paper alone, its released code, another paper, a third party;
             or, of a record that was altered, the record itself.
         paper: where it is to be mended.
@@ -126,20 +127,46 @@ class Wording(Identified):
     against: Against = "paper"
 
 
+Bound = Annotated[str, Field(pattern=r"^([A-Z]?[+-]\d+|[A-Z]|\d+)$", coerce_numbers_to_str=True)]
+
+
+class Index(Identified):
+    """A sequence that an equation goes through, and the entry that each of its terms takes of it.
+
+    Attributes:
+        sequence: the first and the last entry that there is, such as ``[0, N+1]``.
+        runs: the first and the last value of the index i.
+        uses: the entry that a term takes, such as ``i+1``.
+    """
+
+    where: str
+    says: str
+    sequence: tuple[Bound, Bound]
+    runs: tuple[Bound, Bound]
+    uses: Annotated[str, Field(pattern=r"^i([+-]\d+)?$")]
+
+
 class Notes(StrictMapping):
-    """The content of one audit.yaml, or of all.
+    """The content of one audit.yaml, or of all, where the last four are left out.
 
     Attributes:
         configurations: name -> rows or cells that are of it.
         explanations: what is known of findings.
         facts: ids of findings that are one fact, the one that tells it first.
         wording: words that a paper uses otherwise than it means them.
+        out_of_domain: tables that are said to be of sets which no system of theirs was trained on.
+        trained_on: system -> the sets, by ir_datasets' names, whose training part it learnt from, for
+            every row of these tables.
+        indices: what the equations take of the sequences that they go through.
     """
 
     configurations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     explanations: tuple[Explanation, ...] = ()
     facts: tuple[tuple[str, ...], ...] = ()
     wording: tuple[Wording, ...] = ()
+    out_of_domain: tuple[str, ...] = ()
+    trained_on: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    indices: tuple[Index, ...] = ()
 
     def configuration(self, cell: Cell) -> str:
         """The name of what was measured; a cited row's is its system, any other's its own unless named."""
@@ -221,6 +248,10 @@ def notes_of(source: Paper) -> Notes:
                 if place in seen:
                     yield ("configurations", name, number), f"{place!r} is named twice"
                 seen.add(place)
+        rows = {c.table.id: {r.system for r in c.table.rows} for c in cells_of(source)}
+        for number, table in enumerate(content.out_of_domain):
+            for system in sorted(rows.get(table, {table}) - content.trained_on.keys()):
+                yield ("out_of_domain", number), f"`trained_on` has no sets of {system!r} of table {table}"
 
     return yaml_file.read(path, Notes, faults=faults)
 

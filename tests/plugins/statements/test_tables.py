@@ -40,14 +40,15 @@ def made(tmp_path, monkeypatch):
     monkeypatch.setattr(at_hand, "ROOT", tmp_path)
     (tmp_path / "made").mkdir()
 
-    def call(*changes, notes=""):
+    def call(*changes, notes="", claims=""):
         text = CELLS
         for old, new in changes:
             assert old in text
             text = text.replace(old, new)
         (tmp_path / "made/cells.yaml").write_text(text)
-        if notes:
-            (tmp_path / "made/audit.yaml").write_text(notes)
+        for name, content in (("audit", notes), ("claims", claims)):
+            if content:
+                (tmp_path / f"made/{name}.yaml").write_text(content)
         at_hand.papers.cache_clear()
         return [(f.severity, f.kind, f.places[0], f.says) for f in audit([paper("made")])]
 
@@ -132,3 +133,50 @@ def test_a_broken_audit_yaml_is_refused_with_its_line(made, notes, reason):
 def test_what_is_said_of_another_papers_findings_is_left_alone(made):
     notes = "facts: [[other/1/bold/b/x]]\nexplanations: [{at: [made/1/b, other/1/a], why: so}]\n"
     assert made(notes=notes) == []
+
+
+@pytest.mark.parametrize(
+    ("expect", "says"),
+    [
+        ('rounds(gain("1/ours/x", "1/c/x"), "4.0")', "Ours leads by 4.0, which is over C; B leaves 3.0"),
+        ('gain("1/ours/x", "1/c/x") >= 2 and 1 > 0', "Ours leads by 4.0, which is over C; B leaves 3.0"),
+        ('rounds(gain("1/ours/x", "1/b/x"), "3.0")', None),  # D, of another group, is not asked
+        ('gain("1/ours/x", "1/c/x") >= 2 and above("1/ours", "1/b", ["x"])', None),  # names it, too
+        ('gain("1/c/x", "1/a/x") >= 1', None),  # of others
+        ('above("1/ours", "1/a", ["x"])', None),  # how far is not said
+    ],
+)
+def test_a_lead_over_one_row_that_passes_over_a_stronger_one_is_noted(made, expect, says):
+    row = '  - {id: ours, label: Ours, role: ours, cells: ["35.0", "93.0", "64.0"]}\n'
+    other = '  - {id: d, label: D, group: g, cells: ["34.0", "-", "-"]}\n'
+    claims = f"claims: [{{id: lead, where: §1, about: ['1'], says: so, expect: '{expect}'}}]\n"
+    text = CELLS.partition("  - {id: b, label: B")[2]
+    found = made((text, text + row + other), ("bold: column", "bold: none"), claims=claims)
+    leads = [f for f in found if f[1] == "lead"]
+    assert leads == ([("note", "lead", "made/1/ours/x", f"§1: {says}")] if says else []), found
+
+
+def test_a_number_of_a_set_that_its_system_was_trained_on_is_in_no_table_of_other_domains(made):
+    trained_on = "trained_on: {a: [msmarco-passage/train], b: [], c: [msmarco-passage]}\n"
+    found = made(notes=f"out_of_domain: ['1']\n{trained_on}")
+    assert [f[:3] for f in found] == [("doubt", "domain", f"made/1/c/{column}") for column in "xy"]
+    assert made(notes=trained_on) == []  # said of no table
+    with pytest.raises(ManifestError, match="`trained_on` has no sets of 'c' of table 1"):
+        made(notes="out_of_domain: ['1']\ntrained_on: {a: [], b: []}\n")
+
+
+@pytest.mark.parametrize(
+    ("runs", "uses", "beyond"),
+    [
+        ("[0, N+1]", "i+1", "the last of the sequence"),
+        ("[0, N]", "i+1", None),
+        ("[0, N+1]", "i-1", "the first of the sequence"),
+        ("[1, 3]", "i-2", "the first of the sequence"),
+        ("[0, N+2]", "i", "the last of the sequence"),
+        ("[1, N]", "i", None),
+    ],
+)
+def test_an_index_that_leaves_its_sequence_is_found(made, runs, uses, beyond):
+    fields = f"id: next, where: Eq. 1, sequence: [0, N+1], runs: {runs}, uses: {uses}, says: all"
+    found = made(notes=f"indices: [{{{fields}}}]\n")
+    assert found == ([("doubt", "index", "made/Eq. 1", f"Eq. 1: all; {beyond} has none")] if beyond else [])
