@@ -28,6 +28,7 @@ ANOTHER = "another training or checkpoint of the model"
 REASONS = {
     "the question among its own results": ("own rankings",),
     "fields of the index: titles and more": ("in one field", "several fields", "scores of title"),
+    "a sample of the questions, or collections merged": ("sampled questions", "merged into one"),
     "titles of the passages": ("with titles", "without titles"),
     "similarity: cosine or dot product": ("cosine", "dot product"),
     "numerical precision": ("fp16", "half precision", "rounded to integers"),

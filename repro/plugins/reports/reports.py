@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
@@ -91,6 +91,16 @@ class Report(StrictMapping):
     note: str = ""
 
 
+def _flat(items: object) -> object:
+    """Return a list with the lists among its items opened, which aliases of YAML leave there."""
+    if not isinstance(items, list):
+        return items
+    return [word for item in items for word in (item if isinstance(item, list) else [item])]
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_flat)]
+
+
 class Search(Identified):
     """A system that was looked for, whatever was found; ``id`` is the system of its rows.
 
@@ -101,16 +111,21 @@ class Search(Identified):
         date: of the last look.
     """
 
-    queries: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
-    in_vain: tuple[str, ...] = ()
+    queries: Words = ()
+    places: Words = ()
+    in_vain: Words = ()
     date: str = Field(pattern=DAY)
     note: str = ""
 
 
 class Reports(StrictMapping):
-    """An others.yaml: sources by a short name, their values, and the searches that led to them."""
+    """An others.yaml: sources by a short name, their values, and the searches that led to them.
 
+    Attributes:
+        shared: what several entries repeat, each under an anchor of YAML by which they take it over.
+    """
+
+    shared: tuple[object, ...] = ()
     sources: dict[str, Source] = Field(default_factory=dict)
     values: tuple[Report, ...] = ()
     searches: tuple[Search, ...] = ()

@@ -1,6 +1,7 @@
 """others.yaml: what is refused, and what becomes of a value."""
 
 import itertools
+import json
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -115,6 +116,18 @@ def test_a_place_that_cannot_be_opened_is_refused(tmp_path, changed, says):
         _read(tmp_path, REPORT, sources={"anserini": FILE | changed})
 
 
+def test_an_entry_takes_over_what_is_shared_and_a_search_opens_a_list_of_it(tmp_path):
+    """Under `shared` stands what entries repeat; an alias in a list of words stands for the words."""
+    (tmp_path / "others.yaml").write_text(
+        f"shared:\n- &place {json.dumps(FILE)}\n- &made {json.dumps(REPORT)}\n- &runs [a, b]\n"
+        "sources: {anserini: *place}\nvalues: [{<<: *made, value: '33.1'}]\n"
+        "searches: [{id: ance, places: [c, *runs], date: '2024-01-01'}]\n"
+    )
+    content = read_reports(tmp_path, {CELL: cell(CELL)})
+    assert (content.values[0].value, content.values[0].measure) == ("33.1", "MRR@10")
+    assert content.searches[0].places == ("c", "a", "b")
+
+
 def test_a_source_that_nothing_is_from_is_refused(tmp_path):
     with pytest.raises(ManifestError, match="no value is of this source"):
         _read(tmp_path, REPORT, sources={"anserini": FILE, "other": FILE})
@@ -211,7 +224,8 @@ def test_one_who_reports_states_a_number_once():
     """Settings of one table may agree; the same number at two places of the same people is a copy."""
     stated: dict[tuple, set[str]] = {}
     for made in _every():
-        key = (made.source.name, made.cell.id, made.value, made.report.how.start, made.report.how.differs)
+        by = (made.source.who, made.source.name)
+        key = (by, made.cell.id, made.value, made.report.how.start, made.report.how.differs)
         stated.setdefault(key, set()).add(made.report.source)
     assert {key: places for key, places in stated.items() if len(places) > 1} == {}
 
