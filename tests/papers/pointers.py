@@ -14,6 +14,9 @@ _NAMES = re.compile(
     r"([A-Z][a-zćöäšü]+(?:-[A-Z][a-z]+)?)( et al\.| and [A-Z][a-z]+)?(?:,? \(|, )"
     r"((?:\d{4}[a-z]?(?:,[a-z])*(?:, (?=\d{4}))?)+)(?=[);,\s]|\b)"
 )
+_TRAINED = re.compile(r"\b(?:fine-tun(?:e|ed|ing)|train(?:ed)?)\b", re.IGNORECASE)
+_EVALUATION_SET = re.compile(r"\bMA[RC][CR]O Dev\b|\bTREC ?20(?:19|20)\b")
+_EVALUATED = re.compile(r"\bevaluat|\bcomparison|\btraining queries\b|MRR@|<td>", re.IGNORECASE)  # or a table
 _MONTHS = {"July", "June", "October", "November"}
 
 
@@ -56,3 +59,10 @@ def names(text: str) -> Counter:
             found.update(f"{label} {each}" for each in (plain, *(plain[:4] + x for x in letters)))
     found["Nogueira & Lin"] = text.count("Nogueira and Lin)")  # without a year
     return +found
+
+
+def trained_on_evaluation_sets(text: str) -> list[str]:
+    """Return the sentences that have a model trained on queries which are only for evaluation."""
+    sentences = re.split(r"(?<=[.?!]) (?=[A-Z*(])", text)
+    named = [s for s in sentences if _TRAINED.search(s) and _EVALUATION_SET.search(s)]
+    return [sentence for sentence in named if not _EVALUATED.search(sentence)]

@@ -38,6 +38,7 @@ CONTRADICTED = {  # sentences that the papers' own tables contradict
     },
     "cpdae": {
         "above-baselines-on-four-benchmarks",
+        "above-other-pre-trained-models",
         "contrast-of-vectors-does-not-suit-documents",
         "distributions-above-vectors",
         "seed-best-baseline",
@@ -69,6 +70,7 @@ UNTESTED_OF_COSTA = {
     "loss-falls-slowly-with-many-spans",
     "relevant-passages-nearer",
     "seed-scatters-relevant-passages",
+    "word-sets-help-more-in-re-ranking",
 }
 
 

@@ -9,12 +9,16 @@ from repro.plugins.statements.audit import audit, each
 from repro.plugins.statements.claims import claims_of
 from repro.plugins.statements.findings import notes, notes_of
 from repro.plugins.statements.references import references_of
-from tests.papers.pointers import body, names, numbers, parts
+from tests.papers.pointers import body, names, numbers, parts, trained_on_evaluation_sets
 from tests.papers.statements import runs
 from tests.papers.texts import texts_of
 
 EVERY = sorted(name for name, source in papers().items() if (source.folder / "references.yaml").exists())
 NUMBERED = {"costa", "cpdae"}
+TRAINED_ON_EVALUATION_SETS = {  # sentences, and the words of audit.yaml that tell them
+    "costa": (5, {"test-sets-called-training-data", "dev-for-training-queries"}),
+    "cpdae": (2, {"evaluation-sets-called-training-data"}),
+}
 
 
 def _of(name):
@@ -97,3 +101,15 @@ def test_nothing_is_said_in_the_papers_words(name):
     said += [text for w in known.works.values() for text in (w.why, w.note)]
     said += [word.says for word in notes_of(papers()[name]).wording]
     assert not [text for text in said if runs(text) & printed]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_sentence_that_trains_on_an_evaluation_set_is_told(name):
+    count, words = TRAINED_ON_EVALUATION_SETS.get(name, (0, set()))
+    assert len(trained_on_evaluation_sets(_text(name))) == count
+    assert words <= {word.id for word in notes_of(papers()[name]).wording}
+
+
+def test_a_sentence_that_evaluates_is_none_that_trains_on_an_evaluation_set():
+    one = "We fine-tune it on four sets, among them TREC 2019."
+    assert trained_on_evaluation_sets(f"{one} It is trained once and evaluated on TREC 2019.") == [one]
