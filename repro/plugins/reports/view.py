@@ -49,7 +49,7 @@ def command(names, searches, out, as_json):
 def _print_reports(by_cell, as_json: bool) -> int:
     from repro.cli.printing import emit_json, say, table
     from repro.plugins.reports.others import HOW
-    from repro.plugins.reports.quantities import COUNTS, join_quantities, nearnesses
+    from repro.plugins.reports.quantities import COUNTS, OTHERS, join_quantities, nearnesses
 
     if as_json:
         emit_json([{"cell": id, **r.as_json()} for id, group in by_cell.items() for r in group])
@@ -58,7 +58,8 @@ def _print_reports(by_cell, as_json: bool) -> int:
         say("nobody else is known to state a value of these cells; --searches tells where was looked")
         return 0
     _print_cells(by_cell)
-    lines = [line for line in nearnesses(join_quantities(by_cell)) if line.by in ("all", *HOW.values())]
+    makers = ("all", OTHERS, *HOW.values())
+    lines = [line for line in nearnesses(join_quantities(by_cell)) if line.by in makers]
     rows = [
         [line.kind if line.by == "all" else f"– {line.by}", *map(str, line.counts), f"{line.size:.2f}"]
         for line in lines
