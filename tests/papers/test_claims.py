@@ -61,7 +61,7 @@ CONTRADICTED = {  # sentences that the papers' own tables contradict
         "pre-training-helps-to-answer",
     },
 }
-SENTENCES = {"costa": 30, "cpdae": 17, "cotmae_v2": 35, "simlm": 47}  # at least so many
+SENTENCES = {"costa": 30, "cpdae": 17, "cotmae_v2": 36, "simlm": 47}  # at least so many
 UNTESTED_OF_COSTA = {
     "above-bm25-with-two-thousand-queries",
     "above-seed-with-few-queries",

@@ -160,6 +160,28 @@ def test_a_word_for_another_thing_is_found(findings, identifier):
 
 
 @pytest.mark.parametrize(
+    ("identifier", "kind", "printed"),
+    [
+        (
+            "cotmae_v2/lead/first-version-by-3-6-on-dl19",
+            "lead",
+            {"cotmae_v2/1/cocondenser/dl19.ndcg10": "71.7"},
+        ),
+        ("cotmae_v2/domain/3/dpr/nq", "domain", {"cotmae_v2/3/dpr/nq": "47.4"}),
+        ("cotmae_v2/index/tokens-that-follow", "index", {"cotmae_v2/§3.2, Eq. 13": "i+1"}),
+        ("cotmae_v2/claim/half-size-far-above-earlier-ones", "claim", {}),
+        ("simlm/claim/another-corpus-helps-considerably", "claim", {}),
+        ("simlm/claim/cocondenser-is-state-of-the-art", "claim", {}),
+    ],
+)
+def test_what_a_text_passes_over_is_found(findings, identifier, kind, printed):
+    finding, places = _one(findings, identifier)
+    assert (
+        finding.kind == kind and finding.severity in ("doubt", "note") and printed.items() <= places.items()
+    )
+
+
+@pytest.mark.parametrize(
     "words",
     [("11 of 14", "eleven"), ("71.2", "misquot"), ("RetroMAE", "39.3"), ("RocketQA", "distilled")],
     ids=lambda words: words[0],
