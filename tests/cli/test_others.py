@@ -24,7 +24,8 @@ def test_every_report_has_its_place_in_json(repro):
 
 
 def test_show_tells_what_others_report_of_a_cell(repro):
-    assert "stated by others:" in repro("show", CELL).out
+    shown = repro("show", CELL).out
+    assert "stated by others:" in shown and "run elsewhere:" in shown
     assert repro("show", CELL, "--format", "json").json["others"]
 
 

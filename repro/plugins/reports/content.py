@@ -292,6 +292,7 @@ def _search(search: Search) -> list:
         ["queries", "; ".join(dict.fromkeys(search.queries))],
         ["places opened", "; ".join(dict.fromkeys(search.places))],
         ["in vain", "; ".join(dict.fromkeys(search.in_vain)) or "–"],
+        ["runs elsewhere", "; ".join(f"{on}: {where}" for on, where in search.runs.items()) or "none found"],
         ["last look", search.date],
         ["note", search.note or "–"],
     ]

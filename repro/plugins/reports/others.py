@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from repro.manifest.cells import Cell
 from repro.plugins.reports.reports import CellReport, reports
+from repro.plugins.reports.run_places import run_places
 from repro.verdicts.additions import CellPart
 from repro.writers.html.elements import Content, Markup, el
 
@@ -239,9 +240,12 @@ class OthersOfCell(CellPart):
         self.facts = {OTHERS.name: OTHERS.as_json(self._values)}
         runs = [report for report in self._values.reports if report.making == "run"] if self._values else []
         self.source_of_a_run = runs[0].source.place if runs else ""
+        self._places = run_places([cell])
+        self.facts["run_elsewhere"] = next((place.elsewhere or None for place in self._places), None)
 
     def below_measured(self, *, verbose: bool) -> Iterator[tuple[str, str]]:
-        """Yield values of others, of several their sum and some of them one by one."""
+        """Yield where a run lies, then values of others, of several their sum and some of them one by one."""
+        yield from (("run elsewhere", str(p)) for p in self._places if p.elsewhere or not p.at_hand)
         values = self._values
         if values is None:
             return

@@ -108,14 +108,22 @@ class Search(Identified):
         queries: words that were searched for.
         places: repositories, threads, cards and papers that were opened.
         in_vain: those of them that hold nothing on these cells.
+        runs: a collection, or the beginning of its id -> where a run of the system on it lies that is not
+            among the public runs of ``repro import run --public``; elsewhere none was found.
         date: of the last look.
     """
 
     queries: Words = ()
     places: Words = ()
     in_vain: Words = ()
+    runs: dict[str, str] = Field(default_factory=dict)
     date: str = Field(pattern=DAY)
     note: str = ""
+
+    def run_on(self, collection: str) -> str:
+        """Return what ``runs`` says of a collection by the longest beginning of its id, or nothing."""
+        beginnings = [beginning for beginning in self.runs if collection.startswith(beginning)]
+        return self.runs[max(beginnings, key=len)] if beginnings else ""
 
 
 class Reports(StrictMapping):
@@ -273,6 +281,7 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
             yield place, "the same value is there already"
         seen |= keys
     yield from _source_faults(content)
+    yield from _run_faults(content, known)
 
 
 def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fault]:
@@ -309,3 +318,12 @@ def _source_faults(content: Reports) -> Iterator[Fault]:
                 ("sources", name),
                 f"the same people state values at the same place as in source {first_name!r}",
             )
+
+
+def _run_faults(content: Reports, cells_by_id: dict[str, Cell]) -> Iterator[Fault]:
+    for number, search in enumerate(content.searches):
+        rows = [c for c in cells_by_id.values() if search.runs and search.id in (c.row.system, c.row.group)]
+        collections = {cell.column.dataset or "" for cell in rows}
+        for beginning in search.runs:
+            if not any(collection.startswith(beginning) for collection in collections):
+                yield ("searches", number, "runs"), f"no cell of {search.id} is on {beginning!r}"

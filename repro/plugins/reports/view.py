@@ -129,19 +129,30 @@ def _is_chosen(id: str, names) -> bool:
 
 def _show_searches(as_json: bool) -> int:
     from repro.cli.printing import emit_json, table
-    from repro.plugins.reports.quantities import systems
+    from repro.plugins.reports.quantities import published_cells, systems
     from repro.plugins.reports.reports import searches
+    from repro.plugins.reports.run_places import in_words, run_places
 
     entries = [search for group in searches().values() for search in group]
     if as_json:
         emit_json([search.model_dump() for search in entries])
         return 0
     counts = {system.id: system.entries for system in systems()}
+    places = run_places(published_cells())
     rows = [
-        [s.id, str(counts.get(s.id, 0)), str(len(s.places)), "; ".join(s.in_vain), s.date]
+        [
+            s.id,
+            str(counts.get(s.id, 0)),
+            in_words([place for place in places if place.search.id == s.id]),
+            str(len(s.places)),
+            "; ".join(s.in_vain),
+            s.date,
+        ]
         for s in sorted(entries, key=lambda search: search.id)
     ]
-    table("", ["system", "values", "places", "in vain", "last look"], rows, right=(1, 2))
+    head = ["system", "values", "cells by where a run is", "places", "in vain", "last look"]
+    table("", head, rows, right=(1, 3))
+    print(f"runs of others for the {len(places)} cells of these systems: {in_words(places)}")
     return 0
 
 
