@@ -233,6 +233,7 @@ class JudgedStatement:
             "others": self.others.as_json(),
             "scale": self.scale,
             "says_of_paper": self.scale == "full",
+            "deviation": s.need.as_json() if s.need else None,
         }
 
 

@@ -1,7 +1,7 @@
 """Statements of a paper that its cells can confirm: sentences, marks of significance, bold numbers."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 
@@ -10,6 +10,7 @@ from repro.manifest import yaml_file
 from repro.manifest.arithmetic import bold_scope
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
+from repro.manifest.schema import Table
 from repro.plugins.statements.claims import (
     FAILS,
     HOLDS,
@@ -21,6 +22,7 @@ from repro.plugins.statements.claims import (
     by_measure,
     claims_of,
 )
+from repro.plugins.statements.deviations import Need, need
 from repro.plugins.statements.language import LEVEL, Language, Places, has_number
 from repro.plugins.statements.values import MeasuredValues, Values
 
@@ -32,7 +34,8 @@ class Judgement:
     Attributes:
         state: holds, fails or untested.
         why: the cells or numbers that decide it; empty where every comparison holds.
-        test: which tests between rows there are behind it; empty for published and reported numbers.
+        test: which tests between rows there are behind it, of a published mark what it would need; else
+            empty for published and reported numbers.
         measures: (table/column, state) of a statement over several, each judged by itself; else none.
         cells: those whose numbers were asked for, each once.
     """
@@ -63,6 +66,7 @@ class Statement:
         assumed: what of the expression is ours, as the sentence does not say it.
         cells: the cells a mark or bold number is about, its own first; none for a sentence.
         study: comparisons of a study that bear on a sentence, as ``study_pointers`` has them.
+        need: of a mark, the deviation that its lead needs to be significant.
     """
 
     id: str
@@ -77,6 +81,7 @@ class Statement:
     tables: tuple[str, ...] = ()
     cells: tuple[Cell, ...] = ()
     study: tuple[str, ...] = ()
+    need: Need | None = None
 
     def judge(self, values: Values, places: Places | None = None) -> Judgement:
         """Judge it on these values. Raises ManifestError where an expression names what is not there."""
@@ -87,6 +92,8 @@ class Statement:
         except MissingNumber as reason:
             state, why = UNTESTED, str(reason)
         test = "" if values.is_stated else _test(language, values)
+        if values.is_published and self.need:
+            test = self.need.in_words
         cells = tuple({cell.id: cell for cell in language.outcomes.used}.values())
         return Judgement(state, why, test, by_measure(language.outcomes.pairs), cells)
 
@@ -128,7 +135,8 @@ def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], b
 def _marks(source: Paper) -> Iterator[Statement]:
     for mark, cell, meaning, rivals in marks(source):
         decide = partial(mark_holds, cell=cell, over=rivals)
-        yield _cell_statement("mark", cell, rivals, meaning, decide, end=f"/{mark}")
+        statement = _cell_statement("mark", cell, rivals, meaning, decide, end=f"/{mark}")
+        yield replace(statement, need=need(cell, rivals))
 
 
 def _bolds(source: Paper) -> Iterator[Statement]:
@@ -165,10 +173,21 @@ def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
     """Every mark of significance: its mark, cell, meaning, and the cells it says it is better than."""
     for c, column in _marked_cells(source):
         for mark in dict.fromkeys(c.printed.marks):
-            meaning = c.table.marks[mark]
-            if meaning.means == "significant":
-                rivals = [o for o in column if o.row.group == c.row.group and o.row.system in meaning.over]
-                yield mark, c, f"significantly better than {', '.join(meaning.over)}", rivals
+            if over := significance(c.table).get(mark):
+                yield mark, c, f"significantly better than {', '.join(over)}", rows_over(mark, c, column)
+
+
+def significance(table: Table) -> dict[str, tuple[str, ...]]:
+    """Return the marks of a table that mean significance, with the systems that they are over."""
+    return {mark: meaning.over for mark, meaning in table.marks.items() if meaning.means == "significant"}
+
+
+def rows_over(mark: str, cell: Cell, cells: list[Cell]) -> list[Cell]:
+    """Return the cells of a table that a mark says a cell is better than, in its column and group."""
+    place, over = (cell.column.id, cell.row.group), significance(cell.table)[mark]
+    if cell.row.system in over:
+        return []
+    return [o for o in cells if (o.column.id, o.row.group) == place and o.row.system in over]
 
 
 def _marked_cells(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:

@@ -25,9 +25,11 @@ def claims_command(names, scale_name, failing, as_json):
 
     Sentences of the text, marks of significance and bold numbers; of several measures each is judged by
     itself: it holds, fails or is untested. Marks need the tests between rows that `repro compare` stores; an
-    order without a test says "means only". Of what others state (`repro show others`) the closest in kind
-    on each cell judges, unless it matches by name alone; how it was made is told. Where a study compares what
-    a sentence is about on equal terms, its difference is told below; it judges no claim. Nothing is run.
+    order without a test says "means only". Of a printed mark the standard deviation of the differences over
+    queries that it needs at most (sd) stands beside the smallest known of two public runs of that set. Of
+    what others state (`repro show others`) the closest in kind on each cell judges, unless it matches by name
+    alone; how it was made is told. Where a study compares what a sentence is about on equal terms, its
+    difference is told below; it judges no claim. Nothing is run.
     """
     from repro.cli.printing import emit_json
     from repro.plugins.statements.api import claims
@@ -61,19 +63,41 @@ def _print_statements(statements, scale_name: str, answers, *, failing: bool) ->
 def _print_table(name: str, statements, scale_name: str) -> None:
     from repro.cli.printing import table
 
-    singles = [j for j in statements if j.statement.kind == "claim" or j.published.state == "fails"]
+    marks = [j for j in statements if j.statement.kind == "mark" and j.published.state != "fails"]
+    others = [j for j in statements if j not in marks]
+    singles = [j for j in others if j.statement.kind == "claim" or j.published.state == "fails"]
     rows = []
     for j in singles:
         place = [j.statement.id.removeprefix(f"{name}/"), j.statement.where]
         rows.append([*place, _text(j), _judgement(j.published), _ours(j), _others(j.others)])
-    rows += _grouped_rows([j for j in statements if j not in singles])
+    rows += _grouped_rows([j for j in others if j not in singles])
     ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
     head = ["claim", "where", "what is stated", "paper", ours, "others"]
     table(f"{name}: {_count_statements(statements, scale_name)}", head, rows, drop=(1,))
+    if marks:
+        verdicts = Counter(_verdict_of_mark(j) for j in marks)
+        counts = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
+        head = ["mark", "over", "lead", "sd needed", "sd known", "by these", ours, "others"]
+        table(f"{name}: {len(marks)} marks of significance; {counts}", head, [_mark_row(j) for j in marks])
+
+
+def _mark_row(item) -> list[str]:
+    """A mark with the largest lead that print allows, what it needs, and the smallest that is known."""
+    _, table, _, row, column, mark = item.statement.id.split("/")
+    need, place = item.statement.need, f"{table}/{row}/{column} {mark}"
+    numbers = ["", "", "", ""]
+    if need:
+        numbers = [need.over.row.label, f"{need.lead:.4f}", f"{need.sd:.3f}", need.known_in_words]
+    others = _others(item.others) if item.others.speaks else ""
+    return [place, *numbers, _verdict_of_mark(item), _ours(item), others]
+
+
+def _verdict_of_mark(item) -> str:
+    return item.statement.need.verdict if item.statement.need else "cannot be told"
 
 
 def _grouped_rows(statements) -> list[list[str]]:
-    """Marks and bold numbers that the paper does not contradict, a line for those of a table judged alike."""
+    """Bold numbers that the paper does not contradict, a line for those of a table judged alike."""
     groups: dict[tuple, list] = {}
     for j in statements:
         others_state = j.others.state if j.others.speaks else ""
@@ -81,13 +105,13 @@ def _grouped_rows(statements) -> list[list[str]]:
         key = j.statement.kind, j.statement.where, j.published.state, ours, others_state
         groups.setdefault(key, []).append(j)
     return [
-        [f"{group[0].statement.tables[0]}/{kind}/…", where, f"{len(group)} {_noun(kind, group)}", *states]
+        [f"{group[0].statement.tables[0]}/{kind}/…", where, _bold_numbers(len(group)), *states]
         for (kind, where, *states), group in groups.items()
     ]
 
 
-def _noun(kind: str, members) -> str:
-    return {"mark": "mark", "bold": "bold number"}[kind] + ("s" if len(members) > 1 else "")
+def _bold_numbers(number: int) -> str:
+    return f"{number} bold number{'s' * (number > 1)}"
 
 
 def _text(item) -> str:

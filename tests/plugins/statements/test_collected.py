@@ -229,7 +229,8 @@ def test_what_is_ours_in_a_claim_makes_a_doubt(findings):
         ("costa/claim/prop-above-bert", "prop/dl19.ndcg10 0.586 beside 1/bm25neg.bert/dl19.ndcg10 0.616"),
         ("cpdae", "SimCSE", "1/simcse/dev-passage.r1000 0.955 beside 1/bert/dev-passage.r1000 0.957"),
         ("costa/claim/ndcg-gains-more-than-recall", "3.6819 > 4.3478"),
-        ("costa/2/second.seed/dev.r100", "a lead of 0.017 has ‡, one of 0.018 has no †"),
+        ("costa/1/bm25neg.seed/dl19.ndcg10", "0.032 (* of SEED(ours), 0.625 over 0.616)", "half of 0.091"),
+        ("costa/1/hardneg.costa/dev.r1000", "COSTA 0.971 over 0.963 (SEED) without ‡"),
     ],
     ids=lambda parts: parts[0],
 )

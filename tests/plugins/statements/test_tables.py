@@ -79,13 +79,6 @@ def test_a_fault_is_found_and_named(made, old, new, severity, kind, reason):
     assert [f for f in found if f[:2] == (severity, kind) and reason in f[3]], found
 
 
-def test_a_larger_lead_without_the_mark_of_a_smaller_one_is_noted(made):
-    smaller = '"31.0", "91.0", "61.0"', '"31.5*", "91.0", "61.2"'
-    found = made(smaller, ("**32.0***", "**32.0**"))
-    assert ("note", "mark", "made/1/c/x", "a lead of 1.5 has *, one of 2.0 has no *") in found
-    assert not [f for f in made(smaller) if "a lead of" in f[3]]  # both marked
-
-
 def test_two_tables_with_one_configuration_must_agree(made):
     second = (
         '- id: "2"\n  about: again\n  unit: fraction\n  columns:\n'

@@ -1,0 +1,207 @@
+"""The deviation that a mark of significance needs, beside the smallest that public runs are known to have.
+
+A lead has p <= level by a paired t-test on n queries only where the standard deviation of the n differences
+is at most lead * sqrt(n) / t. No paper prints it, but public runs of the same measure and set say how small
+it is between two trainings (deviations.yaml). A test that is not paired needs less still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import sqrt
+from pathlib import Path
+
+from repro.manifest import papers as at_hand
+from repro.manifest import yaml_file
+from repro.manifest.cells import Cell
+from repro.manifest.decimals import half_unit, percent
+from repro.manifest.yaml_file import Fault, StrictMapping
+from repro.plugins.statements.language import LEVEL
+from repro.retrieval.datasets.catalog import catalog
+
+FILE = "deviations.yaml"
+# Half the deviation is a quarter of the variance: with 42 and 42 degrees of freedom, as 43 queries
+# give, chance alone makes that of two equal variances once in 100,000 times
+MARGIN = 0.5  # of the smallest known deviation: a mark that needs less is implausible
+
+
+class PublicRun(StrictMapping):
+    """A run that the known deviations were computed from: its file's name, digest and source."""
+
+    file: str
+    sha256: str
+    source: str
+
+
+class Deviation(StrictMapping):
+    """The standard deviation over queries (n - 1) of the difference between two runs, as a fraction."""
+
+    dataset: str
+    measure: str
+    runs: tuple[str, str]
+    lead: float
+    sd: float
+
+
+class Stead(StrictMapping):
+    """A set whose deviations stand for those of another, of which no two public runs are at hand."""
+
+    dataset: str
+    measure: str
+    by: str
+    why: str
+
+
+class Deviations(StrictMapping):
+    """The content of one deviations.yaml."""
+
+    runs: dict[str, PublicRun]
+    known: tuple[Deviation, ...]
+    instead: tuple[Stead, ...] = ()
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a lead needs to be significant, all as fractions.
+
+    Attributes:
+        over: the row that it is the lead over, of several the best.
+        lead: the largest that the printed numbers allow.
+        queries: how many queries the set has.
+        level: of the test, two-sided.
+        sd: the largest standard deviation over queries with which the lead has p <= level.
+        greatest: the largest that two systems of these means can have at all; where the smallest lead that
+            print allows has p <= level even so, ``is_certain``.
+        known: the smallest that is known for measure and set, or in their stead; None where none is.
+        instead: why another set stands for this one; empty where none does.
+    """
+
+    over: Cell
+    lead: float
+    queries: int
+    level: float
+    sd: float
+    greatest: float
+    is_certain: bool
+    known: Deviation | None
+    instead: str = ""
+
+    @property
+    def is_implausible(self) -> bool:
+        """Whether it is less than ``MARGIN`` of the smallest known deviation."""
+        return self.known is not None and self.sd < MARGIN * self.known.sd
+
+    @property
+    def verdict(self) -> str:
+        """``certain``, ``implausible``, ``plausible`` or ``cannot be told``."""
+        if self.is_certain or self.is_implausible:
+            return "certain" if self.is_certain else "implausible"
+        return "plausible" if self.known and self.sd >= self.known.sd else "cannot be told"
+
+    @property
+    def known_in_words(self) -> str:
+        """The smallest known deviation, and whether it is of another set."""
+        if self.known is None:
+            return "none"
+        return f"{self.known.sd:.3f}" + " (another set)" * bool(self.instead)
+
+    @property
+    def in_words(self) -> str:
+        """What print says of the test, in place of the scores by query that it does not have."""
+        return f"means only; needs a deviation of {self.sd:.3f}, known {self.known_in_words}: {self.verdict}"
+
+    def as_json(self) -> dict:
+        """Return plain values, the known pair with its runs."""
+        return {
+            "over": self.over.id,
+            "lead": round(self.lead, 6),
+            "queries": self.queries,
+            "level": self.level,
+            "needed": round(self.sd, 6),
+            "greatest": round(self.greatest, 6),
+            "known": self.known.model_dump(mode="json") if self.known else None,
+            "instead": self.instead,
+            "verdict": self.verdict,
+        }
+
+
+def need(cell: Cell, rivals: list[Cell]) -> Need | None:
+    """Return what a cell's lead over all these rows needs; None without numbers, a set, or a lead.
+
+    A printed number stands for half a unit of its last digit to either side. A table's own level counts,
+    else 0.05.
+    """
+    topics = catalog().get(cell.column.dataset or "")
+    queries = topics.counts.get("queries", 0) if topics else 0
+    if queries < 2 or not rivals or not all(c.is_numeric for c in (cell, *rivals)):
+        return None
+    needs = [_need_over(cell, rival, queries) for rival in rivals]
+    least = min(needs, key=lambda each: each.sd)
+    return replace(least, is_certain=all(each.is_certain for each in needs)) if least.sd > 0 else None
+
+
+def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
+    """Return what the lead over one row needs.
+
+    Scores lie between 0 and 1, so that the squared differences of two systems have a mean of at most the sum
+    of their means, and of at most the sum of what each lacks to 1: no deviation is above ``greatest``.
+    """
+    mine, theirs = (float(percent(c.number, c.unit)) / 100 for c in (cell, over))
+    rounding = sum(float(percent(half_unit(c.printed.decimals), c.unit)) / 100 for c in (cell, over))
+    lead, sum_of_means = mine - theirs, mine + theirs
+    greatest = sqrt((min(1, sum_of_means, 2 - sum_of_means) + rounding) * queries / (queries - 1))
+    level = (cell.table.test and cell.table.test.level) or LEVEL
+    per_lead = sqrt(queries) / _quantile(queries - 1, level)
+    is_certain = (lead - rounding) * per_lead >= greatest
+    known = smallest_known(cell.column.dataset, cell.column.measure)
+    return Need(
+        over, lead + rounding, queries, level, (lead + rounding) * per_lead, greatest, is_certain, *known
+    )
+
+
+# scipy's t of two sides, kept for the sets that are marked most: importing it takes longer than an audit
+QUANTILES = {(42, 0.05): 2.018081703, (5192, 0.05): 1.960420998, (6979, 0.05): 1.960303958}
+
+
+def _quantile(freedom: int, level: float) -> float:
+    if (freedom, level) in QUANTILES:
+        return QUANTILES[freedom, level]
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 1 - level / 2))
+
+
+def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation | None, str]:
+    """Return the smallest deviation known for measure and set, and why another set stands for it, if so."""
+    known, stands = deviations()
+    pairs = [pair for pair in known if (pair.dataset, pair.measure) == (dataset, measure)]
+    if pairs:
+        return min(pairs, key=lambda pair: pair.sd), ""
+    for stead in stands:
+        if (stead.dataset, stead.measure) == (dataset, measure):
+            return smallest_known(stead.by, measure)[0], stead.why
+    return None, ""
+
+
+@at_hand.kept_with_papers
+def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
+    """Return what is known from the deviations.yaml of all papers, and of what they share.
+
+    Raises ManifestError with file and line.
+    """
+    folders = {path.parent for path in at_hand.ROOT.glob(f"*/{FILE}")}
+    folders |= {source.folder for source in at_hand.papers().values() if (source.folder / FILE).exists()}
+    contents = [read(folder / FILE) for folder in sorted(folders)]
+    return tuple(d for c in contents for d in c.known), tuple(s for c in contents for s in c.instead)
+
+
+def read(path: Path) -> Deviations:
+    """Return one deviations.yaml. Raises ManifestError with file and line, also for an unknown run."""
+    return yaml_file.read(path, Deviations, faults=_faults)
+
+
+def _faults(content: Deviations) -> Iterator[Fault]:
+    for number, pair in enumerate(content.known):
+        for place, name in enumerate(pair.runs):
+            if name not in content.runs:
+                yield ("known", number, "runs", place), f"{name!r} is not among the runs"

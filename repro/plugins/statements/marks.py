@@ -1,0 +1,151 @@
+"""Findings on bold numbers and marks of significance: ties, tests nobody could make, leads too small."""
+
+from collections.abc import Iterator
+from itertools import product
+
+from repro.manifest.cells import Cell, cells_of
+from repro.manifest.papers import Paper
+from repro.plugins.statements.deviations import Need, need
+from repro.plugins.statements.findings import Finding
+from repro.plugins.statements.statements import bolds, marks, rows_over, significance
+
+Marked = tuple[str, Cell, list[Cell]]  # the mark, the cell that has it, the cells it is over
+
+
+def of_marks(source: Paper) -> Iterator[Finding]:
+    """Ties of bold numbers, marks without a test behind them, and leads that are hardly significant."""
+    yield from _ties(source)
+    yield from _unsupported_marks(source)
+    marked = [(mark, cell, rivals) for mark, cell, _, rivals in marks(source)]
+    for table in dict.fromkeys(cell.table.id for _, cell, _ in marked):
+        of_table = [each for each in marked if each[1].table.id == table]
+        for column in dict.fromkeys(cell.column.id for _, cell, _ in of_table):
+            yield from _implausible_marks(source, [m for m in of_table if m[1].column.id == column])
+        yield from _unmarked_leads(source, of_table)
+        yield from _certain_leads(source, of_table)
+
+
+def _ties(source: Paper) -> Iterator[Finding]:
+    """A bold number that an equal one shares its scope with, which is not bold."""
+    for cell, rivals in bolds(source):
+        equals = [o for o in rivals if o.printed.value == cell.printed.value and not o.printed.bold]
+        if equals:
+            places, values = zip(*((c.id, c.text) for c in (cell, *equals)), strict=True)
+            says = "the same number is bold once and plain elsewhere"
+            place = f"{source.name}/{cell.table.id}/tie/{cell.row.id}/{cell.column.id}"
+            yield Finding("note", "tie", "paper", source.name, place, places, values, says)
+
+
+def _unsupported_marks(source: Paper) -> Iterator[Finding]:
+    """Marks of significance that no described test can stand behind."""
+    for mark, cell, _, rivals in marks(source):
+        reasons = []
+        if cell.table.test is None:
+            reasons.append("its table names no test")
+        if not rivals:
+            reasons.append("none of the rows it is over stands in its group")
+        reasons += [f"{o.row.label} has no number there" for o in rivals if not o.is_numeric]
+        cited = "is cited, so that there are no scores by query"
+        if cell.role == "cited":
+            reasons.append(f"the row {cited}")
+        reasons += [f"{o.row.label} {cited}" for o in rivals if o.role == "cited"]
+        if reasons:
+            says = f"{mark}: {'; '.join(reasons)}"
+            place = f"{source.name}/{cell.table.id}/test/{cell.row.id}/{cell.column.id}/{mark}"
+            yield Finding("doubt", "mark", "paper", source.name, place, (cell.id,), (cell.text,), says)
+
+
+def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
+    """One finding for the marks of a column whose leads need differences that vary hardly at all.
+
+    A doubt where the known deviation is of this very set, a note where another set stands for it.
+    """
+    needs = [(mark, cell, need(cell, rivals)) for mark, cell, rivals in marked]
+    implausible = [(mark, cell, wanted) for mark, cell, wanted in needs if wanted and wanted.is_implausible]
+    if not implausible:
+        return
+    _, first, wanted = implausible[0]
+    known = wanted.known
+    assert known is not None  # else nothing is implausible
+    leads = ", ".join(_need_in_words(*each) for each in implausible)
+    says = (
+        f"for p <= {wanted.level:g} on {wanted.queries} queries the differences may deviate by at most "
+        f"{leads}: less than half of {known.sd:.3f}, the smallest that is known of two systems trained apart "
+        f"({' and '.join(known.runs)}, {known.lead:.3f} apart on {known.dataset})"
+    )
+    why = "; ".join(filter(None, ["a t-test that is not paired by query needs less still", wanted.instead]))
+    cells = {cell.id: cell.text for _, cell, _ in implausible}
+    place = f"{source.name}/{first.table.id}/deviation/{first.column.id}"
+    severity, values = "note" if wanted.instead else "doubt", tuple(cells.values())
+    yield Finding(severity, "mark", "third party", source.name, place, tuple(cells), values, says, why)
+
+
+def _need_in_words(mark: str, cell: Cell, wanted: Need) -> str:
+    numbers = f"{cell.printed.number} over {wanted.over.printed.number}"
+    return f"{wanted.sd:.3f} ({mark} of {cell.row.label}, {numbers})"
+
+
+def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
+    """One finding for the leads of a table without the mark that a smaller lead over the same row has.
+
+    The differences of other systems may vary more, and a row without marks may not have been tested: the
+    finding says how little the marked ones may vary.
+    """
+    leads, cells = list[str](), dict[str, str]()
+    for key in dict.fromkeys(map(_scope, marked)):
+        mark, cell, rivals = min((m for m in marked if _scope(m) == key), key=lambda m: m[1].number)
+        least, over = need(cell, rivals), [rival.row.id for rival in rivals]
+        in_scope = (o for o in cells_of(source, (cell.table,)) if _scope((mark, o, rivals)) == key)
+        larger = [o for o in in_scope if _lacks(o, mark, over) and o.number >= cell.number]
+        if least and larger:
+            lead, *others = (f"{c.row.label} by {c.number - least.over.number}" for c in (cell, *larger))
+            leads.append(
+                f"{cell.column.label}: over {least.over.row.label} leads {lead} with {mark}, which needs a "
+                f"deviation of at most {least.sd:.3f}, and {' and '.join(others)} without"
+            )
+            cells |= {c.id: c.text for c in (cell, *larger)}
+    if leads:
+        says = f"leads as large as marked ones over the same row have no mark; {'; '.join(leads)}"
+        why = "which rows were tested is not said, and the differences of other systems may vary more"
+        fields = (
+            source.name,
+            f"{source.name}/{marked[0][1].table.id}/leads",
+            tuple(cells),
+            tuple(cells.values()),
+        )
+        yield Finding("note", "mark", "paper", *fields, says, why)
+
+
+def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
+    """One finding for the leads of a table without their mark that are significant whatever two systems did.
+
+    Rows without any mark may not have been tested, and are left out.
+    """
+    table = marked[0][1].table
+    tested, cells = {cell.row.id for _, cell, _ in marked}, list(cells_of(source, (table,)))
+    texts, leads = dict[str, str](), list[str]()
+    for cell, mark in product(cells, significance(table)):
+        if cell.row.id in tested and mark not in cell.printed.marks:
+            wanted = need(cell, rows_over(mark, cell, cells))
+            if wanted and wanted.is_certain:
+                texts[cell.id] = cell.text
+                numbers = f"{cell.row.label} {cell.number} over {wanted.over.number}"
+                leads.append(f"{cell.column.label}, {numbers} ({wanted.over.row.label}) without {mark}")
+    if leads:
+        says = f"no two systems with these means can have p above the level: {'; '.join(leads)}"
+        why = "so many queries need a deviation that is above the greatest that such scores can have"
+        place = f"{source.name}/{table.id}/unmarked"
+        yield Finding(
+            "doubt", "mark", "paper", source.name, place, tuple(texts), tuple(texts.values()), says, why
+        )
+
+
+def _scope(marked: Marked) -> tuple[str, str, str | None]:
+    """Return mark, column and group: within them leads are over the same rows."""
+    return marked[0], marked[1].column.id, marked[1].row.group
+
+
+def _lacks(cell: Cell, mark: str, over: list[str]) -> bool:
+    """Whether a cell could have a mark and has it not; a cited row, without scores, had no test."""
+    is_other = cell.row.id not in over and cell.role not in ("cited", "reference")
+    return is_other and cell.is_numeric and mark not in cell.printed.marks
