@@ -16,6 +16,7 @@ from tests.papers.texts import texts_of
 from tests.plugins.statements.made_up_values import MadeUp
 
 EVERY = sorted(name for name, source in papers().items() if (source.folder / "claims.yaml").exists())
+DEGREE = re.compile(r"\b(far|much|slight(ly)?|considerabl[ey]|substantial(ly)?|hardly|little|large)\b")
 PATH = re.compile(r"(?:\w+:)?[\w-]+(?:/[\w.-]+){1,2}")
 RELATIONS = {"above", "not_below"}
 BESIDE_ROWS = RELATIONS | {"every", "best", "best_or_tied", "best_count", "tied_count", "rank", "argbest"}
@@ -166,6 +167,13 @@ def test_every_column_named_beside_a_row_is_one_of_its_table(name):
 def test_about_lists_the_tables_whose_cells_are_used(name):
     for claim in _judged(name):
         assert _tables(claim) == set(claim.about), claim.id
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_word_of_degree_is_held_against_a_number_and_not_against_an_order_alone(name):
+    for claim in filter(lambda claim: DEGREE.search(claim.says), _judged(name)):
+        bounds = [node for node in ast.walk(_tree(claim)) if isinstance(node, ast.Compare)]
+        assert bounds or {"about", "rounds"} & {f for f, _ in _calls(claim)}, claim.id
 
 
 @pytest.mark.parametrize("name", EVERY)
