@@ -21,8 +21,7 @@ from tests.papers.pretraining_in_parts import CASES, COUNT, batches, likeliest, 
 from tests.stage_inputs import Rows, optimisation
 
 KINDS = [name for name in CASES if "," not in name]  # one of each
-TRAINED = [*KINDS, "seed, released decoder", "simcse, mlm", "ict, texts apart", "simlm, joint"]
-TRAINED += [name for name in CASES if name.startswith(("cpdae,", "contextual-autoencoder,"))]
+TRAINED = [*KINDS, "seed, released decoder", "simcse, mlm", "simlm, joint", "cpdae, vectors"]
 WRONG = {  # an objective: options that it refuses, with what it says
     "condenser": [
         ({"unit": "token"}, "no masking unit 'token'"),
@@ -43,6 +42,10 @@ WRONG = {  # an objective: options that it refuses, with what it says
         ({"collection": "tf"}, "no count of words 'tf'"),
         ({"scores": "raw"}, "no kind of preference scores 'raw'"),
         ({"set_size": "zero"}, "no size of a word set 'zero'"),
+        ({"pairs": 0}, "0 pairs of word sets"),
+        ({"set_size_mean": 0}, "mean size of a word set is 0"),
+        ({"contrastive_input": "both"}, "no contrastive input 'both'"),
+        ({"mlm_reduction": "max"}, "no reduction 'max'"),
         ({"tau": 1}, "unexpected keyword argument 'tau'"),
     ],
     "b-prop": [
@@ -89,9 +92,14 @@ WRONG = {  # an objective: options that it refuses, with what it says
     "simlm": [
         ({"masks": {"unit": "token"}}, "no masking unit 'token'"),
         ({"masks": {"decoder_rate": 0.1}}, "the decoder's mask contains the encoder's"),
+        ({"masks": {"decoder_rate": 1.2}}, "have to be in 0..1"),
+        ({"masks": {"superset": "both"}}, "no way to a decoder's mask 'both'"),
         ({"replacement": {"training": "no"}}, "no training of the generator 'no'"),
+        ({"replacement": {"draws": "same"}}, "no way to draw"),
         ({"decoder": {"slot": "add"}}, "no slot of the bottleneck 'add'"),
+        ({"decoder": {"segments": "ones"}}, "no segments of the decoder 'ones'"),
         ({"token_loss": {"per": "token"}}, "no mean of token losses 'token'"),
+        ({"token_loss": {"per": 0}}, "no mean of token losses '0'"),
         ({"rate": 0.3}, "unexpected keyword argument 'rate'"),
     ],
     "pair-mlm": [({"unit": "syllable"}, "'syllable'")],

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from papers.baselines.condenser import Condenser
-from papers.baselines.whole_words import WholeWords
 from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.training.objective import build
 from tests.floats import close
@@ -75,37 +74,3 @@ def test_late_layers_learn_from_the_head_by_cls_only():
 @pytest.mark.parametrize(("layers", "share", "early"), [(12, 0.5, 6), (4, 0.5, 2), (1, 0.5, 0), (2, 0, 0)])
 def test_the_early_layer_lies_at_a_share_of_the_depth(layers, share, early):
     assert objective(layers=layers, early_share=share).early == early
-
-
-def test_the_heads_weights_are_new():
-    condenser = objective()
-    weight = condenser.head.layers[0].intermediate.dense.weight
-    assert weight.std().item() == pytest.approx(0.02, rel=0.1)
-    assert all(
-        (weight != layer.intermediate.dense.weight).any() for layer in condenser.encoder.bert.encoder.layer
-    )
-
-
-def test_masks_are_of_whole_words_to_a_quota_or_of_tokens():
-    words, texts = WholeWords.of(tiny_tokenizer()), rows(count=200)
-    batch = objective(length=400).collate(texts)
-    for place, row in enumerate(texts):
-        size = len(row["input_ids"]) + 2
-        chosen = (batch["labels"][place, :size] != IGNORED).numpy()
-        assert chosen.sum() == round(0.3 * (size - 3))  # [CLS], [SEP] and the [SEP] after the title
-        ids = np.concatenate(([2], row["input_ids"], [3]))
-        numbers = words.numbers(ids)
-        assert all(len(set(chosen[numbers == n])) == 1 for n in range(numbers.max() + 1))
-        kept = batch["labels"][place, :size].numpy()[chosen]
-        assert (kept == ids[chosen]).all()
-    counts = (objective(unit="bernoulli").collate(texts)["labels"] != IGNORED).sum(dim=1)
-    assert len(counts.unique()) > 8
-
-
-def test_masks_change_with_the_epoch_and_not_with_the_batch():
-    condenser, texts = objective(), rows()
-    whole, part = condenser.collate(texts), condenser.collate(texts[2:3])
-    size = part["labels"].shape[1]
-    assert all((whole[name][2, :size] == tensor[0]).all() for name, tensor in part.items())
-    assert (whole["labels"] != condenser.collate(rows(epoch=1))["labels"]).any()
-    assert whole["segments"].sum() > 0

@@ -6,11 +6,9 @@ import pytest
 import torch
 
 from papers.baselines.contrastive_term_distribution import (
-    check_contrast,
     contrastive_term_scores,
     word_attention,
 )
-from repro.errors import UsageError
 from tests.floats import close
 
 
@@ -82,8 +80,3 @@ def test_attention_of_a_word_is_the_sum_over_its_tokens():
     found = word_attention(attention, words, words=2)
     close(found, torch.tensor([[0.25, 0.2], [0.0, 0.5]], dtype=torch.float64))
     assert word_attention(attention, torch.full_like(words, -1), words=0).shape == (2, 0)
-
-
-def test_an_unknown_contrast_is_a_usage_error():
-    with pytest.raises(UsageError, match="no contrast of distributions 'ratio'"):
-        check_contrast("ratio")

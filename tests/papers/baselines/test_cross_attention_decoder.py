@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch.nn.functional import gelu, layer_norm
 
-from repro.retrieval.nn.masked_tokens import IGNORED
 from tests.floats import close
 from tests.papers.baselines.test_weak_decoder import WEIGHTS, objective, rows
 
@@ -80,34 +79,3 @@ def test_the_vector_reaches_every_place_in_every_layer_and_tokens_only_their_spa
     state = seed.decoder(embedded, h, mask)[0, 9] @ WEIGHTS
     tokens, vector = torch.autograd.grad(state, (embedded, h))
     assert tokens[0].abs().sum(dim=-1).nonzero().flatten().tolist() == [8, 9] and vector.all()
-
-
-def test_with_one_vector_to_attend_to_nothing_is_weighed():
-    """A softmax over a single score is 1: queries and keys of the cross-attention have no gradient."""
-    seed = released()
-    batch = seed.collate(rows())
-    seed(batch)["reconstruction"].backward()
-    for layer in seed.decoder.layers:
-        q, k, v = layer.multihead_attn.in_proj_weight.grad.split(WIDTH)
-        assert q.abs().max() < 1e-15 and k.abs().max() < 1e-15 and v.abs().max() > 1e-6
-
-
-def test_padding_changes_nothing_and_has_no_gradient_that_is_no_number():
-    seed = released()
-    whole = seed.collate(rows())
-    alone = [seed.reconstruction(torch.ones(1, WIDTH).double(), seed.collate([row])) for row in rows()]
-    counts = [(seed.targets(seed.collate([row])) != IGNORED).sum() for row in rows()]
-    together = seed.reconstruction(torch.ones(3, WIDTH).double(), whole)
-    expected = sum(loss * n for loss, n in zip(alone, counts, strict=True)) / sum(counts)
-    close(together, expected)
-    together.backward()
-    assert all(p.grad.isfinite().all() for p in seed.decoder.parameters() if p.grad is not None)
-
-
-def test_new_matrices_have_the_released_spread_and_the_feed_forward_part_no_dropout_inside():
-    torch.manual_seed(3)
-    decoder = objective(decoder="cross-attention").decoder
-    matrices = [p for p in decoder.parameters() if p.dim() == 2]
-    assert torch.cat([m.flatten() for m in matrices]).std().item() == pytest.approx(0.02, rel=0.02)
-    assert not any(p.any() for name, p in decoder.named_parameters() if name.endswith("bias"))
-    assert {layer.dropout.p for layer in decoder.layers} == {0.0}

@@ -104,20 +104,6 @@ def test_a_long_sentence_is_cut_as_a_query_but_not_left_in_its_context():
     assert len(objective(query_tokens=1).pair(text, 0, 0)[0]) == 1
 
 
-def test_under_the_text_reading_whole_texts_are_masked_and_contexts_are_not():
-    ict = objective(mlm_on="text", keep=0.0, masking=MASKING | {"rate": 1.0, "mask": 1.0, "random": 0.0})
-    batch = ict.collate(rows())
-    mask_id = tiny_tokenizer().mask_token_id
-    assert (batch["masked_ids"] == mask_id).any() and not (batch["context_ids"] == mask_id).any()
-    examples = rows()
-    for clean, mask, row in zip(batch["clean_ids"], batch["attention_mask"], examples, strict=True):
-        assert clean[1 : int(mask.sum()) - 1].tolist() == row["input_ids"][:46].tolist()
-    assert (batch["context_attention_mask"].sum(dim=1) < batch["attention_mask"].sum(dim=1)).all()
-    before = ict(batch)["contrastive"]
-    other = batch | {"masked_ids": torch.full_like(batch["masked_ids"], 9)}
-    assert ict(other)["contrastive"] == before
-
-
 def test_texts_of_one_sentence_may_be_left_out_as_query_and_as_negative():
     one = {"input_ids": ids("king queen river"), "index": 9, "epoch": 0}
     ict = objective(short_text="drop")
@@ -126,18 +112,6 @@ def test_texts_of_one_sentence_may_be_left_out_as_query_and_as_negative():
     alone = ict.collate(rows())
     close(ict(batch)["contrastive"], ict(alone)["contrastive"])
     assert objective(short_text="whole").collate([*rows(), one])["paired"].all()
-
-
-def test_a_left_out_text_gets_no_gradient_from_the_contrastive_loss():
-    one = {"input_ids": ids("museum museum"), "index": 9, "epoch": 0}
-    few = [
-        {"input_ids": ids(text), "index": i, "epoch": 0} for i, text in enumerate(["king . the", "ship . a"])
-    ]
-    for short_text, none in (("drop", True), ("whole", False)):
-        ict = objective(short_text=short_text, masking=MASKING | {"rate": 0.0})
-        ict(ict.collate([*few, one]))["contrastive"].backward()
-        gradient = ict.encoder.bert.embeddings.word_embeddings.weight.grad[ids("museum")[0]]
-        assert bool((gradient == 0).all()) is none
 
 
 def test_a_loss_that_nothing_in_the_batch_is_for_is_absent():

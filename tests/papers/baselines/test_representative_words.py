@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -9,13 +8,9 @@ import torch
 
 from papers.baselines.function_words import FUNCTION_WORDS
 from papers.baselines.representative_words import RepresentativeWords
-from repro.progress import Progress
-from repro.retrieval.nn.checkpoint import load_masked_lm
-from repro.retrieval.stages import pretrain
 from repro.retrieval.training.objective import build
 from tests.floats import close
 from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
-from tests.stage_inputs import pretraining, texts_and_model
 from tests.tiny_models import MARKS, tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {
@@ -149,24 +144,3 @@ def test_a_text_of_too_few_distinct_words_has_no_pairs(statistics, fewest_words,
     text = {"input_ids": ids("kings of the castle , kings and king , the queen ."), "index": 0, "epoch": 0}
     batch = objective(statistics, fewest_words=fewest_words).collate([text])  # four words, one of them twice
     assert bool(batch["pair_mask"].any()) is is_read
-
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory):
-    from repro.retrieval.stages import term_statistics
-
-    folder = tmp_path_factory.mktemp("inputs")
-    inputs = texts_and_model(folder, [{"input_ids": text} for text in texts(60, seed=3)], layers=2)
-    (folder / "statistics").mkdir()
-    term_statistics.run({}, inputs, folder / "statistics", Progress())
-    return inputs | {"statistics": folder / "statistics"}
-
-
-def test_it_trains_in_the_stage_and_what_it_saves_can_be_loaded(inputs, tmp_path):
-    path = "papers.baselines.representative_words:RepresentativeWords"
-    given = {"texts_per_batch": 16, "max_steps": 60, "learning_rate": 5e-3, "length": 48}
-    pretrain.run(pretraining("prop", path, OPTIONS, version=2, **given), inputs, tmp_path, Progress())
-    log = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
-    for name in ("mlm", "preference"):
-        assert np.mean([line[name] for line in log[-10:]]) < np.mean([line[name] for line in log[:10]])
-    assert load_masked_lm(tmp_path / "model").config.vocab_size == len(tiny_tokenizer())

@@ -7,7 +7,6 @@ import torch
 
 from papers.baselines.word_set_preference import PreferenceLoss, preference_hinge
 from papers.baselines.word_sets import set_arrays
-from repro.errors import UsageError
 from tests.floats import close
 from tests.papers.baselines.tiny_texts import ids
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
@@ -117,17 +116,3 @@ def test_losses_that_nothing_is_for_are_absent():
     assert set(loss.losses(encoder, batch | {"pair_mask": none})) == {"mlm"}
     unlabelled = torch.full_like(batch["labels"], -100)
     assert set(loss.losses(encoder, batch | {"labels": unlabelled})) == {"preference"}
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"similarity": "l2"}, "no similarity 'l2'"),
-        ({"scores": "raw"}, "no kind of preference scores 'raw'"),
-        ({"contrastive_input": "both"}, "no contrastive input 'both'"),
-        ({"mlm_reduction": "max"}, "no reduction 'max'"),
-    ],
-)
-def test_wrong_settings_are_usage_errors(changes, said):
-    with pytest.raises(UsageError, match=said):
-        PreferenceLoss(**(LOSS | changes))

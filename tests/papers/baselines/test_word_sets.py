@@ -95,19 +95,6 @@ def test_sets_are_written_in_the_order_drawn_and_cut():
     assert arrays["pair_mask"].tolist() == [[True, False], [False, True]]
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"size": "zero"}, "no size of a word set 'zero'"),
-        ({"pairs": 0}, "0 pairs of word sets"),
-        ({"size_mean": 0}, "mean size of a word set is 0"),
-    ],
-)
-def test_wrong_settings_are_usage_errors(changes, said):
-    with pytest.raises(UsageError, match=said):
-        sampling(**changes)
-
-
 def test_of_two_sets_with_one_score_the_second_is_preferred_or_both_are_drawn_again():
     scores = np.zeros(4)
     assert sampling().drawn(scores, scores, generator=np.random.default_rng(1)) == [None] * 5

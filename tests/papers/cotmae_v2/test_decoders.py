@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from papers.cotmae_v2.decoders import PreNormDecoder, decoded, new_decoder
+from papers.cotmae_v2.decoders import decoded, new_decoder
 from repro.errors import UsageError
 from tests.floats import close
 from tests.tiny_models import tiny_masked_lm
@@ -57,20 +57,6 @@ def test_the_auto_encoding_decoder_sees_both_sides():
 
 @pytest.mark.parametrize(("name", "kind"), KINDS)
 @pytest.mark.parametrize("slot", ["replace", "prepend"])
-def test_padding_changes_nothing_and_gets_no_gradient(name, kind, slot):
-    made, (embedded, mask) = decoder(name, kind), states()
-    vectors = states(2, 1)[0][:, 0]
-    mask[1, 5:] = 0
-    embedded.requires_grad_()
-    out = decoded(made, vectors, embedded, mask, slot=slot)
-    alone = decoded(made, vectors[1:], embedded[1:, :5], mask[1:, :5], slot=slot)
-    close(out[1:, :5], alone)
-    (gradient,) = torch.autograd.grad((out[1, :5] @ WEIGHTS).sum(), embedded)
-    assert (gradient[1, 5:] == 0).all() and (gradient[0] == 0).all() and gradient[1, 1:5].any()
-
-
-@pytest.mark.parametrize(("name", "kind"), KINDS)
-@pytest.mark.parametrize("slot", ["replace", "prepend"])
 def test_every_token_sees_the_vector_and_a_replaced_cls_is_seen_by_none(name, kind, slot):
     made, (embedded, mask) = decoder(name, kind, window=0 if name == "auto_encoding" else 2), states()
     vectors = states(2, 1)[0][:, 0].requires_grad_()
@@ -104,21 +90,6 @@ def test_gpt2_blocks_are_the_equations_written_out():
         inner = inner * (1 + torch.erf(inner / math.sqrt(2))) / 2  # BERT's GELU
         expected = expected + inner @ block.mlp.c_proj.weight + block.mlp.c_proj.bias
     close(made(hidden, mask)[0], made.norm(expected))
-
-
-@pytest.mark.parametrize("layers", [1, 2])
-def test_gpt2_weights_start_as_gpt2s(layers):
-    torch.manual_seed(1)
-    config = tiny_masked_lm(hidden_size=128).config
-    made = PreNormDecoder(config, layers=layers, window=None)
-    for name, parameter in made.named_parameters():
-        if name.endswith("bias"):
-            assert not parameter.any()
-        elif "ln_" in name or "norm" in name:
-            assert (parameter == 1).all()
-        else:
-            spread = 0.02 / math.sqrt(2 * layers) if "c_proj" in name else 0.02
-            assert parameter.std().item() == pytest.approx(spread, rel=0.03), name
 
 
 def test_gpt2_drops_of_what_it_reads():

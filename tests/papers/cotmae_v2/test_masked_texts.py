@@ -196,27 +196,6 @@ def test_windows_apart_lay_the_mask_of_one_window_over_another():
     assert (batch["encoder_clean"][:4] != batch["auto_encoding_clean"][4:]).any(dim=1).sum() >= 3
 
 
-def share_of_words_masked_in_part(windows: str, room: int) -> float:
-    """Of the words that a mask touches; special tokens are never masked."""
-    sampler, touched, in_part = LongTexts(room), 0, 0
-    numbers = WholeWords.of(tiny_tokenizer()).numbers
-    objective = collation(windows=windows, decoders=["auto_encoding"])
-    objective.contexts = sampler
-    for epoch in range(60):
-        batch = objective([row | {"epoch": epoch} for row in EXAMPLES])
-        for clean, labels in zip(batch["encoder_clean"], batch["encoder_labels"], strict=True):
-            words, chosen = numbers(clean.numpy()), (labels != IGNORED).numpy()
-            for word in range(words.max() + 1):
-                touched += chosen[words == word].any()
-                in_part += len(set(chosen[words == word])) > 1
-    return in_part / touched
-
-
-def test_words_are_masked_in_part_where_windows_are_apart_and_only_there():
-    assert share_of_words_masked_in_part("shared", 20) == 0
-    assert 0.1 < share_of_words_masked_in_part("apart", 20) < 0.6
-
-
 def test_a_text_that_fits_is_masked_by_whole_words_under_either_choice():
     for windows in ("shared", "apart"):
         made_of = collation(windows=windows, decoders=["auto_encoding"])
@@ -226,15 +205,6 @@ def test_a_text_that_fits_is_masked_by_whole_words_under_either_choice():
         for clean, labels in zip(batch["encoder_clean"], batch["encoder_labels"], strict=True):
             words, chosen = numbers(clean.numpy()), (labels != IGNORED).numpy()
             assert all(len(set(chosen[words == word])) == 1 for word in range(words.max() + 1))
-
-
-def test_padding_is_marked_everywhere():
-    batch = collation(both=True)(EXAMPLES)
-    for side in ("encoder", "auto_encoding", "auto_regressive"):
-        padding = batch[f"{side}_attention"] == 0
-        assert padding.any() and (batch[f"{side}_labels"][padding] == IGNORED).all()
-        for ids in ("clean", "ids"):
-            assert (batch[f"{side}_{ids}"][padding] == tiny_tokenizer().pad_token_id).all()
 
 
 def test_the_encoders_texts_and_masks_stay_when_decoders_are_left_out():

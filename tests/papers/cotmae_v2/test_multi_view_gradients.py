@@ -42,15 +42,6 @@ def test_a_decoder_reaches_the_encoder_by_the_words_maxima_only(name):
     assert (gradient[~best] == 0).all()
 
 
-def test_decoders_do_not_see_what_is_encoded_when_their_vector_is_cut():
-    objective = made()
-    batch = objective.collate(rows())
-    vectors = objective.bottlenecks(objective.encode(batch), batch)["dense"].detach()
-    for name in objective.names:
-        objective.decode(name, "dense", vectors, batch).square().sum().backward()
-    assert all(parameter.grad is None for parameter in objective.encoder.bert.encoder.parameters())
-
-
 @pytest.mark.parametrize("detached", ["projection", "everywhere"])
 def test_the_embeddings_get_no_gradient_by_the_projection_and_one_by_the_logits_unless_cut(detached):
     """SPR * E with the hidden states fixed: the gradient of E is that of Eq. 4 and of nothing else."""

@@ -11,7 +11,6 @@ from tests.floats import close
 from tests.retrieval.nn.test_multi_view_bi_encoder import (
     EXAMPLES,
     P,
-    encoded_with_gradients,
     objective,
     start,
 )
@@ -45,12 +44,6 @@ def test_the_retriever_takes_the_printed_loss_of_its_similarities(start, negativ
     close(scores[made], scores[usual])
     places = torch.arange(len(EXAMPLES)) * (P if negatives == "batch" else 0)
     close(loss, printed_denominator(scores[made], places))
-
-
-def test_the_denominator_as_printed_has_no_gradient_for_a_positive_that_is_no_ones_negative(start):
-    made = objective(start, PrintedDenominator, contrastive_denominator="printed", in_batch_negatives="own")
-    for vectors in encoded_with_gradients(made, made.collate(EXAMPLES))["passages"].values():
-        assert (vectors.grad[::P] == 0).all() and (vectors.grad[1::P] != 0).any()
 
 
 def test_it_is_the_same_objective_to_a_fingerprint_and_knows_the_usual_denominator_too(start):

@@ -118,14 +118,6 @@ def test_with_one_version_predicted_the_other_serves_the_contrast_alone():
         close(again[name], losses[name])
 
 
-def test_without_contrast_the_other_losses_stay_what_they_were():
-    with_it, without = objective(), objective(contrast="none")
-    batch = with_it.collate(rows())
-    losses, fewer = with_it(batch), without(without.collate(rows()))
-    assert set(losses) - set(fewer) == {"contrastive"}
-    assert all(losses[name] == fewer[name] for name in fewer)
-
-
 def test_the_target_is_the_text_before_or_after_masking():
     batch = objective(masking=ALL_MASKED).collate(rows())
     _, z = scores(objective(), batch)
@@ -135,16 +127,6 @@ def test_the_target_is_the_text_before_or_after_masking():
     tokenizer = tiny_tokenizer()
     special = {tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.mask_token_id}
     close(mask_only, equation_4(z, [special] * 10))
-
-
-def test_masks_depend_on_seed_epoch_index_and_version_only():
-    cpdae, examples = objective(), rows()
-    whole, part = cpdae.collate(examples), cpdae.collate(examples[3:4])
-    size = part["masked_ids"].shape[1]
-    for version, row in enumerate((3, 8)):
-        assert (whole["masked_ids"][row, :size] == part["masked_ids"][version]).all()
-    assert (cpdae.collate(rows(epoch=1))["labels"] != whole["labels"]).any()
-    assert (objective(seed=8).collate(examples)["labels"] != whole["labels"]).any()
 
 
 def test_texts_are_cut_to_the_length():
@@ -179,19 +161,6 @@ def test_a_loss_that_nothing_in_the_batch_is_for_is_absent():
     assert "contrastive" in cpdae(cpdae.collate(rows(count=2)))
 
 
-def test_only_the_losses_a_weight_is_in_reach_it():
-    cpdae = objective()
-    losses = cpdae(cpdae.collate(rows()))
-    decoder, head = cpdae.decoder.dense.weight, cpdae.encoder.cls.predictions.transform.dense.weight
-    for name, (reaches_decoder, reaches_head) in {
-        "mlm": (False, True),
-        "reconstruction": (True, False),
-        "contrastive": (True, False),
-    }.items():
-        found = torch.autograd.grad(losses[name], (decoder, head), retain_graph=True, allow_unused=True)
-        assert [gradient is not None for gradient in found] == [reaches_decoder, reaches_head]
-
-
 @pytest.mark.parametrize("contrast", ["distribution", "representation"])
 def test_reconstruction_and_contrast_reach_no_token_vector_but_cls(contrast):
     cpdae, seen = objective(contrast=contrast), []
@@ -203,15 +172,6 @@ def test_reconstruction_and_contrast_reach_no_token_vector_but_cls(contrast):
         assert (gradient[:, 1:] == 0).all() and (gradient[:, 0] != 0).any(dim=1).all()
     (gradient,) = torch.autograd.grad(losses["mlm"], seen[0])
     assert ((gradient != 0).any(dim=2) == (batch["labels"] >= 0)).all()
-
-
-def test_second_versions_get_nothing_from_reconstruction_and_mlm_where_only_first_ones_are_predicted():
-    cpdae, seen = objective(versions=1), []
-    cpdae.encoder.bert.register_forward_hook(lambda module, given, out: seen.append(out.last_hidden_state))
-    losses = cpdae(cpdae.collate(rows()))
-    for name, reaches in (("mlm", False), ("reconstruction", False), ("contrastive", True)):
-        (gradient,) = torch.autograd.grad(losses[name], seen[0], retain_graph=True)
-        assert bool((gradient[5:] != 0).any()) is reaches and (gradient[:5] != 0).any()
 
 
 def test_a_new_mlm_head_comes_after_the_decoder_has_started_from_the_old_one():

@@ -56,16 +56,6 @@ def test_divergences_and_their_gradient_are_those_of_all_pairs_at_once(monkeypat
     assert torch.autograd.gradcheck(lambda z: jensen_shannon(z.softmax(dim=1)), scores(4, 5).requires_grad_())
 
 
-def test_a_divergence_is_that_of_scipy_and_between_0_and_ln_2():
-    p = word_distributions(scores(), normalisation="softmax")
-    found = jensen_shannon(p)
-    for i in range(6):
-        for j in range(6):
-            close(found[i, j], jensenshannon(p[i], p[j]) ** 2)
-    apart = jensen_shannon(torch.eye(3, dtype=torch.float64))
-    close(apart, math.log(2) * (1 - torch.eye(3, dtype=torch.float64)))
-
-
 @pytest.mark.parametrize("block", [1, 2**24])
 def test_rows_with_zeros_have_the_divergence_of_scipy_and_the_gradient_of_loops(monkeypatch, block):
     monkeypatch.setattr(module, "BLOCK", {"cpu": block})
@@ -157,15 +147,6 @@ def test_the_variant_is_equation_5_with_another_similarity(settings, similarity)
     if similarity == "cosine":
         rows = rows / rows.norm(dim=1, keepdim=True)
     close(loss, equation_5((rows @ rows.T).tolist(), **settings))
-
-
-def test_low_precision_around_it_does_not_reach_it():
-    z = scores().float()
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        first, second = word_distributions(z, normalisation="sum").chunk(2)
-        loss = distribution_contrast(first, second, divergence_scale=1.0, **SETTINGS[0])
-    first, second = word_distributions(z, normalisation="sum").chunk(2)
-    assert loss == distribution_contrast(first, second, divergence_scale=1.0, **SETTINGS[0])
 
 
 def test_a_wrong_setting_is_a_usage_error():

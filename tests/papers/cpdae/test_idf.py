@@ -37,24 +37,10 @@ def test_weights_are_the_smooth_idf_of_every_word(statistics, counted):
         close(found[word], math.log(51 / (1 + frequency)) + 1)
 
 
-def test_rarer_words_weigh_more_and_none_weighs_nothing(statistics, counted):
-    found = weights(statistics)
-    frequency = np.bincount(np.concatenate([np.unique(one) for one in counted]), minlength=SIZE)
-    assert (np.diff(found.numpy()[np.argsort(frequency, kind="stable")]) <= 0).all() and (found >= 1).all()
-
-
 def test_normalised_weights_are_1_on_average_and_in_the_same_proportion(statistics):
     plain, normalised = weights(statistics), weights(statistics, normalise=True)
     close(normalised.mean(), 1)
     close(normalised / normalised[0], plain / plain[0])
-
-
-def test_another_order_of_the_vocabulary_gives_the_same_weights_in_that_order(counted, statistics, tmp_path):
-    place = np.random.default_rng(0).permutation(SIZE)
-    moved = save_statistics(tmp_path / "moved", [place[one] for one in counted])
-    for normalise in (True, False):
-        found = weights(moved, normalise=normalise)
-        close(found[place], weights(statistics, normalise=normalise))
 
 
 def test_an_unknown_formula_and_unusable_counts_are_errors(statistics, tmp_path):

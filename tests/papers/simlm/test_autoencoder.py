@@ -45,29 +45,3 @@ def test_a_batch_is_the_mean_of_the_means_of_so_many_texts_loss_and_gradient():
             close(ours.grad, theirs.grad)
     assert abs(plain(plain.collate(texts))["decoder"].item() - expected.item()) > 1e-4
     assert plain.part_size is None
-
-
-def test_a_long_text_fills_its_length_with_both_specials():
-    words = tiny_tokenizer().convert_tokens_to_ids(["the"]) * 100
-    batch = objective().collate([{"input_ids": words, "epoch": 0, "index": 0}])
-    [ids] = batch["clean_ids"].tolist()
-    assert len(ids) == OPTIONS["length"] and ids[1:-1] == words[: OPTIONS["length"] - 2]
-    assert [ids[0], ids[-1]] == [tiny_tokenizer().cls_token_id, tiny_tokenizer().sep_token_id]
-
-
-def test_the_vector_is_all_that_is_known_of_a_text():
-    """Texts of one length are told apart by their vectors only, and states other than [CLS] learn nothing."""
-    autoencoder = objective()
-    batch = autoencoder.collate(rows())
-    network, given = autoencoder.network, []
-    decode = network.decode
-    network.decode = lambda h_cls, ids, about: given.append(decode(h_cls * 0 + 1, ids, about)) or given[-1]
-    kept = []
-    network.encoder.bert.encoder.register_forward_hook(
-        lambda module, given, out: out.last_hidden_state.retain_grad() or kept.append(out.last_hidden_state)
-    )
-    autoencoder({**batch, "attention_mask": torch.ones_like(batch["attention_mask"])})
-    assert (given[0] == given[0][:1]).all()
-    network.decode = decode
-    autoencoder(batch)["decoder"].backward()
-    assert (kept[-1].grad[:, 1:] == 0).all() and (kept[-1].grad[:, 0] != 0).any()

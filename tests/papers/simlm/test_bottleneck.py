@@ -4,10 +4,8 @@ import pytest
 import torch
 
 from papers.simlm.bottleneck import EncoderDecoder
-from repro.errors import UsageError
 from tests.floats import close
-from tests.papers.simlm.pretraining import DECODER, rows
-from tests.papers.simlm.pretraining_cases import CASES
+from tests.papers.simlm.pretraining import DECODER
 from tests.tiny_models import tiny_masked_lm
 
 
@@ -56,31 +54,6 @@ def test_the_decoder_learns_of_the_encoders_states_by_the_cls_vector_only(slot, 
     assert all(parameter.grad is None for parameter in made.encoder.bert.encoder.parameters())
 
 
-@pytest.mark.parametrize("slot", ["replace", "prepend"])
-def test_every_position_of_the_decoder_sees_the_vector_and_both_sides(slot):
-    made, ids = network(slot=slot), batch()
-    h_cls = made.encode(ids["clean_ids"], ids)[:, 0]
-    before = made.decode(h_cls, ids["clean_ids"], ids)
-    change = torch.randn(h_cls.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    assert (made.decode(h_cls + change, ids["clean_ids"], ids) != before).any(dim=-1)[0].all()
-    other = ids["clean_ids"].clone()
-    other[0, 4] = 40
-    after = made.decode(h_cls, other, ids)
-    assert (after[0] != before[0]).any(dim=-1).all() and (after[1] == before[1]).all()
-
-
-@pytest.mark.parametrize("slot", ["replace", "prepend"])
-def test_padding_changes_nothing(slot):
-    made, ids = network(slot=slot), batch()
-    alone = {name: tensor[1:, :4] for name, tensor in ids.items()}
-    hidden, short = made.encode(ids["clean_ids"], ids), made.encode(alone["clean_ids"], alone)
-    close(hidden[1:, :4], short)
-    close(
-        made.decode(hidden[:, 0], ids["clean_ids"], ids)[1:, :4],
-        made.decode(short[:, 0], alone["clean_ids"], alone),
-    )
-
-
 def test_the_decoder_is_told_of_segments_as_the_reading_says_and_the_encoder_always():
     ids = batch()
     plain = {**ids, "segments": torch.zeros_like(ids["segments"])}
@@ -105,26 +78,3 @@ def test_a_separate_head_starts_equal_and_goes_its_own_way():
     assert own is not made.encoder.cls.predictions.decoder.weight
     made.decoder_head(hidden).sum().backward()
     assert made.encoder.cls.predictions.bias.grad is None and own.grad is not None
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [({"segments": "ones"}, "no segments of the decoder"), ({"slot": "add"}, "no slot of the bottleneck")],
-)
-def test_a_wrong_option_is_a_usage_error(changes, said):
-    with pytest.raises(UsageError, match=said):
-        network(**changes)
-
-
-@pytest.mark.parametrize(
-    "name", ["simlm", "simlm, shared draws", "enc-dec-mlm", "enc-dec-rtd", "autoencoder"]
-)
-def test_what_the_decoder_gets_wrong_trains_the_encoders_layers(name):
-    """Through the vector alone: embeddings and head may be shared, layers are not."""
-    module, changes = CASES[name]
-    objective = module.objective(**changes)
-    losses = objective(objective.collate(rows()))
-    decoder_loss = next(loss for part, loss in losses.items() if part.startswith("decoder"))
-    decoder_loss.backward()
-    last_layer = objective.network.encoder.base_model.encoder.layer[-1]
-    assert (last_layer.output.dense.weight.grad != 0).any()

@@ -119,13 +119,6 @@ def test_dropout_acts_or_not_in_training_as_the_reading_says():
         assert not any(module.training for module in frozen.modules())
 
 
-def test_a_frozen_generator_has_nothing_to_learn_and_no_graph():
-    frozen = generator()
-    _, _, hidden = frozen(batch())
-    assert hidden is None
-    assert not any(parameter.requires_grad for parameter in frozen.parameters())
-
-
 def test_a_joint_generator_learns_from_the_encoders_masks():
     joint, made = generator(training="joint", dropout=False), batch()
     _, _, hidden = joint.eval()(made)
@@ -176,12 +169,3 @@ def test_a_generator_that_cannot_serve_is_refused(tmp_path):
     BertTokenizer(vocab=vocabulary).save_pretrained(tmp_path / "model")
     with pytest.raises(DataError, match="vocabulary is not that of the model"):
         starting_generator(tmp_path / "model", tiny_masked_lm(), TOKENIZER, length=64)
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [({"training": "trained"}, "no training of the generator"), ({"draws": "same"}, "no way to draw")],
-)
-def test_a_wrong_option_is_a_usage_error(changes, said):
-    with pytest.raises(UsageError, match=said):
-        generator(**changes)

@@ -7,7 +7,6 @@ import pytest
 
 from papers.baselines.whole_words import WholeWords
 from papers.simlm.masks import Masks, twice_masked
-from repro.errors import UsageError
 from tests.tiny_models import tiny_text, tiny_tokenizer
 
 TOKENIZER = tiny_tokenizer()
@@ -119,17 +118,3 @@ def test_what_follows_a_title_is_of_the_second_segment():
     assert made["segments"].tolist() == [[0, 0, 0, 0, 1, 1, 1, 1], [0] * 8]
     assert made["special"].tolist()[0] == [True, False, False, True, False, False, False, True]
     assert made["special"].tolist()[1] == [True, False, False, True, True, True, True, True]
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"unit": "token"}, "no masking unit 'token'"),
-        ({"superset": "both"}, "no way to a decoder's mask 'both'"),
-        ({"decoder_rate": 0.2}, "the decoder's mask contains the encoder's"),
-        ({"decoder_rate": 1.2}, "have to be in 0..1"),
-    ],
-)
-def test_what_no_mask_can_have_is_a_usage_error(changes, said):
-    with pytest.raises(UsageError, match=said):
-        masks(**changes)

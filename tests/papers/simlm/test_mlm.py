@@ -26,18 +26,6 @@ def test_the_loss_is_of_masked_tokens_that_know_their_segment():
     close(mlm(batch)["mlm"], expected)
 
 
-def test_a_title_is_of_the_first_segment_and_its_text_of_the_second():
-    mlm = objective()
-    batch, sep = mlm.collate(rows()), mlm.tokenizer.sep_token_id
-    for ids, segments, attended in zip(
-        batch["clean_ids"], batch["segments"], batch["attention_mask"], strict=True
-    ):
-        first = ids.tolist().index(sep)
-        assert segments[: first + 1].sum() == 0 and segments[first + 1 : attended.sum()].all()
-        assert segments[attended.sum() :].sum() == 0
-    assert mlm.collate(rows(titles=False))["segments"].sum() == 0
-
-
 def test_masks_are_those_without_segments_and_the_loss_is_another():
     pair, plain = objective(), made(MaskedLanguageModel, PLAIN)
     batch, without = pair.collate(rows()), plain.collate(rows())
@@ -69,17 +57,3 @@ def test_single_tokens_are_drawn_each_by_itself_or_counted():
     assert chosen.tolist() == [max(1, round(0.3 * int(n))) for n in counted["attention_mask"].sum(dim=1)]
     each = objective().collate(rows(20))["labels"]
     assert (each != IGNORED).sum(dim=1).tolist() != chosen.tolist()
-
-
-def test_a_model_with_one_kind_of_segment_has_zeros():
-    mlm = objective()
-    mlm.encoder.config.type_vocab_size = 1
-    assert mlm.collate(rows())["segments"].sum() == 0
-
-
-def test_no_gradient_reaches_the_second_segment_where_nothing_has_it():
-    for titles, reached in ((True, True), (False, False)):
-        mlm = objective()
-        mlm(mlm.collate(rows(titles=titles)))["mlm"].backward()
-        gradient = mlm.encoder.bert.embeddings.token_type_embeddings.weight.grad
-        assert bool(gradient[1].any()) is reached and gradient[0].any()

@@ -106,21 +106,6 @@ def test_the_generators_loss_is_its_weighted_cross_entropy_at_the_encoders_masks
     close(simlm(batch)["generator"], 0.2 * expected)
 
 
-def test_the_generator_is_no_part_of_the_encoder():
-    simlm = joint()
-    theirs = {id(parameter) for parameter in simlm.generator.parameters()}
-    assert not theirs & {id(parameter) for parameter in simlm.network.parameters()}
-
-
-def test_masks_change_with_the_epoch_and_not_with_the_batch():
-    simlm, texts = objective(), rows()
-    whole, part, later = simlm.collate(texts), simlm.collate(texts[2:3]), simlm.collate(rows(epoch=1))
-    size = part["clean_ids"].shape[1]
-    assert all((whole[name][2, :size] == tensor[0]).all() for name, tensor in part.items())
-    assert (whole["encoder_chosen"] != later["encoder_chosen"]).any()
-    assert objective(length=12).collate(texts)["clean_ids"].shape == (4, 12)
-
-
 def test_the_encoder_is_kept_with_its_head_and_nothing_else(tmp_path):
     simlm = objective(double=False)
     simlm.save(tmp_path / "model")

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from papers.simlm import token_losses
-from papers.simlm.token_losses import check_per, denominator, detection, predicted, reconstruction
-from repro.errors import UsageError
+from papers.simlm.token_losses import denominator, detection, predicted, reconstruction
 from tests.floats import close
 
 N, L, H, V = 4, 6, 5, 11
@@ -60,21 +59,6 @@ def test_the_detection_is_the_binary_cross_entropy_written_as_loops(per):
 
 
 @pytest.mark.parametrize("per", ["batch", "text"])
-def test_what_is_not_counted_gets_no_gradient_and_changes_nothing(per):
-    hidden, matrix, tokens = tensors()
-    hidden.requires_grad_()
-    loss = reconstruction(hidden, lambda h: h @ matrix.T, tokens, COUNTED, per=per)
-    loss.backward()
-    assert (hidden.grad[~COUNTED] == 0).all() and (hidden.grad[COUNTED] != 0).any(dim=-1).all()
-    other = torch.where(COUNTED, tokens, (tokens + 1) % V)
-    again = reconstruction(hidden, lambda h: h @ matrix.T, other, COUNTED, per=per)
-    close(again, loss)
-    scores = hidden.detach()[..., 0].clone().requires_grad_()
-    detection(scores, tokens > 3, COUNTED, per=per).backward()
-    assert (scores.grad[~COUNTED] == 0).all() and (scores.grad[COUNTED] != 0).all()
-
-
-@pytest.mark.parametrize("per", ["batch", "text"])
 def test_no_more_than_a_chunk_of_logits_exists_at_once(per, monkeypatch):
     hidden, matrix, tokens = tensors()
     sizes, whole = [], reconstruction(hidden, lambda h: h @ matrix.T, tokens, COUNTED, per=per)
@@ -115,10 +99,3 @@ def test_all_positions_are_all_tokens_with_or_without_the_special_ones():
     }
     assert predicted(batch, specials=False).tolist() == [[False, True, True, False, False]]
     assert predicted(batch, specials=True).tolist() == [[True, True, True, True, False]]
-
-
-def test_an_unknown_mean_is_a_usage_error():
-    with pytest.raises(UsageError, match="no mean of token losses 'token'"):
-        check_per("token")
-    with pytest.raises(UsageError, match="no mean of token losses '0'"):
-        check_per(0)

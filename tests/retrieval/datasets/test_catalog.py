@@ -48,13 +48,6 @@ def test_every_collection_of_the_papers_has_a_substitute_at_tiny_scale():
     assert without == substitutes
 
 
-def test_a_split_inherits_from_its_corpus_what_it_does_not_state():
-    split = dataset("beir/scifact/test")
-    assert (split.licence, split.ignore_identical_ids, split.source) == ("CC BY-NC 2.0", True, "ir_datasets")
-    assert (split.corpus_id, split.split, split.size) == ("beir/scifact", "test", None)
-    assert dataset("msmarco-passage/trec-dl-2019/judged").licence.endswith("judgements by NIST")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -97,13 +90,6 @@ def test_the_forums_are_twelve_and_take_turns_at_tiny_scale():
     assert len(forums.members) == 12 and forums.pieces == () and forums.what == "mean of 12"
     turns = [dataset(id).at["tiny"] for id in forums.members]
     assert turns == ["tiny/cqadupstack/mending", "tiny/cqadupstack/travel"] * 6
-
-
-def test_a_collection_of_one_split_is_corpus_and_topics_at_once():
-    arguana = dataset("beir/arguana")
-    assert arguana.pieces == ("documents", "queries", "qrels") and arguana.corpus_id == arguana.id
-    assert arguana.counts == {"documents": 8674, "queries": 1406, "qrels": 1406}
-    assert arguana.what == "corpus and topics with qrels"
 
 
 def test_natural_questions_test_is_judged_by_answers_and_has_no_qrels():

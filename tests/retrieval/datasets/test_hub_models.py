@@ -42,12 +42,6 @@ def test_a_modules_weights_are_its_own():
     ]
 
 
-def test_other_pickles_are_never_fetched():
-    assert wanted(["config.json", "training_args.bin", "optimizer.pt", "model.pkl", "old/weights.bin"]) == [
-        "config.json"
-    ]
-
-
 def test_a_model_goes_below_the_data_folder_at_its_revision(tmp_path, hub):
     hub["files"] = OLD
     assert offer("model:some/bert").load(tmp_path, Progress()) == [tmp_path / "models/some/bert"]

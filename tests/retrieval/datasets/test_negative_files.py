@@ -50,25 +50,12 @@ def test_both_forms_are_read_packed_or_not_and_ids_become_strings(file, name):
     )
 
 
-def test_a_positive_is_no_negative_and_none_comes_twice(file):
-    scored, plain = read_listed_queries(file(SCORED, PLAIN), scored=False)
-    assert scored.negatives(**ALL) == ["9", "8"]
-    assert plain.negatives(**ALL) == ["12", "13"]
-
-
 def test_the_margin_is_kept_below_the_lowest_positive_and_may_be_met():
     record = ListedQuery(
         "1", [("p", 9.0), ("q", 5.0)], {"s": [("a", 2.0), ("b", 2.001), ("c", 9.0), ("d", -1.0)]}
     )
     assert record.negatives(margin=3.0, per_system=None, systems=None) == ["a", "d"]
     assert record.negatives(margin=0.0, per_system=None, systems=None) == ["a", "b", "d"]
-
-
-def test_a_retriever_adds_so_many_that_those_before_it_did_not():
-    record = ListedQuery("1", [("p", 9.0)], {name: [(n, 0.0) for n in "abcd"] for name in ("s", "t", "u")})
-    assert record.negatives(margin=3.0, per_system=1, systems=None) == ["a", "b", "c"]
-    assert record.negatives(margin=3.0, per_system=3, systems={"u"}) == ["a", "b", "c"]
-    assert record.negatives(margin=3.0, per_system=3, systems={"v"}) == []
 
 
 def _by_loops(record, margin, per_system, systems):
@@ -152,23 +139,11 @@ def test_what_has_no_scores_is_refused_where_they_are_needed(file):
         list(read_listed_queries(file(half), scored=True))
 
 
-def test_records_come_one_at_a_time(file):
-    records = read_listed_queries(file(SCORED, "{"), scored=True)
-    assert next(records).query == "867436"
-    with pytest.raises(DataError):
-        next(records)
-
-
 def test_a_cut_off_packed_file_is_refused(file):
     path = file(*({**SCORED, "qid": str(n)} for n in range(200)), name="n.jsonl.gz")
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(DataError, match="damaged or cut off"):
         list(read_listed_queries(path, scored=False))
-
-
-def test_scores_may_be_integers(file):
-    record = next(read_listed_queries(file(_changed(pos=[{"pid": "1", "ce-score": 2**70}])), scored=True))
-    assert record.positives == [("1", 2**70)]
 
 
 def test_rows_of_three_ids_are_read_and_others_refused(tmp_path):

@@ -1,14 +1,12 @@
 import json
-import shutil
-from dataclasses import replace
 
 import pytest
 
 from repro.retrieval.datasets import published_rows
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.published_rows import differing, highest_grade, problem, summary, unknown
-from repro.retrieval.datasets.sources import Source, locate
-from tests.retrieval.datasets.folders import beir_folder, without_counts, write
+from repro.retrieval.datasets.sources import locate
+from tests.retrieval.datasets.folders import beir_folder, without_counts
 
 PIECES = {"documents": "beir/scifact", "queries": "beir/scifact/test", "qrels": "beir/scifact/test"}
 
@@ -98,32 +96,3 @@ def test_every_entry_is_a_piece_of_the_catalogue_that_is_not_embedded():
     assert (
         highest_grade("msmarco-passage/train-pool-12k/dev") == 1 and highest_grade("beir/fiqa/test") is None
     )
-
-
-def test_the_real_data_is_what_is_published_and_all_of_that_is_there(real_data):
-    for name, facts in published_rows.published().items():
-        source = locate(*name.split(), real_data)
-        assert isinstance(source, Source)
-        each = summary(source)
-        assert each.pop("digest") in facts["digests"] and each == {
-            k: v for k, v in facts.items() if k in each
-        }
-
-
-def test_both_spellings_of_the_questions_of_nq_are_known(real_data):
-    source = locate("dpr-w100/natural-questions/test", "queries", real_data)
-    files = [real_data / "topics" / name for name in ("topics.dpr.nq.test.txt", "topics.nq.test.txt")]
-    digests = [summary(replace(source, files=(file,)))["digest"] for file in files]
-    assert sorted(digests) == sorted(
-        published_rows.published()["dpr-w100/natural-questions/test queries"]["digests"]
-    )
-
-
-def test_titles_moved_into_texts_and_binary_grades_are_not_what_is_published(real_data, tmp_path):
-    folder = tmp_path / "beir/scifact"
-    shutil.copytree(real_data / "beir/scifact/qrels", folder / "qrels")
-    rows = map(json.loads, (real_data / "beir/scifact/corpus.jsonl").read_text().splitlines())
-    moved = ({"_id": row["_id"], "title": "", "text": f"{row['title']} {row['text']}"} for row in rows)
-    write(folder / "corpus.jsonl", "".join(json.dumps(row) + "\n" for row in moved))
-    source = locate("beir/scifact", "documents", tmp_path)
-    assert problem(source, summary(source)).endswith("not those published: 0 have a title, published 5,183")

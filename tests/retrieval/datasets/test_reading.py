@@ -70,19 +70,6 @@ def test_every_embedded_collection_is_as_large_as_the_catalogue_says(id):
         assert list(READ[piece](locate(id, piece, None)))
 
 
-def test_the_real_collections_are_what_the_catalogue_says(real_data):
-    found = 0
-    for id, entry in catalog().items():
-        if entry.source == "embedded" or entry.parts or entry.members:
-            continue
-        for piece in entry.pieces:
-            source = locate(id, piece, real_data)
-            if isinstance(source, Source) and source.kind == "folder":
-                assert sum(1 for _ in READ[piece](source)) == entry.counts[piece]
-                found += 1
-    assert found >= 20
-
-
 def test_every_spelling_of_the_real_answers_is_read(real_data):
     id = "dpr-w100/natural-questions/test"
     texts = {}

@@ -35,14 +35,6 @@ def test_documents_keep_the_order_of_the_file_and_every_character(tmp_path):
     ]
 
 
-def test_what_comes_before_a_malformed_line_is_still_streamed(tmp_path):
-    path = _write_rows(tmp_path / "corpus.jsonl", {"_id": "good", "text": "x"}, "broken")
-    stream = documents(path)
-    assert next(stream).id == "good"
-    with pytest.raises(DataError):
-        next(stream)
-
-
 def test_documents_that_are_known_are_passed_over_but_their_ids_count(tmp_path):
     rows = [{"_id": name, "text": name} for name in "abc"]
     path = _write_rows(tmp_path / "corpus.jsonl", "not JSON", "", *rows)
@@ -82,11 +74,6 @@ def test_beir_rows_are_read_with_and_without_header_and_with_windows_line_ends(t
 def test_trec_rows_may_be_parted_by_any_white_space_and_have_negative_grades(tmp_path):
     path = _write(tmp_path / "qrels.txt", "1 0 d1 3\n1\tQ0\td2  -2\r\n")
     assert list(judgements(path, "trec")) == [Judgement("1", "d1", 3), Judgement("1", "d2", -2)]
-
-
-def test_a_repeated_row_is_given_again_so_that_rows_can_be_counted(tmp_path):
-    path = _write(tmp_path / "qrels.txt", "1 0 d1 1\n1 0 d1 1\n")
-    assert len(list(judgements(path, "trec"))) == 2
 
 
 def test_a_header_alone_is_refused(tmp_path):

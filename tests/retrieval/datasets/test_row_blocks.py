@@ -1,4 +1,3 @@
-import json
 import random
 
 import pytest
@@ -61,16 +60,6 @@ def test_blocks_of_any_size_become_the_files_of_rows_that_lay_otherwise(tmp_path
     blocks.join(tmp_path / "joined")
     write(listed, COLUMNS, tmp_path / "at once")
     assert check_equal_files(tmp_path / "joined", tmp_path / "at once") > 5
-
-
-def test_a_dataset_is_read_by_the_library_and_has_a_name_of_its_own(tmp_path):
-    from datasets import load_from_disk
-
-    for count in (5, 6):
-        write_rows(rows(count), COLUMNS, tmp_path / str(count))
-        assert load_from_disk(str(tmp_path / str(count))).to_list()[4]["id"] == "4"
-    names = [json.loads((tmp_path / name / "state.json").read_text())["_fingerprint"] for name in "56"]
-    assert names[0] != names[1]
 
 
 def test_a_block_is_kept_as_long_as_it_is_as_it_was_written(tmp_path):

@@ -63,14 +63,6 @@ def test_what_seeds_do_not_change_is_tested_over_queries_alone_and_the_other_way
     assert found.freedom == pytest.approx(39)
 
 
-def test_neither_order_nor_a_shift_changes_the_error_and_the_mean_follows_both():
-    rng = np.random.default_rng(2)
-    x = _drawn(rng, 20, 5, of_queries=1, of_seeds=0.5, residual=1)
-    one, other = estimate(x), estimate(x[rng.permutation(20)][:, rng.permutation(5)] * -2 + 3)
-    assert other.mean == pytest.approx(3 - 2 * one.mean)
-    assert (other.error, other.freedom) == pytest.approx((2 * one.error, one.freedom))
-
-
 def test_a_variance_below_nothing_takes_nothing_off_the_other():
     x = np.array([[1.0, -1.0], [-1.0, 1.0], [4.0, 4.0]])  # seeds have one mean: their mean square is 0
     q, s, r = mean_squares(x)
@@ -100,14 +92,6 @@ def test_about_one_interval_in_20_misses_the_mean_while_a_test_over_queries_alon
     expected = 2 * norm.sf(t.ppf(0.975, 199) * (known / whole) ** 0.5)
     assert alone / 1500 == pytest.approx(expected, abs=0.03)
     assert round(expected, 2) >= {0.0: 0.05, 0.1: 0.13, 0.3: 0.46}[of_seeds]
-
-
-def test_the_error_is_that_of_the_pigeonhole_bootstrap():
-    """Queries and seeds drawn anew, each with replacement; of 40 seeds its own bias is small."""
-    rng = np.random.default_rng(5)
-    x = _drawn(rng, 80, 40, of_queries=1, of_seeds=0.8, residual=1)
-    drawn = [x[rng.integers(0, 80, 80)][:, rng.integers(0, 40, 40)].mean() for _ in range(4000)]
-    assert estimate(x).error == pytest.approx(np.std(drawn), rel=0.06)
 
 
 @pytest.mark.parametrize(
@@ -157,13 +141,6 @@ def test_a_family_without_any_difference_has_one_found_in_it_as_often_as_the_stu
 SOME = Variances(queries=0.09, seeds=0.004, residual=0.16)
 
 
-def test_with_many_seeds_power_is_that_of_the_normal_and_without_a_difference_half_of_the_level():
-    error = SOME.of_mean(2000, 1000) ** 0.5
-    expected = norm.sf(norm.ppf(0.975) - 3)
-    assert power(3 * error, SOME, queries=2000, seeds=1000, level=0.05) == pytest.approx(expected, abs=0.002)
-    assert power(0.0, SOME, queries=2000, seeds=1000, level=0.05) == pytest.approx(0.025, abs=0.001)
-
-
 def test_power_where_only_seeds_vary_is_that_of_the_noncentral_t():
     seeds_alone, difference = Variances(0.0, 1.0, 0.0), 1.5
     expected = nct.sf(t.ppf(0.975, 4), 4, difference * 5**0.5)
@@ -180,12 +157,6 @@ def test_the_means_that_are_rejected_are_those_of_the_estimate():
     expected = norm.cdf((difference - np.array(least)) * 3).mean()
     found = power(difference, variances, queries=3, seeds=3, level=0.05)
     close(found, expected)
-
-
-@pytest.mark.parametrize("times", [1, 10, 50, 100, 1000])
-def test_power_never_falls_as_the_difference_grows(times):
-    one, more = (power(0.05 * n, SOME, queries=300, seeds=5, level=0.01) for n in (times, 2 * times))
-    assert one <= more <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -216,13 +187,6 @@ def test_one_seed_fewer_than_are_needed_is_not_enough(difference):
     needed = seeds_needed(difference, SOME, **design)
     assert power(difference, SOME, seeds=needed, **design) >= 0.8
     assert needed == 2 or power(difference, SOME, seeds=needed - 1, **design) < 0.8
-
-
-def test_more_is_needed_for_less_and_no_number_of_seeds_helps_against_queries():
-    needed = [seeds_needed(d, SOME, queries=1000, level=0.01) for d in (0.2, 0.1, 0.05)]
-    assert needed == sorted(needed) and needed[0] < needed[-1]
-    # 300 queries leave an error of .017 with however many seeds
-    assert seeds_needed(0.04, SOME, queries=300, level=0.01) is None
 
 
 def test_where_nothing_varies_every_difference_is_seen():

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from repro.retrieval.evaluation.measures import score
 from repro.retrieval.evaluation.run_writer import write_run
 from repro.retrieval.evaluation.runs import read_run
-from tests.floats import close
 
 DOCUMENTS = [f"d{i}" for i in range(12)]
 QUERIES = [f"q{i}" for i in range(5)]
@@ -74,29 +73,6 @@ def test_reciprocal_rank_is_trec_evals_where_the_hit_is_within_the_cut_off(tmp_p
         theirs = whole.get(qid, {}).get("recip_rank", 0.0)
         # to trec_eval's single precision: it is the uncut value, or nothing beyond the cut-off
         assert ours == pytest.approx(theirs if theirs >= 1 / cutoff - 1e-6 else 0.0, abs=1e-6)
-
-
-def ms_marco(qrels, run, cutoff: int) -> float:
-    """The collection's own mean: over the judged queries, by the first relevant of the first documents."""
-    total = 0.0
-    for qid, judged in qrels.items():
-        relevant = {document for document, grade in judged.items() if grade > 0}
-        for place, (document, _) in enumerate(run.get(qid, [])[:cutoff]):
-            if document in relevant:
-                total += 1 / (place + 1)
-                break
-    return total / len(qrels)
-
-
-@QUICK
-@given(run=RUNS, qrels=QRELS)
-def test_the_mean_reciprocal_rank_is_ms_marcos(tmp_path, run, qrels):
-    if not shared(run, qrels):
-        return
-    ranking = read_back(tmp_path, run)
-    for cutoff in (1, 3, 10):
-        mean = score(ranking, qrels, [f"RR@{cutoff}"], ignore_identical_ids=False).means[f"RR@{cutoff}"]
-        close(mean, ms_marco(qrels, ranking, cutoff))
 
 
 @settings(QUICK, max_examples=40)

@@ -141,11 +141,6 @@ def test_a_document_named_like_its_query_is_dropped_only_when_asked():
     assert dropped.missing == []  # y was answered, with nothing but itself
 
 
-def test_the_same_measure_spelt_twice_is_scored_under_both_spellings():
-    scores = score({"1": [("a", 1.0)]}, {"1": {"a": 1}}, ["R@5", "R(rel=1)@5"], ignore_identical_ids=False)
-    assert scores.measures == {"R@5": [1.0], "R(rel=1)@5": [1.0]}
-
-
 @pytest.mark.parametrize(("run", "qrels"), [({"1": []}, {"2": {}}), ({}, {"2": {}}), ({"1": []}, {})])
 def test_a_run_of_other_queries_is_an_error_and_not_a_zero(run, qrels):
     with pytest.raises(DataError, match="judge"):

@@ -19,12 +19,6 @@ def test_it_is_the_textbook_formula_of_a_pooled_variance():
     assert 0 < found.p < 0.01
 
 
-def test_exchanging_the_groups_changes_the_sign_alone():
-    one, other = unpaired_t_test([1.0, 2.0, 4.0], [3.0, 5.0]), unpaired_t_test([3.0, 5.0], [1.0, 2.0, 4.0])
-    assert one.statistic == pytest.approx(-other.statistic)
-    assert one.p == pytest.approx(other.p)
-
-
 @pytest.mark.parametrize("first, second", [([1.0], [2.0, 3.0]), ([1.0, 1.0], [2.0, 2.0]), ([], [1.0, 2.0])])
 def test_without_a_variance_there_is_no_test(first, second):
     assert unpaired_t_test(first, second) is None

@@ -119,16 +119,6 @@ def test_effect_size_is_the_mean_difference_over_its_standard_deviation():
     assert found["effect_size"][0][1] * math.sqrt(50) == pytest.approx(t)
 
 
-def test_swapping_two_systems_turns_the_difference_and_its_interval_round_and_keeps_p():
-    found = pairwise_tests(scores(3, 80), ids(80), "nDCG@10")
-    for i in range(3):
-        for j in range(i):
-            assert found["permutation_p"][i][j] == found["permutation_p"][j][i]
-            low, high = found["interval"][i][j]
-            close([-high, -low], found["interval"][j][i])
-            assert low <= found["difference"][i][j] <= high
-
-
 def test_other_systems_in_the_table_leave_a_pairs_p_and_interval_as_they_are():
     made = scores(4, 80)
     alone, among = pairwise_tests(made[:2], ids(80), "RR@10"), pairwise_tests(made, ids(80), "RR@10")

@@ -200,64 +200,6 @@ def test_the_ramp_is_quadratic_in_the_step_and_goes_on_where_a_checkpoint_was(st
     close(again, [1, 1])
 
 
-def test_padding_changes_nothing(start):
-    made = objective(start, flops_weight=WEIGHTS)
-    batch = made.collate(EXAMPLES)
-    longer = {
-        name: torch.nn.functional.pad(value, (0, 4)) if name.startswith("passage_") else value
-        for name, value in batch.items()
-    }
-    assert longer["passage_input_ids"].shape != batch["passage_input_ids"].shape
-    for name, loss in made(batch).items():
-        close(made(longer)[name], loss)
-
-
-def encoded_with_gradients(made, batch):
-    """Losses, and the sparse and dense vectors of all texts as they left the encoder."""
-    kept, encoded = {}, made.encoded
-
-    def spied(batch, name):
-        kept[name] = encoded(batch, name)
-        for vectors in kept[name].values():
-            if vectors.requires_grad:
-                vectors.retain_grad()
-        return kept[name]
-
-    made.encoded = spied
-    sum(made(batch).values()).backward()
-    return kept
-
-
-def test_values_outside_the_top_k_learn_nothing_where_flops_see_truncated_vectors(start):
-    made = objective(start, top_k=6, flops_weight=WEIGHTS, flops_vectors="after")
-    vectors = encoded_with_gradients(made, made.collate(EXAMPLES))
-    for kept in vectors.values():
-        values, gradient = kept["sparse"].detach(), kept["sparse"].grad
-        below = values < values.topk(6, dim=1).values[:, -1:]
-        assert (values[below] > 0).any() and (gradient[below] == 0).all() and (gradient[~below] != 0).any()
-
-
-def test_flops_before_truncation_reach_what_it_hides(start):
-    made = objective(start, top_k=6, flops_weight=WEIGHTS)
-    kept = encoded_with_gradients(made, made.collate(EXAMPLES))["passages"]["sparse"]
-    hidden = (kept < kept.topk(6, dim=1).values[:, -1:]) & (kept > 0)
-    assert (kept.grad[hidden] > 0).all()
-
-
-@pytest.mark.parametrize(("negatives", "met"), [("own", False), ("batch", True)])
-def test_other_queries_passages_get_a_gradient_only_in_the_batch(start, negatives, met):
-    made = objective(start, in_batch_negatives=negatives)
-    batch = made.collate(EXAMPLES)
-    queries = {name: vectors.detach() for name, vectors in made.encoded(batch, "queries").items()}
-    for vectors in queries.values():
-        vectors[1:] = 0  # whatever is said of the other queries moves no passage
-    encoded = made.encoded
-    made.encoded = lambda batch, name: queries if name == "queries" else encoded(batch, name)
-    for vectors in encoded_with_gradients(made, batch)["passages"].values():
-        assert (vectors.grad[:P].abs().sum(dim=1) > 0).all()
-        assert (vectors.grad[P:] != 0).any() == met
-
-
 def test_a_side_is_truncated_only_if_asked(start):
     truncation = {"after": "saturation", "queries": False, "passages": True}
     made = objective(start, top_k=4, sparse_truncation=truncation)

@@ -55,29 +55,6 @@ def test_one_passage_is_the_positive_alone():
     assert groups([5], [], passages=1, epochs=2) == [[5], [5]]
 
 
-def slices(positives, negatives, *, passages=16, seed=0, epochs=14):
-    return [
-        next_slice(positives, negatives, passages=passages, seed=seed, epoch=epoch) for epoch in range(epochs)
-    ]
-
-
-def test_slices_follow_each_other_through_the_list_as_it_stands():
-    found = slices([0], list(range(1, 211)))  # 14 slices of 15 are all 210 negatives
-    assert [negative for one in found for negative in one[1:]] == list(range(1, 211))
-    assert slices([0], list(range(1, 211)), epochs=15)[14] == found[0]
-
-
-def test_a_seed_starts_that_many_slices_later_and_positives_take_turns():
-    pool = list(range(1, 211))
-    assert slices([0], pool, seed=1234, epochs=3) == slices([0], pool, epochs=1237)[1234:]
-    assert [one[0] for one in slices([7, 8, 9], pool, seed=1, epochs=4)] == [8, 9, 7, 8]
-
-
-def test_a_list_shorter_than_a_slice_repeats_itself():
-    assert slices([0], [1, 2, 3], passages=6, epochs=2) == [[0, 1, 2, 3, 1, 2], [0, 3, 1, 2, 3, 1]]
-    assert slices([0], [], passages=1, epochs=2) == [[0], [0]]
-
-
 def test_slices_written_as_loops():
     draw = np.random.default_rng(0)
     for _ in range(1000):

@@ -59,35 +59,12 @@ def test_parts_become_one_collection(tmp_path, progress):
     assert load_from_disk(str(tmp_path / "out/arrow"))[1200]["id"] == "2:1"
 
 
-def test_a_second_attempt_replaces_what_an_interrupted_one_left(tmp_path, progress):
-    from datasets import load_from_disk
-
-    write(tmp_path / "out/arrow/state.json", "{")
-    write(tmp_path / "out/blocks/0.arrow", "half")
-    facts = _run("tiny/passage", None, tmp_path / "out", progress)
-    assert len(load_from_disk(str(tmp_path / "out/arrow"))) == facts["documents"] > 0
-
-
 def test_a_malformed_line_stops_the_stage_with_its_place(tmp_path, progress):
     beir_folder(tmp_path / "beir/scifact")
     path = tmp_path / "beir/scifact/corpus.jsonl"
     path.write_text(path.read_text() + json.dumps({"_id": "d1", "text": "again"}) + "\n")
     with pytest.raises(DataError, match=r"corpus\.jsonl:4: the _id 'd1' was on a line before"):
         _run("beir/scifact", tmp_path, tmp_path / "out", progress)
-
-
-def test_another_collection_of_that_name_is_refused(tmp_path, progress):
-    beir_folder(tmp_path / "beir/scifact")
-    with pytest.raises(DataError, match="3 documents where beir/scifact has 5,183"):
-        _run("beir/scifact", tmp_path, tmp_path / "out", progress)
-    assert not (tmp_path / "out/arrow").exists()
-
-
-def test_a_real_collection_is_written_in_full(real_data, tmp_path, progress):
-    from datasets import load_from_disk
-
-    assert _run("cranfield", real_data, tmp_path / "out", progress)["documents"] == 1400
-    assert load_from_disk(str(tmp_path / "out/arrow"))[0]["id"] == "1"
 
 
 def test_a_text_is_made_of_the_fields_asked_for_and_an_empty_title_is_replaced(

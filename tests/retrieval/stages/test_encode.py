@@ -18,7 +18,7 @@ from repro.machine.shard import share
 from repro.progress import Progress
 from repro.retrieval.nn import encoder as encoder_of_texts
 from repro.retrieval.nn import padding_free, precision
-from repro.retrieval.nn.encoder import Projector, load_text_encoder
+from repro.retrieval.nn.encoder import load_text_encoder
 from repro.retrieval.nn.text import passage_text, tokenised
 from repro.retrieval.stages import encode, encode_views, search
 from repro.store import Store
@@ -93,19 +93,6 @@ def test_queries_are_encoded_from_their_own_file(model, queries, tmp_path, progr
     encode.run(params(kind="queries"), {"model": model, "texts": queries}, tmp_path, progress)
     texts = [json.loads(line)["text"] for line in (queries / "queries.jsonl").read_text().splitlines()]
     close(np.load(tmp_path / "vectors.npy"), naive(model, texts))
-
-
-def test_a_projector_that_encodes_is_applied(corpus, tmp_path, progress):
-    save_tiny_model(tmp_path / "model")
-    with torch.random.fork_rng():
-        torch.manual_seed(2)
-        head = Projector(32, architecture="nonlinear", layers=1, initializer_range=0.2)
-    head.save(tmp_path / "model/model", encodes=True)
-    (tmp_path / "out").mkdir()
-    encode.run(params(), {"model": tmp_path / "model", "texts": corpus}, tmp_path / "out", progress)
-    vectors = np.load(tmp_path / "out/vectors.npy")
-    assert np.abs(vectors).max() < 1
-    close(vectors, naive(tmp_path / "model", passages(corpus)))
 
 
 @pytest.mark.parametrize(("large", "reads"), [(False, "padded"), (True, "packed")])

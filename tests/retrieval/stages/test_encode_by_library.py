@@ -135,8 +135,7 @@ def adapter(folder):
 
 PROMPTS = {"query": "who ", "document": "river ", "other": "king "}
 FORMS = {
-    **{f"{mode} pooling": dense(pooling=mode) for mode in ("cls", "mean", "max", "lasttoken")},
-    **{mode: dense(pooling=mode) for mode in ("weightedmean", "mean_sqrt_len_tokens")},
+    **{f"{mode} pooling": dense(pooling=mode) for mode in ("cls", "mean", "lasttoken")},
     "two poolings": dense(pooling=["cls", "mean"]),
     "heads": dense(("Dense", 32, 16), ("LayerNorm", 16), ("Normalize",)),
     "dropout": dense(("Dropout", 0.5)),

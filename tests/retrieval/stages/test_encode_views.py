@@ -15,12 +15,10 @@ from repro.retrieval.nn.view_encoder import load_view_encoder, top_k
 from repro.retrieval.stages import encode, encode_views, finetune, index_size, search_views
 from tests.floats import close
 from tests.killed import check_killed_and_continued
-from tests.retrieval.nn.test_multi_view_bi_encoder import OPTIONS, POSITIONS, TEACHER, strong_model
+from tests.retrieval.nn.test_multi_view_bi_encoder import OPTIONS, POSITIONS, strong_model
 from tests.stage_inputs import fine_tuning
 from tests.tiny_models import tiny_tokenizer
 
-HOW = {"sparse_positions": POSITIONS, "vocabulary_head": "transform"}
-VOCABULARY = len(tiny_tokenizer())
 FILES = {
     "dense": {"vectors.npy"},
     "sparse": {"indptr.npy", "indices.npy", "values.npy"},
@@ -115,24 +113,6 @@ def test_one_view_writes_its_own_files_only(model, queries, tmp_path, progress, 
     found = np.load(tmp_path / "vectors.npy") if view == "dense" else sparse_matrix(tmp_path)
     close(found, expected)
     assert {path.name for path in tmp_path.glob("*.*")} == FILES[view] | FILES[""]
-
-
-@pytest.mark.parametrize("k", [1, 12, 26])
-def test_exactly_k_values_are_kept_of_texts_that_have_as_many(model, corpus, tmp_path, progress, k):
-    encode_views.run(params(top_k=k), {"model": model, "texts": corpus}, tmp_path, progress)
-    whole = (naive(model, passages(corpus), top_k_of=None)["sparse"] != 0).sum(axis=1)
-    kept = np.diff(np.load(tmp_path / "indptr.npy"))
-    assert (kept == np.minimum(whole, k)).all() and (kept == k).any()
-    assert (np.load(tmp_path / "values.npy") > 0).all()
-
-
-def test_384_values_of_a_text_that_has_more_are_exactly_384():
-    values = torch.rand(5, 30_522, generator=torch.Generator().manual_seed(0))
-    values[1, 300:] = 0  # has fewer
-    values[2] = 0.5  # all tie
-    rows = encode_views._rows({"sparse": top_k(values, 384).numpy()}, 5)
-    assert [len(row["values"]) for row in rows] == [384, 300, 384, 384, 384]
-    assert rows[2]["indices"].tolist() == list(range(384))
 
 
 @pytest.mark.parametrize("stage", [encode, encode_views])
@@ -249,7 +229,7 @@ def logged(folder, name):
     return [json.loads(line)[name] for line in (folder / "train_log.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("views", [["dense", "sparse"], ["dense"], ["sparse"]])
+@pytest.mark.parametrize("views", [["dense", "sparse"], ["sparse"]])
 def test_a_model_is_trained_encoded_and_searched(
     model, training_set, corpus, queries, tmp_path, progress, views
 ):
@@ -301,9 +281,3 @@ def test_a_trained_dense_view_is_what_the_plain_encoder_makes_of_the_model(
     encode.run(given, inputs, tmp_path / "plain", progress)
     one, other = (np.load(tmp_path / name / "vectors.npy") for name in ("views", "plain"))
     np.testing.assert_array_equal(one, other)
-
-
-def test_a_set_without_scores_cannot_be_distilled(model, training_set, corpus, queries, tmp_path, progress):
-    data = {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
-    with pytest.raises(DataError, match="no scores to distil"):
-        finetune.run(tuning(distillation=TEACHER), data, tmp_path, progress)

@@ -11,7 +11,6 @@ from repro.retrieval.nn.encoder import Projector, saved_projector
 from repro.retrieval.nn.negatives import next_window
 from repro.retrieval.stages import finetune
 from repro.retrieval.stages.finetune import Groups
-from tests.killed import check_killed_and_continued
 from tests.retrieval.stages.conftest import save_training_set
 from tests.stage_inputs import fine_tuning
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
@@ -44,12 +43,6 @@ def inputs(model, training_set, corpus, queries):
 def groups(inputs, **changes):
     options = {"passages": 4, "seed": 42} | changes
     return Groups(inputs["training_set"], inputs["corpus"], inputs["queries"], **options)
-
-
-@pytest.mark.nightly
-def test_a_fine_tuning_killed_at_step_7_ends_with_the_same_bytes(inputs, tmp_path):
-    facts = check_killed_and_continued(finetune, params(), inputs, tmp_path)
-    assert facts["steps"] == 9 and facts["queries_left_out"] == 0  # 3 epochs of 10 queries, 4 at a time
 
 
 def test_batches_made_by_other_processes_change_nothing(inputs, tmp_path, progress, monkeypatch):

@@ -4,13 +4,11 @@ import json
 
 import numpy as np
 import pytest
-import torch
 from datasets import load_from_disk
 
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import SCORED_EXAMPLES, write_rows
-from repro.retrieval.nn.cross_encoder import load_cross_encoder
 from repro.retrieval.stages import finetune, score_pairs
 from repro.retrieval.stages.finetune import Groups
 from tests.killed import check_killed_and_continued
@@ -94,24 +92,6 @@ def test_the_loss_falls(inputs, tmp_path, progress, objective, loss, options):
     finetune.run(given, inputs, tmp_path, progress)
     found = losses(tmp_path, loss)
     assert np.mean(found[-15:]) < 0.8 * np.mean(found[:10])
-
-
-def test_a_trained_cross_encoder_scores_pairs(inputs, tmp_path, progress):
-    (tmp_path / "trained").mkdir()
-    finetune.run(params(CROSS), inputs, tmp_path / "trained", progress)
-    assert load_cross_encoder(tmp_path / "trained/model").config.num_labels == 1
-    how = {"per_query": 3, "length": 32, "separator": ": ", "decimals": None, "precision": "fp32"}
-    facts = score_pairs.run(how, inputs | {"model": tmp_path / "trained"}, tmp_path, progress)
-    assert facts["negatives"] == 30
-
-
-def test_its_new_head_comes_from_the_seed(inputs, tmp_path, progress):
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        (tmp_path / name).mkdir()
-        torch.manual_seed(ord(name))
-        finetune.run(params(CROSS, max_steps=1, seed=seed), inputs, tmp_path / name, progress)
-    a, b, c = ((tmp_path / name / "model/model.safetensors").read_bytes() for name in "abc")
-    assert a == b != c
 
 
 def test_teacher_scores_go_with_their_passages(inputs):

@@ -13,7 +13,7 @@ from repro.retrieval.training.objective import import_declared
 from tests.killed import KILLS, MODEL, bytes_of
 from tests.retrieval.stages import test_finetune, test_pretrain
 
-STEPS, SAVED = 20, 3
+STEPS, SAVED = 10, 3
 SEED = int(os.environ.get("REPRO_TEST_SEED", 2022))  # give another to try other steps
 COSTA = {"objective": test_pretrain.COSTA, "options": test_pretrain.SPANS}
 

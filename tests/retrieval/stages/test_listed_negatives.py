@@ -1,4 +1,3 @@
-import gzip
 import json
 
 import pytest
@@ -60,14 +59,6 @@ def test_a_row_a_query_in_the_order_of_the_file(root, progress):
         "queries_without_positive": 1,
         "queries_without_negative": 1,
     }
-
-
-def test_the_packing_makes_no_difference(root, progress):
-    plain = _run(root, progress)
-    with gzip.open(root / f"{FILE}.gz", "wb") as file:
-        file.write((root / FILE).read_bytes())
-    (root / FILE).unlink()
-    assert _run(root, progress) == plain
 
 
 def test_without_a_margin_the_close_ones_stay_but_no_positive(root, progress):

@@ -79,12 +79,6 @@ def test_what_java_says_is_in_the_log(flat):
     assert "Stemmer: porter" in (flat[0] / "lucene.log").read_text()
 
 
-def test_with_several_fields_a_title_alone_is_no_contents(corpus, tmp_path):
-    facts = lucene_index.run({"multifield": True}, {"corpus": corpus}, tmp_path, Progress())
-    assert facts["without_contents"] == 2
-    assert json.loads((tmp_path / "fields.json").read_text()) == {"multifield": True}
-
-
 def hits(index, folder):
     """What the stage ``bm25`` finds for two queries."""
     folder.mkdir()

@@ -67,13 +67,6 @@ def test_every_candidate_is_equally_likely_and_none_comes_twice():
     assert min(used.values()) > 150 and max(used.values()) < 250  # 200 expected
 
 
-def test_a_query_gets_the_same_negatives_whatever_else_is_in_the_run():
-    options = {"depth": 200, "per_query": 30}
-    assert negatives("q", RANKING, [], seed=1, **options) == negatives("q", RANKING, [], seed=1, **options)
-    assert negatives("q", RANKING, [], seed=1, **options) != negatives("q", RANKING, [], seed=2, **options)
-    assert negatives("q", RANKING, [], seed=1, **options) != negatives("p", RANKING, [], seed=1, **options)
-
-
 def test_what_is_missing_is_counted(inputs, tmp_path, progress):
     write(
         inputs,

@@ -12,7 +12,6 @@ from repro.retrieval.nn.checkpoint import load_masked_lm
 from repro.retrieval.nn.encoder import saved_projector
 from repro.retrieval.stages import pretrain
 from repro.retrieval.stages.pretrain import SpanRows, TokenRows
-from tests.killed import check_killed_and_continued
 from tests.stage_inputs import pretraining
 from tests.tiny_models import tiny_tokenizer
 
@@ -48,17 +47,6 @@ def params(*, objective=MLM, options=None, **changes):
 
 def weights(folder) -> bytes:
     return (folder / "model/model.safetensors").read_bytes()
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("objective", "options"), [(MLM, params()["options"]), (COSTA, SPANS)])
-def test_a_pre_training_killed_at_step_7_ends_with_the_same_bytes(
-    model, tokens, tmp_path, objective, options
-):
-    given = params(objective=objective, options=options)
-    check_killed_and_continued(pretrain, given, {"model": model, "tokens": tokens}, tmp_path)
-    left = sorted(path.name for path in (tmp_path / "killed").iterdir())
-    assert left == ["checkpoints", "model", "train_log.jsonl"]  # checkpoints go as the store seals it
 
 
 def test_the_loss_falls_and_the_model_loads_with_its_head(model, tokens, tmp_path, progress):

@@ -1,6 +1,3 @@
-import pytest
-
-from repro.errors import DataError
 from repro.retrieval.stages import qrels
 from tests.noted import Noted
 from tests.retrieval.datasets.folders import beir_folder, planned, without_counts
@@ -42,12 +39,6 @@ def test_what_is_written_is_read_back_by_the_fields_own_tools(tmp_path, progress
     assert len(list(ir_measures.read_trec_qrels(str(tmp_path / "qrels.trec")))) == facts["qrels"]
     with (tmp_path / "qrels.trec").open() as file:
         assert len(pytrec_eval.parse_qrel(file)) == facts["queries"] == 40
-
-
-def test_another_number_of_rows_is_refused(tmp_path, progress):
-    beir_folder(tmp_path / "beir/scifact")
-    with pytest.raises(DataError, match="3 qrels where beir/scifact/train has 919"):
-        _run("beir/scifact/train", tmp_path, tmp_path, progress)
 
 
 def test_real_judgements_of_every_format_are_written(real_data, tmp_path, progress):

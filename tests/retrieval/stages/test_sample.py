@@ -34,12 +34,6 @@ def test_more_queries_than_there_are_give_all_of_them(training_set, tmp_path, pr
 
 
 @pytest.mark.parametrize("method", ["random", "block"])
-def test_a_sample_may_be_a_single_query(training_set, tmp_path, progress, method):
-    facts, rows = _run(training_set, tmp_path / "out", progress, queries=1, method=method)
-    assert facts == {"queries": 1, "of": 10} and len(rows) == 1
-
-
-@pytest.mark.parametrize("method", ["random", "block"])
 def test_a_share_is_of_the_queries_that_there_are(training_set, tmp_path, progress, method):
     how = {"sample": 0, "method": method, "seed": 3}
     facts = sample.run({"share": 0.3, **how}, {"training_set": training_set}, tmp_path, progress)

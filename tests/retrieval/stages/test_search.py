@@ -8,7 +8,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
-from repro.errors import DataError, StageError
+from repro.errors import StageError
 from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.stages import search
 from repro.retrieval.stages.vectors import exact_search, search_memory
@@ -114,17 +114,3 @@ def test_lengths_that_overflow_hide_no_tie(tmp_path, progress):
     passages = np.full((300, 4), 1e20, np.float32)
     run, _ = found(tmp_path, progress, passages, [[0, 0, 0, 0], [1, 0, -1, 0]], 10)
     assert ranked(run) == brute_force(passages, np.array([[0, 0, 0, 0], [1, 0, -1, 0]]), 10)
-
-
-def test_a_depth_beyond_the_collection_gives_all_of_it(tmp_path, progress):
-    run, _ = found(tmp_path, progress, np.eye(3), np.eye(3)[:2] + 0.1, 1000)
-    assert [len(ranking) for ranking in run.values()] == [3, 3]
-
-
-def test_sizes_that_differ_and_ids_that_are_not_as_many_are_refused(tmp_path, progress):
-    with pytest.raises(DataError, match="dense vectors of passages have 3 dimensions, of queries 4"):
-        found(tmp_path, progress, np.eye(3), np.eye(4), 5)
-    (tmp_path / "passages/ids.txt").write_text("d0\n")
-    with pytest.raises(DataError, match="3 vectors, but 1 ids"):
-        inputs = {"passages": tmp_path / "passages", "queries": tmp_path / "queries"}
-        search.run({"depth": 5}, inputs, tmp_path, progress)

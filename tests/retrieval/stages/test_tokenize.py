@@ -96,15 +96,6 @@ def test_nothing_is_written_into_the_corpus_and_nothing_else_is_left(corpus, mod
     assert sorted(path.name for path in tmp_path.iterdir()) == ["arrow", "blocks"]
 
 
-def test_an_interrupted_attempt_is_overwritten(corpus, model, tmp_path, progress):
-    (tmp_path / "blocks").mkdir()
-    (tmp_path / "blocks/0.arrow").write_bytes(b"half")
-    (tmp_path / "arrow").mkdir()
-    (tmp_path / "arrow/data-00000-of-00001.arrow").write_bytes(b"half")
-    tokens, facts = tokenised(corpus, model, tmp_path, progress)
-    assert len(tokens) == facts["chunks"]
-
-
 def test_wrong_parameters_and_empty_corpora_are_refused(corpus, model, tmp_path, progress):
     with pytest.raises(UsageError, match="no value of policy 'slice'"):
         tokenised(corpus, model, tmp_path, progress, policy="slice")
@@ -214,15 +205,6 @@ def test_fields_are_joined_in_their_order_and_those_a_corpus_lacks_are_passed_ov
         assert row["input_ids"] == list(itertools.chain(*sentences_of(source, "title", "text")))
     with pytest.raises(DataError, match="no document has 1 span"):
         in_spans(corpus, model, tmp_path / "c", progress, **(given | {"fields": ["url"]}))
-
-
-def test_targets_of_spans_depend_on_the_seed(prose, model, tmp_path, progress):
-    packing = PACKING | {"short_probability": 1.0, "minimum_spans": 1}
-    found = [
-        in_spans(prose, model, tmp_path / name, progress, span_packing=packing, seed=seed)[0]["spans"][:]
-        for name, seed in (("a", 1), ("b", 1), ("c", 2))
-    ]
-    assert found[0] == found[1] != found[2]
 
 
 @pytest.mark.parametrize(

@@ -88,9 +88,3 @@ def test_a_passage_that_the_corpus_lacks_is_named(inputs, tmp_path, progress):
 def test_a_depth_below_one_is_refused(inputs, tmp_path, progress):
     with pytest.raises(UsageError, match="depth is 0"):
         _run(inputs, tmp_path / "out", progress, "what is green soap", depth=0)
-
-
-def test_equal_inputs_give_equal_bytes(inputs, tmp_path, progress):
-    for name in ("a", "b"):
-        _run(inputs, tmp_path / name, progress, "what is green soap", "absent")
-    assert (tmp_path / "a/exhibit.json").read_bytes() == (tmp_path / "b/exhibit.json").read_bytes()

@@ -118,15 +118,6 @@ def test_a_part_without_a_masked_token_changes_nothing_and_a_batch_without_has_n
     assert backward_in_parts(objective("mlm"), pieces, backward=torch.Tensor.backward) == {}
 
 
-def test_the_mean_of_parts_means_would_be_another_gradient():
-    expected, _ = whole("mlm")
-    made, right = objective("mlm"), gradients(expected)
-    losses = [made(piece) for piece in batch_in_parts(made, "mlm", 1)]
-    means = [loss["mlm"] for loss in losses if loss]
-    (sum(means) / len(means)).backward()
-    assert max(abs(found - right[name]).max() for name, found in gradients(made).items()) > 1e-3
-
-
 @pytest.mark.parametrize("name", ["mlm", "in-batch", "cross-encoder"])
 def test_parts_in_half_precision_have_nearly_the_gradient_of_the_whole(name):
     expected, _ = whole(name)

@@ -11,7 +11,6 @@ from torch import nn
 
 from repro.retrieval.training.checkpoints import restore_generators, write_state
 from repro.retrieval.training.optimizer import (
-    OWN_SCHEDULES,
     Optimizer,
     deepspeed_share,
     logarithmic_warmup_share,
@@ -50,10 +49,6 @@ def test_shares_stay_between_0_and_1_whatever_the_warm_up(warmup):
     assert all(0 <= share <= 1 for share in shares(warmup, total=40))
 
 
-def test_halfway_through_a_thousand_steps_it_is_far_ahead_of_a_linear_warm_up():
-    assert logarithmic_warmup_share(99, warmup=1000, total=5000) == pytest.approx(2 / 3)
-
-
 @pytest.mark.parametrize(("warmup", "total"), [(10, 30), (2, 7), (0, 9), (1000, 4000)])
 def test_deepspeed_takes_its_first_step_at_the_peak_and_each_later_one_a_step_late(warmup, total):
     rate, iteration, taken = 1.0, -1, []  # the optimiser is made with the peak, the scheduler sets nothing
@@ -67,26 +62,6 @@ def test_deepspeed_takes_its_first_step_at_the_peak_and_each_later_one_a_step_la
     assert taken[:2] == [1.0, 0.0]
     found = [deepspeed_share(step, warmup=warmup, total=total) for step in range(total)]
     close(found, taken)
-
-
-def test_a_scheduler_is_resumed_where_it_was():
-    def made():
-        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
-        return optimizer, OWN_SCHEDULES["logarithmic"](optimizer, warmup=4, total=12)
-
-    straight, rates = made(), []
-    for _ in range(12):
-        rates.append(straight[0].param_groups[0]["lr"])
-        straight[0].step()
-        straight[1].step()
-    assert rates == pytest.approx([0.5 * share for share in shares(4, 12)[:12]])
-    first = made()
-    for _ in range(5):
-        first[0].step()
-        first[1].step()
-    second = made()
-    second[1].load_state_dict(first[1].state_dict())
-    assert second[1].get_last_lr() == pytest.approx([rates[5]])
 
 
 @pytest.fixture
