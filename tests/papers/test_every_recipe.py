@@ -201,16 +201,6 @@ def test_documents_are_ranked_by_two_rounds_that_begin_with_the_passage_model():
     assert sorted(lengths) == [128, 128, 128, 130]  # mined from thrice, then searched
 
 
-def test_few_queries_are_three_samples_at_six_points_of_a_grid():
-    cell = next(key for key in rows("costa") if key.startswith("costa/figure-4/costa.1000/"))
-    best, _ = called("costa", cell)
-    mean, _ = called("costa", cell, low_resource_selection="mean")
-    assert [len(group) for group in best.groups] == [3] * 6 and [len(group) for group in mean.groups] == [18]
-    assert len(stages(best, "finetune")) == 18 and len(stages(best, "sample")) == 3
-    tuned = {(t.params["queries_per_batch"], t.params["learning_rate"]) for t in stages(best, "finetune")}
-    assert tuned == {(b, r) for b in (4, 8, 16) for r in (5e-6, 1e-5)}
-
-
 def test_ablations_change_one_thing_of_three_spans_three_epochs_and_bm25_negatives():
     def pretraining(row):
         made, _ = called("costa", row)

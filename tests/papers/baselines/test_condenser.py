@@ -58,19 +58,6 @@ def test_the_losses_are_those_of_the_head_and_of_the_last_layer():
     assert set(objective(late=False)(batch)) == {"head"}
 
 
-def test_late_layers_learn_from_the_head_by_cls_only():
-    condenser = objective()
-    batch, kept = condenser.collate(rows()), {}
-    for place, layer in enumerate(condenser.encoder.bert.encoder.layer):
-        layer.register_forward_hook(
-            lambda module, given, out, place=place: kept.setdefault(place, out).retain_grad()
-        )
-    condenser(batch)["head"].backward()
-    assert (kept[3].grad[:, 1:] == 0).all() and (kept[3].grad[:, 0] != 0).any()
-    inside = batch["attention_mask"][:, 1:].bool()
-    assert (kept[1].grad[:, 1:][inside] != 0).any(dim=-1).all()
-
-
 @pytest.mark.parametrize(("layers", "share", "early"), [(12, 0.5, 6), (4, 0.5, 2), (1, 0.5, 0), (2, 0, 0)])
 def test_the_early_layer_lies_at_a_share_of_the_depth(layers, share, early):
     assert objective(layers=layers, early_share=share).early == early

@@ -41,18 +41,6 @@ def test_scores_are_the_equations_written_as_loops(contrast, saturation):
     close(found.flatten().tolist(), [c for row in expected for c in row])
 
 
-def test_without_saturation_the_scale_of_attention_does_not_matter_and_with_it_large_values_level_out():
-    attention, collection, mask = numbers()
-    how = {"saturation": None, "contrast": "cross-entropy"}
-    found = contrastive_term_scores(attention, collection, mask, **how)
-    again = contrastive_term_scores(attention * 9, collection, mask, **how)
-    close(again, found)
-    level = contrastive_term_scores(
-        attention * 1e15, torch.full_like(collection, 0.5), mask, saturation=0.01, contrast="cross-entropy"
-    )
-    close(level, torch.full_like(level, 1 / 6))
-
-
 def test_a_row_without_words_has_zeros_and_nothing_masked_counts():
     attention, collection, mask = numbers()
     mask[0], mask[1, 0] = False, False

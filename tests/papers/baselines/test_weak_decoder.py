@@ -84,34 +84,6 @@ def test_every_place_predicts_the_next_token_and_only_words_unless_sep_is_asked_
             assert targets[text, 0] == row["input_ids"][0]
 
 
-def test_the_reconstruction_reaches_the_encoders_layers_through_cls_only():
-    seed = objective()
-    batch = seed.collate(rows())
-    states = seed.encoder.base_model(
-        batch["masked_ids"], attention_mask=batch["attention_mask"]
-    ).last_hidden_state
-    states = states.detach().requires_grad_()
-    (gradient,) = torch.autograd.grad(seed.reconstruction(states[:, 0], batch), states)
-    assert gradient[:, 0].abs().sum(dim=-1).all() and not gradient[:, 1:].any()
-    layers = [p for p in seed.encoder.base_model.encoder.parameters() if p.requires_grad]
-    detached = torch.autograd.grad(
-        seed.reconstruction(states[:, 0].detach(), batch), layers, allow_unused=True
-    )
-    assert all(found is None for found in detached)
-
-
-@pytest.mark.parametrize("layers, reach", [(1, 2), (3, 4)])
-def test_a_place_depends_on_no_token_before_its_span_nor_on_its_own(layers, reach):
-    """Every layer widens what is seen by span - 1 tokens: 1 + layers of them for a span of 2."""
-    seed = objective(decoder_layers=layers)
-    batch = seed.collate(rows())
-    inputs = seed.inputs(torch.randn(3, 32, dtype=torch.float64), batch).detach().requires_grad_()
-    decoded = seed.decoder(inputs, batch["attention_mask"])
-    (gradient,) = torch.autograd.grad(decoded[0, 9] @ WEIGHTS, inputs)
-    touched = gradient[0].abs().sum(dim=-1).nonzero().flatten().tolist()
-    assert touched == [0, *range(10 - reach, 10)]
-
-
 def test_without_sight_of_the_bottleneck_the_vector_reaches_its_own_span_only():
     seed = objective(sees_bottleneck=False, decoder_layers=1)
     batch = seed.collate(rows())

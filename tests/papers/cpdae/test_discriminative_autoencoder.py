@@ -161,19 +161,6 @@ def test_a_loss_that_nothing_in_the_batch_is_for_is_absent():
     assert "contrastive" in cpdae(cpdae.collate(rows(count=2)))
 
 
-@pytest.mark.parametrize("contrast", ["distribution", "representation"])
-def test_reconstruction_and_contrast_reach_no_token_vector_but_cls(contrast):
-    cpdae, seen = objective(contrast=contrast), []
-    cpdae.encoder.bert.register_forward_hook(lambda module, given, out: seen.append(out.last_hidden_state))
-    batch = cpdae.collate(rows())
-    losses = cpdae(batch)
-    for name in ("reconstruction", "contrastive"):
-        (gradient,) = torch.autograd.grad(losses[name], seen[0], retain_graph=True)
-        assert (gradient[:, 1:] == 0).all() and (gradient[:, 0] != 0).any(dim=1).all()
-    (gradient,) = torch.autograd.grad(losses["mlm"], seen[0])
-    assert ((gradient != 0).any(dim=2) == (batch["labels"] >= 0)).all()
-
-
 def test_a_new_mlm_head_comes_after_the_decoder_has_started_from_the_old_one():
     cpdae = objective(mlm_head="new", decoder_start="mlm-head")
     head = tiny_masked_lm().cls.predictions.transform.dense.weight

@@ -64,18 +64,6 @@ def test_quotas_of_whole_words_are_of_each_text_and_never_exceeded():
     assert at_quota > 1400
 
 
-def test_whole_words_are_masked_wholly_for_either_side():
-    rows = texts(500)
-    for superset in ("union", "exact"):
-        made = batch(rows, masks(superset=superset))
-        for place, text in enumerate(rows):
-            numbers = WORDS.numbers(made["clean_ids"][place, : len(text) + 2].numpy())
-            for side in ("encoder_chosen", "decoder_chosen"):
-                chosen = made[side][place, : len(text) + 2].numpy()
-                wholly = np.bincount(numbers[1:-1], chosen[1:-1]) / np.bincount(numbers[1:-1])
-                assert set(wholly.tolist()) <= {0.0, 1.0}
-
-
 @pytest.mark.parametrize(
     ("unit", "superset", "tolerance"),
     [("bernoulli", "union", 0.005), ("whole-word", "union", 0.03), ("whole-word", "exact", 0.03)],
@@ -95,20 +83,6 @@ def test_equal_rates_mask_both_sides_alike_down_to_the_random_tokens():
     made = batch(texts(50), masks(encoder_rate=0.3, decoder_rate=0.3, mask=0.5, random=0.4))
     assert (made["encoder_chosen"] == made["decoder_chosen"]).all()
     assert (made["encoder_ids"] == made["decoder_ids"]).all()
-
-
-def test_chosen_tokens_become_mask_any_token_or_stay_in_the_shares_asked_for():
-    generator = np.random.default_rng(8)
-    rows = [generator.integers(10, 70, 60) for _ in range(1000)]
-    made = batch(rows, masks(mask=0.8, random=0.1))
-    for side in ("encoder", "decoder"):
-        chosen = made[f"{side}_chosen"]
-        ids, clean = made[f"{side}_ids"][chosen], made["clean_ids"][chosen]
-        masked = ids == TOKENIZER.mask_token_id
-        assert masked.float().mean().item() == pytest.approx(0.8, abs=0.01)
-        assert (ids == clean).float().mean().item() == pytest.approx(0.1, abs=0.01)
-        others = ids[~masked & (ids != clean)]
-        assert len(others.unique()) > 0.9 * len(TOKENIZER)
 
 
 def test_what_follows_a_title_is_of_the_second_segment():

@@ -57,22 +57,6 @@ def test_the_losses_are_equation_2_for_encoder_and_decoder_over_all_positions(sp
     close(losses["decoder"], loops(bert.cls(hidden), batch["clean_ids"], counted))
 
 
-def test_a_mean_for_each_text_first_is_that_of_the_texts_alone():
-    simlm = objective(token_loss={"per": "text", "specials": True})
-    batch = simlm.collate(rows())
-    encoder_ids, decoder_ids, _ = filled = simlm.generator(batch)
-    simlm.generator.forward = lambda _: filled
-    whole, alone = simlm(batch), []
-    for place in range(4):
-        part = {name: tensor[place : place + 1] for name, tensor in batch.items()}
-        ids = (encoder_ids[place : place + 1], decoder_ids[place : place + 1], None)
-        simlm.generator.forward = lambda _, ids=ids: ids
-        alone.append(simlm(part))
-    for side in ("encoder", "decoder"):
-        expected = sum(losses[side] for losses in alone) / 4
-        close(whole[side], expected)
-
-
 def test_a_frozen_generator_gets_no_gradient_and_never_changes():
     simlm = objective(dropout=0.1)
     before = {name: tensor.clone() for name, tensor in simlm.generator.state_dict().items()}

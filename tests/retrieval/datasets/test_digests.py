@@ -88,12 +88,6 @@ def test_a_damaged_cache_is_ignored_and_written_anew(tmp_path, content, settled)
     assert list(tmp_path.glob("*.partial")) == []
 
 
-def test_a_cache_entry_of_another_shape_is_replaced(tmp_path):
-    path = write(tmp_path / "a.txt", "one")
-    cache = write(tmp_path / "digests.json", json.dumps({str(path.resolve()): "nonsense"}))
-    assert digest([path], cache=cache) == digest([path])
-
-
 def test_a_missing_file_is_a_data_error(tmp_path):
     for read in (lambda path: digest([path]), file_sha256):
         with pytest.raises(DataError, match=r"gone\.txt: cannot be read"):
@@ -140,7 +134,8 @@ def fewer_words(monkeypatch):
 
 @pytest.fixture
 def plain_identities():
-    return {id: identity(Source(id, "documents", "embedded")) for id in tiny.COLLECTIONS}
+    small = [id for id in tiny.COLLECTIONS if id != "tiny/passage-many"]  # told as tiny/passage is
+    return {id: identity(Source(id, "documents", "embedded")) for id in small}
 
 
 def test_a_word_less_is_another_collection(plain_identities, fewer_words):
@@ -199,12 +194,6 @@ def test_files_that_change_while_they_are_read_are_refused(tmp_path):
     path.write_text("one")
     with pytest.raises(DataError, match="changed since"):  # and is what it was
         read_while(lambda: write(tmp_path / "new", "one").replace(path))
-
-
-def test_an_embedded_collection_that_is_generated_otherwise_than_planned_is_refused():
-    params = {"source": PASSAGES.to_json(), "identity": f"rows:{'0' * 64}"}
-    with pytest.raises(DataError, match="the embedded collection: changed since"), planned_source(params):
-        pass
 
 
 def test_no_stage_reads_what_a_library_would_have_to_download():

@@ -1,6 +1,5 @@
 """What is fetched, from the libraries and from the hub, and what several downloads come to."""
 
-import gzip
 import io
 import json
 from hashlib import md5
@@ -15,7 +14,7 @@ from repro.retrieval.datasets.record_files import documents
 from repro.retrieval.datasets.records import Document, Judgement, Query
 from repro.retrieval.datasets.sources import locate
 from tests.local_site import served
-from tests.retrieval.datasets.folders import beir_folder, without_counts, write
+from tests.retrieval.datasets.folders import without_counts, write
 
 
 @pytest.mark.parametrize(
@@ -78,33 +77,6 @@ def test_what_needs_no_fetching_or_another_library_is_a_usage_error():
         offer("msmarco-passage", library="beir")
 
 
-def test_a_fetched_corpus_is_found_and_read(library, tmp_path, monkeypatch):
-    without_counts(monkeypatch, "msmarco-document")
-    (path,) = offer("msmarco-document").load(tmp_path, Progress())
-    source = locate("msmarco-document", "documents", tmp_path)
-    assert source.files == (path,) and list(reading.documents(source)) == library
-
-
-def test_fetched_topics_are_found_and_read(library, tmp_path, monkeypatch):
-    for id in ("msmarco-passage/dev/small", "dpr-w100/natural-questions/train"):
-        without_counts(monkeypatch, id)
-        offer(id).load(tmp_path, Progress())
-        queries = reading.queries(locate(id, "queries", tmp_path))
-        assert [(query.id, query.text) for query in queries] == [("0", "who did it"), ("1", "what")]
-        judgements = reading.judgements(locate(id, "qrels", tmp_path))
-        assert judgements == [Judgement("1", "d1", 1), Judgement("0", "d2", 2)]
-
-
-def test_fetched_answers_survive(library, tmp_path, monkeypatch):
-    id = "dpr-w100/natural-questions/dev"
-    without_counts(monkeypatch, id)
-    question = Query("0", "who", ("Ann", "O'Neil", 'the "x"'))
-    monkeypatch.setattr(libraries, "queries", lambda id: iter([question]))
-    monkeypatch.setattr(libraries, "judgements", lambda id: iter([Judgement("0", "d", 2)]))
-    offer(id).load(tmp_path, Progress())
-    assert reading.queries(locate(id, "queries", tmp_path)) == [question]
-
-
 def test_questions_whose_ids_are_not_their_numbers_are_refused(library, tmp_path, monkeypatch):
     id = "dpr-w100/natural-questions/dev"
     without_counts(monkeypatch, id)
@@ -122,51 +94,6 @@ def test_a_beir_collection_comes_whole_whichever_split_was_asked_for(library, tm
         "who\tdid\nit",
         "what",
     ]
-
-
-def test_every_forum_is_fetched_for_their_mean(library, tmp_path, monkeypatch):
-    from repro.retrieval.datasets.catalog import dataset
-
-    members = dataset("beir/cqadupstack").members
-    without_counts(monkeypatch, *members)
-    offer("beir/cqadupstack").load(tmp_path, Progress())
-    assert all(locate(id, "documents", tmp_path).kind == "folder" for id in members)
-
-
-def test_through_beir_the_same_files_result(tmp_path, monkeypatch):
-    without_counts(monkeypatch, "beir/scifact", "beir/scifact/train", "beir/scifact/test")
-    monkeypatch.setattr(libraries, "beir_folder", lambda id, parent: beir_folder(parent / "scifact"))
-    offer("beir/scifact", library="beir").load(tmp_path / "data", Progress())
-    made = beir_folder(tmp_path / "made/beir/scifact").parents[1]
-    for id, piece, read in [
-        ("beir/scifact", "documents", reading.documents),
-        ("beir/scifact/train", "queries", reading.queries),
-        ("beir/scifact/test", "qrels", reading.judgements),
-    ]:
-        ours, original = (list(read(locate(id, piece, root))) for root in (tmp_path / "data", made))
-        assert sorted(ours) == sorted(original)
-    assert [path.name for path in (tmp_path / "data").iterdir()] == ["beir"]
-
-
-def test_the_packed_triples_are_copied(tmp_path, monkeypatch):
-    packed = tmp_path / "home.tsv.gz"
-    with gzip.open(packed, "wt") as file:
-        file.write("1\t2\t3\n")
-    without_counts(monkeypatch, "msmarco-passage/train/triples-v2")
-    monkeypatch.setattr(libraries, "triples_file", lambda id: packed)
-    offer("msmarco-passage/train/triples-v2").load(tmp_path / "data", Progress())
-    source = locate("msmarco-passage/train/triples-v2", "triples", tmp_path / "data")
-    assert list(reading.triples(source)) == [("1", "2", "3")]
-
-
-def test_the_packed_file_of_listed_negatives_is_copied(tmp_path, monkeypatch):
-    packed, id = tmp_path / "home.jsonl.gz", "msmarco-passage/train/hard-negatives"
-    with gzip.open(packed, "wt") as file:
-        file.write('{"qid": "1", "pos": [], "neg": {}}\n')
-    monkeypatch.setattr(libraries, "linked_file", lambda id: packed)
-    offer(id).load(tmp_path / "data", Progress())
-    [listed] = reading.negatives(locate(id, "negatives", tmp_path / "data"))
-    assert listed == ("1", [], {})
 
 
 def test_another_collection_than_expected_replaces_nothing(library, tmp_path):

@@ -23,7 +23,7 @@ QRELS = st.dictionaries(
     st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(0, 3), min_size=1),
     min_size=1,
 )
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TREC_NAMES = {
     "nDCG@3": ("ndcg_cut_3", 1),
     "nDCG@10": ("ndcg_cut_10", 1),

@@ -107,16 +107,30 @@ def test_scores_are_those_of_the_formula(answered):
     check_against_the_formula(answered[1], k1=0.9, b=0.4)
 
 
-def test_other_parameters_give_the_scores_of_the_formula_too(collection, tmp_path):
-    search(collection, tmp_path, k1=0.82, b=0.68)
-    check_against_the_formula(read_run(tmp_path / "run.trec"), k1=0.82, b=0.68)
+@pytest.fixture(scope="module")
+def shallow(collection, tmp_path_factory):
+    """Two documents a query, with other parameters."""
+    out = tmp_path_factory.mktemp("shallow")
+    search(collection, out, k1=0.82, b=0.68, depth=2)
+    return read_run(out / "run.trec")
+
+
+def test_other_parameters_give_the_scores_of_the_formula_too(shallow):
+    check_against_the_formula(shallow, k1=0.82, b=0.68)
+
+
+def test_depth_cuts_each_ranking(shallow, answered):
+    for name, ranking in answered[1].items():
+        assert len(shallow[name]) == min(2, len(ranking)), name
 
 
 def check_against_the_formula(run, *, k1, b):
     texts = {name: f"{title} {text}" for name, title, text in DOCUMENTS}
     for name in ("plain", "repeated", "stopped"):
         expected = scores_by_the_formula(QUERIES[name], texts, k1=k1, b=b)
-        assert dict(run[name]) == pytest.approx(expected, abs=1e-4)  # Anserini rounds to 1e-4
+        best = dict(sorted(expected.items(), key=lambda pair: -pair[1])[: len(run[name])])
+        assert dict(run[name]) == pytest.approx(best, abs=1e-4)  # Anserini rounds to 1e-4
+        assert len(best) in (2, len(expected))
 
 
 def test_with_several_fields_the_scores_of_title_and_text_add_up(collection, tmp_path):
@@ -156,12 +170,7 @@ def test_nothing_is_left_but_the_run_and_its_log(answered):
     assert left == ["lucene.log", "raw.npy", "run.ir_metadata.yml", "run.trec"]
 
 
-def test_depth_cuts_each_ranking(collection, answered, tmp_path):
-    search(collection, tmp_path, depth=2)
-    run = read_run(tmp_path / "run.trec")
-    assert run == {name: ranking[:2] for name, ranking in answered[1].items()}
-
-
+@pytest.mark.nightly
 def test_the_run_does_not_depend_on_the_number_of_threads(answered, tmp_path, monkeypatch):
     threads = system.cores() + 3
     monkeypatch.setattr(system, "cores", lambda: threads)

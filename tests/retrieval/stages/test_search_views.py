@@ -305,7 +305,7 @@ def almost_equal(noise, *, passages=900, queries=7, h=32, v=60):
 
 
 @pytest.mark.parametrize("terms", [BOTH, ["sparse"], ["dense", "sparse", "sparse"]])
-@pytest.mark.parametrize("noise", [1e-8, 1e-7, 1e-6, 1e-4])
+@pytest.mark.parametrize("noise", [1e-8, 1e-6, 1e-4])
 @pytest.mark.parametrize("near", [0, 10**6])
 def test_passages_that_float32_cannot_tell_apart_are_ranked_by_the_fixed_score(
     tmp_path, progress, monkeypatch, way, terms, noise, near

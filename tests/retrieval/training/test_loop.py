@@ -138,17 +138,6 @@ def test_a_training_that_was_done_is_not_done_again(tmp_path):
     }
 
 
-def test_a_damaged_checkpoint_is_passed_over(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
-    straight, _ = trained(tmp_path / "straight")
-    trained(tmp_path / "killed", fails_at=8)
-    weights_file = tmp_path / "killed/checkpoints/checkpoint-6/optimizer.pt"
-    weights_file.write_bytes(weights_file.read_bytes()[:-1] + b"x")
-    resumed, facts = trained(tmp_path / "killed")
-    assert facts["resumed_at"] == 3
-    assert weights(resumed) == weights(straight)
-
-
 def test_a_checkpoint_holds_no_pickled_arguments_and_a_forged_pickle_is_refused(tmp_path, monkeypatch):
     import pickle
 
@@ -187,30 +176,6 @@ def test_the_last_step_is_kept_for_whoever_is_killed_after_the_model_is_saved_an
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoints", "model", "train_log.jsonl"]
     assert capfd.readouterr().out == ""
     assert facts["steps"] == 12 and facts["examples"] == 20 and facts["epochs"] == 12 * 4 / 20
-
-
-def test_batches_made_by_other_processes_change_nothing(tmp_path, monkeypatch):
-    from repro.retrieval.training import loop
-
-    straight, _ = trained(tmp_path / "straight")
-    monkeypatch.setattr(loop, "collating_processes", lambda gpu: 2)
-    assert weights(trained(tmp_path / "workers")[0]) == weights(straight)
-
-
-def test_every_loss_is_logged_and_their_sum_is_what_is_minimised(tmp_path):
-    trained(tmp_path)
-    lines = log_of(tmp_path)
-    assert [line["step"] for line in lines] == list(range(1, 13))
-    for line in lines:
-        close(line["loss"], line["square"] + line["size"], dtype="float32")
-
-
-def test_the_rate_warms_up_over_a_quarter_and_falls_to_zero_at_the_last_step(tmp_path):
-    trained(tmp_path)
-    rates = [line["learning_rate"] for line in log_of(tmp_path)]
-    # the step that a rate was used in: 0, 1/3, 2/3 of the warm-up's 3 steps, then down by ninths
-    expected = [0.0, 1 / 3, 2 / 3, *[(12 - step) / 9 for step in range(3, 12)]]
-    assert rates == pytest.approx([0.01 * share for share in expected])
 
 
 @pytest.mark.parametrize("schedule", ["logarithmic", "deepspeed-0.6.0"])

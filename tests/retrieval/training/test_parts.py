@@ -89,11 +89,6 @@ def two(folder: Path) -> None:
         differs = any((other[key] != value).any() for key, value in weights(straight).items())
         found = {"same": bool(same), "resumed_at": facts["resumed_at"], "dropout matters": bool(differs)}
         (folder / f"{name}-resumed-{rank()}.json").write_text(json.dumps(found))
-    os.environ["REPRO_LENGTH_BUCKETS"] = "2"
-    for name in ("mlm", "in-batch"):
-        made, facts = trained(name, folder / f"{name} buckets")
-        np.savez(folder / f"{name}-buckets-{rank()}.npz", **weights(made))
-        (folder / f"{name}-buckets-{rank()}.json").write_text(json.dumps(facts))
 
 
 @pytest.fixture(scope="module")
@@ -119,19 +114,6 @@ def test_two_processes_end_with_the_weights_and_log_of_one(shared, tmp_path, nam
     for one, other in zip(ours, theirs, strict=True):
         close(one, other, dtype="float32")
     assert {path.name for path in (shared / name).iterdir()} == {"checkpoints", "train_log.jsonl"}
-
-
-@pytest.mark.parametrize("name", ["mlm", "in-batch"])
-def test_two_processes_in_length_buckets_end_with_the_weights_of_one_without(shared, tmp_path, name):
-    made, _ = trained(name, tmp_path)
-    for process in (0, 1):
-        found = np.load(shared / f"{name}-buckets-{process}.npz")
-        close(dict(found), weights(made), dtype="float32")
-        told, plain = (
-            json.loads((shared / f"{name}{way}-{process}.json").read_text()) for way in ("-buckets", "")
-        )
-        assert told["length_buckets"] == 2 and "length_buckets" not in plain
-        assert told["flops"] < plain["flops"]
 
 
 @pytest.mark.parametrize("name", ["mlm", "in-batch"])
