@@ -116,12 +116,6 @@ def pytest_ignore_collect(collection_path, config):
     return None
 
 
-def pytest_collection_finish():
-    """Pass over what the tests import in every collection of garbage: half a million objects that stay."""
-    gc.collect()
-    gc.freeze()
-
-
 def _is_quick(path: Path) -> bool:
     return bool(QUICK.match(path.relative_to(REPOSITORY).as_posix()))
 
