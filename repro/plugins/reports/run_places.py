@@ -33,12 +33,8 @@ class RunPlace:
 
 
 def run_places(cells: Iterable[Cell]) -> list[RunPlace]:
-    """Return the places of those cells that a run can be scored for, and whose system was looked for.
-
-    A stage or an ablation that was not looked for by itself is of the system of its group.
-    """
-    by_id = _searches()
-    found = ((c, by_id.get(c.row.system) or by_id.get(c.row.group or "")) for c in only_scorable(cells))
+    """Return the places of those cells that a run can be scored for, and whose own system was looked for."""
+    found = ((cell, _searches().get(cell.row.system)) for cell in only_scorable(cells))
     return [RunPlace(cell, search) for cell, search in found if search]
 
 
