@@ -73,7 +73,7 @@ def test_a_command_that_stands_in_two_places_runs_once():
 EXCERPTS = {  # a block of the tutorial, by its first line: the command that prints its lines
     "id:            costa/1/hardneg.costa": "show costa/1/hardneg.costa/dev.rr10",
     "cotmae_v2 table 3:": "compare cotmae_v2 --table 3 --measured",
-    "costa: 14 statements": "audit claims costa --failing",
+    "costa: 15 statements": "audit claims costa --failing",
 }
 
 
