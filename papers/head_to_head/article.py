@@ -11,36 +11,44 @@ import sys
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import cached_property, reduce
 from pathlib import Path
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from papers.head_to_head.pictures import NOT_MEASURED, Pictures
-from repro import Workspace, __version__, cell, select
+from papers.head_to_head.references import References
+from papers.head_to_head.typeset import pdf
+from repro import Workspace, __version__, select
 from repro.api.comparisons import ComparedCells, compare_selection
 from repro.api.selection import Selection
 from repro.cli.options import seeds_of
-from repro.errors import ReproError
+from repro.errors import DataError, ReproError
 from repro.graph import Node, walk
 from repro.machine.versions import contains, last_change
 from repro.manifest.papers import paper, papers
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.plugins.statements.claims import claims_of
 from repro.plugins.studies.analysis_schema import analysis_of
+from repro.plugins.studies.contrasts import WITHIN, Contrast
+from repro.plugins.studies.published_effects import published_effects
 from repro.plugins.studies.studies import study_of
 from repro.plugins.studies.study_answers import of_means, primary_column, tested_answer
 from repro.plugins.studies.words import (
+    absent_files,
     capitalised,
+    join,
     label,
     order,
-    order_of_primary,
     shortened_note,
     verdicts_note,
 )
+from repro.plugins.studies.writing import shown
+from repro.retrieval.evaluation.crossed import Estimate
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import doubts_in_brief
+from repro.writers.grid import probability
 from repro.writers.html.elements import Markup, el, rendered, section, standalone
 from repro.writers.markdown import code, escaped, sentence
 from repro.writers.table_files import table_texts
@@ -48,6 +56,7 @@ from repro.writers.table_files import table_texts
 NAME, FIGURES = "head_to_head", "curves"  # of the study, and the scale of its figures
 FOLDER = Path(__file__).resolve().parent
 AS_STATED = {True: ", as in the paper", False: ", contrary to the paper", None: ""}
+OBJECTIVES, PRIMARY = ("costa", "cpdae", "cotmae_v2", "simlm"), "dev.rr10"
 
 
 class Article:
@@ -86,6 +95,15 @@ class Article:
         }
         self.explained = next((name for name, study in self.studies.items() if study.contrasts), "")
 
+    def check_measured(self) -> None:
+        """Raise DataError where no cell of the tables has a record of the study as it is."""
+        if not any(c.records for c in self.cells.values()):
+            place = (
+                f"at scale {self.scale} with seeds {self.seeds}, on record in {self.workspace.results.root}"
+            )
+            remedy = f"run `repro run {NAME} --scale {self.scale}` first, or name other --results"
+            raise DataError(f"nothing of the study is measured {place}, so there is no article; {remedy}")
+
     def _chosen(self, owners: Iterable[str], scale: str) -> Selection:
         names = [f"{NAME}/{owner}" for owner in owners]
         return select(*names, scale=scale, seeds=self.seed_numbers, workspace=self.workspace)
@@ -102,14 +120,35 @@ class Article:
         return cost.flops if cost else None
 
     def value(self, place: str) -> str:
-        """Return the mean over seeds as its table has it, in brackets where it is doubtful."""
+        """Return the mean over seeds as its table has it, in brackets where doubts are not of all."""
         c = self.cells.get(place) or self.points[place]
         if c.measured is None:
             return NOT_MEASURED
         study = self.studies.get(c.cell.table.id)
         entry = study and study.entries.get((c.cell.row.id, c.cell.column.id))
         text = f"{100 * entry.mean if entry else c.measured:.1f}"
-        return f"({text})" if c.doubts else text
+        return f"({text})" if {doubt.kind for doubt in c.doubts} - self._doubts_of_all else text
+
+    @cached_property
+    def _doubts_of_all(self) -> set[str]:
+        """The kinds of doubts that all measured cells share."""
+        measured = [c for c in (*self.cells.values(), *self.points.values()) if c.measured is not None]
+        return (
+            set.intersection(*({doubt.kind for doubt in c.doubts} for c in measured)) if measured else set()
+        )
+
+    def score(self, table: str, row: str) -> str:
+        """Return a mean of the primary column with its interval and sign, else as ``value`` has it."""
+        study = self.studies[table]
+        known = (row, PRIMARY) in study.entries
+        return shown(study, row, PRIMARY) if known else self.value(f"{table}/{row}/{PRIMARY}")
+
+    def span(self, table: str, *rows: str, last: bool = False) -> str:
+        """Return the lowest and highest mean of rows in the primary column, or the highest alone."""
+        cells = (self.cells[f"{table}/{row}/{PRIMARY}"] for row in rows)
+        means = sorted(c.measured for c in cells if c.measured is not None)
+        texts = [f"{mean:.1f}" for mean in means[-1 if last else 0 :]]
+        return " to ".join(dict.fromkeys((texts[0], texts[-1]))) if texts else NOT_MEASURED
 
     def queries(self, place: str) -> str:
         """Return on how many queries a cell is measured."""
@@ -153,13 +192,54 @@ class Article:
         note = note if table == self.explained else shortened_note(note, study, explained=self.explained)
         return "\n".join([*(f"* {order(study, column)}" for column in study.table.columns), "", note])
 
+    def _contrasts(self, table: str, against: str) -> list[tuple[str, Contrast]]:
+        """The papers' objectives with their comparison to a row in the primary column, where it is tested."""
+        found = ((row, self.studies[table].contrast(row, against, PRIMARY)) for row in OBJECTIVES)
+        return [(row, c) for row, c in found if c and c.difference]
+
+    def above(self, table: str, against: str) -> str:
+        """Return the papers' objectives that are found above a row in the primary column, or none."""
+        study, found = self.studies[table], self._contrasts(table, against)
+        rows = [row for row, _ in found if study.verdict(row, against, PRIMARY).endswith("above")]
+        return join([label(study, row) for row in rows]) if rows else "none" if found else NOT_MEASURED
+
+    def beaten(self, table: str) -> str:
+        """Return the pre-trained rows that are below random weights in the primary column."""
+        study = self.studies[table]
+        below = study.to_floor(PRIMARY, "below")
+        if study.standing and below == list(study.standing[PRIMARY]):
+            return "every pre-training"
+        return (
+            join([label(study, row) for row in below]) if below else "none" if study.entries else NOT_MEASURED
+        )
+
+    def unseen(self, table: str, against: str) -> str:
+        """Return the least and the most that comparisons of objectives with a row could have seen."""
+        least = sorted(100 * (c.smallest_seen or 0) for _, c in self._contrasts(table, against))
+        return " to ".join(f"{x:.1f}" for x in (least[0], least[-1])) if least else NOT_MEASURED
+
+    def pairs(self, table: str, verdict: str = "") -> int:
+        """Return how many comparisons of the primary column there are, of one verdict or of all."""
+        return sum(c.column == PRIMARY and verdict in ("", c.verdict) for c in self.studies[table].contrasts)
+
     def difference(self, row: str, against: str) -> str:
         """Return the difference of two rows of Table 1 in points of its primary column, with its interval."""
-        c = self.studies["1"].contrast(row, against, "dev.rr10")
-        if c is None or c.difference is None:
-            return NOT_MEASURED
-        low, high = (100 * bound for bound in c.difference.interval())
-        return f"{100 * c.difference.mean:+.1f} (95 % interval {low:+.1f} to {high:+.1f})"
+        return self.gap("1", row, against)
+
+    def gap(self, table: str, row: str, against: str) -> str:
+        """Return the difference of two rows of a table so."""
+        c = self.studies[table].contrast(row, against, PRIMARY)
+        return f"{_interval(c.difference)}" if c and c.difference else NOT_MEASURED
+
+    def comparison(self, table: str, row: str, against: str) -> str:
+        """Return the cells of a comparison: difference, p, what could have been seen, verdict, published."""
+        c = self.studies[table].contrast(row, against, PRIMARY)
+        published = published_effects(self.source).get((table, row, against))
+        claim = "–" if published is None else f"{published:+.1f}"
+        if c is None or c.difference is None or c.holm is None:
+            return f"{NOT_MEASURED} | – | – | – | {claim}"
+        seen = f"{100 * (c.smallest_seen or 0):.1f}"
+        return f"{_interval(c.difference)} | {probability(c.holm)} | {seen} | {c.verdict_in_words} | {claim}"
 
     def table(self, name: str) -> str:
         """Return a table as ``repro tables`` writes it; its differences are folded, notes stand once."""
@@ -198,22 +278,36 @@ class Article:
                 yield from ((f"{sentence(capitalised(words))} ({place})", pointer) for pointer in pointers)
 
     def answer(self, pointer: StudyPointer) -> str:
-        """Return the difference of two rows with its interval, and the verdict beside the order stated."""
+        """Return the cells of a statement: published, measured with its interval, could be seen, and so."""
         study = self.studies[pointer.table]
         column = primary_column(self.source, study.table)
         answer = tested_answer(study, pointer, column, scale=self.scale)
+        published = published_effects(self.source).get((pointer.table, pointer.row, pointer.other))
+        claim = "–" if published is None else f"{published:+.1f}"
         if answer is not None:
             assert answer.low is not None and answer.high is not None, answer
             points = (f"{round(x, 1) + 0:+.1f}" for x in (answer.difference, answer.low, answer.high))
-            return f"{'{} ({} to {})'.format(*points)}: {answer.verdict}{AS_STATED[answer.as_stated]}"
+            so = f"{answer.verdict}{AS_STATED[answer.as_stated]}{answer.beside_published}"
+            return f"{claim} | {'{} ({} to {})'.format(*points)} | {answer.smallest_seen or 0:.1f} | {so}"
         ours, theirs = (
             {r.seed: r.measured for r in self.cells[f"{pointer.table}/{row}/{column.id}"].records}
             for row in (pointer.row, pointer.other)
         )
         means = of_means(ours, theirs, column, unit=study.table.unit, scale=self.scale)
         if means is None:
-            return NOT_MEASURED
-        return f"{round(means.difference, 1) + 0:+.1f}, {means.counted}: {means.untested}"
+            return f"{claim} | – | – | {NOT_MEASURED}"
+        return f"{claim} | {round(means.difference, 1) + 0:+.1f}, {means.counted} | – | {means.untested}"
+
+    @property
+    def absent(self) -> str:
+        """A sentence where the files that were measured on are not here; else empty."""
+        names = self.studies["1"].absent
+        return absent_files(names) if names else ""
+
+
+def _interval(d: Estimate) -> str:
+    """Return a difference in points with its interval."""
+    return "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * x for x in (d.mean, *d.interval())))
 
 
 def _current(compared: ComparedCells) -> dict[str, ComparedCell]:
@@ -223,12 +317,12 @@ def _current(compared: ComparedCells) -> dict[str, ComparedCell]:
 
 def render(article: Article, folder: Path) -> str:
     """Return the article, whose pictures go into the folder."""
-    parts = (Pictures(article, folder), article)
+    parts = (References(), Pictures(article, folder), article)
     context = {name: getattr(part, name) for part in parts for name in dir(part) if name[0] != "_"}
-    words = (capitalised, doubts_in_brief, escaped, label, order_of_primary, study_pointer, cell)
+    words = (capitalised, doubts_in_brief, escaped, label, study_pointer)
     context |= {function.__name__: function for function in words} | {"version": __version__}
     context["papers"] = [source for source in papers().values() if source.manifest.authors]
-    context["analysis"] = analysis_of(article.source)
+    context |= {"analysis": analysis_of(article.source), "objectives": list(OBJECTIVES), "WITHIN": WITHIN}
     context["citation"] = yaml.safe_load((FOLDER.parents[1] / "CITATION.cff").read_text(encoding="utf-8"))
     options = f"--scale {article.scale} --seeds {article.seeds} -o FOLDER"
     context["command"] = f"python -m papers.{NAME}.article {options}"
@@ -269,24 +363,29 @@ def _html(markdown: str, folder: Path) -> Markup:
 
 
 def main() -> None:
-    """Write index.md, article.html, and each picture with its numbers; equal results give equal bytes."""
+    """Write index.md, article.html, each picture with its numbers; equal results give equal bytes."""
     parser = argparse.ArgumentParser(prog=f"python -m papers.{NAME}.article", description=main.__doc__)
     parser.add_argument("-o", "--out", type=Path, required=True, help="the folder that they go into")
     parser.add_argument("--scale", default="small-cpu", help="of the tables (%(default)s)")
     parser.add_argument("--seeds", help="of the study, as 1,2,3; those that its analysis plans")
+    parser.add_argument("--pdf", action="store_true", help="also article.pdf, with the extra `article`")
     for name in ("store", "results"):
         parser.add_argument(f"--{name}", help=f"the folder of REPRO_{name.upper()}")
     args = parser.parse_args()
     try:
         seeds = seeds_of(args.seeds) or analysis_of(paper(NAME)).seeds
         article = Article(args.scale, seeds, Workspace.open(args.store, args.results))
+        article.check_measured()
         args.out.mkdir(parents=True, exist_ok=True)
         text = render(article, args.out)
+        files = {"index.md": text.encode(), "article.html": page(text, args.out).encode()}
+        if args.pdf:
+            files["article.pdf"] = pdf(text, args.out)
     except ReproError as error:
         print(f"article: {error}", file=sys.stderr)
         sys.exit(error.exit_status)
-    for name, content in {"index.md": text, "article.html": page(text, args.out)}.items():
-        (args.out / name).write_text(content, encoding="utf-8")
+    for name, content in files.items():
+        (args.out / name).write_bytes(content)
         print(args.out / name)
 
 

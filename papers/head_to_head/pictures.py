@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby, product
 from pathlib import Path
-from statistics import fmean
 
 from repro.manifest.schema import Figure
 from repro.plugins.studies import slide
@@ -24,10 +22,6 @@ NOT_MEASURED = "*not measured yet*"
 SEEDS = ("column", "system", "seed", "score", "doubts")  # heads of a CSV
 DIFFERENCES = ("column", "system", "against", "difference", "low", "high", "p (Holm)", "verdict", "doubts")
 MEANS = ("mean", "lowest", "highest", "doubts")
-LOG, PLACES = (
-    "train_log.jsonl",
-    40,
-)  # of losses; that their curve has at most, each a mean of lines of the log
 
 
 class Pictures:
@@ -150,23 +144,6 @@ class Pictures:
             level_lines = [(lines[n][1], y) for n, y in levels if lines.get(n, (None,))[0] == size]
             panels.append(Panel(f"{across} {size:g}", figure.x or "", list(places), level_lines))
         return points, panels
-
-    def losses(self, row: str, title: str) -> str:
-        """Draw the loss of the first pre-training behind ``table/row`` from its log, if it is stored here."""
-        node, store = self._article.stages(row, "pretrain")[0], self._article.workspace.store
-        is_stored, points, name = store.state(node) == "stored", [], node.params["objective"]["name"]
-        text = (store.checked(node) / LOG).read_text(encoding="utf-8") if is_stored else ""
-        log = [json.loads(line) for line in text.splitlines()]
-        size = -(-len(log) // PLACES) or 1
-        for lines in (log[first : first + size] for first in range(0, len(log), size)):
-            values = [line["loss"] for line in lines]
-            points.append(Point("", name, lines[-1]["step"], fmean(values), min(values), max(values)))
-        draw = partial(slide.lines, [Panel("", "steps", points, (), True)], slide.Layout())
-        note, name = (
-            f"Means of {size} logged losses; upright lines: lowest to highest.",
-            row.replace("/", "-"),
-        )
-        return self._put(draw, f"losses-{name}", title, note, ("steps", *MEANS[:3]), [p[2:6] for p in points])
 
     def _put(self, draw: Callable, name: str, title: str, note: str, head, rows: Sequence, first=()) -> str:
         """Draw for either ground, with the numbers beside it and, of points, what they rest on beneath."""

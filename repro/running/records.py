@@ -108,6 +108,7 @@ def _pair(now: object, before: object) -> str:
     return f"{now or UNKNOWN} ({before or UNKNOWN} on record)"
 
 
+IN_FILES = ("folder", "home", "parts")  # kinds of source
 KNOWN_BY_ROWS = ("documents", "queries", "qrels")
 PER_UNIT = {"percent": 100}  # of a score, which is a fraction or, as an index's size, in its column's unit
 
@@ -127,8 +128,18 @@ def record(
     records = [replace(r, **_circumstances(nodes[r.cell], store)) for r in stored_records(plan, store)]
     before = recorded_before(records, on_record)  # which may be those that are added to
     contradicted = {a.record.key: a.contradicted for a in results.append(records) if a.contradicted}
+    results.keep_data(_data_of_records(plan, results))
     known = contradicted | before
     return [Recurrence(r, known[r.key]) for r in records if r.key in known]
+
+
+def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
+    """Return the identities of the files behind every measurement of a plan that is on record."""
+    papers = {m.cell.paper.name for m in plan.measurements}
+    recorded = {r.identity for name in sorted(papers) for r in results.read(plan.scale.name, name)}
+    nodes = walk(part for m in plan.measurements if m.identity in recorded for part in m.parts)
+    files = (n for n in nodes if n.stage in PIECES and n.params.get("source", {}).get("kind") in IN_FILES)
+    return {published_rows.key(n.params["dataset"], PIECES[n.stage]): n.params["identity"] for n in files}
 
 
 def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> list[Record]:

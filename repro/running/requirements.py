@@ -10,7 +10,7 @@ from repro.errors import BlockedError
 from repro.graph import Node, distinct, missing_files, rewrite
 from repro.locations import data_folder
 from repro.manifest.checkpoints import by_hand, known_checkpoints
-from repro.retrieval.datasets import word_lists
+from repro.retrieval.datasets import published_rows, word_lists
 from repro.retrieval.datasets.catalog import catalog, dataset
 from repro.retrieval.datasets.digests import digest, identity
 from repro.retrieval.datasets.hub_models import (
@@ -74,6 +74,8 @@ class Machine:
         data: the folder of REPRO_DATA, or None.
         digests: file in which digests of data files are remembered.
         home: that of ir_datasets, or None.
+        recorded: ``<dataset> <piece>`` -> the identity of files on which something was measured. What is not
+            here is planned with by it, so that records of it are found.
         obstacles: fingerprint -> why that node cannot run here; filled by ``resolve``.
         stand_ins: a collection, a splitter or a file that is not here -> the choice, ``reading=choice``, of a
             reading that does without it.
@@ -83,6 +85,7 @@ class Machine:
     data: Path | None = None
     digests: Path | None = None
     home: Path | None = None
+    recorded: Mapping[str, str] = field(default_factory=dict)
     obstacles: dict[str, Obstacle] = field(default_factory=dict)
     stand_ins: dict[str, str] = field(default_factory=dict)
     calls: dict[tuple, Any] = field(default_factory=dict)
@@ -98,6 +101,11 @@ class Machine:
     def resolve(self, node: Node) -> Node:
         """Return the graph below ``node`` with every source named, and note obstacles for what is missing."""
         return rewrite(node, self._resolve, self._done)
+
+    def missing_data(self, nodes: Iterable[Node]) -> list[str]:
+        """Return the collections of which something below some nodes is not here, by their names."""
+        missing = (n for n in nodes if n.stage in PIECES and n.fingerprint in self.obstacles)
+        return sorted({dataset(node.params["dataset"]).corpus_id for node in missing})
 
     def leave(self) -> None:
         """Forget the obstacles that only this machine has: the nodes are to run on another."""
@@ -147,6 +155,8 @@ class Machine:
                 otherwise=source.otherwise,
             )
             obstacle = self._or_stand_in(missing, name)
+            if known := self.recorded.get(published_rows.key(name, piece)):
+                return Node(node.stage, {**node.params, "identity": known}, node.inputs), obstacle
             library_key = ("library", name, piece)  # to plan with, until it is here
             source = self.once(library_key, lambda: locate(name, piece, None, allow_download=True))
         params = {**node.params}

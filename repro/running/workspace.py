@@ -50,7 +50,7 @@ class Workspace:
         """This machine's offers and lacks; digests of data files are kept in a store that exists already."""
         store = self.locations.store
         digests = store / "digests.json" if store.is_dir() else None
-        return Machine(self.data, digests, home=self.locations.home)
+        return Machine(self.data, digests, home=self.locations.home, recorded=self.results.data())
 
     def builder(self, scale: Scale) -> MeasurementBuilder:
         """Return a maker of the graphs of single cells, by the default choice of every reading."""

@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,11 +21,12 @@ from repro.errors import DataError
 from repro.graph import canonical
 from repro.machine.versions import DIRTY
 from repro.store import make_writable, translated_errors
-from repro.store.disk import append_lines
+from repro.store.disk import append_lines, write_whole
 
 DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
 LARGEST = {"fraction": 1, "percent": 100}  # value in a unit; any other, as of an index's size, has none
 CLOCKS_DIFFER = timedelta(days=1)
+DATA = "data.json"
 DESCRIPTION = ("source", "toolkit", "settings")  # of where somebody else's run is from, in words
 
 
@@ -238,6 +239,9 @@ class FaultyLine:
 class Results:
     """A folder of records, ``records/<scale>/<paper>.jsonl``, and drawings, ``figures/<scale>/``.
 
+    ``data.json`` has the identities of the files on which something was measured: with them, the records are
+    found where the files are not.
+
     Attributes:
         root: what is added to.
         release: a folder alike that is only read, before ``root``; None without one.
@@ -270,6 +274,31 @@ class Results:
         places = [folder / "figures" / scale for folder in self.folders]
         by_name = {path.name: path for place in places if place.is_dir() for path in place.iterdir()}
         return [path for _, path in sorted(by_name.items())]
+
+    def data(self) -> dict[str, str]:
+        """Return the identities of the files on which something was measured, by ``<dataset> <piece>``.
+
+        Raises DataError where a file of them is malformed.
+        """
+        identities: dict[str, str] = {}
+        for path in (folder / DATA for folder in self.folders):
+            with translated_errors(self.root, *_FOLDER), contextlib.suppress(FileNotFoundError):
+                try:
+                    identities |= TypeAdapter(dict[str, str]).validate_json(path.read_bytes())
+                except ValidationError as error:
+                    raise DataError(f"{path}: no names with a digest each; restore it") from error
+        return identities
+
+    def keep_data(self, identities: Mapping[str, str]) -> None:
+        """Note the identities of files on which something was measured. Safe between processes."""
+        from filelock import FileLock
+
+        path = self.root / DATA
+        if identities.items() <= self.data().items():
+            return
+        with translated_errors(self.root, *_FOLDER), FileLock(path.with_suffix(".lock")):
+            content = self.data() | dict(identities)
+            write_whole(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
 
     def make_writable(self) -> None:
         """Raise StoreError, before anything is measured, where no record could be written."""

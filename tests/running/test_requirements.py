@@ -54,6 +54,22 @@ def test_half_precision_without_a_gpu_is_an_obstacle(monkeypatch):
     assert machine.obstacles == {}
 
 
+def test_what_is_recorded_of_files_that_are_not_here_is_planned_with_and_still_missing(tmp_path):
+    node = Node("corpus", {"dataset": "cranfield"})
+    (tmp_path / "cranfield").mkdir()
+    (tmp_path / "cranfield/corpus.jsonl").write_text(json.dumps({"_id": "1", "title": "", "text": "x"}))
+    here = Machine(tmp_path).resolve(node)
+    absent = Machine(recorded={"cranfield documents": here.params["identity"]})
+    found = absent.resolve(node)
+    assert found.fingerprint == here.fingerprint != Machine().resolve(node).fingerprint
+    assert (
+        absent.missing_data([found]) == ["cranfield"]
+        and "cranfield" in absent.obstacles[found.fingerprint].cause
+    )
+    edited = Machine(tmp_path, recorded={"cranfield documents": "sha256:other"}).resolve(node)
+    assert edited.fingerprint == here.fingerprint  # what is here is known by its bytes
+
+
 def test_an_edited_collection_has_another_identity(tmp_path):
     def corpus(root, text):
         (root / "cranfield").mkdir(parents=True)

@@ -92,7 +92,8 @@ class Analysis(StrictMapping):
         seeds: of pre-training and fine-tuning, with which every row is run.
         test: over queries and seeds as crossed random effects (``repro.retrieval.evaluation.crossed``).
         correction: within a family and column.
-        level: of tests, two-sided; equivalence is two one-sided tests at the same level.
+        level: of tests, two-sided; that a difference is smaller than what matters is two
+            one-sided tests at the same level, corrected alike.
         confirmatory: the claim beside which everything else is exploratory.
     """
 

@@ -11,12 +11,13 @@ from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed,
 from repro.retrieval.evaluation.p_values import holm
 
 POINT = 0.01  # in which an analysis says what matters
+WITHIN = "within what matters"
 VERDICTS = (
     "above",
     "slightly above",
     "slightly below",
     "below",
-    "equivalent",
+    WITHIN,
     "not told apart",
     "at the floor",
     "not tested",
@@ -35,6 +36,7 @@ class Contrast:
         matters: the smallest difference that matters, a fraction; None where the analysis says none.
         level: of the test divided by the comparisons of the family, which the smallest p has to meet.
         holm: the p-value of the difference, corrected; planned pairs that are not tested count as p = 1.
+        within: the p-value of a difference of at least ``matters``, by two one-sided tests, corrected alike.
         verdict: one of ``VERDICTS``, of ``row`` towards ``against``.
     """
 
@@ -46,7 +48,15 @@ class Contrast:
     matters: float | None = None
     level: float = 0.05
     holm: float | None = None
+    within: float | None = None
     verdict: str = "not tested"
+
+    @property
+    def verdict_in_words(self) -> str:
+        """The verdict with its margin, as "within ±2 points"."""
+        if self.verdict != WITHIN or self.matters is None:
+            return self.verdict
+        return f"within ±{self.matters / POINT:g} points"
 
     @cached_property
     def smallest_seen(self) -> float | None:
@@ -77,9 +87,11 @@ def contrasts(
         for column, rows in columns.items():
             pairs = list(_pairs(family, column, rows, analysis.matters.get(column), level))
             standings = floor_standings(analysis, rows, level=level)
-            for c, p in zip(pairs, _corrected_p_values(pairs, len(family.pairs)), strict=True):
-                verdict = _verdict(c, p, level, standings, analysis.floor)
-                yield replace(c, holm=p, verdict=verdict)
+            differs = _corrected([c.difference.p if c.difference else None for c in pairs], len(family.pairs))
+            within = _corrected([_p_of_no_less(c) for c in pairs], len(family.pairs))
+            for c, p, q in zip(pairs, differs, within, strict=True):
+                tested = replace(c, holm=p, within=q)
+                yield replace(tested, verdict=_verdict(tested, level, standings, analysis.floor))
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
@@ -96,7 +108,7 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
 
 
 def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
-    """Row -> ``above`` or ``not above`` the row ``floor`` by the test at ``level``, or ``not tested``.
+    """Row -> ``above``, ``below``, ``not above`` (nor below) the row ``floor``, or ``not tested``.
 
     Of the compared rows of a column; of none where the analysis names no floor. The tests are not corrected.
     """
@@ -110,14 +122,23 @@ def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, lev
 def _standing(lead: Estimate | None, level: float) -> str:
     if lead is None:
         return "not tested"
-    return "above" if lead.mean > 0 and lead.p <= level else "not above"
+    return "not above" if lead.p > level else "above" if lead.mean > 0 else "below"
 
 
-def _corrected_p_values(pairs: Sequence[Contrast], planned_count: int) -> list[float | None]:
+def _p_of_no_less(c: Contrast) -> float | None:
+    """The larger p of two one-sided tests of a difference of at least what matters (Schuirmann 1987)."""
+    from scipy.special import stdtr
+
+    if c.difference is None or c.matters is None:
+        return None
+    room = c.matters - abs(c.difference.mean)
+    return float(stdtr(c.difference.freedom, -room / c.difference.error))
+
+
+def _corrected(p_values: Sequence[float | None], planned_count: int) -> list[float | None]:
     """The p-values of a family and column, corrected for all planned pairs."""
-    p_values = [c.difference.p if c.difference else None for c in pairs]
     tested_count = sum(p is not None for p in p_values)
-    return holm([*p_values, *[1.0] * (planned_count - tested_count)])[: len(pairs)]
+    return holm([*p_values, *[1.0] * (planned_count - tested_count)])[: len(p_values)]
 
 
 def _pairs(
@@ -130,31 +151,23 @@ def _pairs(
             yield Contrast(family.id, column, row, against, effect, matters, level / len(family.pairs))
 
 
-def _verdict(
-    c: Contrast, p: float | None, level: float, standings: Mapping[str, str], floor: str | None
-) -> str:
+def _verdict(c: Contrast, level: float, standings: Mapping[str, str], floor: str | None) -> str:
     """One of ``VERDICTS``, of the row towards the other.
 
     Where the analysis names a floor, the better of the two has to stand above it, unless one is the floor. A
-    corrected p of at most ``level`` tells them apart, only slightly where the interval lies within what
-    matters; else they are equivalent where it does so.
+    corrected p of at most ``level`` tells them apart, only slightly where the corrected p of ``within`` is
+    so, too; else they are within what matters where that one is.
 
     Args:
         standings: of ``floor_standings``; empty without a floor.
     """
-    if c.difference is None or p is None:
+    if c.difference is None or c.holm is None:
         return "not tested"
     if standings and floor not in (c.row, c.against):
         better = standings[c.row if c.difference.mean > 0 else c.against]
         if better != "above":
-            return "at the floor" if better == "not above" else "not tested"
-    return _tested_verdict(c, c.difference, p, level)
-
-
-def _tested_verdict(c: Contrast, difference: Estimate, p: float, level: float) -> str:
-    """The verdict on a difference that is tested, whatever stands at the floor."""
-    low, high = difference.interval(1 - 2 * level)  # two one-sided tests
-    is_negligible = c.matters is not None and -c.matters < low and high < c.matters
-    if p <= level:
-        return ("slightly " if is_negligible else "") + ("above" if difference.mean > 0 else "below")
-    return "equivalent" if is_negligible else "not told apart"
+            return "not tested" if better == "not tested" else "at the floor"
+    is_negligible = c.within is not None and c.within <= level
+    if c.holm <= level:
+        return ("slightly " if is_negligible else "") + ("above" if c.difference.mean > 0 else "below")
+    return WITHIN if is_negligible else "not told apart"

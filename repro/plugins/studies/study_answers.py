@@ -11,6 +11,8 @@ from repro.manifest.papers import Paper, paper
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.manifest.schema import Column, Table
 from repro.plugins.studies.analysis_schema import analysis_of
+from repro.plugins.studies.contrasts import WITHIN
+from repro.plugins.studies.published_effects import published_effects
 from repro.plugins.studies.studies import Study, StudyEvidence, judged, known_scores, scores_paths
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.plan import plan
@@ -34,6 +36,8 @@ class Answer:
         low, high: the 95 % interval of it; None over one seed, and where neither the store nor a file
             of scores has those of queries.
         verdict: as the study's analysis has it; empty where there is no interval.
+        smallest_seen: the true difference, in points, that the comparison finds in four of five repetitions.
+        published: the difference that the paper prints, in points; None where it prints none.
         as_stated: whether the order is that of the text; None where nothing is told apart or stated.
         preliminary: that planned seeds are missing, if they are.
         doubts: kinds of doubts about the numbers of the two rows.
@@ -46,6 +50,8 @@ class Answer:
     low: float | None = None
     high: float | None = None
     verdict: str = ""
+    smallest_seen: float | None = None
+    published: float | None = None
     as_stated: bool | None = None
     preliminary: str = ""
     doubts: tuple[str, ...] = ()
@@ -57,7 +63,23 @@ class Answer:
         order = {True: ", as the text has it", False: ", the other way round in the text", None: ""}
         words = f"{self.difference:+.2f}{interval} points of {self.column}, {self.counted}: {verdict}"
         doubts = f"; in doubt: {', '.join(self.doubts)}" if self.doubts else ""
-        return f"{self.scale}: {words}{order[self.as_stated]}{doubts}"
+        return f"{self.scale}: {words}{order[self.as_stated]}{self.beside_published}{doubts}"
+
+    @property
+    def beside_published(self) -> str:
+        """What the published difference is to this one, as a clause; empty where there is none of either.
+
+        The interval may hold it, 0, or both, and it may be smaller than what could have been found.
+        """
+        x, side = self.published, self.verdict.removeprefix("slightly ")
+        if x is None or self.low is None or self.high is None:
+            return ""
+        holds, holds_zero = (self.low <= value <= self.high for value in (x, 0.0))
+        seen = self.smallest_seen or 0.0
+        unseen = f", which this study could not have seen (at least {seen:.1f})" if abs(x) < seen else ""
+        place = ": compatible with both this and 0" if holds_zero else ""
+        clause = "" if side in _ORDERS else unseen
+        return f"; the paper claims {x:+.1f}{clause}{place if holds else ', outside of the interval'}"
 
     @property
     def counted(self) -> str:
@@ -111,6 +133,7 @@ def tested_answer(study: Study, pointer: StudyPointer, column: Column, *, scale:
         return None
     turn = 1 if contrast.row == pointer.row else -1
     difference, verdict = contrast.difference, study.verdict(pointer.row, pointer.other, column.id)
+    effects, seen = published_effects(paper(pointer.study)), contrast.smallest_seen
     low, high = sorted(100 * turn * end for end in difference.interval())
     side = verdict.removeprefix("slightly ")
     is_told_apart = side in _ORDERS and pointer.stated in _ORDERS
@@ -121,7 +144,9 @@ def tested_answer(study: Study, pointer: StudyPointer, column: Column, *, scale:
         100 * turn * difference.mean,
         low=low,
         high=high,
-        verdict=verdict,
+        verdict=contrast.verdict_in_words if verdict == WITHIN else verdict,
+        smallest_seen=None if seen is None else 100 * seen,
+        published=effects.get((pointer.table, pointer.row, pointer.other)),
         as_stated=side == pointer.stated if is_told_apart else None,
         preliminary=study.preliminary,
     )

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from repro.manifest.schema import Column
-from repro.plugins.studies.contrasts import Contrast
+from repro.plugins.studies.contrasts import WITHIN, Contrast
 from repro.plugins.studies.studies import Study
 from repro.writers.grid import capitalised, label_in_full
 
@@ -13,7 +13,7 @@ MARKS = {
     "slightly above": "△",
     "slightly below": "▽",
     "below": "▼",
-    "equivalent": "=",
+    WITHIN: "=",
     "at the floor": "f",
     "not tested": "–",
 }
@@ -49,7 +49,15 @@ def caption(study: Study) -> str:
 
 def doubts_note(study: Study) -> list[str]:
     """Say what is doubtful of the numbers, if anything is."""
-    return [f"{capitalised(study.doubts)}."] if study.doubts else []
+    absent = [absent_files(study.absent)] if study.absent and study.entries else []
+    return [f"{capitalised(study.doubts)}.", *absent] if study.doubts else absent
+
+
+def absent_files(names: Sequence[str]) -> str:
+    """Say that numbers are taken from records without the files that they were measured on."""
+    return (
+        f"The files were not there to be checked: {join(names)}; by their recorded digests these are theirs."
+    )
 
 
 def shortened_note(text: str, study: Study, *, explained: str) -> str:
@@ -65,7 +73,7 @@ def _signs(study: Study) -> list[str]:
     """Explain the marks of a table that has comparisons."""
     base = study.table.delta_from
     reference = f"the row {label(study, base)}" if base else "the row that it is compared with"
-    signs = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {reference}: see the comparisons."
+    signs = f"▲ above, ▼ below, △ ▽ slightly, = {WITHIN} of {reference}: see the comparisons."
     overlap = "They are of differences on the same queries: rows whose intervals overlap may well differ."
     return [signs, overlap] if study.contrasts else []
 
@@ -81,15 +89,14 @@ def verdicts_note(study: Study) -> str:
 
 
 def _verdict_explanation(study: Study) -> str:
-    percentage = f"{100 * (1 - 2 * study.level):g} %"
     floor = study.analysis.floor
     text = (
         " Differences of means on the same queries, seed by seed, with 95 % intervals over queries "
         "and seeds. p is two-sided, corrected (Holm) within each group of comparisons and column; "
         f"above or below: it is at most {study.level:g}, which leaves open whether the difference matters; "
-        f"slightly: and the {percentage} interval lies within plus and minus the difference that matters. "
-        "Equivalent: it lies there, and p is larger; this is two one-sided tests, not corrected for their "
-        "number. Not tested: a single seed, or scores that do not vary."
+        "slightly: and it is found smaller than what matters. Within ±x points: found smaller than what "
+        "matters (x), and p is larger, which says nothing of effects below x; this is two one-sided tests "
+        "at the same level, corrected as p is. Not tested: a single seed, or scores that do not vary."
     )
     if floor is None:
         return text
@@ -114,30 +121,21 @@ def order(study: Study, column: Column) -> str:
     return " ".join(f"{capitalised(part)}." for part in [column.label + primary, *_findings(study, column)])
 
 
-def order_of_primary(study: Study) -> str:
-    """The sentences of ``order`` on the column that decides, without its name, and shorter."""
-    column = next(column for column in study.table.columns if column.id == study.analysis.primary)
-    return " ".join(
-        [*preliminary_note(study), *(f"{capitalised(part)}." for part in _findings(study, column, limit=1))]
-    )
-
-
-def _findings(study: Study, column: Column, limit: int = MANY) -> list[str]:
+def _findings(study: Study, column: Column) -> list[str]:
     """The findings of a column's comparisons, without capitals and full stops; never empty.
 
     Of the most frequent verdict that tells no rows apart only the number of pairs is told where there are
-    more than ``limit``.
+    more than a few.
     """
     contrasts = _distinct_contrasts(c for c in study.contrasts if c.column == column.id)
     points = study.analysis.matters.get(column.id)
-    margin = "" if points is None else f" (within {points:g} points)"
     phrases = {
-        "equivalent": f"equivalent{margin}",
+        WITHIN: f"within ±{points or 0:g} points of each other",
         "not told apart": "not told apart",
         "at the floor": "at the floor, so that nothing is concluded",
         "not tested": "not tested",
     }
-    mode = _frequent_verdict(contrasts, limit)
+    mode = _frequent_verdict(contrasts)
     parts = [
         *_rows_above(study, column.id, contrasts, "above"),
         *_rows_above(study, column.id, contrasts, "slightly above"),
@@ -159,7 +157,7 @@ def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], verdic
             high, low = (c.row, c.against) if c.verdict == verdict else (c.against, c.row)
             rows.setdefault(low, []).append(high)
     means = {row: entry.mean for (row, place), entry in study.entries.items() if place == column}
-    names = {low: _join([label(study, high) for high in _rank(rows[low], means)]) for low in rows}
+    names = {low: join([label(study, high) for high in _rank(rows[low], means)]) for low in rows}
     return [f"{verdict} {label(study, low)}: {names[low]}" for low in _rank(rows, means)]
 
 
@@ -175,12 +173,12 @@ def _pairs(study: Study, contrasts: Sequence[Contrast], verdict: str, phrase: st
     return f"{phrase}: {'; '.join(pairs)}" if pairs else ""  # labels may have commas
 
 
-def _frequent_verdict(contrasts: Sequence[Contrast], limit: int) -> str:
+def _frequent_verdict(contrasts: Sequence[Contrast]) -> str:
     """The most frequent verdict that tells no rows apart, if its pairs are too many to name."""
     undecided = ("not told apart", "at the floor", "not tested")
     counts = Counter(c.verdict for c in contrasts if c.verdict in undecided)
     verdict, count = counts.most_common(1)[0] if counts else ("", 0)
-    return verdict if count > limit else ""
+    return verdict if count > MANY else ""
 
 
 def _pair_count(contrasts: Sequence[Contrast], verdict: str, phrase: str) -> str:
@@ -197,7 +195,8 @@ def _distinct_contrasts(contrasts: Iterable[Contrast]) -> list[Contrast]:
     return list(by_pair.values())
 
 
-def _join(names: Sequence[str]) -> str:
+def join(names: Sequence[str]) -> str:
+    """Return names as "A, B and C"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
@@ -214,7 +213,7 @@ def _few_seeds(study: Study) -> list[str]:
 
 def _untrained_rows(study: Study) -> list[str]:
     names = [label(study, row) for row in study.untrained]
-    return [f"Not trained: {_join(names)}."] if names else []
+    return [f"Not trained: {join(names)}."] if names else []
 
 
 def _floor(study: Study) -> list[str]:
@@ -236,7 +235,7 @@ def _standing(study: Study, column: Column) -> Iterator[str]:
     """The rows of a column that are not above the row of the floor, and those not tested against it."""
     if study.analysis.floor is None:
         return
-    for standing, phrase in (("not above", "not above"), ("not tested", "not tested against")):
+    for standing, phrase in (*((s, s) for s in ("below", "not above")), ("not tested", "not tested against")):
         names = [label(study, row) for row in study.to_floor(column.id, standing)]
         if names:
-            yield f"{phrase} {label(study, study.analysis.floor)}: {_join(names)}"
+            yield f"{phrase} {label(study, study.analysis.floor)}: {join(names)}"

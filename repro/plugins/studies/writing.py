@@ -8,7 +8,7 @@ from pathlib import Path
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
 from repro.plugins.studies.analysis_schema import Family
-from repro.plugins.studies.contrasts import Contrast
+from repro.plugins.studies.contrasts import WITHIN, Contrast
 from repro.plugins.studies.studies import Entry, Study, study_of, write_scores
 from repro.plugins.studies.words import (
     capitalised,
@@ -45,7 +45,7 @@ POWER = (
     "seen at 80 %",
     "matters",
     "seeds needed",
-    "equivalent at 0",
+    "within at 0",
 )
 POWER_NOTE = (
     "Of the differences above, in points: the standard deviations between queries, between seeds, "
@@ -53,9 +53,10 @@ POWER_NOTE = (
     "power of 80 %, at the level divided by the comparisons of the group (Holm's first step); the "
     "smallest one that matters, and the seeds that it takes to show it. To show is to find p at most that "
     "level, whether or not the difference then counts as slight (seeds –: more than 1000, for the "
-    "variance between queries alone hides it); and the probability that the pair is found equivalent, "
-    "one by one, where there is no difference. All of this takes the estimated variances for the true ones: "
-    "that between seeds is estimated from the few seeds there are, and 0.00 is an estimate of 0 or below."
+    "variance between queries alone hides it); and the probability that the pair is found within what "
+    "matters, at that level too, where there is no difference. All of this takes the estimated variances for "
+    "the true ones: that between seeds is estimated from the few seeds there are, and 0.00 is an estimate "
+    "of 0 or below."
 )
 
 
@@ -150,7 +151,7 @@ def _comparison(study: Study, c: Contrast) -> list[str]:
         f"{low} to {high}",
         *map(probability, (c.difference.p, c.holm)),
     ]
-    return [*_names(study, c), *fields, c.verdict]
+    return [*_names(study, c), *fields, c.verdict_in_words]
 
 
 def _power(study: Study, c: Contrast, d: Estimate) -> list[str]:
@@ -158,16 +159,14 @@ def _power(study: Study, c: Contrast, d: Estimate) -> list[str]:
     deviations = [points(sqrt(x)) for x in (v.queries, v.seeds, v.residual)]
     seeds = "–" if c.seeds_needed is None else str(c.seeds_needed)
     fields = [*deviations, points(c.smallest_seen), points(c.matters), seeds]
-    return [*_names(study, c), *fields, _equivalence(study, c, d)]
+    return [*_names(study, c), *fields, _within_at_zero(c, d)]
 
 
-def _equivalence(study: Study, c: Contrast, d: Estimate) -> str:
-    """The probability of equivalence where there is no difference; a dash where nothing says what matters."""
+def _within_at_zero(c: Contrast, d: Estimate) -> str:
+    """The probability of a verdict of within where there is no difference; a dash where nothing matters."""
     if c.matters is None:
         return "–"
-    probability = equivalent_at_zero(
-        c.matters, d.variances, queries=d.queries, seeds=d.seeds, level=study.level
-    )
+    probability = equivalent_at_zero(c.matters, d.variances, queries=d.queries, seeds=d.seeds, level=c.level)
     return f"{probability:.2f}"
 
 
@@ -205,9 +204,7 @@ def latex(study: Study, *, title: str, command: str, label: str, wide: bool = Fa
 
 
 def _compact_note() -> str:
-    marks = (
-        "▲ above, ▼ below, △ ▽ by less than matters, = equivalent, f at the floor, no mark: not told apart"
-    )
+    marks = f"▲ above, ▼ below, △ ▽ by less than matters, = {WITHIN}, f at the floor, no mark: not told apart"
     size = "the difference in points ± half of its interval"
     return f"Each: {size} ({marks}); in brackets the smallest one that is seen with a power of 80 %."
 
@@ -313,7 +310,7 @@ def shown_study(title: str, table: Table, measured: Study) -> Markup:
     caption = f"{table.about} (percent; ± half of the 95 % interval over queries and seeds)"
     heads = el("thead", head(column_heads(table.columns), ("FLOPs", "seconds")))
     body = el("table", heads, el("tbody", rows), class_="printed", style="--marks:0")
-    marks = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {reference}"
+    marks = f"▲ above, ▼ below, △ ▽ slightly, = {WITHIN} of {reference}"
     note = " ".join(
         [
             *preliminary_note(measured),
@@ -373,6 +370,7 @@ def contrast_as_json(c: Contrast, *, times: float) -> dict:
         "freedom": d.freedom,
         "p": d.p,
         "holm_p": c.holm,
+        "within_p": c.within,
         "queries": d.queries,
         "seeds": d.seeds,
         "deviations": deviations,

@@ -2,6 +2,7 @@
 
 import csv
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,12 +11,17 @@ import pytest
 
 from papers.head_to_head import article as module
 from papers.head_to_head.article import Article, main, page, render
+from papers.head_to_head.references import References
+from papers.head_to_head.typeset import pdf
+from repro.errors import DataError, UsageError
+from repro.manifest import yaml_file
 from repro.manifest.cells import numeric_cells, table_of
 from repro.manifest.papers import paper, papers
 from repro.manifest.reading_schema import study_pointer
 from repro.plugins.statements.claims import claims_of
 from repro.plugins.studies.analysis_schema import Analysis, analysis_of
 from repro.plugins.studies.contrasts import Contrast
+from repro.plugins.studies.published_effects import FILE, PublishedPair
 from repro.plugins.studies.studies import Study
 from repro.retrieval.evaluation.crossed import Estimate, Variances
 from repro.running.workspace import Workspace
@@ -32,9 +38,13 @@ def article_of(tmp_path, results):
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
     """The committed records, as if they were of the study as it is; without the scores of single queries."""
+    folder = tmp_path_factory.mktemp("known")
+    (folder / "results").mkdir()
+    for name in ("records", "data.json"):
+        (folder / "results" / name).symlink_to(ROOT / "results" / name)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "_current", lambda cells: {c.cell.id.partition("/")[2]: c for c in cells})
-        return article_of(tmp_path_factory.mktemp("known"), ROOT / "results")
+        return article_of(folder, folder / "results")
 
 
 def written(article, folder):
@@ -131,7 +141,7 @@ def test_every_pointer_of_a_paper_has_a_line_that_says_what_is_not_measured(unme
         len(item.study)
         for source in papers().values()
         for item in (*source.readings.values(), *claims_of(source).values())
-    )
+    ) + len(["an order of the papers' tables"])
     assert all(line.endswith("| *not measured yet* |") for line in lines)
 
 
@@ -153,26 +163,59 @@ def test_records_of_an_earlier_study_are_counted_and_not_shown(known, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "status", "said"),
     [
-        (["--seeds", "x"], "--seeds takes whole numbers"),
-        (["--scale", "nowhere"], "there is no scale 'nowhere'"),
+        (["--seeds", "x"], 2, "--seeds takes whole numbers"),
+        (["--scale", "nowhere"], 2, "there is no scale 'nowhere'"),
+        (
+            [],
+            DataError.exit_status,
+            "nothing of the study is measured at scale small-cpu with seeds 1,2",
+        ),
+        (["--scale", "full"], DataError.exit_status, "nothing of the study is measured at scale full"),
     ],
 )
-def test_bad_input_is_one_sentence(words, said, tmp_path, monkeypatch, capsys):
+def test_bad_input_is_one_sentence(words, status, said, tmp_path, monkeypatch, capsys):
     folders = ["--store", str(tmp_path / "s"), "--results", str(tmp_path), "-o", str(tmp_path / "out")]
     monkeypatch.setattr("sys.argv", ["article", *words, *folders])
     with pytest.raises(SystemExit) as left:
         main()
     [line] = capsys.readouterr().err.splitlines()
-    assert left.value.code == 2 and said in line
+    assert left.value.code == status and said in line and not (tmp_path / "out").exists()
+
+
+def test_every_work_is_cited_and_nothing_else_is():
+    text = (SOURCE.folder / "article.md").read_text(encoding="utf-8")
+    known = set(References().cited())
+    cited = {name for call in re.findall(r"{{ cite\(([^)]*)\)", text) for name in re.findall('"(.*?)"', call)}
+    assert cited | {source.name for source in papers().values() if source.manifest.authors} == known
+
+
+def test_the_abstract_has_two_hundred_words_at_most_and_says_what_random_weights_do():
+    text = (ROOT / "docs/explained/head-to-head/index.md").read_text(encoding="utf-8")
+    words = text.partition("## Abstract")[2].partition("<figure")[0].split()
+    assert 150 < len(words) <= 200
+    assert "random weights after the same fine-tuning beat" in " ".join(words)
+    assert text.index("<figure") < text.index("## Question")
+
+
+def test_a_pdf_is_of_the_page_without_what_it_folds(measured, monkeypatch):
+    pytest.importorskip("pypandoc"), pytest.importorskip("typst")
+    text = (measured / "index.md").read_text(encoding="utf-8")
+    assert pdf(text, measured).startswith(b"%PDF") and pdf(text, measured) == pdf(text, measured)
+
+
+def test_a_pdf_without_its_packages_is_refused_by_name(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pypandoc", None)
+    with pytest.raises(UsageError, match=r"needs the package pypandoc: pip install"):
+        pdf("# Title", tmp_path)
 
 
 def test_no_number_of_the_prose_is_typed_by_hand():
     text = (SOURCE.folder / "article.md").read_text(encoding="utf-8")
     text = re.sub(r"\{\{.*?\}\}|\{%.*?%\}|```.*?```|`[^`]*`|https?://\S+", "", text, flags=re.DOTALL)
     text = re.sub(
-        r"\b(BM25|(MRR|nDCG|R)@\d+|CoT-MAE v2|Tables? \d(, \d)*|95 % interval|without 0)\b", "", text
+        r"\b(BM25|(MRR|nDCG|R)@\d+|CoT-MAE v2|Tables? \d(, \d)*|95 % interval|(without|and) 0)\b", "", text
     )
     assert re.findall(r"\S*\d\S*", text.replace("cotmae_v2", "")) == []
 
@@ -206,11 +249,11 @@ def _answer(pointer, *contrasts, records=()):
 
 @pytest.mark.parametrize(
     ("seeds", "why"),
-    [((1,), "1 seed: not tested"), ((1, 2), "2 seeds: not tested without the scores of queries")],
+    [((1,), "1 seed | – | not tested"), ((1, 2), "2 seeds | – | not tested without the scores of queries")],
 )
 def test_means_of_records_stand_where_nothing_is_tested(seeds, why):
     records = [SimpleNamespace(seed=seed, measured=20.0) for seed in seeds]
-    assert _answer("x/1/costa above start", records=records) == f"+0.0, {why}"
+    assert _answer("x/1/costa above start", records=records) == f"+2.6 | +0.0, {why}"
 
 
 @pytest.mark.parametrize(
@@ -220,7 +263,9 @@ def test_means_of_records_stand_where_nothing_is_tested(seeds, why):
 def test_an_answer_has_its_interval_and_is_held_against_the_order_of_the_paper(stated, held):
     contrast = ("costa.temperature-1", "costa.paper", "above")
     answer = _answer(f"x/6/costa.temperature-1 {stated} costa.paper", contrast)
-    assert answer == f"+5.0 (+3.0 to +7.0): above{held}"
+    published, measured, seen, so = answer.split(" | ")
+    assert (published, measured) == ("-0.6", "+5.0 (+3.0 to +7.0)") and float(seen) > 0
+    assert so == f"above{held}; the paper claims -0.6, outside of the interval"
 
 
 def test_no_other_two_objectives_stand_side_by_side_in_a_table_of_the_papers():
@@ -236,8 +281,8 @@ def test_no_other_two_objectives_stand_side_by_side_in_a_table_of_the_papers():
     assert found == [
         tuple(f"cotmae_v2/{table}/{row}/dev.rr10" for row in ("cotmae_v2", "simlm")) for table in "12"
     ]
-    text = (SOURCE.folder / "article.md").read_text(encoding="utf-8")
-    assert all(f'cell("{name}").printed' in text for pair in found for name in pair)
+    pairs = yaml_file.read(SOURCE.folder / FILE, tuple[PublishedPair, ...])
+    assert found[0] in {pair.cells for pair in pairs}
 
 
 def test_the_plans_of_tables_that_the_prose_names_together_are_equal():

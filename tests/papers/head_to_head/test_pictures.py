@@ -1,17 +1,14 @@
 """Pictures of the article: names of panels, what is not measured, and what stands beneath."""
 
-import json
 from types import SimpleNamespace
 
 import pytest
 
-from papers.head_to_head.pictures import PLACES, Pictures, _seeds, missing_points
+from papers.head_to_head.pictures import Pictures, _seeds, missing_points
 from repro.manifest.cells import figure_of
 from repro.manifest.papers import paper
 from repro.plugins.studies import slide
 from repro.plugins.studies.slide import Point
-from repro.store import Store
-from tests.papers.head_to_head.test_article import article_of
 
 SOURCE = paper("head_to_head")
 
@@ -111,17 +108,3 @@ def test_columns_of_which_nothing_is_concluded_are_named_beneath_the_picture_of_
         "Preliminary: 1 of 2. Over 5 seeds. At the floor, so that nothing is concluded: A. Scale small-cpu."
     )
     assert note == said
-
-
-def test_a_loss_curve_has_the_means_of_the_log(tmp_path, put):
-    article = article_of(tmp_path, tmp_path / "results")
-    assert "not measured yet" in Pictures(article, tmp_path).losses("1/start", "Loss")
-    [trained] = article.stages("1/start", "pretrain")
-    lines = [{"step": 10 * (k + 1), "loss": float(k)} for k in range(2 * PLACES)]
-    text = "\n".join(map(json.dumps, lines))
-    Store(tmp_path / "store").build(
-        trained, lambda out: (out / "train_log.jsonl").write_text(text) and None, waiting=lambda: None
-    )
-    *_, note, _, rows = Pictures(article, tmp_path).losses("1/start", "Loss")
-    assert rows == [(20 * (k + 1), 2 * k + 0.5, 2 * k, 2 * k + 1) for k in range(PLACES)]
-    assert "Means of 2 logged losses" in note and "small-cpu" in note

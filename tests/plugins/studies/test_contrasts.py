@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from repro.plugins.studies.analysis_schema import TableAnalysis
-from repro.plugins.studies.contrasts import contrasts, difference, floor_standings
+from repro.plugins.studies.contrasts import WITHIN, contrasts, difference, floor_standings
 from repro.retrieval.evaluation.crossed import estimate
 from repro.retrieval.evaluation.p_values import holm
 
@@ -46,32 +46,47 @@ def test_a_row_that_is_surely_higher_is_above_lower_below_and_near_it_not_told_a
     assert verdicts == {"high": "above", "low": "below", "near": "not told apart"}
 
 
-def test_what_lies_within_the_difference_that_matters_is_equivalent_or_slight():
+def test_what_lies_within_the_difference_that_matters_is_told_to_be_so_or_slight():
     found = _judged(
         {"base": 0.3, "same": 0.3, "little": 0.32},
         families=[_family("same", "little", against="base")],
         matters={"c": 4.0},
     )
     same, little = found["f", "same", "base"], found["f", "little", "base"]
-    assert (same.verdict, little.verdict) == ("equivalent", "slightly above")
+    assert (same.verdict, little.verdict) == (WITHIN, "slightly above")
+    assert (same.verdict_in_words, little.verdict_in_words) == ("within ±4 points", "slightly above")
     assert little.holm <= 0.05 < same.holm and little.matters == pytest.approx(0.04)
-    low, high = little.difference.interval(0.9)
-    assert low > -0.04 and high < 0.04
+    assert max(little.within, same.within) <= 0.05
     wider = _judged(
         {"base": 0.3, "same": 0.3}, families=[_family("same", against="base")], matters={"c": 0.1}
     )
     assert wider["f", "same", "base"].verdict == "not told apart"
 
 
-def test_equivalence_is_two_one_sided_tests_each_at_the_level_of_the_study():
+def test_to_lie_within_is_two_one_sided_tests_each_at_the_level_of_the_study():
     """Its interval is that of a confidence of 1 - 2 level: 90 % at .05, which is narrower than 95 %."""
     means, families = {"base": 0.3, "same": 0.3}, [_family("same", against="base")]
     found = _judged(means, families=families)["f", "same", "base"].difference
     reach, wider = (max(map(abs, found.interval(confidence))) for confidence in (0.9, 0.95))
     assert reach < 0.99 * wider
-    for matters, verdict in {1.001 * reach: "equivalent", 0.999 * reach: "not told apart"}.items():
+    for matters, verdict in {1.001 * reach: WITHIN, 0.999 * reach: "not told apart"}.items():
         judged = _judged(means, families=families, matters={"c": 100 * matters})
         assert judged["f", "same", "base"].verdict == verdict
+
+
+def test_to_lie_within_is_corrected_for_all_planned_pairs_of_the_family():
+    """A margin that one test just meets is too narrow where two pairs are planned: Holm doubles its p."""
+    means = {"base": 0.3, "same": 0.3}
+    alone, planned = ([_family("same", *more, against="base")] for more in ((), ("absent",)))
+    found = _judged(means, families=alone)["f", "same", "base"].difference
+    reach, wider = (100 * max(map(abs, found.interval(1 - 2 * level))) for level in (0.05, 0.025))
+    for families, margin, verdict in (
+        (alone, 1.001 * reach, WITHIN),
+        (planned, 1.001 * reach, "not told apart"),
+        (planned, 1.001 * wider, WITHIN),
+    ):
+        judged = _judged(means, families=families, matters={"c": margin})["f", "same", "base"]
+        assert (judged.verdict, judged.within <= 0.05) == (verdict, verdict == WITHIN)
 
 
 def test_a_row_stands_above_the_floor_by_a_test_at_the_level_that_nothing_corrects():
@@ -82,6 +97,8 @@ def test_a_row_stands_above_the_floor_by_a_test_at_the_level_that_nothing_correc
     assert 0 < p < 0.5
     above, below = (floor_standings(analysis, rows, level=level)["a"] for level in (1.001 * p, 0.999 * p))
     assert (above, below) == ("above", "not above")
+    lower = {"random": rows["a"], "a": rows["random"]}
+    assert floor_standings(analysis, lower, level=1.001 * p)["a"] == "below"
 
 
 def test_nothing_is_concluded_where_the_better_row_is_not_above_the_floor_but_the_floor_is_compared():

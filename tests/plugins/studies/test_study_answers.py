@@ -1,13 +1,18 @@
 """What a study measured of readings and claims: two rows, at its own scale, where both are recorded."""
 
+from dataclasses import replace
+
 import pytest
 
 from repro.errors import UsageError
-from repro.manifest.cells import select, table_of
+from repro.manifest import yaml_file
+from repro.manifest.cells import cell, select, table_of
 from repro.manifest.papers import paper, papers
-from repro.manifest.reading_schema import study_pointer
+from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.plugins.statements.claims import claims_of
+from repro.plugins.studies.published_effects import FILE, PublishedPair, published_effects
 from repro.plugins.studies.study_answers import (
+    Answer,
     StudyAnswers,
     StudyRecords,
     answers,
@@ -76,6 +81,42 @@ def test_an_order_that_is_told_apart_is_held_against_the_stated_one(monkeypatch,
 
 def test_the_embedded_collection_answers_nothing(measured):
     assert answers([AGAINST], measured("tiny"))[AGAINST] == []
+
+
+UNSEEN = ", which this study could not have seen (at least 2.3)"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "published", "said"),
+    [
+        ("within ±2 points", -0.6, f"{UNSEEN}: compatible with both this and 0"),
+        ("not told apart", 2.2, f"{UNSEEN}, outside of the interval"),
+        ("not told apart", -2.5, ", outside of the interval"),
+        ("below", 0.6, ", outside of the interval"),
+    ],
+)
+def test_a_published_effect_is_told_with_whether_it_could_have_been_seen(verdict, published, said):
+    answer = Answer("s", "c", 5, -0.2, -1.0, 0.5, verdict, 2.3, published)
+    assert answer.beside_published == f"; the paper claims {published:+.1f}{said}"
+    assert answer.beside_published in str(answer)
+    assert (
+        replace(answer, published=None).beside_published == replace(answer, low=None).beside_published == ""
+    )
+
+
+def test_every_published_pair_is_of_rows_that_a_study_compares_and_of_one_measure():
+    source = paper("head_to_head")
+    pairs = yaml_file.read(source.folder / FILE, tuple[PublishedPair, ...])
+    for pair in pairs:
+        check_pointer(StudyPointer("head_to_head", pair.table, pair.row, "against", pair.other))
+        assert {cell(name).column.measure for name in pair.cells} == {"RR@10"}
+    effects = published_effects(source)
+    assert (
+        effects["6", "costa.temperature-1", "costa.paper"]
+        == -0.6
+        == -effects["6", "costa.paper", "costa.temperature-1"]
+    )
+    assert len(effects) == 2 * len(pairs)
 
 
 @pytest.mark.parametrize("name", [name for name, source in papers().items() if pointers(source)])

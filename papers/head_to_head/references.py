@@ -1,0 +1,46 @@
+"""The works that the article of the study cites, and how it cites them."""
+
+from pathlib import Path
+
+import yaml
+
+from repro.manifest.papers import papers
+from repro.plugins.studies.words import join
+
+FILE = Path(__file__).with_name("bibliography.yaml")
+
+
+class References:
+    """The works that the article cites, by their names in the order of their authors.
+
+    Papers of the suite are known by their manifests, others by bibliography.yaml.
+    """
+
+    def __init__(self) -> None:
+        works = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+        for name, source in papers().items():
+            venue, _, year = source.manifest.venue.rpartition(" ")
+            facts = {"title": source.manifest.title, "venue": venue, "year": year, "doi": source.manifest.doi}
+            works |= {name: facts | {"authors": source.manifest.authors}} if source.manifest.authors else {}
+        self._works: dict[str, dict] = works
+
+    def cite(self, *names: str) -> str:
+        """Return works as "(Holm 1979; Gao and Callan 2021)". Raises KeyError for one that is not known."""
+        return f"({'; '.join(f'{self._authors(name)} {self._year(name)}' for name in names)})"
+
+    def cited(self) -> list[str]:
+        """Return the names of all works by their authors and years."""
+        return sorted(self._works, key=lambda name: (self._authors(name), self._year(name)))
+
+    def reference(self, name: str) -> str:
+        """Return a line of the list of references."""
+        work = self._works[name]
+        doi = f" doi:{work['doi']}." if work.get("doi") else ""
+        return f"{join(work['authors'])} ({self._year(name)}). {work['title']}. *{work['venue']}*.{doi}"
+
+    def _authors(self, name: str) -> str:
+        first, *others = (author.rpartition(" ")[2] for author in self._works[name]["authors"])
+        return f"{first} and {others[0]}" if len(others) == 1 else f"{first} et al." if others else first
+
+    def _year(self, name: str) -> str:
+        return str(self._works[name]["year"])

@@ -1,0 +1,34 @@
+"""The article as a PDF: its Markdown by pandoc to typst, which sets it (extra ``article``)."""
+
+import re
+from pathlib import Path
+
+from repro.errors import UsageError
+
+PREAMBLE = Path(__file__).with_name("article.typ")
+FIGURE = re.compile(r'<figure class="slide">.*?<img src="([^"]+)" alt="([^"]*)".*?</figure>')
+FOLD = re.compile(r"<details[^>]*><summary>(.*?)</summary>.*?</details>", re.DOTALL)
+APPENDIX = "\n## Appendix"
+
+
+def pdf(markdown: str, folder: Path) -> bytes:
+    """Return the article set on pages, with the drawings of the folder; equal Markdown gives equal bytes.
+
+    What the page folds is left out, by name, and the appendix begins on a page of its own. Raises UsageError
+    without the two packages.
+    """
+    try:
+        import pypandoc
+        import typst
+    except ImportError as error:
+        raise UsageError(
+            f"a PDF needs the package {error.name}: pip install 'repro-bench[article]'"
+        ) from None
+    text = FIGURE.sub(r"![\2](\1)", markdown)
+    text = FOLD.sub(r"*\1: on the page, and in results/tables.*", text)
+    text = re.sub(r"(?<=[ (])-(?=\d)", "−", text)
+    text = text.replace(APPENDIX, f"\n```{{=typst}}\n#pagebreak()\n```\n{APPENDIX}", 1)
+    body = pypandoc.convert_text(text, "typst", format="gfm+raw_attribute", extra_args=["--columns=10000"])
+    title = markdown.partition("\n")[0].removeprefix("# ")
+    content = PREAMBLE.read_text(encoding="utf-8").replace("TITLE", title) + body
+    return typst.compile(content.encode(), root=str(folder))

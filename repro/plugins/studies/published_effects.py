@@ -1,0 +1,43 @@
+"""The differences that papers print of two rows of a study, beside which the study's own are read.
+
+Its YAML is published.yaml of a study's folder: a table, two rows, and the cells whose difference is the
+published one, in points of the column that decides.
+"""
+
+from repro.manifest import yaml_file
+from repro.manifest.cells import cell
+from repro.manifest.papers import Paper
+from repro.manifest.yaml_file import StrictMapping
+
+FILE = "published.yaml"
+POINTS = {"percent": 1, "fraction": 100}  # of one in a unit
+
+
+class PublishedPair(StrictMapping):
+    """Two rows of a table, and the paths of the cells that a paper prints of them."""
+
+    table: str
+    row: str
+    other: str
+    cells: tuple[str, str]
+
+    @property
+    def difference(self) -> float:
+        """The first cell less the second, in points. Raises UsageError for a cell that there is not."""
+        ours, theirs = (POINTS[c.unit] * float(c.printed.value or 0) for c in map(cell, self.cells))
+        return round(ours - theirs, 6)  # of decimals: what floats add is no digit of print
+
+
+def published_effects(source: Paper) -> dict[tuple[str, str, str], float]:
+    """Return the published difference of two rows by table, row and other row; both ways round.
+
+    Raises ManifestError where the file is malformed, UsageError for a cell that there is not.
+    """
+    return source.once(published_effects, lambda: _read(source))
+
+
+def _read(source: Paper) -> dict[tuple[str, str, str], float]:
+    path = source.folder / FILE
+    pairs = yaml_file.read(path, tuple[PublishedPair, ...]) if path.exists() else ()
+    effects = {(pair.table, pair.row, pair.other): pair.difference for pair in pairs}
+    return {(table, other, row): -x for (table, row, other), x in effects.items()} | effects
