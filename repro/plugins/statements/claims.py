@@ -36,8 +36,20 @@ _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.USub, ast.No
 _KNOWN = (*_VALUES, *_OPERATIONS, *_ARITHMETIC, *_COMPARISONS)
 
 
+HOLDS, FAILS, UNTESTED, NOT_TOLD_APART = "holds", "fails", "untested", "not told apart"
+_WORST_FIRST = (FAILS, UNTESTED, NOT_TOLD_APART, HOLDS)
+
+
 class MissingNumber(Exception):
     """A number is not there, so that the statement cannot be judged; says which."""
+
+    state = UNTESTED
+
+
+class NotToldApart(MissingNumber):
+    """The interval of a difference holds an order and its opposite; says which difference."""
+
+    state = NOT_TOLD_APART
 
 
 def fault(text: str) -> str | None:
@@ -158,10 +170,6 @@ def format_value(value) -> str:
     return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, Decimal | float) else str(value)
 
 
-HOLDS, FAILS, UNTESTED = "holds", "fails", "untested"
-_WORST_FIRST = (FAILS, UNTESTED, HOLDS)
-
-
 @dataclass
 class Outcomes:
     """The outcomes of one statement, column by column.
@@ -204,7 +212,7 @@ def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
             state = HOLDS if value else FAILS
             holds &= value
         except MissingNumber as reason:
-            state, missing = UNTESTED, missing or reason
+            state, missing = reason.state, missing or reason
         pairs += _states(part, state, seen.pairs, seen.used[start:])
     seen.pairs[:] = pairs
     if holds and missing:

@@ -18,7 +18,6 @@ from repro.plugins.statements.claims import (
     FAILS,
     FUNCTIONS,
     HOLDS,
-    UNTESTED,
     MissingNumber,
     Outcomes,
     format_value,
@@ -147,7 +146,7 @@ class Orders:
             try:
                 states.append(HOLDS if fits(mine, theirs) else FAILS)
             except MissingNumber as reason:
-                states.append(UNTESTED)
+                states.append(reason.state)
                 missing = missing or reason
             if states[-1] == FAILS:
                 self.against.append(f"{self._shown(mine)} beside {self._shown(theirs)}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from repro.manifest.papers import Paper
 from repro.plugins.statements.audit import audit
-from repro.plugins.statements.claims import FAILS, HOLDS, UNTESTED
+from repro.plugins.statements.claims import FAILS, HOLDS, NOT_TOLD_APART, UNTESTED
 from repro.plugins.statements.findings import HELD_AGAINST, Finding
 from repro.plugins.statements.judged import JudgedStatement, OthersJudgement, published_judgements
 from repro.plugins.statements.references import paper_references
@@ -19,6 +19,7 @@ from repro.writers.html.sections import Part, Section, Sources
 
 NO_ANSWERS = NoAnswers()
 STATES = {"fails": ("fail", "✕"), "holds": ("pass", "✓"), "untested": ("none", "·")}
+STATES["not told apart"] = ("open", "?")
 SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none", "·")}
 
 
@@ -102,7 +103,7 @@ def _statement(scale: str, j: JudgedStatement, answers: Answers) -> Markup:
 
 
 def _judgements(scale: str, j: JudgedStatement) -> Content:
-    kind = "" if scale == "full" or j.ours.state == UNTESTED else "scaled"
+    kind = "" if scale == "full" or j.ours.state in (UNTESTED, NOT_TOLD_APART) else "scaled"
     judgements = (("paper", j.published), ("ours", j.ours))
     whys = [(name, "; ".join(filter(None, _grounds(judgement)))) for name, judgement in judgements]
     whys += [("in doubt", ", ".join(j.doubts))]

@@ -14,7 +14,6 @@ from repro.manifest.schema import Table
 from repro.plugins.statements.claims import (
     FAILS,
     HOLDS,
-    UNTESTED,
     Claim,
     Evaluation,
     MissingNumber,
@@ -32,7 +31,7 @@ class Judgement:
     """Whether the numbers bear a statement out, and why.
 
     Attributes:
-        state: holds, fails or untested.
+        state: holds, fails, untested or not told apart.
         why: the cells or numbers that decide it; empty where every comparison holds.
         test: which tests between rows there are behind it, of a published mark what it would need; else
             empty for published and reported numbers.
@@ -90,7 +89,7 @@ class Statement:
             state = HOLDS if self.decide(language) else FAILS
             why = _why(language, state)
         except MissingNumber as reason:
-            state, why = UNTESTED, str(reason)
+            state, why = reason.state, str(reason)
         test = "" if values.is_stated else _test(language, values)
         if values.is_published and self.need:
             test = self.need.in_words

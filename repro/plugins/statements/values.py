@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from repro.manifest.cells import Cell
-from repro.plugins.statements.claims import MissingNumber, format_value
+from repro.plugins.statements.claims import MissingNumber, NotToldApart, format_value
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.verdicts.compared import ComparedCell, Comparison
@@ -119,17 +119,32 @@ class MeasuredValues:
         return f"({value})" if self._known[cell.id].doubts else value
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Nothing: means are known in full."""
+        """Raise NotToldApart where the stored interval over queries of the difference holds both orders.
+
+        Means that are equal query by query are one number. Without a stored test means alone decide.
+        """
+        if (interval := self._between(one, other, "interval")) is None:
+            return
+        low, high = interval
+        if low <= 0 <= high and low < high:
+            difference = f"{one.table.id}/{one.row.id} less {other.row.id} in {one.column.id}"
+            raise NotToldApart(f"{difference} is between {low:+.4f} and {high:+.4f}")
 
     def p(self, one: Cell, other: Cell) -> float | None:
         """Two-sided paired t-test over the queries, as stored beside the runs of one table."""
+        return self._between(one, other, "p")
+
+    def _between(self, one: Cell, other: Cell, name: str) -> Any:
+        """A value of the stored test between two rows, the first less the second; None without one."""
         if (one.table.id, one.column.id, one.paper) != (other.table.id, other.column.id, other.paper):
             return None
         key = one.paper.name, one.table.id, one.column.dataset or ""
         test = self.comparison.tests.get(key, {}).get("measures", {}).get(one.column.measure)
         if not test or not {one.row.id, other.row.id} <= set(test["names"]):
             return None
-        return test["p"][test["names"].index(one.row.id)][test["names"].index(other.row.id)]
+        if name not in test:
+            return None
+        return test[name][test["names"].index(one.row.id)][test["names"].index(other.row.id)]
 
     def why_untested(self, cell: Cell) -> str:
         """The command that computes the tests between rows."""

@@ -24,7 +24,8 @@ def claims_command(names, scale_name, failing, as_json):
     """Judge what papers state by their own cells, by ours, and by what others state of them.
 
     Sentences of the text, marks of significance and bold numbers; of several measures each is judged by
-    itself: it holds, fails or is untested. Marks need the tests between rows that `repro compare` stores; an
+    itself: it holds, fails, is untested, or its rows are not told apart, as the interval over queries of
+    their difference holds both orders. Marks need the tests between rows that `repro compare` stores; an
     order without a test says "means only". Of a printed mark the standard deviation of the differences over
     queries that it needs at most (sd) stands beside the smallest known of two public runs of that set. Of
     what others state (`repro show others`) the closest in kind on each cell judges, unless it matches by name
@@ -131,9 +132,9 @@ def _others(others) -> str:
 
 
 def _judgement(judgement) -> str:
-    test = f" ({judgement.test})" if judgement.test and judgement.state != "untested" else ""
+    test = f" ({judgement.test})" if judgement.test and judgement.state in ("holds", "fails") else ""
     first, *tail = judgement.why.split("; ")
-    reason = f": {first}" if first and judgement.state == "fails" else ""
+    reason = f": {first}" if first and judgement.state in ("fails", "not told apart") else ""
     reason += f"; and {len(tail)} more" if reason and tail else ""
     reason += f"\n{judgement.differs_by_measure}" if judgement.differs_by_measure else ""
     return f"{judgement.state}{test}{reason}"
@@ -154,7 +155,9 @@ def _count_statements(items, scale_name: str) -> str:
 
 def _counts(states) -> str:
     counts = Counter(states)
-    return ", ".join(f"{counts[s]} {s}" for s in ("holds", "fails", "untested") if counts[s])
+    return ", ".join(
+        f"{counts[s]} {s}" for s in ("holds", "fails", "not told apart", "untested") if counts[s]
+    )
 
 
 @click.command("findings")

@@ -11,6 +11,8 @@ from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.verdict import Doubt, Verdict
 
+ROWS = {"first.bert": 0.3, "first.ict": 0.9, "first.prop": 0.1, "first.b-prop": 0.1, "first.seed": 0.4}
+ROWS["first.costa"] = 0.5
 MINE, OTHER = "costa/2/first.seed/dev.rr100", "costa/2/first.bert/dev.rr100"
 
 
@@ -19,9 +21,12 @@ def _compared(identifier, value, *, doubts=(), verdict="scaled", **record):
     return ComparedCell(cell(identifier), "tiny", (found,), Verdict(verdict, "why"), doubts=doubts)
 
 
-def _measured(*compared, p=None):
+def _measured(*compared, p=None, interval=None):
     rows = ["first.bert", "first.seed"]
     table = {"RR@100": {"names": rows, "p": [[None, p], [p, None]], "means": [0.1, 0.2]}}
+    if interval:  # of SEED less BERT
+        low, high = interval
+        table["RR@100"]["interval"] = [[None, [-high, -low]], [interval, None]]
     tests = {("costa", "2", "msmarco-document/dev"): {"max_p": 0.05, "measures": table}}
     return MeasuredValues(Comparison(list(compared), tests if p else {}))
 
@@ -62,6 +67,38 @@ def test_a_printed_mark_is_judged_by_the_stored_test():
     weak = _mark(_measured(*ours, p=0.3))
     assert weak.state == "fails" and weak.why == "p 0.3, not corrected, is above 0.05"
     assert _mark(_measured(*ours)).state == "untested" and "repro compare" in _mark(_measured(*ours)).why
+
+
+@pytest.mark.parametrize(
+    ("mine", "interval", "state"),
+    [
+        (0.4, [0.02, 0.2], "holds"),
+        (0.4, [-0.02, 0.2], "not told apart"),
+        (0.4, [0.0, 0.2], "not told apart"),
+        (0.2, [-0.2, 0.02], "not told apart"),
+        (0.2, [-0.2, -0.02], "fails"),
+        (0.3, [0.0, 0.0], "fails"),  # equal query by query: known to be no lead
+    ],
+)
+def test_rows_whose_interval_holds_both_orders_are_not_told_apart(mine, interval, state):
+    judged = _mark(_measured(_compared(MINE, mine), _compared(OTHER, 0.3), p=0.03, interval=interval))
+    assert judged.state == state
+    if state == "not told apart":
+        assert judged.why.startswith("2/first.seed less first.bert in dev.rr100 is between")
+
+
+def test_one_pair_that_contradicts_decides_whatever_is_not_told_apart():
+    ours = [_compared(f"costa/2/{row}/dev.rr100", value) for row, value in ROWS.items()]
+    values = _measured(*ours, p=0.03, interval=[-0.1, 0.1])
+    [bold] = [s for s in statements(paper("costa")) if s.id == "costa/2/bold/first.costa/dev.rr100"]
+    assert bold.judge(values).state == "fails"  # by ICT, without a test
+
+    [claim] = [s for s in statements(paper("costa")) if s.id == "costa/2/mark/first.seed/dev.rr100/*"]
+    judged = claim.judge(values)
+    assert judged.state == "not told apart" and [c.row.id for c in judged.cells] == [
+        "first.seed",
+        "first.bert",
+    ]
 
 
 def test_substituted_data_is_told():
