@@ -21,7 +21,7 @@ from repro.plugins.statements.findings import (
 from repro.plugins.statements.judged import named_papers
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.leads import of_leads
-from repro.plugins.statements.marks import of_marks
+from repro.plugins.statements.marks import of_marks, of_words
 from repro.plugins.statements.references import of_references, other_numbers
 from repro.plugins.statements.statements import Statement, statements
 from repro.plugins.statements.values import PublishedValues
@@ -33,6 +33,7 @@ def findings(source: Paper) -> Iterator[Finding]:
     yield from _sum_findings(source)
     yield from _statement_findings(source)
     yield from of_marks(source)
+    yield from of_words(source)
     for reading in source.readings.values():
         if reading.kind in ("misprint", "conflict"):
             yield _reading_finding(source, reading)

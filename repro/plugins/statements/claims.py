@@ -246,6 +246,7 @@ class Claim(Identified):
         assumed: what of the expression the text does not say, such as a margin for a vague word or the
             measures where it names none; where the claim then fails, that is a doubt and no error.
         note: how the paper's own numbers fail it.
+        calls_significant: whether the sentence calls a difference significant, or not, by no mark.
         study: comparisons of a study, on equal terms, and the order that the sentence gives them.
     """
 
@@ -256,6 +257,7 @@ class Claim(Identified):
     beyond: str = ""
     assumed: str = ""
     note: str = ""
+    calls_significant: bool = False
     study: tuple[PointerText, ...] = ()
 
     @model_validator(mode="after")

@@ -5,9 +5,12 @@ from itertools import product
 
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
+from repro.plugins.statements.claims import UNTESTED, claims_of
 from repro.plugins.statements.deviations import Need, need
 from repro.plugins.statements.findings import Finding
-from repro.plugins.statements.statements import bolds, marks, rows_over, significance
+from repro.plugins.statements.language import Places
+from repro.plugins.statements.statements import bolds, marks, rows_over, significance, statements
+from repro.plugins.statements.values import PublishedValues
 
 Marked = tuple[str, Cell, list[Cell]]  # the mark, the cell that has it, the cells it is over
 
@@ -23,6 +26,32 @@ def of_marks(source: Paper) -> Iterator[Finding]:
             yield from _implausible_marks(source, [m for m in of_table if m[1].column.id == column])
         yield from _unmarked_leads(source, of_table)
         yield from _certain_leads(source, of_table)
+
+
+def of_words(source: Paper) -> Iterator[Finding]:
+    """Sentences that call a difference significant, or not, of which no test is named.
+
+    A doubt where the paper names a test elsewhere, so that the word has that meaning in it; else a note.
+    """
+    tested, finder = {table.id for table in source.manifest.tables if table.test}, Places(source)
+    severity = "doubt" if tested else "note"
+    by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}
+    for claim in claims_of(source).values():
+        place, reason = f"{source.name}/claim/{claim.id}", ""
+        if claim.calls_significant:
+            untested = [_table_name(table) for table in claim.about if table not in tested]
+            reason = "; ".join(f"{table} names no test" for table in untested) or "no mark says so"
+        elif "significantly_above(" in claim.expect:
+            judgement = by_id[place].judge(PublishedValues(), finder)
+            reason = judgement.why if judgement.state == UNTESTED else ""
+        if reason:
+            says = f"{claim.where}: called significant, or not, without a test: {reason}"
+            fields = source.name, f"{place}/significance", (place,), (claim.says,)
+            yield Finding(severity, "claim", "paper", *fields, says, claim.note)
+
+
+def _table_name(table: str) -> str:
+    return f"Table {table}" if table[0].isdigit() else table.replace("-", " ").capitalize()
 
 
 def _ties(source: Paper) -> Iterator[Finding]:

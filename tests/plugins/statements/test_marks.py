@@ -12,7 +12,7 @@ from repro.manifest import papers as at_hand
 from repro.manifest.cells import cell
 from repro.manifest.papers import paper
 from repro.plugins.statements import deviations
-from repro.plugins.statements.marks import of_marks
+from repro.plugins.statements.marks import of_marks, of_words
 
 CELLS = """\
 paper: made
@@ -137,3 +137,36 @@ def test_a_pair_of_a_run_that_is_not_listed_is_refused(made):
     made("0.610*", first="three")
     with pytest.raises(ManifestError, match=r"deviations.yaml:3.*'three' is not among the runs"):
         deviations.deviations()
+
+
+CLAIM = """\
+claims:
+- id: one
+  where: §5
+  about: ["1"]
+  says: B is ahead
+  {said}
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "test", "found"),
+    [
+        ('expect: above("1/b", "1/a", "x")', True, []),
+        ('calls_significant: true\n  expect: above("1/b", "1/a", "x")', True, ["doubt"]),
+        ('calls_significant: true\n  expect: above("1/b", "1/a", "x")', False, ["note"]),
+        ('expect: significantly_above("1/b", "1/a", "x")', True, []),  # a mark speaks of it
+        ('expect: significantly_above("1/b", "1/c", "x")', True, ["doubt"]),  # none does
+    ],
+)
+def test_a_sentence_that_calls_a_difference_significant_needs_a_test(made, tmp_path, said, test, found):
+    source = made("0.610*")
+    (tmp_path / "made/claims.yaml").write_text(CLAIM.format(said=said))
+    if not test:
+        text = (tmp_path / "made/cells.yaml").read_text()
+        (tmp_path / "made/cells.yaml").write_text(
+            text.replace("  test: {kind: t, sides: 2, level: 0.05}\n", "")
+        )
+    findings = list(of_words(source))
+    assert [f.severity for f in findings] == found
+    assert test or "Table 1 names no test" in findings[0].says
