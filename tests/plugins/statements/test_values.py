@@ -4,7 +4,8 @@ import pytest
 
 from repro.manifest.cells import cell
 from repro.manifest.papers import paper
-from repro.plugins.statements.claims import MissingNumber
+from repro.plugins.statements.claims import MissingNumber, NotToldApart
+from repro.plugins.statements.language import Language, Places
 from repro.plugins.statements.statements import statements
 from repro.plugins.statements.values import MeasuredValues
 from repro.store.results import Record
@@ -93,12 +94,14 @@ def test_one_pair_that_contradicts_decides_whatever_is_not_told_apart():
     [bold] = [s for s in statements(paper("costa")) if s.id == "costa/2/bold/first.costa/dev.rr100"]
     assert bold.judge(values).state == "fails"  # by ICT, without a test
 
-    [claim] = [s for s in statements(paper("costa")) if s.id == "costa/2/mark/first.seed/dev.rr100/*"]
-    judged = claim.judge(values)
-    assert judged.state == "not told apart" and [c.row.id for c in judged.cells] == [
-        "first.seed",
-        "first.bert",
-    ]
+
+def test_a_column_in_which_rows_are_not_told_apart_is_said_to_be_one():
+    recall = [_compared(f"costa/2/{row}/dev.r100", value) for row, value in ROWS.items()]
+    values = _measured(_compared(MINE, 0.4), _compared(OTHER, 0.3), *recall, p=0.03, interval=[-0.1, 0.1])
+    language = Language(Places(paper("costa")), values)
+    with pytest.raises(NotToldApart):
+        language.above("2/first.seed", "2/first.bert", ["dev.rr100", "dev.r100"])
+    assert [state for _, state in language.outcomes.pairs] == ["not told apart", "holds"]
 
 
 def test_substituted_data_is_told():
