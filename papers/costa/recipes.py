@@ -93,7 +93,10 @@ def ablation_row(
 
 
 def few_queries(request: Request, *, encoder: str, queries: int) -> Runs:
-    """Rank after fine-tuning on three samples of the queries, at every point of a grid (§5.5, Figure 4)."""
+    """Rank after fine-tuning on three samples of the queries, at every point of a grid (§5.5, Figure 4).
+
+    Reading ``low-resource-selection``: the mean of all, or the best point by the queries that are shown.
+    """
     tuning, start = _tuning(request, encoder), _encoder(request, encoder)
 
     def run(sample: int, batch: int, rate: float) -> Node:

@@ -190,15 +190,17 @@ def test_documents_are_ranked_by_two_rounds_that_begin_with_the_passage_model():
     trainings = stages(made, "finetune")
     assert [t.params["epochs"] for t in trainings] == [3, 2, 1, 1]
     assert [t.params["passage_length"] for t in trainings] == [128, 128, 512, 512]
-    mined = [
-        n for n in stages(made, "encode") if n.params["kind"] == "passages" and n.params["length"] == 128
-    ]
-    assert len(mined) == 3  # passages once, documents twice: the mining script cuts them there
+
+    def lengths(run):
+        """The tokens of passages encoded to mine from thrice, of which once are passages, and to search."""
+        return sorted(n.params["length"] for n in stages(run, "encode") if n.params["kind"] == "passages")
+
+    assert lengths(made) == [128, 512, 512, 512]
     assert [t.inputs["model"].fingerprint for t in trainings[1:]] == [t.fingerprint for t in trainings[:-1]]
-    noted, _ = called("costa", _row("costa", "2", "second.costa", "dev"), document_length="by-the-notes")
+    how = {"document_length": "by-the-notes", "document_mining_length": "released-script"}
+    noted, _ = called("costa", _row("costa", "2", "second.costa", "dev"), **how)
     assert [t.params["passage_length"] for t in stages(noted, "finetune")] == [128, 128, 130, 130]
-    lengths = [n.params["length"] for n in stages(noted, "encode") if n.params["kind"] == "passages"]
-    assert sorted(lengths) == [128, 128, 128, 130]  # mined from thrice, then searched
+    assert lengths(noted) == [128, 128, 128, 130]
 
 
 def test_ablations_change_one_thing_of_three_spans_three_epochs_and_bm25_negatives():
