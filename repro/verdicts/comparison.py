@@ -173,7 +173,8 @@ def _tolerance(case: Evidence) -> Tolerance | None:
     if cell.unit not in UNITS or not any(measures[:1]):
         return None
     default_class = implied_class([node for m in case.parts for node in m.parts])
-    return tolerance(cell.row.tolerance or default_class, measures[0], unit=cell.unit)
+    name = cell.row.tolerance or default_class
+    return tolerance(name, measures[0], unit=cell.unit, published=cell.printed.value)
 
 
 def _imported_runs(evidence: Evidence) -> tuple[ImportedRun, ...]:
@@ -211,7 +212,8 @@ def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
     if cell.unit not in UNITS or not (cell.row.tolerance or nodes):
         return None
     default_class = implied_class(nodes).replace("retrained", "re-encoded")
-    return tolerance(cell.row.tolerance or default_class, cell.column.measure, unit=cell.unit)
+    name = cell.row.tolerance or default_class
+    return tolerance(name, cell.column.measure, unit=cell.unit, published=cell.printed.value)
 
 
 def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:

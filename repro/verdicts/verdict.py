@@ -126,9 +126,12 @@ class Tolerance:
     source: str
 
 
-def tolerance(name: str | None, measure: str | None, unit: str) -> Tolerance | None:
+def tolerance(
+    name: str | None, measure: str | None, unit: str, *, published: Decimal | None = None
+) -> Tolerance | None:
     """The tolerance of class ``name`` (None: retrained) for a measure like ``R(rel=2)@1000``, in ``unit``.
 
+    Of a ``published`` number near the greatest possible one it may be narrower, a share of what it lacks.
     None for what the classes say nothing about: other kinds of measure, units beside fraction and percent.
     Raises UsageError for an unknown class.
     """
@@ -139,7 +142,10 @@ def tolerance(name: str | None, measure: str | None, unit: str) -> Tolerance | N
     entry = classes[name].get(family)
     if entry is None or unit not in UNITS:
         return None
-    return Tolerance(name, Decimal(entry["half_width"]) * UNITS[unit], entry["source"])
+    width = Decimal(entry["half_width"]) * UNITS[unit]
+    if published is not None and "of_miss" in entry:
+        width = min(width, Decimal(entry["of_miss"]) * (UNITS[unit] - published))
+    return Tolerance(name, width, entry["source"])
 
 
 def implied_class(nodes: Iterable[Node]) -> str:

@@ -5,6 +5,7 @@ import pytest
 from repro.graph import walk
 from repro.manifest.cells import cell
 from repro.manifest.papers import papers
+from repro.plugins.settings.values import at_path
 from repro.running.measurement import MeasurementBuilder
 from repro.running.requirements import Machine
 from repro.running.scale import scale
@@ -24,6 +25,48 @@ def pretraining(identifier, **choices):
 def test_the_default_of_supervised_contrast_scales_the_loss_by_its_temperatures():
     weight = pretraining("costa/1/bm25neg.costa/dev.rr10", contrastive_loss_scale="supcon-default")["weight"]
     assert weight == pytest.approx(0.1 * 0.1 / 0.07)  # λ of Eq. 9, τ of Eq. 8, the code's base temperature
+
+
+BY_COSTA = {"length": 512, "epochs": 6, "texts_per_batch": 64, "learning_rate": 5e-5, "warmup_ratio": 0.1}
+STATED = [  # cell, choice, objective, and what paper, makers or the reading's words state of what it plans
+    (
+        "costa/1/bm25neg.seed/dev.rr10",  # §2.2
+        "seed-checkpoint=three-layers-span-2",
+        "seed",
+        BY_COSTA | {"options.decoder_layers": 3, "options.span": 2, "options.weight": 1.0},
+    ),
+    (
+        "cpdae/1/simcse/dev-passage.rr10",  # SimCSE's own
+        "simcse-checkpoint=pre-train-again",
+        "simcse",
+        BY_COSTA | {"options.temperature": 0.05, "options.dropout": 0.1, "options.similarity": "cosine"},
+    ),
+    (
+        "costa/1/bm25neg.costa/dev.rr10",  # §4.5.2, and [CLS] and [SEP]
+        "length-special-tokens=not-counted",
+        "contrastive",
+        {"query_length": 34, "passage_length": 130},
+    ),
+    (
+        "costa/4/base/dev.rr10",  # §5.3, λ of §4.5.1
+        "ablation-temperature=as-printed",
+        "costa",
+        {"epochs": 3, "options.temperature": 1.0, "options.weight": 0.1},
+    ),
+    (
+        "simlm/4/simlm/nq.top20",  # App. B, α 0.2 over the eight devices of nq-batch
+        "nq-distillation=as-msmarco",
+        "distillation",
+        {"passages_per_query": 24, "epochs": 6, "options.weight": 0.2 / 8},
+    ),
+]
+
+
+@pytest.mark.parametrize(("identifier", "choice", "objective", "stated"), STATED)
+def test_what_another_choice_alone_plans_is_what_is_stated_of_it(identifier, choice, objective, stated):
+    nodes = walk(planned(identifier, **dict([choice.split("=")])).parts)
+    [node] = [n for n in nodes if n.params.get("objective", {}).get("name") == objective]
+    assert {path: at_path(node, path) for path in stated} == pytest.approx(stated)
 
 
 @pytest.mark.parametrize(
