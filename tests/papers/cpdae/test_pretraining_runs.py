@@ -12,7 +12,6 @@ from repro.errors import UsageError
 from repro.progress import Progress
 from repro.retrieval.nn.checkpoint import load_masked_lm
 from repro.retrieval.stages import pretrain
-from tests.killed import check_killed_and_continued
 from tests.papers.baselines.tiny_texts import rows, save_statistics, texts
 from tests.papers.cpdae.test_discriminative_autoencoder import OPTIONS, objective
 from tests.stage_inputs import pretraining, texts_and_model
@@ -57,9 +56,3 @@ def test_it_trains_in_the_stage_and_encoder_and_decoder_load_again(name, inputs,
 def test_weights_by_idf_need_the_statistics():
     with pytest.raises(UsageError, match="needs the term statistics"):
         objective(**IDF_REC)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ["cpdae", "tied-norm-last"])
-def test_a_pre_training_killed_at_step_7_ends_with_the_same_bytes(name, inputs, tmp_path):
-    check_killed_and_continued(pretrain, params(VARIANTS[name]), inputs, tmp_path)

@@ -11,18 +11,15 @@ from repro.retrieval.nn.contrastive import NEGATIVES, contrastive
 from repro.retrieval.nn.encoder import Projector, load_text_encoder, saved_projector
 from repro.stage_table import POOLINGS
 from tests.floats import close
+from tests.retrieval.nn.parted_objectives import BI_ENCODER
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
-OPTIONS = {
+OPTIONS = BI_ENCODER | {
     "temperature": 1.0,
     "similarity": "dot",
     "negatives": "in-batch",
     "projector": "none",
     "projector_start": "pre-trained",
-    "pooling": "cls",
-    "query_length": 8,
-    "passage_length": 12,
-    "separator": "[SEP]",
 }
 EXAMPLES = [
     {
@@ -46,7 +43,7 @@ def start(tmp_path):
 
 
 def objective(start, **changes):
-    return BiEncoderContrastive(load_encoder(start), tiny_tokenizer(), **OPTIONS | changes, start=start)
+    return BiEncoderContrastive(load_encoder(start), tiny_tokenizer(), **OPTIONS | changes | {"start": start})
 
 
 def test_title_and_text_are_one_sequence_joined_by_the_separator_token(start):

@@ -8,20 +8,11 @@ from repro.retrieval.nn.checkpoint import load_encoder, save_model
 from repro.retrieval.nn.contrastive import four_block_contrastive, in_batch_contrastive
 from repro.retrieval.nn.cosine_bi_encoder import CosineBiEncoder
 from tests.floats import close
+from tests.retrieval.nn.parted_objectives import COSINES
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
-OPTIONS = {
-    "temperature": 0.02,
-    "temperature_warmup": False,
-    "terms": "four-blocks",
-    "shares": 1,
-    "weight": 1.0,
-    "pooling": "cls",
-    "query_length": 8,
-    "passage_length": 12,
-    "separator": "pair",
-    "warmup_steps": 4,
-}
+OPTIONS = COSINES | {"temperature": 0.02, "terms": "four-blocks", "weight": 1.0, "pooling": "cls"}
+OPTIONS |= {"separator": "pair", "warmup_steps": 4}
 EXAMPLES = [
     {
         "query": f"{query} of the castle",

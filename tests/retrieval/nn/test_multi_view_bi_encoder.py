@@ -11,29 +11,16 @@ from repro.retrieval.nn.checkpoint import load_encoder, load_masked_lm, save_mod
 from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
 from repro.retrieval.nn.view_encoder import load_view_encoder
 from tests.floats import apart, close
+from tests.retrieval.nn.parted_objectives import VIEWS
 from tests.retrieval.nn.test_cosine_bi_encoder import EXAMPLES, side
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 POSITIONS = {"cls": False, "sep": False}
-OPTIONS = {
-    "views": ["dense", "sparse"],
-    "top_k": 20,
-    "sparse_truncation": {"after": "saturation", "queries": True, "passages": True},
-    "sparse_positions": POSITIONS,
-    "vocabulary_head": "transform",
-    "dense_reduction": None,
-    "hybrid_similarity": ["dense", "sparse"],
-    "similarity": "dot",
+OPTIONS = {name: value for name, value in VIEWS.items() if name != "start"} | {
     "view_objective": "sum",
-    "contrastive_denominator": "softmax",
-    "in_batch_negatives": "batch",
     "temperature": 1.0,
     "flops_weight": {"queries": 0.0, "passages": 0.0, "ramp_steps": 0},
-    "flops_vectors": "before",
     "distillation": None,
-    "query_length": 8,
-    "passage_length": 12,
-    "separator": "[SEP]",
 }
 TEACHER = {"direction": "teacher-student", "contrastive_weight": 0.0, "teacher_temperature": 1.0}
 WEIGHTS = {"queries": 0.5, "passages": 0.25, "ramp_steps": 0}

@@ -12,32 +12,14 @@ from repro.retrieval.nn.checkpoint import load_masked_lm
 from repro.retrieval.nn.encoder import saved_projector
 from repro.retrieval.stages import pretrain
 from repro.retrieval.stages.pretrain import SpanRows, TokenRows
+from tests.retrieval.nn import parted_objectives
 from tests.stage_inputs import pretraining
 from tests.tiny_models import tiny_tokenizer
 
 MLM = {"name": "mlm", "version": 1, "path": "repro.retrieval.nn.mlm:MaskedLanguageModel"}
 COSTA = {"name": "costa", "version": 1, "path": "papers.costa.contrastive_spans:ContrastiveSpans"}
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
-SPANS = {
-    "temperature": 0.1,
-    "weight": 0.1,
-    "spans": {"word": 2, "phrase": 2},
-    "span_tokens": {"phrase": [2, 4]},
-    "beta": [4, 2],
-    "rounding": "floor",
-    "spans_reach_sep": False,
-    "projector": "nonlinear",
-    "projector_layers": 1,
-    "mlm_head": "checkpoint",
-    "contrastive_input": "masked",
-    "resample": "once",
-    "start": "inclusive",
-    "short_text": "clip",
-    "similarity": "dot",
-    "reduction": "mean",
-    "masking": MASKING,
-    "stop_words": ["the"],
-}
+SPANS = parted_objectives.SPANS | {"contrastive_input": "masked"}
 
 
 def params(*, objective=MLM, options=None, **changes):
