@@ -18,6 +18,7 @@ from repro.retrieval.nn.checkpoint import load_masked_lm
 from repro.retrieval.training.loop import train
 from tests import recorded
 from tests.papers.pretraining_in_parts import CASES, COUNT, batches, likeliest, objective, rows
+from tests.retrieval.nn.parted_objectives import check_gradient
 from tests.stage_inputs import Rows, optimisation
 
 KINDS = [name for name in CASES if "," not in name]  # one of each
@@ -147,6 +148,13 @@ def test_what_collates_can_be_sent_to_another_process_and_draws_anew_in_another_
     later = made.collate(rows(epoch=1))
     same = all(t.shape == later[key].shape and torch.equal(t, later[key]) for key, t in batch.items())
     assert same is (name == "simcse" or name.startswith("autoencoder"))  # which draw nothing
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_gradient_is_the_slope_of_the_losses(name, tmp_path):
+    made = objective(name, tmp_path)
+    [batch] = batches(made, ((0, COUNT),))
+    check_gradient(made, batch, is_coarse=name.startswith("contextual"))
 
 
 @pytest.mark.parametrize("name", TRAINED)

@@ -184,18 +184,3 @@ def test_bounds_shrunk_to_nothing_are_one_token():
 def test_a_wrong_option_is_a_usage_error(changes, said):
     with pytest.raises(UsageError, match=said):
         objective(**changes)
-
-
-def test_equation_8_trains_the_encoder_through_the_texts_vector_and_through_its_spans():
-    costa = objective().double()
-    represented = costa.represent(costa.collate(rows()))
-    for name in ("texts", "spans"):
-        represented[name].retain_grad()
-    costa.losses(represented)["contrastive"].backward()
-    assert all((represented[name].grad != 0).any() for name in ("texts", "spans"))
-    assert (costa.projector.dense.weight.grad != 0).any()  # only texts pass it
-    only_texts = costa.represent(costa.collate(rows()))
-    costa.zero_grad()
-    costa.losses(only_texts | {"spans": only_texts["spans"].detach()})["contrastive"].backward()
-    layers = [parameter.grad for parameter in costa.encoder.bert.encoder.parameters()]
-    assert all(gradient is not None for gradient in layers) and any((g != 0).any() for g in layers)

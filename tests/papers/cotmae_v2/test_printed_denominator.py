@@ -27,6 +27,7 @@ def test_the_loss_is_equation_15_as_printed_written_as_loops(columns):
         below = sum(math.exp(row[positive] + d) for n, d in enumerate(row) if n != positive)
         expected -= math.log(math.exp(row[positive]) / below) / len(scores)
     close(printed_denominator(scores, positives), expected)
+    assert torch.autograd.gradcheck(lambda s: printed_denominator(s, positives), scores.requires_grad_())
 
 
 @pytest.mark.parametrize("negatives", ["batch", "own"])

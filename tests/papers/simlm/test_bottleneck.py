@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 import torch
 
 from papers.simlm.bottleneck import EncoderDecoder
@@ -34,24 +33,6 @@ def test_the_decoder_starts_as_a_copy_of_the_encoders_last_layers():
     with torch.no_grad():
         made.encoder.bert.encoder.layer[-1].output.dense.weight.zero_()
     close(made.decode(embedded[:, 0], ids["clean_ids"], ids), decoded)
-
-
-@pytest.mark.parametrize("slot", ["replace", "prepend"])
-@pytest.mark.parametrize("shared_head", [True, False])
-def test_the_decoder_learns_of_the_encoders_states_by_the_cls_vector_only(slot, shared_head):
-    """Embeddings and head are shared, so it is the encoder's hidden states and layers that are looked at."""
-    made, ids = network(slot=slot, shared_head=shared_head), batch()
-    hidden = made.encode(ids["clean_ids"], ids)
-    hidden.retain_grad()
-    made.decode(hidden[:, 0], ids["clean_ids"], ids).pow(2)[:, 1:].sum().backward()
-    assert (hidden.grad[:, 1:] == 0).all() and (hidden.grad[:, 0] != 0).all()
-    layers = made.encoder.bert.encoder.parameters()
-    assert all(parameter.grad is not None for parameter in layers)
-    for parameter in made.encoder.bert.encoder.parameters():
-        parameter.grad = None
-    cut = hidden[:, 0].detach()
-    made.decode(cut, ids["clean_ids"], ids).pow(2).sum().backward()
-    assert all(parameter.grad is None for parameter in made.encoder.bert.encoder.parameters())
 
 
 def test_the_decoder_is_told_of_segments_as_the_reading_says_and_the_encoder_always():

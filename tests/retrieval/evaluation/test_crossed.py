@@ -67,7 +67,7 @@ def test_a_variance_below_nothing_takes_nothing_off_the_other():
     x = np.array([[1.0, -1.0], [-1.0, 1.0], [4.0, 4.0]])  # seeds have one mean: their mean square is 0
     q, s, r = mean_squares(x)
     assert s == 0 < r < q
-    assert estimate(x).error ** 2 * 6 == pytest.approx(q)
+    assert estimate(x).error ** 2 * 6 == estimate(x.T).error ** 2 * 6 == pytest.approx(q)
     assert estimate(x).variances.seeds == 0
 
 

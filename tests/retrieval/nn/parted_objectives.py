@@ -219,3 +219,28 @@ def cached_is_uncached(name: str, way: Callable[[nn.Module, bool], AbstractConte
     close(found["cached"], found["uncached"])
     other = found["as always"]
     assert any(abs(value - other[key]).max() > 1e-4 for key, value in found["uncached"].items())
+
+
+def check_gradient(made: nn.Module, batch: dict[str, torch.Tensor], *, is_coarse: bool = False) -> None:
+    """Hold the gradient of all layers against the rise of the losses along one direction, drawn at random.
+
+    What is cut off by mistake has the losses it should have, but a gradient that says too little of them.
+    ``is_coarse`` allows for sums in float32 on the way.
+    """
+    step, share = (3e-5, 0.05) if is_coarse else (1e-6, 1e-4)
+    layers = [p for name, p in made.named_parameters() if "layer" in name and p.requires_grad]
+    generator = torch.Generator().manual_seed(0)
+    ways = [torch.randn(p.shape, generator=generator, dtype=p.dtype) for p in layers]
+    sum(made(batch).values()).backward()
+    pairs = list(zip(layers, ways, strict=True))
+    slope = sum((p.grad * way).sum().item() for p, way in pairs if p.grad is not None)
+
+    def moved(distance: float) -> float:
+        with torch.no_grad():
+            for parameter, way in pairs:
+                parameter.add_(way, alpha=distance)
+            return sum(made(batch).values()).item()
+
+    above, below = moved(step), moved(-2 * step)
+    assert abs(slope) > 1e-3
+    assert abs((above - below) / (2 * step) - slope) < share * abs(slope), ((above - below) / 2 / step, slope)

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from repro.errors import UsageError
 from repro.retrieval.nn.contrastive import (
     contrastive,
     divergence,
@@ -46,6 +47,11 @@ def test_the_loss_is_the_equation_written_as_loops(batch, temperature, similarit
     queries, passages = batch
     loss = in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
     close(loss, loops(*(t.tolist() for t in batch), temperature, similarity))
+
+
+def test_an_unknown_similarity_is_a_usage_error(batch):
+    with pytest.raises(UsageError, match="no similarity 'euclid'"):
+        in_batch_contrastive(*batch, temperature=1.0, similarity="euclid")
 
 
 def test_half_precision_vectors_are_compared_in_float32():

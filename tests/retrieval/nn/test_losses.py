@@ -1,11 +1,13 @@
-"""No objective that papers share gives another loss for equal inputs without a higher version."""
+"""Losses of the objectives that papers share: recorded by version, and their gradient."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.recorded import Recorded, close
-from tests.retrieval.nn.parted_objectives import COUNT, NAMES, batch_in_parts, objective
+from tests.retrieval.nn.parted_objectives import COUNT, NAMES, batch_in_parts, check_gradient, objective
 
 TABLE = Recorded(Path(__file__).with_name("losses.json"), "its class, and in the recipes that name it")
 
@@ -19,3 +21,11 @@ def test_the_losses_are_the_recorded_ones_as_long_as_the_versions_are(renewing):
         versions[name] = made.version
         TABLE.check(name, made.version, {"digest": "", "numbers": close(losses, share=1e-4)}, renew=renewing)
     TABLE.check_versions(versions, renew=renewing)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_gradient_is_the_slope_of_the_losses(name):
+    made = objective(name).double()
+    [batch] = batch_in_parts(made, name, COUNT)
+    batch = {key: value.double() if value.is_floating_point() else value for key, value in batch.items()}
+    check_gradient(made, batch, is_coarse=name in ("views", "own views", "cross-encoder", "r-drop"))
