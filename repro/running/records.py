@@ -193,7 +193,7 @@ def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Mak
         means[part.fingerprint] = sum(values) / len(values)
         queries[judgements] = len(values)
         missing[judgements] = max(missing.get(judgements, 0), len(scores["missing"]))
-    value = max(sum(means[p.fingerprint] for p in group) / len(group) for group in measurement.groups)
+    value = max(_mean([means[p.fingerprint] for p in group]) for group in measurement.groups)
     return Record(
         cell=measurement.cell.id,
         scale=scale,
@@ -212,6 +212,11 @@ def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Mak
         unchecked=unchecked(measurement.parts, store),
         **makers.behind(measurement.parts),
     )
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return the mean; of copies of one run, as samples are at small scales, its value to the last bit."""
+    return statistics.fmean(values) if len(set(values)) > 1 else values[0]
 
 
 def unchecked(ends: Iterable[Node], store: Store) -> list[str]:

@@ -243,6 +243,17 @@ def test_a_cell_of_several_runs_is_the_largest_mean_of_a_group(make):
     assert found.fingerprint not in {part.fingerprint for part in parts}
 
 
+def test_copies_of_one_run_are_that_run_to_the_last_bit(make):
+    """As samples and settings are at small scales; 18 times 0.1, added up and divided, is another number."""
+    from dataclasses import replace
+
+    build, store, _ = make
+    first = build(rows=("bm25",)).measurements[0]
+    _engine(0.1)[0](first.parts[0], store, Progress())
+    several = replace(first, groups=(first.parts * 18,))
+    assert measured_record(several, "tiny", store).measured == measured_record(first, "tiny", store).measured
+
+
 def test_a_reading_may_say_what_a_column_is_measured_by(make):
     build, _, _ = make
     usual = {m.cell.id: m for m in build(rows=("bert",)).measurements}
