@@ -17,7 +17,7 @@ COME_WITH_OTHERS = {
     "pyarrow",
     "pydantic_core",
 }  # of what is declared
-OPTIONAL = {"nltk"}  # the extra `sentences`
+OPTIONAL = {"nltk", "pypandoc", "typst"}  # the extras `sentences` and `article`
 
 
 def declared() -> set[str]:

@@ -34,6 +34,7 @@ from tests.cli.conftest import repro as repro
 TABLE = ("costa", "--table", "1", "--scale", "tiny")
 OTHER_ROWS = {"beir/scifact/test qrels": "0" * 64}
 OTHER_DATA = "the judgements of beir/scifact/test are not as published"
+ABSENT = "the files of absent were not there to be checked"
 # kind -> what a record says, beside a sound one, that its number is doubted for
 FAULTS = {
     "contradicted": {},
@@ -41,6 +42,7 @@ FAULTS = {
     "other code": {"code": "0" * 16},
     "unknown code": {"code": ""},
     "other data": {"rows": OTHER_ROWS},
+    "absent data": {"collections": ["absent"]},
     "from a peer": {"unchecked": ["judgements of tiny/passage/dev"]},
     "dirty tree": {"commits": ["1" * 40 + "-dirty"]},
     "unknown commit": {"commits": ["2" * 40]},
@@ -83,6 +85,9 @@ def faulty() -> list[Record]:
 def world(repro, folders, monkeypatch, faulty):
     """A results folder of these records, whose commits and data are told apart without a history."""
     monkeypatch.setattr(doubts, "differing", lambda rows: [OTHER_DATA] * (rows == OTHER_ROWS))
+    absent = ("absent data", lambda b: ABSENT if any(r.collections == ["absent"] for r in b.records) else "")
+    rules = [rule._replace(said=absent[1]) if rule.kind == absent[0] else rule for rule in doubts.DOUBTS]
+    monkeypatch.setattr(doubts, "DOUBTS", tuple(rules))
     monkeypatch.setattr(doubts, "is_in_history", lambda folder, commit: commit != "2" * 40)
     workspace = Workspace.open()
     workspace.results.append(faulty)

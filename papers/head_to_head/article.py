@@ -36,7 +36,6 @@ from repro.plugins.studies.published_effects import published_effects
 from repro.plugins.studies.studies import study_of
 from repro.plugins.studies.study_answers import of_means, primary_column, tested_answer
 from repro.plugins.studies.words import (
-    absent_files,
     capitalised,
     join,
     label,
@@ -297,12 +296,6 @@ class Article:
         if means is None:
             return f"{claim} | – | – | {NOT_MEASURED}"
         return f"{claim} | {round(means.difference, 1) + 0:+.1f}, {means.counted} | – | {means.untested}"
-
-    @property
-    def absent(self) -> str:
-        """A sentence where the files that were measured on are not here; else empty."""
-        names = self.studies["1"].absent
-        return absent_files(names) if names else ""
 
 
 def _interval(d: Estimate) -> str:

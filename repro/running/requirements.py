@@ -102,11 +102,6 @@ class Machine:
         """Return the graph below ``node`` with every source named, and note obstacles for what is missing."""
         return rewrite(node, self._resolve, self._done)
 
-    def missing_data(self, nodes: Iterable[Node]) -> list[str]:
-        """Return the collections of which something below some nodes is not here, by their names."""
-        missing = (n for n in nodes if n.stage in PIECES and n.fingerprint in self.obstacles)
-        return sorted({dataset(node.params["dataset"]).corpus_id for node in missing})
-
     def leave(self) -> None:
         """Forget the obstacles that only this machine has: the nodes are to run on another."""
         self.obstacles = {f: obstacle for f, obstacle in self.obstacles.items() if not obstacle.of_machine}

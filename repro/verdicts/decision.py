@@ -232,6 +232,14 @@ def _other_data(b: Basis) -> str:
     return _listed("{}", (s for r in b.records for s in differing(r.rows)))
 
 
+def _absent_data(b: Basis) -> str:
+    """Return which files a current record was measured on, by their recorded digests, that are not here."""
+    if b.evidence is None or not b.evidence.current:
+        return ""
+    names = (o.short for o in b.evidence.obstacles if not o.of_machine)
+    return _listed("the files of {} were not there to be checked", names)
+
+
 def _from_a_peer(b: Basis) -> str:
     return _listed("{} from a peer, not checked here", (s for r in b.records for s in r.unchecked))
 
@@ -311,6 +319,12 @@ DOUBTS = (
         "*not comparable*",
         _other_data,
         "measured on other data than the published",
+    ),
+    DoubtRule(
+        "absent data",
+        "the files that it was measured on are not here, and it was found by their recorded digests",
+        _absent_data,
+        "measured on files that were not there to be checked",
     ),
     DoubtRule(
         "from a peer",

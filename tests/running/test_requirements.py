@@ -62,10 +62,7 @@ def test_what_is_recorded_of_files_that_are_not_here_is_planned_with_and_still_m
     absent = Machine(recorded={"cranfield documents": here.params["identity"]})
     found = absent.resolve(node)
     assert found.fingerprint == here.fingerprint != Machine().resolve(node).fingerprint
-    assert (
-        absent.missing_data([found]) == ["cranfield"]
-        and "cranfield" in absent.obstacles[found.fingerprint].cause
-    )
+    assert "cranfield" in absent.obstacles[found.fingerprint].cause
     edited = Machine(tmp_path, recorded={"cranfield documents": "sha256:other"}).resolve(node)
     assert edited.fingerprint == here.fingerprint  # what is here is known by its bytes
 

@@ -75,6 +75,13 @@ def test_what_a_record_says_is_the_only_doubt(results, monkeypatch, facts, kind)
     assert not only(made, results).current
 
 
+def test_what_was_measured_on_files_that_are_not_here_is_doubted_for_it(results):
+    made = planned(RR, at="full")
+    results.append([recorded(made)])
+    assert "absent data" in kinds(made, results) and "absent data" not in kinds(planned(RR), results)
+    assert "dev/small were not there to be checked" in str(only(made, results).doubts)
+
+
 def test_without_artefacts_how_many_are_of_other_code_is_unknown_and_not_none(results):
     made = planned(RR)
     results.append([recorded(made, code="0" * 16)])

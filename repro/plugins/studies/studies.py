@@ -200,7 +200,6 @@ class Study:
         untrained: rows that no training enters.
         commits: of the suite, with which it was recorded, the oldest first.
         doubts: about its numbers, in words; empty without any.
-        absent: collections whose files are not here, so that records of their digests stand for them.
         plan: the whole analysis, of which this table's is a part.
     """
 
@@ -215,7 +214,6 @@ class Study:
     untrained: Sequence[str] = ()
     commits: Sequence[str] = ()
     doubts: str = ""
-    absent: Sequence[str] = ()
     plan: Analysis = field(default_factory=Analysis)
 
     @property
@@ -309,7 +307,6 @@ def study_of(
         untrained=untrained_rows(table_plan),
         commits=_commits(table_plan, [record for c in cells for record in c.records]),
         doubts=doubts_in_brief(cells, lead="doubtful of these numbers"),
-        absent=tuple(plan.machine.missing_data(walk(p for m in table_plan.measurements for p in m.parts))),
     )
 
 

@@ -49,15 +49,7 @@ def caption(study: Study) -> str:
 
 def doubts_note(study: Study) -> list[str]:
     """Say what is doubtful of the numbers, if anything is."""
-    absent = [absent_files(study.absent)] if study.absent and study.entries else []
-    return [f"{capitalised(study.doubts)}.", *absent] if study.doubts else absent
-
-
-def absent_files(names: Sequence[str]) -> str:
-    """Say that numbers are taken from records without the files that they were measured on."""
-    return (
-        f"The files were not there to be checked: {join(names)}; by their recorded digests these are theirs."
-    )
+    return [f"{capitalised(study.doubts)}."] if study.doubts else []
 
 
 def shortened_note(text: str, study: Study, *, explained: str) -> str:

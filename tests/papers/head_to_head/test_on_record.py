@@ -17,7 +17,6 @@ from repro.store.results import Results
 ROOT = Path(__file__).resolve().parents[3]
 SEEDS = ",".join(map(str, analysis_of(paper("head_to_head")).seeds))
 OF_HISTORY = re.compile(r"^The plan (was last changed|of analysis is not committed).*$", re.MULTILINE)
-UNCHECKED = re.compile(r"The files were not there to be checked: [^;]*; [^.]*\. ?")
 
 
 @pytest.fixture
@@ -38,8 +37,7 @@ def remade(tmp_path):
 
 def _texts(folder: Path, kinds: tuple[str, ...]) -> dict[str, str]:
     paths = [path for path in sorted(folder.iterdir()) if path.suffix in kinds]
-    texts = {path.name: UNCHECKED.sub("", path.read_text(encoding="utf-8")) for path in paths}
-    return {name: OF_HISTORY.sub("", text) for name, text in texts.items()}
+    return {path.name: OF_HISTORY.sub("", path.read_text(encoding="utf-8")) for path in paths}
 
 
 @pytest.mark.parametrize(

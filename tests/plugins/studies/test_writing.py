@@ -96,13 +96,6 @@ def test_variances_power_and_origin_are_told():
     assert origin in lines
 
 
-def test_a_table_says_where_the_files_were_not_there_to_be_checked():
-    absent = replace(STUDY, absent=("text/a", "text/b"))
-    said = "The files were not there to be checked: text/a and text/b;"
-    assert said in caption(absent) and said not in caption(STUDY)
-    assert said not in caption(replace(absent, entries={}))
-
-
 def test_the_caption_names_rows_without_training_and_rows_at_the_floor():
     text = "\n".join(_lines())
     assert "Not trained: Zero. All compared rows are above Zero." in text
