@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from repro.errors import BlockedError, DataError, UsageError
+from repro.retrieval.datasets import sentence_splitting
 from repro.retrieval.datasets.sentence_splitting import (
     PUNKT,
     check_splitter,
@@ -62,6 +64,12 @@ def data(tmp_path_factory):
 )
 def test_rules_split_where_a_sentence_ends(text, sentences):
     assert sentences_by_rules(text) == sentences
+
+
+def test_rules_lose_nothing_but_blanks():
+    text = (Path(sentence_splitting.__file__).read_text(encoding="utf-8") + " J. Moss! 3. No? ") * 20
+    found = sentences_by_rules(text)
+    assert len(found) > 100 and all(found) and "".join("".join(found).split()) == "".join(text.split())
 
 
 @pytest.mark.parametrize("unit", [".", ". ", " ", "A.", "?\n", '."'])
