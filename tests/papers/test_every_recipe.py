@@ -203,23 +203,6 @@ def test_documents_are_ranked_by_two_rounds_that_begin_with_the_passage_model():
     assert lengths(noted) == [128, 128, 128, 130]
 
 
-def test_ablations_change_one_thing_of_three_spans_three_epochs_and_bm25_negatives():
-    def pretraining(row):
-        made, _ = called("costa", row)
-        assert len(stages(made, "finetune")) == 1
-        return next(n for n in stages(made, "pretrain")).params
-
-    base = pretraining(_row("costa", "4", "base", "dev"))
-    assert base["epochs"] == 3 and base["options"]["spans"] == dict.fromkeys(base["options"]["spans"], 3)
-    assert base["options"]["temperature"] == 0.1
-    for row in [key for key in rows("costa") if key.split("/")[1] in "4567"]:
-        params = pretraining(row)
-        changed = {key for key, value in params["options"].items() if value != base["options"][key]}
-        assert len(changed) <= 1 and params["epochs"] == 3, row
-        if row.startswith("costa/4"):
-            assert sum(params["options"]["spans"].values()) == 12
-
-
 def test_idf_weights_come_with_the_corpus_counts_they_need():
     made, _ = called("cpdae", _row("cpdae", "2", "idf-rec", "dev-passage"))
     assert len(stages(made, "term_statistics")) == 1

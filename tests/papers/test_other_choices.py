@@ -17,16 +17,6 @@ def planned(identifier, **choices):
     return MeasurementBuilder(scale("full"), Machine(), readings).measure(cell(identifier), None)
 
 
-def pretraining(identifier, **choices):
-    [node] = [n for n in walk(planned(identifier, **choices).parts) if n.stage == "pretrain"]
-    return node.params["options"]
-
-
-def test_the_default_of_supervised_contrast_scales_the_loss_by_its_temperatures():
-    weight = pretraining("costa/1/bm25neg.costa/dev.rr10", contrastive_loss_scale="supcon-default")["weight"]
-    assert weight == pytest.approx(0.1 * 0.1 / 0.07)  # λ of Eq. 9, τ of Eq. 8, the code's base temperature
-
-
 BY_COSTA = {"length": 512, "epochs": 6, "texts_per_batch": 64, "learning_rate": 5e-5, "warmup_ratio": 0.1}
 STATED = [  # cell, choice, objective, and what paper, makers or the reading's words state of what it plans
     (

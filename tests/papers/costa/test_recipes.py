@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from papers.baselines.encoders import seed
 from papers.costa import recipes
 from repro.graph import Node
 from repro.manifest.papers import paper
@@ -23,20 +22,6 @@ def trainings(run: Node) -> tuple[dict, dict]:
     """The options of the pre-training and of the fine-tuning behind a ranking."""
     tuned = run.inputs["passages"].inputs["model"]
     return tuned.inputs["model"].params["options"], tuned.params["options"]
-
-
-@pytest.mark.parametrize(
-    ("phase", "projector", "pretrained", "kept"),
-    [
-        ("pre-training", "linear", "linear", "none"),
-        ("pre-training", "none", "none", "none"),
-        ("fine-tuning", "linear", "nonlinear", "linear"),
-        ("fine-tuning", "none", "nonlinear", "none"),
-    ],
-)
-def test_table_6_has_its_projector_in_one_of_the_two_trainings(phase, projector, pretrained, kept):
-    run = recipes.ablation_row(requested(), projector=projector, phase=phase)
-    assert [options["projector"] for options in trainings(run)] == [pretrained, kept]
 
 
 @pytest.mark.parametrize("kept", ["none", "nonlinear"])
@@ -72,11 +57,3 @@ def test_few_queries_are_the_best_of_six_settings_or_the_mean_of_all(choice, siz
     runs = recipes.few_queries(request, encoder="costa", queries=100)
     assert [len(group) for group in runs.groups] == sizes
     assert len({run.fingerprint for run in runs.all}) == 18
-
-
-@pytest.mark.parametrize("decoder", ["released", "bottleneck-slot"])
-def test_seeds_weak_decoder_has_the_three_layers_and_the_span_of_two_that_the_paper_states(decoder):
-    """§2.2."""
-    node = seed(requested(seed_checkpoint="three-layers-span-2", seed_decoder=decoder))
-    options = node.params["options"]
-    assert (options["decoder_layers"], options["span"]) == (3, 2)

@@ -77,18 +77,6 @@ def test_a_seed_of_the_tables_is_the_run_of_the_tables():
     assert first.fingerprint == made(recipes.first_version_row).fingerprint
 
 
-def test_the_first_version_encodes_both_texts_and_compares_one_view():
-    run = made(recipes.first_version_row)
-    assert run.params["terms"] == ["dense"]
-    (pretraining,) = stages(run, "pretrain")
-    options, batch = pretraining.params["options"], pretraining.params["texts_per_batch"]
-    assert (options["views"], options["decoders"]) == (["dense"], ["auto_encoding"])
-    assert (options["encoded_texts"], 2 * batch) == ("both", 1024)
-    assert {node.params["passage_length"] for node in stages(run, "finetune")} == {128}
-    epochs = sorted(node.params["epochs"] for node in stages(run, "finetune"))
-    assert epochs == [2, 3]
-
-
 def test_the_first_version_reads_two_windows_of_a_span_and_the_second_one():
     for recipe, windows in ((recipes.first_version_row, "apart"), (recipes.retriever_row, "shared")):
         (pretraining,) = stages(made(recipe), "pretrain")
@@ -159,17 +147,6 @@ def test_the_released_teacher_stands_for_one_trained_here_below_full_scale():
     tiny = scale("tiny").rewriter()(run)
     teacher = stages(tiny, "score_pairs")[0].inputs["model"]
     assert teacher.params["objective"]["name"] == "cross-encoder"
-
-
-def test_beir_is_trained_on_the_listed_negatives_and_read_at_its_own_lengths():
-    run = made(recipes.beir_row, "beir/arguana")
-    (training,) = stages(run, "finetune")
-    assert training.inputs["training_set"].params["margin"] == 3.0
-    assert (training.params["queries_per_batch"], training.params["passages_per_query"]) == (1024, 2)
-    assert (training.params["epochs"], training.params["learning_rate"]) == (10, 1e-5)
-    assert {node.params["length"] for node in stages(run, "encode_views")} == {512}
-    (pretraining,) = stages(run, "pretrain")
-    assert pretraining.params["length"] == 512
 
 
 def test_beir_is_trained_on_texts_without_titles_at_the_lengths_of_retromaes_script():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from papers.cpdae import recipes
-from repro.graph import Node, walk
+from repro.graph import Node
 from repro.manifest.papers import paper
 from repro.retrieval.recipe.request import Choices, Request
 from repro.running.recipe_calls import readings_for
@@ -73,17 +73,3 @@ def test_few_queries_on_documents_may_follow_those_on_passages_or_the_whole_pass
     for _, *earlier in few(DOCUMENTS, low_resource_documents=choice):
         assert [one.inputs["training_set"].stage for one in earlier] == before
         assert {one.params["passage_length"] for one in earlier} == {128}
-
-
-def test_what_the_ablations_leave_out_is_all_that_changes():
-    def options(encoder: str) -> dict:
-        nodes = walk([recipes.ranking_row(requested(PASSAGES), encoder=encoder)])
-        [node] = [node for node in nodes if node.stage == "pretrain"]
-        return node.params["options"]
-
-    full, without = options("cpdae"), options("without-contrast")
-    assert {name for name in full if full[name] != without[name]} == {"contrast", "weight"}
-    assert {name for name in without if without[name] != options("idf-rec")[name]} == {"idf"}
-    of_vectors = options("cpdae-r")
-    changed = {name for name in full if full[name] != of_vectors[name]}
-    assert changed == {"contrast", "similarity", "temperature"}

@@ -161,20 +161,6 @@ def test_mined_scores_of_questions_are_rounded_as_the_released_files_are():
     assert decimals(**{"nq-mined-score-decimals": "full-precision"}) == {"None"}
 
 
-def test_the_rates_of_a_row_of_table_8_are_those_it_is_pre_trained_with():
-    run = made(recipes.rates_row, encoder_rate=0.4, decoder_rate=0.6)
-    (node,) = objectives(run, "simlm")
-    masks = node.params["options"]["masks"]
-    assert (masks["encoder_rate"], masks["decoder_rate"]) == (0.4, 0.6)
-
-
-def test_all_of_a_querys_negatives_are_scored_for_distillation():
-    run = made(recipes.stage_row, stage="retriever-distilled")
-    (scored,) = (node for node in walk([run]) if node.stage == "score_pairs")
-    mined = scored.inputs["training_set"].params
-    assert scored.params["per_query"] == mined["per_query"] + mined["random_added"] == 210
-
-
 def test_the_models_whose_passages_are_shown_have_gone_through_the_same_stages():
     def trainings(**options) -> list[str]:
         shown = made(recipes.passages_shown, queries=["1"], **options)
