@@ -74,7 +74,8 @@ def sound_records(*names) -> list[Record]:
 @pytest.fixture(scope="module")
 def faulty() -> list[Record]:
     """Records of a table, of a study and of a figure, in which every kind of doubt occurs."""
-    kinds, records = [*FAULTS], []  # the first record is contradicted: cpdae has its evaluation, too
+    kinds = [*FAULTS, "outdated"]  # an odd number of them, since an outlet may show every other cell
+    records: list[Record] = []  # the first is contradicted: cpdae has its evaluation, too
     for names in (["costa/1"], ["head_to_head/1"], ["cotmae_v2/figure-3"]):
         records += [replace(r, **FAULTS[kinds[n % len(kinds)]]) for n, r in enumerate(sound_records(*names))]
     twin = next(r for r in sound_records("cpdae/1") if r.identity == records[0].identity)
