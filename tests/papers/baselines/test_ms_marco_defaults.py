@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from papers.baselines.recipes import bm25, deepct
+from papers.baselines.recipes import bm25
 from papers.baselines.released import retriever
 from papers.baselines.two_stage import TITLED, marco_passages
 from repro.manifest.papers import paper as read_paper
@@ -35,11 +35,6 @@ def test_bm25_on_documents_has_the_setting_that_gives_the_published_column(paper
 def test_bm25_on_passages_is_tuned_for_dev_and_plain_for_trec(paper, dataset, k1, b):
     node = bm25(Request(f"msmarco-passage/{dataset}", choices(paper)))
     assert (node.params["k1"], node.params["b"]) == (k1, b)
-
-
-def test_deepct_is_searched_with_the_parameters_of_its_makers():
-    node = deepct(Request("msmarco-passage/dev/small", choices("simlm")))
-    assert (node.params["k1"], node.params["b"]) == (10.0, 0.9)
 
 
 @pytest.mark.parametrize(("dataset", "length"), [("dev/small", 128), ("trec-dl-2019/judged", 144)])

@@ -57,6 +57,14 @@ def test_a_model_without_dropout_gets_one_that_acts_in_training_only():
     assert model.config.hidden_dropout_prob == 0.0
 
 
+def test_no_dropout_makes_two_passes_equal():
+    model = tiny_masked_lm(dropout=0.3)
+    set_dropout(model, 0.0)
+    model.train()
+    first, second = encoded(model)
+    close(first, second)
+
+
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
 def test_attention_drops_so_many_of_its_weights(implementation):
     """With values that are all one, a position gets the share of attention that was kept, over 1 - rate."""

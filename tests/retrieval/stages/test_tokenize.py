@@ -82,10 +82,11 @@ def test_titles_may_be_left_out(corpus, model, tmp_path, progress):
     assert list(tokens["input_ids"]) == [whole(row | {"title": ""})[:22] for row in documents]
 
 
-def test_a_document_without_tokens_gives_no_row(model, tmp_path, progress):
+@pytest.mark.parametrize("policy", ["chunk", "truncate"])
+def test_a_document_without_tokens_gives_no_row(policy, model, tmp_path, progress):
     rows = {"id": ["a", "b", "c"], "title": ["", "", ""], "text": ["king", "  ", "queen"]}
     Dataset.from_dict(rows).save_to_disk(str(tmp_path / "corpus/arrow"))
-    tokens, facts = tokenised(tmp_path / "corpus", model, tmp_path, progress)
+    tokens, facts = tokenised(tmp_path / "corpus", model, tmp_path, progress, policy=policy)
     assert tokens["document"][:] == ["a", "c"] and facts["documents_without_tokens"] == 1
 
 
