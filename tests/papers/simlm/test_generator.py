@@ -119,6 +119,13 @@ def test_dropout_acts_or_not_in_training_as_the_reading_says():
         assert not any(module.training for module in frozen.modules())
 
 
+def test_a_frozen_generator_has_nothing_to_learn_and_no_graph():
+    frozen = generator()
+    _, _, hidden = frozen(batch())
+    assert hidden is None
+    assert not any(parameter.requires_grad for parameter in frozen.parameters())
+
+
 def test_a_joint_generator_learns_from_the_encoders_masks():
     joint, made = generator(training="joint", dropout=False), batch()
     _, _, hidden = joint.eval()(made)
