@@ -41,7 +41,8 @@ def measure(
     Args:
         plan: the selection's, where it was made already.
         engine: ``inline``, one stage after another in this process; ``local``, as many processes as fit;
-            ``slurm``; or ``auto``, ``local`` for several small trainings and else ``inline``.
+            ``snakemake``, jobs of a queue; or ``auto``, ``local`` for several small trainings and else
+            ``inline``.
         progress: hears of stages that run; nothing does without one.
 
     Raises:

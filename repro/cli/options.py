@@ -191,17 +191,18 @@ def disk_options(function: Callable) -> Callable:
     return click.option(
         "--discard",
         metavar="KINDS",
+        multiple=True,
         callback=_kinds,
         help="Remove what nothing selected reads any more: vectors, runs (of training queries), tokens,"
-        " indexes, separated by commas. It is made again when something asks for it. What other processes,"
-        " Slurm's queue or nodes noted since the run began are to read stays; ",
+        " indexes, separated by commas or one an option. It is made again when something asks for it. What"
+        " other processes or nodes noted since the run began are to read stays; ",
     )(function)
 
 
-def _kinds(ctx: click.Context, option: click.Option, text: str | None) -> tuple[str, ...]:
+def _kinds(ctx: click.Context, option: click.Option, texts: tuple[str, ...]) -> tuple[str, ...]:
     from repro.running.discarding import DISCARDABLE
 
-    kinds = () if text is None else tuple(part.strip() for part in text.split(","))
+    kinds = tuple(dict.fromkeys(part.strip() for text in texts for part in text.split(",")))
     check_known("kind of artefact to discard", *kinds, valid=DISCARDABLE)
     return kinds
 

@@ -16,10 +16,8 @@ from repro.graph import Node, once_a_node
 from repro.locations import CHECKOUT
 from repro.machine import jvm, versions
 from repro.machine.source_code import code
-from repro.running.engines import cluster
 from repro.running.plan import Plan
 from repro.store import Store
-from repro.store.notes import Lineage
 from repro.store.underway import awaited_inputs, one_at_a_time
 
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -247,14 +245,12 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
     """Discard stored artefacts, all or none of them.
 
     Raises:
-        StoreError: a running process, or a job in Slurm's queue, reads or is to read one of them.
+        StoreError: a running process reads, or is to read, one of them.
     """
     if not nodes:
         return
     with one_at_a_time(store.root):
-        lineage = Lineage(store.root)
-        queued_fingerprints = cluster.waiting_fingerprints(store) - lineage.stored()
-        read_fingerprints = awaited_inputs(store.root).union(*map(lineage.inputs, queued_fingerprints))
+        read_fingerprints = awaited_inputs(store.root)
         used_nodes = [node for node in nodes if node.fingerprint in read_fingerprints]
         if used_nodes:
             suffix = f" and {len(used_nodes) - 1} more" if used_nodes[1:] else ""

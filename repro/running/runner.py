@@ -8,7 +8,6 @@ from repro.errors import BlockedError, ReproError, StoreError, UsageError
 from repro.graph import Node, walk
 from repro.progress import Progress
 from repro.running.discarding import Consumers, DiskRoom, discarded_stages, readers_first
-from repro.running.engines import cluster
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
 from repro.store import Store, damage, notes, underway
@@ -24,35 +23,34 @@ class Options:
 
     Attributes:
         rebuild: discard damaged artefacts and build them again, instead of refusing them.
-        jobs: stages at once, of the engine local; None for as many as fit.
-        gpus_per_stage: of a training or an encoding of the engine local, which is then as many processes.
-        site: what stages ask of Slurm.
+        jobs: at once, of the engines local and snakemake; None for as many as fit, or as a profile says.
+        gpus_per_stage: of a training or an encoding, which is then as many processes; of the same engines.
+        profile: of Snakemake, a folder or a name; None for jobs on this machine.
+        gpu: whose hours jobs of Snakemake ask for; None for what was measured here.
         discard: kinds of artefacts that go when nothing of the plan reads them any more.
         may_discard: whether the user can ask for more kinds.
         max_disk: bytes that the store may have; None for as many as its file system.
-        shards: jobs of Slurm that share the blocks of one stage, an encoding or a search say.
-        nodes: machines of a training in Slurm; None for what the site file says.
+        shards: jobs of Snakemake that share the blocks of one stage, an encoding or a search say.
 
-    Raises UsageError when a number of jobs, shards or nodes is below 1, or for a kind that there is not.
+    Raises UsageError when a number of jobs or shards is below 1, or for a kind that there is not.
     """
 
     rebuild: bool = False
     jobs: int | None = None
     gpus_per_stage: int = 1
-    site: cluster.Site = field(default_factory=cluster.Site)
+    profile: str | None = None
+    gpu: str | None = None
     discard: tuple[str, ...] = ()
     may_discard: bool = True
     max_disk: int | None = None
     shards: int = 1
-    nodes: int | None = None
 
     def __post_init__(self):
         discarded_stages(self.discard)
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"--jobs is {self.jobs}; give the number of stages to run at once, 1 or more")
-        for option, number in (("--shards", self.shards), ("--nodes", self.nodes)):
-            if number is not None and number < 1:
-                raise UsageError(f"{option} is {number}; give 1 or more")
+        if self.shards < 1:
+            raise UsageError(f"--shards is {self.shards}; give 1 or more")
 
 
 @dataclass
@@ -77,7 +75,7 @@ class Outcome:
             raise BlockedError(obstacles[0].cause, obstacles[0].remedy)
 
 
-# Carries out a plan, for as long as it takes or until it is handed over to a queue.
+# Carries out a plan, for as long as it takes.
 Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 
 
@@ -130,17 +128,13 @@ def prepared_nodes(
 
 
 def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
-    """Return what jobs in Slurm's queue are to read, and what others noted after a time in ns.
+    """Return the inputs of what others noted after a time in ns.
 
     Who notes nodes for others to build, `repro plan --remember` say, tells nobody when these end.
     """
     lineage = Lineage(store.root)
     noted_ids = notes.asked_after(store.root, since) - lineage.stored()
-    return {
-        fingerprint
-        for node in cluster.waiting_fingerprints(store) | noted_ids
-        for fingerprint in lineage.inputs(node)
-    }
+    return {fingerprint for node in noted_ids for fingerprint in lineage.inputs(node)}
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:

@@ -38,23 +38,20 @@ class Leftover:
     bytes: int
 
 
-def leftovers(
-    store: Store, needed: set[str], *, keep_days: float, waiting: Iterable[str] = ()
-) -> list[Leftover]:
+def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Leftover]:
     """Return files and folders that may go: older than ``keep_days``, and needed by nothing that stays.
 
-    What stays is ``needed``, ``waiting`` in a queue, being built, or was planned within that time, and every
-    input of those.
+    What stays is ``needed``, being built, or was planned within that time, and every input of those.
 
     A partial artefact that is only ``needed`` goes by its age: what it was the beginning of is built from the
-    start then. One that waits or was planned stays, since shards of it may have ended long before the last.
+    start then. One that was planned stays, since shards of it may have ended long before the last.
     Imported runs stay, since nothing here can make them again; so do logs that say something, and whatever
     is not the store's.
     """
     builds = being_built(store.root)
     cutoff = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
-    recent_nodes = {path.stem for path in notes.files(store.root) if _modification_time(path) > cutoff}
-    pending = recent_nodes.union(waiting)  # work on it may not have begun
+    # work on it may not have begun
+    pending = {path.stem for path in notes.files(store.root) if _modification_time(path) > cutoff}
     reachable = Lineage(store.root).below(needed | builds | pending)
     items = [
         item
@@ -67,6 +64,7 @@ def leftovers(
         *_notes(store, reachable, removed_paths),
         *_marks(store),
         *_logs(store, builds),
+        *_runs(store),
     ]
     return items + [item for item in small_items if _modification_time(item.path) <= cutoff]
 
@@ -74,7 +72,7 @@ def leftovers(
 def any_old(store: Store, *, keep_days: float) -> bool:
     """Return whether any file or folder is older than ``keep_days``; where not, nothing can go."""
     cutoff = time.time() - keep_days * DAY
-    places = (store.root.glob(f"{folder}/*") for folder in (*STAGES, "locks", "logs"))
+    places = (store.root.glob(f"{folder}/*") for folder in (*STAGES, "locks", "logs", "snakemake"))
     return any(_modification_time(path) <= cutoff for path in chain(*places, notes.files(store.root)))
 
 
@@ -82,7 +80,7 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
     """Remove it, unless a process holds its lock; returns whether it went. Raises StoreError."""
     with translated_errors(store.root), contextlib.suppress(FileNotFoundError):
         if not item.stage:
-            item.path.unlink()
+            remove(item.path)
             return True
         with hold(store.root, item.stage, item.fingerprint) as is_held:
             free = is_held and (item.kind == "lock" or not _is_read(store.root, item.fingerprint))
@@ -169,6 +167,12 @@ def _logs(store: Store, builds: set[str]) -> Iterator[Leftover]:
             and not any(fingerprint.startswith(match[1]) for fingerprint in builds)
         ):
             yield Leftover("log", path, "", match[1], 0)
+
+
+def _runs(store: Store) -> Iterator[Leftover]:
+    """Yield the folders of runs by Snakemake: what their jobs said, of runs that failed or were killed."""
+    for path in sorted(store.root.glob("snakemake/*")):
+        yield Leftover("log", path, "", "", size_on_disk(path))
 
 
 def _modification_time(path: Path) -> float:

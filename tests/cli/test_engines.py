@@ -3,7 +3,10 @@
 import json
 
 import pytest
+import yaml
 
+from repro.running.engines.jobs import GROUP, takes_gpu
+from repro.stage_table import STAGES
 from tests.cli.conftest import CELL
 
 LINE = (CELL, "--scale", "tiny")
@@ -23,18 +26,17 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        (("--jobs", "2"), "--jobs is of the engine local, not of auto; name that, or leave it out"),
-        (("--engine", "local", "--site", "x"), "--site is of the engine slurm, not of local"),
+        (("--jobs", "2"), "--jobs is of the engines local and snakemake, not of auto; name that, or leave"),
+        (("--engine", "local", "--profile", "x"), "--profile is of the engine snakemake, not of local"),
+        (("--engine", "snakemake", "--shards", "0"), "--shards is 0; give 1 or more"),
         (("--engine", "local", "--jobs", "0"), "--jobs is 0; give the number of stages"),
-        (("--gpus-per-stage", "2"), "--gpus-per-stage is of the engine local, not of auto"),
+        (("--gpus-per-stage", "2"), "--gpus-per-stage is of the engines local and snakemake, not"),
         (("--engine", "local", "--gpus-per-stage", "0"), "--gpus-per-stage is 0, and this machine shows"),
         (("--engine", "local", "--gpus-per-stage", "99"), "--gpus-per-stage is 99, and this machine shows"),
         (("--max-gpu-hours", "1"), "a budget needs a throughput"),
         (("--max-gpu-hours", "-1", "--gpu", "h100"), "--max-gpu-hours is -1.0"),
         (("--max-gpu-hours", "1", "--gpu", "abacus"), "there is no GPU 'abacus'"),
         (("--engine", "local", "--jobs", "0", "--dry-run"), "--jobs is 0; give the number of stages"),
-        (("--engine", "slurm", "--site", "/no.yaml", "--dry-run"), "the site file '/no.yaml' is not there"),
-        (("--engine", "slurm", "--site", "/nowhere.yaml"), "the site file '/nowhere.yaml' is not there"),
         (("--engine", "cloud"), "Invalid value for '--engine': 'cloud' is not one of"),
     ],
 )
@@ -71,8 +73,27 @@ def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
 def test_a_plan_for_a_cluster_names_no_component_of_this_machine(repro, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
     assert repro("run", *LINE, "--dry-run").status == 4
-    said = repro("run", *LINE, "--dry-run", "--engine", "slurm", "--format", "json")
+    said = repro("run", *LINE, "--dry-run", "--engine", "snakemake", "--format", "json")
     assert said.status == 0 and not any(node["blocked"] for node in said.json)
+
+
+def test_jobs_are_written_for_a_dry_run_by_snakemake(repro, folders, tmp_path):
+    said = repro("plan", *LINE, "--to", "snakemake", "-o", str(tmp_path / "jobs"))
+    assert said.status == 0 and "6 jobs of 6 stages; " in said.err and "--dry-run" in said.err
+    assert sorted(path.name for path in (tmp_path / "jobs").iterdir()) == ["Snakefile", "plan.json"]
+    assert repro("plan", *LINE, "--to", "snakemake").sentence.startswith(
+        "--to, -o and --shards belong together"
+    )
+
+
+def test_a_profile_is_begun_and_not_written_over(repro, tmp_path):
+    said = repro("new", "site", str(tmp_path / "site"))
+    assert said.status == 0
+    profile = yaml.safe_load((tmp_path / "site" / "config.yaml").read_text())
+    assert profile["executor"] == "slurm" and profile["jobs"] and profile["retries"]
+    assert set(profile["set-resources"]) == {GROUP} | {stage for stage in STAGES if takes_gpu(stage)}
+    again = repro("new", "site", str(tmp_path / "site"))
+    assert again.status == 2 and "exists already; name another folder" in again.sentence
 
 
 @pytest.mark.nightly

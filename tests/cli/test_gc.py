@@ -214,13 +214,13 @@ def _two_collections():
     return [Node("corpus", {**named.params, "identity": "bytes", **more}) for more in ({}, {"dataset": "x"})]
 
 
-@pytest.mark.parametrize("ids", [{"jobs": ["7_1", "7_2"], "log": "slurm.out"}, {"job": "7"}])
-def test_what_was_submitted_stays_where_slurm_cannot_be_asked(repro, measured, stray, monkeypatch, ids):
-    monkeypatch.setenv("PATH", "")
-    (measured / "store/slurm").mkdir()
-    (measured / f"store/slurm/{stray.name}.json").write_text(json.dumps(ids))
-    assert repro("store", "gc", *TINY, "--yes").status == 0
-    assert stray.exists()
+def test_what_jobs_of_a_run_that_failed_said_goes_by_its_age(repro, measured):
+    folder = measured / "store/snakemake/here-1"
+    (folder / "logs").mkdir(parents=True)
+    (folder / "logs" / "a.log").write_text("repro: no")
+    assert repro("store", "gc", "costa", "--scale", "tiny", "--yes").status == 0 and folder.exists()
+    said = repro("store", "gc", *TINY, "--yes")
+    assert "log: snakemake/here-1" in said.out and not folder.exists()
 
 
 def test_it_shows_how_far_it_has_come(repro, monkeypatch, folders):

@@ -17,7 +17,6 @@ from repro.running.discarding import (
     discarded_stages,
     readers_first,
 )
-from repro.running.engines import slurm
 from repro.running.engines.inline import ensure
 from repro.running.kept_artefacts import finished_vectors
 from repro.running.plan import plan
@@ -138,13 +137,6 @@ def test_a_kind_that_there_is_not_is_refused():
         Options(discard=("vector",))
 
 
-def test_slurm_does_not_offer_it(world, tmp_path):
-    made = plan([], scale=scale("tiny"), machine=Machine())
-    for options in (Options(discard=("vectors",)), Options(max_disk=10)):
-        with pytest.raises(UsageError, match="inline and local; on Slurm, `repro store gc --finished`"):
-            slurm.execute(made, world[3], Progress(), options)
-
-
 WAITS = """
 import sys
 from pathlib import Path
@@ -188,25 +180,21 @@ def test_what_is_being_read_by_a_stage_alone_stays(world):
     assert underway.let_go(store, first)
 
 
-@pytest.mark.parametrize("way", ["queued", "noted"])
-def test_what_is_asked_for_while_a_run_goes_on_stays_until_it_is_stored(world, monkeypatch, way):
+def test_what_is_noted_while_a_run_goes_on_stays(world):
     ends, first, second, store = world
-    other, queue = _searched(first, "q3"), set()
-    monkeypatch.setattr("repro.running.engines.cluster.waiting_fingerprints", lambda store: set(queue))
+    other = _searched(first, "q3")
     store.remember(walk([other]))
     seen, build = [], _engine(store, [])
 
     def run(node, store, progress):
         if not seen:
             time.sleep(0.02)  # a file's time is no finer than the kernel's tick
-            queue.update({other.fingerprint} if way == "queued" else ())
-            store.remember(walk([other]) if way == "noted" else ())
+            store.remember(walk([other]))
         seen.append(node)
         return build(node, store, progress)
 
     ensure(ends, store, Progress(), machine=Machine(), options=Options(discard=("vectors",)), run=run)
     assert store.state(first) == "stored" and store.state(second) == "missing"
-    queue.clear()
     _run(ends, store, discard=("vectors",))
     assert store.state(first) == "missing"
 

@@ -171,19 +171,13 @@ def test_what_was_made_from_an_input_that_came_out_otherwise_since_is_counted_an
     assert "1 from inputs that were made again and came out otherwise; " in origins(plan, store).sentence
 
 
-@pytest.mark.parametrize("way", ["announced", "queued"])
-def test_nothing_goes_while_another_run_is_to_read_some_of_it(chain, monkeypatch, way):
+def test_nothing_goes_while_another_run_is_to_read_some_of_it(chain):
     _, store, index, run = chain
-    reads, queue = Node("bm25", {"depth": 5}, dict(run.inputs)), set()
-    monkeypatch.setattr("repro.running.engines.cluster.waiting_fingerprints", lambda store: set(queue))
-    with announce(store.root, [reads] if way == "announced" else []):
-        if way == "queued":
-            store.remember([reads])
-            queue.add(reads.fingerprint)
+    reads = Node("bm25", {"depth": 5}, dict(run.inputs))
+    with announce(store.root, [reads]):
         with pytest.raises(StoreError, match=f"another run reads, or is to read, {index}; wait until"):
             discard([index, run], store)
         assert store.state(run) == "stored"
-    queue.clear()
     discard([index, run], store)
     assert {store.state(node) for node in (index, run)} == {"missing"}
 

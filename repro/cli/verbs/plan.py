@@ -1,17 +1,16 @@
 """``repro plan``"""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
 from repro.cli.options import disk_options, json_option, selection_options, stated_options
+from repro.cli.printing import say
 from repro.errors import UsageError
-from repro.graph import Node
 from repro.progress import SILENT
-from repro.running.engines.cluster import Job
 from repro.running.plan import Plan
-from repro.running.run_progress import describe
 from repro.store import Store, make_writable
 
 
@@ -22,6 +21,7 @@ Examples:
   repro plan PAPER --table 1              what a run would do, and how far it has come
   repro plan PAPER --table 1 --nodes      every stage, with what stands in its way
   repro plan --all --gpu h100 --by table
+  repro plan --all --gpu h100 --to snakemake -o DIR
   repro plan PAPER --discard vectors --by row""",
 )
 @selection_options
@@ -32,8 +32,16 @@ Examples:
 @click.option(
     "--remember", is_flag=True, help="Only note the nodes in the store, for engines that build them."
 )
+@click.option(
+    "--to",
+    "engine",
+    type=click.Choice(("snakemake",)),
+    help="Write the jobs into -o DIR, which Snakemake can show or run.",
+)
+@click.option("-o", "--output", metavar="DIR", help="Where --to writes.")
+@click.option("--shards", type=int, metavar="N", help="Jobs that share one long stage, of --to.")
 @json_option
-def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, as_json):
+def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, engine, output, shards, as_json):
     """Show what a run would do, what that takes, and how far it has come.
 
     Downloads, the disk at its fullest, and hours: as `repro run --rehearse` measured stages like these here,
@@ -45,12 +53,14 @@ def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, as_jso
     from repro.running.cost.rehearsals import rehearsals
     from repro.running.cost.throughput import throughput
 
-    _check_options(by, lists_nodes, as_json, remember)
+    _check_options(by, lists_nodes, as_json, remember, engine)
     plan, store = selection.plan(), selection.workspace.store
-    if remember:
+    if remember or engine:
         make_writable(store.root)
         plan.scale.pin_kernels(SILENT)  # as the notes then say to whoever builds the nodes
         store.remember(plan.nodes)
+        if engine:
+            _write_jobs(plan, store, output, gpu=gpu, shards=shards or 1)
         return 0  # whatever stands in the way here, where nothing is to run
     rates = throughput(store, gpu)
     plan.look(store)
@@ -63,21 +73,32 @@ def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, as_jso
     return show_plan(plan, rates, as_json, root=store.root, **options)
 
 
-def _check_options(by: str | None, lists_nodes: bool, as_json: bool, remember: bool) -> None:
+def _check_options(
+    by: str | None, lists_nodes: bool, as_json: bool, remember: bool, engine: str | None
+) -> None:
     """Refuse options of which one would do nothing."""
-    options = stated_options("gpu", "by", "lists_nodes", "discard", "max_disk", "form")
-    if remember and options:
-        raise UsageError(
-            f"{options[0]} is of the plan that is shown, which --remember does not; leave it out"
-        )
+    options = stated_options("by", "lists_nodes", "discard", "max_disk", "form", *() if engine else ("gpu",))
+    if (remember or engine) and options:
+        which = "--to" if engine else "--remember"
+        raise UsageError(f"{options[0]} is of the plan that is shown, which {which} does not; leave it out")
+    if (engine is None) != (not stated_options("output")) or (stated_options("shards") and not engine):
+        raise UsageError("--to, -o and --shards belong together: `--to snakemake -o DIR [--shards N]`")
     if (by or lists_nodes) and as_json:
         raise UsageError("--by and --nodes are for people and JSON has every node; give one of them")
     if by and lists_nodes:
         raise UsageError(f"--nodes has a line for each node and --by one for each {by}; give one of them")
 
 
-STATES = ("running", "queued", "failed", "cancelled", "done")
-OVER = ("failed", "done")  # and their node is not stored
+def _write_jobs(plan: Plan, store: Store, output: str, *, gpu: str | None, shards: int) -> None:
+    """Write the jobs of what the store lacks, and print how Snakemake shows them."""
+    from repro.running.engines.snakemake import command, write
+    from repro.running.runner import Options
+
+    folder = Path(output).expanduser().absolute()
+    plan.look(store)
+    nodes = plan.needed()  # whatever stands in the way here
+    jobs = write(nodes, plan, store, folder, Options(gpu=gpu, shards=shards))
+    say(f"{len(jobs)} jobs of {len(nodes)} stages; {shlex.join([*command(folder), '--dry-run'])}")
 
 
 def progress_lines(plan: Plan, workspace) -> Iterator[str]:
@@ -91,28 +112,3 @@ def progress_lines(plan: Plan, workspace) -> Iterator[str]:
     yield f"{stored_count} of {len(plan.nodes)} nodes are stored in {workspace.store.root}"
     if comparison.origins and comparison.origins.sentence:
         yield comparison.origins.sentence
-    yield from job_lines(plan, workspace.store)
-
-
-def job_lines(plan: Plan, store: Store) -> Iterator[str]:
-    """Yield how many jobs of nodes that are not stored are queued, running or over, and a line a failure."""
-    from repro.running.engines.cluster import jobs
-
-    missing = [node for node in plan.nodes if plan.states[node.fingerprint] != "stored"]
-    try:
-        by_node = jobs(store, missing)
-    except UsageError as error:
-        yield str(error)
-        return
-    if by_node:
-        yield from _of_jobs(missing, by_node)
-
-
-def _of_jobs(nodes: Sequence[Node], by_node: Mapping[str, Job]) -> Iterator[str]:
-    counts = Counter(job.state for job in by_node.values())
-    summary = ", ".join(f"{counts[state]} {state}" for state in sorted(counts, key=STATES.index))
-    yield f"Slurm jobs of nodes that are not stored: {summary}"
-    for node in nodes:
-        job = by_node.get(node.fingerprint)
-        if job and job.state in OVER:
-            yield f"failed: {describe(node)}: job {job.id} is {job.slurm} (log: {job.log})"

@@ -8,13 +8,14 @@ import click
 
 from repro.cli.options import disk_options, format_option, selecting_words, selection_options, stated_options
 from repro.errors import UsageError
-from repro.running.engines.cluster import Site
-from repro.running.engines.cluster import site as read_site
 from repro.running.engines.table import ENGINES
 from repro.running.runner import Options
 
-# option -> the engine that it is of
-OWNERS = {"jobs": "local", "gpus_per_stage": "local", "site": "slurm", "shards": "slurm", "nodes": "slurm"}
+# option -> the engines that it is of
+OWNERS = {
+    **dict.fromkeys(("jobs", "gpus_per_stage"), ("local", "snakemake")),
+    **dict.fromkeys(("profile", "shards"), ("snakemake",)),
+}
 
 
 @click.command(
@@ -28,8 +29,8 @@ Examples:
   repro run PAPER --table 5 --reading ID=CHOICE
   repro run PAPER --table 1 --engine local --jobs 4
   repro run PAPER --table 1 --engine local --gpus-per-stage 8
-  repro run PAPER --table 1 --engine slurm --site site.yaml
-  repro run PAPER --table 1 --engine slurm --shards 8 --nodes 2
+  repro run PAPER --table 1 --engine snakemake --profile DIR --gpu h100
+  repro run PAPER --table 1 --engine snakemake --profile DIR --shards 8
   repro run --all --discard vectors --max-disk 1TB""",
 )
 @selection_options
@@ -38,21 +39,20 @@ Examples:
     type=click.Choice(tuple(ENGINES)),
     default="auto",
     show_default=True,
-    help="inline: one stage after another; local: as many processes as fit; slurm: jobs; auto: local for"
-    " several small trainings, else inline.",
+    help="inline: one stage after another; local: as many processes as fit; snakemake: jobs of Slurm or"
+    " another queue; auto: local for several small trainings, else inline.",
 )
-@click.option("--jobs", type=int, metavar="N", help="Stages at once, of the engine local.")
+@click.option("--jobs", type=int, metavar="N", help="At once, of the engines local and snakemake.")
 @click.option(
     "--gpus-per-stage",
     type=int,
     metavar="N",
-    help="GPUs of a training or an encoding, of the engine local.  [default: 1]",
+    help="GPUs of a training or an encoding, of the engines local and snakemake.  [default: 1]",
 )
-@click.option("--site", metavar="FILE", help="What stages ask of Slurm (REPRO_SITE).")
+@click.option("--profile", metavar="DIR", help="Of Snakemake, as `repro new site` begins one.")
 @click.option(
-    "--shards", type=int, metavar="N", help="Jobs that share the work of one long stage, of the engine slurm."
+    "--shards", type=int, metavar="N", help="Jobs that share one long stage, of the engine snakemake."
 )
-@click.option("--nodes", type=int, metavar="N", help="Machines of a training, of the engine slurm.")
 @click.option("--max-gpu-hours", "budget", type=float, metavar="H", help="Stop planning at this budget.")
 @click.option("--gpu", metavar="NAME", help="Count hours of this GPU, v100 to rtx4090, not of this machine.")
 @disk_options
@@ -81,9 +81,8 @@ def command(
     engine,
     jobs,
     gpus_per_stage,
-    site,
+    profile,
     shards,
-    nodes,
     budget,
     gpu,
     discard,
@@ -98,8 +97,7 @@ def command(
 
     Runs what is missing from the store, records what was measured, prints the tables. Killed anywhere, the
     same command continues. What cannot run here is named with the way to get it, and holds back nothing else;
-    `repro plan` says beforehand. On Slurm it submits what is neither stored nor queued; the same command,
-    later, prints what came of it.
+    `repro plan` says beforehand.
     """
     from repro.api.measurement import measure
     from repro.cli import verdicts
@@ -108,13 +106,14 @@ def command(
 
     if rehearses:
         return _rehearse(selection, as_json=form == "json")
-    numbers = {"jobs": jobs, "gpus_per_stage": gpus_per_stage, "shards": shards, "nodes": nodes}
-    options = _options(engine, site, numbers)
-    options = replace(options, rebuild="damaged" in rebuild, discard=discard, max_disk=max_disk)
+    own = {"jobs": jobs, "gpus_per_stage": gpus_per_stage, "profile": profile, "shards": shards}
+    options = replace(
+        _options(engine, own), rebuild="damaged" in rebuild, discard=discard, max_disk=max_disk, gpu=gpu
+    )
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()
-    if engine == "slurm":
+    if engine == "snakemake":
         plan.machine.leave()
     if "other-code" in rebuild:
         _discard_other_code(plan, store, dry_run)
@@ -148,15 +147,16 @@ def _show(cells, plan, workspace, form: str, gpu: str | None) -> None:
     print(f"{total}, {len(outcome.run)} run now; records in {workspace.results.root}", file=sys.stderr)
 
 
-def _options(engine: str, site: str | None, numbers: dict[str, int | None]) -> Options:
+def _options(engine: str, own: dict[str, Any]) -> Options:
     """The options of an engine. Raises UsageError for an option of another engine."""
-    values = {**numbers, "site": site}
-    for name, owner in OWNERS.items():
-        if values[name] is not None and engine != owner:
-            fault = f"--{name.replace('_', '-')} is of the engine {owner}, not of {engine}"
+    stated = {name: value for name, value in own.items() if value is not None}
+    for name in stated:
+        if engine not in OWNERS[name]:
+            owners = OWNERS[name]
+            engines = f"engine{'s' * (len(owners) > 1)} {' and '.join(owners)}"
+            fault = f"--{name.replace('_', '-')} is of the {engines}, not of {engine}"
             raise UsageError(f"{fault}; name that, or leave it out")
-    counts: dict[str, Any] = {name: number for name, number in numbers.items() if number is not None}
-    return Options(site=read_site(site) if engine == "slurm" else Site(), **counts)
+    return Options(**stated)
 
 
 def _rehearse(selection, *, as_json: bool) -> int:

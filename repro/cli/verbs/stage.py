@@ -10,15 +10,16 @@ from repro.locations import Locations
 
 
 @click.command(
-    "stage", epilog="\b\nExamples:\n  repro --store DIR stage 3f2a…\n  repro stage 3f2a… --shard 3/8"
+    "stage",
+    epilog="\b\nExamples:\n  repro --store DIR stage 3f2a… 77b0…\n  repro stage 3f2a… --shard 3/8",
 )
-@click.argument("fingerprint")
+@click.argument("fingerprints", metavar="FINGERPRINT...", nargs=-1, required=True)
 @click.option("--shard", metavar="I/N", help="Only every N-th block of it, from the I-th on.")
-def command(fingerprint, shard):
-    """Build one artefact of an earlier plan by its fingerprint (or its first digits).
+def command(fingerprints, shard):
+    """Build artefacts of an earlier plan by their fingerprints (or the first digits), one after another.
 
-    This is the unit of work that engines hand out: its inputs must be stored. With - in place of a
-    fingerprint, standard input names one after another, as an engine writes them.
+    This is the unit of work that engines hand out: inputs must be stored. One that fails holds back no other.
+    With - in place of a fingerprint, standard input names one after another, as an engine writes them.
 
     Shards 1/N to N/N of one artefact run beside one another on machines that share the store, and the last
     to end puts it together. A shard that was killed goes on when it is started again.
@@ -30,16 +31,16 @@ def command(fingerprint, shard):
     part = Shard.parse(shard) if shard else Shard()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the next attempt goes on, so it may end at once
     artefact_store = Store(Locations.resolve().store)
-    if fingerprint == "-":
+    if fingerprints == ("-",):
         serve(lambda digits: _build_status(artefact_store, digits))
     end_with_parent()
-    _build(artefact_store, fingerprint, part)
+    return max([_build_status(artefact_store, fingerprint, part) for fingerprint in fingerprints])
 
 
-def _build_status(store, fingerprint: str) -> int:
+def _build_status(store, fingerprint: str, *part) -> int:
     """Build, and say what went wrong as the command line does. The exit status."""
     try:
-        _build(store, fingerprint)
+        _build(store, fingerprint, *part)
     except (ReproError, OSError) as error:
         print(f"repro: {error}", file=sys.stderr)
         return getattr(error, "exit_status", 2)

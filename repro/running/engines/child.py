@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import repro
@@ -22,25 +22,23 @@ from repro.store import Store, translated_errors
 from repro.store.disk import create_file
 
 WATCHES = "REPRO_STAGE_WATCHES_STDIN"  # in the environment of a stage that is to end with its engine
+INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE = 10  # seconds between asking a process to end and ending it
 
 
-def command(node: Node, store: Store, python: str = sys.executable, *, processes: int = 1) -> list[str]:
+def command(node: Node, store: Store, *, processes: int = 1) -> list[str]:
     """Return the command that builds an artefact whose inputs are stored; several run under torchrun."""
-    return stage_command(node.fingerprint, store, python, launcher(processes) if processes > 1 else ())
+    return [*stage_command(store, processes=processes), node.fingerprint]
 
 
-def stage_command(fingerprint: str, store: Store, python: str, launched: Sequence[str] = ()) -> list[str]:
-    """Return the command that builds the artefact of a fingerprint, by a launcher where there is one.
+def stage_command(store: Store, *, processes: int = 1) -> list[str]:
+    """Return the command that builds the artefacts whose fingerprints follow.
 
     -P: no module of the working folder is imported; for what torchrun starts PYTHONSAFEPATH says so.
     """
-    return [python, "-P", *launched, "-m", "repro", "stage", fingerprint, "--store", str(store.root)]
-
-
-def launcher(processes: int, meeting: Sequence[str] = ("--standalone",)) -> list[str]:
-    """Return torchrun with ``processes`` a machine; ``meeting`` says how several machines find each other."""
-    return ["-m", "torch.distributed.run", *meeting, f"--nproc-per-node={processes}"]
+    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    launcher = torchrun if processes > 1 else []
+    return [sys.executable, "-P", *launcher, "-m", "repro", "--store", str(store.root), "stage"]
 
 
 def import_path() -> str:
@@ -266,3 +264,20 @@ def serve(build: Callable[[str], int]) -> None:
         sys.stderr.flush()
         os.dup2(null_device, 2)
         os.write(answers, b"%d\n" % status)
+
+
+@contextlib.contextmanager
+def interruptions() -> Iterator[list[int]]:
+    """Give a list to which signals are added as they come; an exception might come between a child
+    and its place in the list, or while children are ended. What was ignored, as under nohup, stays ignored.
+    """
+    signals: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
+    for number, handler in handlers.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: signals.append(number))
+    try:
+        yield signals
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

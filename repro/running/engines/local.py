@@ -1,17 +1,14 @@
 """Stages as processes of this machine, as many at once as fit; a GPU has one heavy stage at a time."""
 
-import contextlib
 import os
-import signal
 import time
-from collections.abc import Iterator
 
 from repro.errors import StageError, UsageError
 from repro.graph import Node
 from repro.machine.system import cores, gpu
 from repro.progress import Progress
 from repro.running.discarding import DiskRoom
-from repro.running.engines.child import Child, Workers, WorkerStage, stop
+from repro.running.engines.child import Child, Workers, WorkerStage, interruptions, stop
 from repro.running.engines.shared_work import SHARED
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
@@ -22,7 +19,6 @@ from repro.store import Store
 
 STAY = True  # whether processes go on to the next stage
 LOOK = 0.05  # seconds between looks at the children
-INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
@@ -98,7 +94,7 @@ class _Run:
         self.outcome = Outcome()
 
     def carry_out(self) -> Outcome:
-        with _interruptions() as signals, self.progress.showing():
+        with interruptions() as signals, self.progress.showing():
             try:
                 self._start()
                 while self.running and not signals:
@@ -177,20 +173,3 @@ class _Run:
             return self.course.fails(child.node, f"{result.cause}; {result.remedy}", "blocked")
         self.outcome.failed[fingerprint] = StageError(result)
         self.course.fails(child.node, result)
-
-
-@contextlib.contextmanager
-def _interruptions() -> Iterator[list[int]]:
-    """Give a list to which signals are added as they come; an exception might come between a child
-    and its place in the list, or while children are ended. What was ignored, as under nohup, stays ignored.
-    """
-    signals: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
-    for number, handler in handlers.items():
-        if handler is not signal.SIG_IGN:
-            signal.signal(number, lambda number, frame: signals.append(number))
-    try:
-        yield signals
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)

@@ -3,7 +3,7 @@
 from repro.graph import walk
 from repro.machine.system import cores
 from repro.progress import Progress
-from repro.running.engines import inline, local, slurm
+from repro.running.engines import inline, local, snakemake
 from repro.running.plan import Plan
 from repro.running.runner import Engine, Options, Outcome
 from repro.stage_table import TRAININGS
@@ -30,5 +30,5 @@ ENGINES: dict[str, Engine] = {
     "auto": _auto,
     "inline": inline.execute,
     "local": local.execute,
-    "slurm": slurm.execute,
+    "snakemake": snakemake.execute,
 }

@@ -53,11 +53,11 @@ def store(tmp_path) -> Store:
 
 @pytest.fixture
 def make():
-    """A plan of rows of one table at tiny scale."""
+    """A plan of rows of one table, at tiny scale where no other is named."""
 
-    def build(rows=("bm25", "bert")):
+    def build(rows=("bm25", "bert"), at="tiny"):
         cells = select(("costa",), tables=("1",), rows=rows, cells=())
-        return plan(cells[:2] if rows == ("bm25",) else cells, scale=scale("tiny"), machine=Machine())
+        return plan(cells[:2] if rows == ("bm25",) else cells, scale=scale(at), machine=Machine())
 
     return build
 

@@ -266,7 +266,7 @@ def test_all_children_are_told_to_end_before_any_is_waited_for(monkeypatch):
 def test_what_was_ignored_before_stays_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
     try:
-        with local._interruptions() as received:
+        with child.interruptions() as received:
             os.kill(os.getpid(), signal.SIGHUP)
         assert not received and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:

@@ -1,11 +1,11 @@
-"""The job of a training on two machines, run as it is by programs of Slurm's names that start both here."""
+"""A training on two machines, by torchrun on each as the documentation says it; both are this one."""
 
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,19 +13,14 @@ import pytest
 
 from repro.graph import Node
 from repro.progress import Progress
-from repro.running.engines.cluster import Site
+from repro.running.engines.child import environment
 from repro.running.engines.inline import run_node
-from repro.running.engines.slurm import PORTS, Batch, resources_of, script
 from repro.store import Store
 from tests.floats import close
 from tests.stage_inputs import pretraining, texts_and_model
 from tests.tiny_models import tiny_masked_lm
 
 pytestmark = pytest.mark.nightly  # starts torchrun twice
-SRUN = """#!/bin/bash
-while [[ $1 == --* ]]; do echo "$1" >> "$FAKE/srun"; shift; done
-"$@" & "$@" & wait -n && wait -n
-"""
 OPTIONS = {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"}
 HOW = pretraining("mlm", "repro.retrieval.nn.mlm:MaskedLanguageModel", OPTIONS, max_steps=4)
 MODEL, TOKENS = Node("initialise", {"seed": 1}), Node("tokenize", {"policy": "chunk"})
@@ -48,11 +43,10 @@ def _store(folder: Path) -> Store:
     return store
 
 
-def _free_job() -> str:
-    """A number of a job whose port is free."""
+def _free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        return str(free.getsockname()[1] - PORTS + PORTS * (free.getsockname()[1] >= 2 * PORTS))
+        return free.getsockname()[1]
 
 
 def test_two_machines_end_with_the_weights_of_one(tmp_path):
@@ -60,20 +54,16 @@ def test_two_machines_end_with_the_weights_of_one(tmp_path):
 
     one, two = (_store(tmp_path / name) for name in ("one", "two"))
     run_node(PRETRAIN, one, Progress())
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name, text in (("srun", SRUN), ("scontrol", "#!/bin/sh\necho 127.0.0.1\n")):
-        (programs / name).write_text(text)
-        (programs / name).chmod(0o755)
-    site = Site()
-    job = script(Batch({0: PRETRAIN}), two, site, resources_of("pretrain", site, 2))
-    variables = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "FAKE": str(tmp_path)}
-    variables |= {"SLURM_JOB_ID": _free_job(), "SLURM_JOB_NODELIST": "a,b", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        ["bash"], input=job, env={**os.environ, **variables}, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert "--nodes=2" in (tmp_path / "srun").read_text().split()
+    meeting = [
+        "--nnodes=2",
+        "--rdzv-backend=c10d",
+        "--rdzv-id=stage",
+        f"--rdzv-endpoint=127.0.0.1:{_free_port()}",
+    ]
+    stage = ["-m", "repro", "stage", PRETRAIN.fingerprint, "--store", str(two.root)]
+    command = [sys.executable, "-P", "-m", "torch.distributed.run", *meeting, "--nproc-per-node=1", *stage]
+    machines = [subprocess.Popen(command, env=environment(1, {})) for _ in range(2)]
+    assert [machine.wait(timeout=300) for machine in machines] == [0, 0]
     assert two.state(PRETRAIN) == "stored"
     logs = [(store.path(PRETRAIN) / "train_log.jsonl").read_text().splitlines() for store in (one, two)]
     losses = [[json.loads(line)["loss"] for line in log] for log in logs]

@@ -44,15 +44,14 @@ def command(names, scales_, keep_days, finished, yes):
 
     What was made from data or checkpoints that are not at hand now is kept where a manifest names them,
     since its fingerprint cannot be told. Interrupted attempts, locks and notes go by their age. What a run
-    or `plan --remember` asked for within --keep-days, what waits in Slurm's queue, what a running process
-    builds, what there is of these, and what they read, stays.
+    or `plan --remember` asked for within --keep-days, what a running process builds, what there is of these,
+    and what they read, stays.
 
     With --finished go the vectors of rows that are measured; they are made again when something asks for
     them.
     """
     from repro.manifest.papers import paper, papers
     from repro.progress import TerminalProgress
-    from repro.running.engines import cluster
     from repro.running.kept_artefacts import kept_artefacts
     from repro.running.scale import known_scales, scale
     from repro.running.workspace import Workspace
@@ -75,8 +74,7 @@ def command(names, scales_, keep_days, finished, yes):
         print("0 removed, 0 bytes" if yes else "0 could go, 0 bytes")
         return 0
     with progress.task("what nothing needs"):
-        queue = cluster.waiting_fingerprints(workspace.store)
-        items = leftovers(workspace.store, needs.fingerprints, keep_days=keep_days, waiting=queue)
+        items = leftovers(workspace.store, needs.fingerprints, keep_days=keep_days)
     _tell_of_trainings(items)
     removals = _remove(workspace.store, items) if yes else set(items)
     removable = [item for item in items if _print_item(item, item in removals)]
@@ -114,25 +112,19 @@ def _tell_of_trainings(items) -> None:
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
     """The vectors of finished rows that went, or that could go, each with a line about it."""
-    from repro.running.engines import cluster
     from repro.running.kept_artefacts import finished_vectors
     from repro.store import underway
     from repro.store.disk import size_on_disk
     from repro.store.leftovers import Leftover
-    from repro.store.notes import Lineage
-
-    def queued_inputs() -> set[str]:
-        lineage = Lineage(store.root)
-        return {key for job in cluster.waiting_fingerprints(store) for key in lineage.inputs(job)}
 
     items = []
     for node in finished_vectors(plans, store, keep_days=keep_days):
         path = store.root / node.stage / node.fingerprint
         item = Leftover("vectors", path, node.stage, node.fingerprint, size_on_disk(path))
         if yes:
-            is_free = underway.let_go(store, node, keep=queued_inputs)
+            is_free = underway.let_go(store, node)
         else:
-            is_free = node.fingerprint not in underway.awaited_inputs(store.root) | queued_inputs()
+            is_free = node.fingerprint not in underway.awaited_inputs(store.root)
         if _print_item(item, is_free):
             items.append(item)
     return items

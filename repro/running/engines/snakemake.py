@@ -1,0 +1,244 @@
+"""Stages as jobs of Snakemake, which has an executor for every usual queue: Slurm, LSF, SGE, Kubernetes, …
+
+A plan is written as one file of jobs beside a Snakefile that is always the same. How many jobs there are at
+once, where they go and how often they are tried is said by a profile of Snakemake's own.
+"""
+
+import importlib.util
+import json
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from repro.errors import BlockedError, StageError, UsageError
+from repro.graph import Node
+from repro.machine.system import cores
+from repro.progress import Progress
+from repro.running.cost.estimate import Estimate, estimate
+from repro.running.cost.rehearsals import rehearsals
+from repro.running.cost.throughput import assumed_throughput, throughput
+from repro.running.discarding import DiskRoom
+from repro.running.engines.child import import_path, interruptions, result_of, stage_command
+from repro.running.engines.jobs import Job, arrange, inputs, takes_gpu
+from repro.running.engines.shared_work import SHARED
+from repro.running.plan import Plan
+from repro.running.requirements import Obstacle
+from repro.running.runner import Options, Outcome, held_back, prepared_nodes
+from repro.stage_table import STAGES
+from repro.store import Store, translated_errors
+from repro.store.disk import write_whole
+
+FOLDER = "snakemake"  # of the store, with a folder for each run
+SNAKEFILE, PLAN = "Snakefile", "plan.json"
+USUAL_GPU = "a100"  # whose hours are asked for where no other was named or measured
+THREADS = 8  # of a stage at the papers' scale, where OMP_NUM_THREADS says nothing
+LOOK = 1.0  # seconds between looks at what is done
+# The store knows what is done, and has locks; of thousands of jobs, the number done and failures are told.
+ALWAYS = ("--keep-going", "--drop-metadata", "--nolock", "--quiet", "rules", "host")
+RETRIES = 1  # of a job on this machine; a profile says its own number
+
+
+def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
+    """Have Snakemake build what the plan needs, and wait for it, with the outcome of other engines.
+
+    GPUs and Java are those of wherever jobs run: that this machine has none holds nothing back. What the
+    store holds is looked up anew each time, so whatever ended is gone on from where it was.
+
+    Raises:
+        BlockedError: Snakemake is not installed.
+        UsageError: it ends before any job; ``max_disk`` is asked for, which needs the starts of stages.
+        StoreError: as ``repro.running.runner.prepare``.
+        KeyboardInterrupt: it was interrupted, and has ended its jobs.
+    """
+    if importlib.util.find_spec("snakemake") is None:
+        raise BlockedError("Snakemake is not installed", "python -m pip install 'repro-bench[snakemake]'")
+    if options.max_disk is not None:
+        raise UsageError("--max-disk is of the engines inline and local; --discard is of snakemake, too")
+    plan.machine.leave()
+    plan.look(store)
+    with prepared_nodes(plan.ends, store, progress, options) as (needed, room):
+        outcome = Outcome()
+        todo = [node for node in needed if not held_back(node, plan.machine, outcome)]
+        if todo:
+            _Course(plan, store, progress, options, room, outcome).carry_out(todo)
+    return outcome
+
+
+def write(nodes: Sequence[Node], plan: Plan, store: Store, folder: Path, options: Options) -> list[Job]:
+    """Write plan.json and the Snakefile, by which Snakemake builds nodes; returns the jobs.
+
+    Args:
+        nodes: those to build, inputs first, of which the store has notes.
+        plan: that they are of, which has looked at the store.
+    """
+    jobs = arrange(nodes, _cost(plan, store, options), shards=options.shards)
+    waits = inputs(jobs)
+    content = {
+        "rules": {kind: _rule(kind, plan, store, options) for kind in dict.fromkeys(j.kind for j in jobs)},
+        "jobs": {
+            job.name: {
+                "rule": job.kind,
+                "after": [f"done/{other.kind}/{other.name}" for other in waits[job.name]],
+                "arguments": _arguments(job),
+                "minutes": job.minutes,
+                "mem_mb": job.mem_mb,
+            }
+            for job in jobs
+        },
+    }
+    with translated_errors(folder, "folder", ""):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / PLAN, json.dumps(content))
+        shutil.copyfile(Path(__file__).with_name(SNAKEFILE), folder / SNAKEFILE)
+    return jobs
+
+
+def _cost(plan: Plan, store: Store, options: Options) -> Estimate:
+    rates = throughput(store, options.gpu) or assumed_throughput(USUAL_GPU)
+    return estimate(plan, rates, None if options.gpu else rehearsals(store))
+
+
+def _rule(kind: str, plan: Plan, store: Store, options: Options) -> dict[str, object]:
+    """Return what all jobs of a kind have in common. Later stages go first, after which something may go."""
+    is_small = not plan.scale.has_originals
+    gpus = 0 if is_small or not takes_gpu(kind) else options.gpus_per_stage if kind in SHARED else 1
+    variables = {"PYTHONSAFEPATH": "1", "PYTHONPATH": import_path()}
+    words = ["env", *(f"{name}={value}" for name, value in variables.items() if value)]
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    return {
+        "program": shlex.join([*words, *stage_command(store, processes=max(1, gpus))]),
+        "priority": [*STAGES].index(kind) if kind in STAGES else len(STAGES),
+        "threads": int(threads) if threads.isdigit() and int(threads) else 1 if is_small else THREADS,
+        "gpu": gpus,
+    }
+
+
+def _arguments(job: Job) -> str:
+    shard = [] if job.part.whole else ["--shard", str(job.part)]
+    return " ".join([*(node.fingerprint for node in job.nodes), *shard])
+
+
+class _Course:
+    """One run: Snakemake, and what becomes of the nodes.
+
+    Args:
+        outcome: in which that is noted.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        progress: Progress,
+        options: Options,
+        room: DiskRoom,
+        outcome: Outcome,
+    ):
+        self.plan, self.store, self.progress, self.options = plan, store, progress, options
+        self.room, self.outcome = room, outcome
+        self.stored: set[str] = set()
+        self.folder = store.root / FOLDER / f"{socket.gethostname()}-{os.getpid()}"
+
+    def carry_out(self, nodes: list[Node]) -> None:
+        """Run Snakemake until each node is stored, failed or held back.
+
+        Once is enough unless a job of several stages fails: what reads the other stages is tried then.
+        """
+        while nodes:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            jobs = write(nodes, self.plan, self.store, self.folder, self.options)
+            words = f"{len(jobs)} jobs of {len(nodes)} stages for Snakemake"
+            self.progress.note(f"{words}; what they say lies in {self.folder / 'logs'}")
+            status = self._run_snakemake(jobs)
+            left = self._untried(jobs, nodes)
+            if len(left) == len(nodes):
+                fault = f"Snakemake ended with status {status} before any job; it says why above"
+                raise UsageError(f"{fault}, and {self.folder} has what it was given")
+            nodes = left
+        if not self.outcome.failed:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _run_snakemake(self, jobs: Sequence[Job]) -> int:
+        """Run Snakemake, and let artefacts go meanwhile. Returns its exit status."""
+        process = subprocess.Popen(
+            [*command(self.folder), *ALWAYS, *_how(self.options)],
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,  # standard output has results
+            start_new_session=True,  # Ctrl-C reaches this process alone, which interrupts it once
+        )
+        waiting = {job.name: job for job in jobs}
+        with interruptions() as signals:
+            while process.poll() is None:
+                time.sleep(LOOK)
+                self._look(waiting)
+                if signals:
+                    os.killpg(process.pid, signal.SIGINT)  # at which it takes back what it submitted
+                    process.wait()
+                    raise KeyboardInterrupt
+        self._look(waiting)
+        return process.returncode
+
+    def _look(self, waiting: dict[str, Job]) -> None:
+        """Take note of jobs that ended well, and let go of what nothing reads any more."""
+        for marker in self.folder.glob("done/*/*"):
+            job = waiting.pop(marker.name, None)
+            for node in job.nodes if job else ():
+                self._is_stored(node)
+
+    def _is_stored(self, node: Node) -> bool:
+        """Whether a node is stored, or was and has gone again; noted in the outcome."""
+        if node.fingerprint not in self.stored and self.store.state(node) == "stored":
+            self.stored.add(node.fingerprint)
+            self.outcome.run.append(node)
+            self.room.stored(node)
+        return node.fingerprint in self.stored
+
+    def _untried(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> list[Node]:
+        """Note what became of nodes whose jobs did not end well; returns those that no job came to."""
+        logs = {n.fingerprint: self.folder / "logs" / f"{job.name}.log" for job in jobs for n in job.nodes}
+        left = []
+        for node in nodes:
+            if self._is_stored(node) or held_back(node, self.plan.machine, self.outcome):
+                continue
+            result = _result(node, logs[node.fingerprint])
+            if isinstance(result, Obstacle):
+                self.outcome.blocked[node.fingerprint] = [result]
+            elif result is not None:
+                self.outcome.failed[node.fingerprint] = StageError(result)
+            else:
+                left.append(node)
+        return left
+
+
+def command(folder: Path) -> list[str]:
+    """Return the command of Snakemake for a folder with a plan, in which all is written."""
+    places = ["--snakefile", str(folder / SNAKEFILE), "--directory", str(folder)]
+    return [sys.executable, "-m", "snakemake", *places]
+
+
+def _how(options: Options) -> list[str]:
+    """Return options of Snakemake: the user's profile, or as many jobs as this machine has cores."""
+    jobs = ["--jobs", str(options.jobs)] if options.jobs else []
+    if options.profile:
+        return ["--profile", options.profile, *jobs]
+    if "SNAKEMAKE_PROFILE" in os.environ:  # which it reads itself
+        return jobs
+    return [*(jobs or ["--cores", str(cores())]), "--retries", str(RETRIES)]
+
+
+def _result(node: Node, log: Path) -> str | Obstacle | None:
+    """Return why a job did not build a node, by its log; None where there is none."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return None
+    word, _, status = lines[-1].partition(" ") if lines else ("", "", "")
+    killed = -signal.SIGKILL  # nobody could say it any more
+    return result_of(node, int(status) if word == "status" and status.isdigit() else killed, log)
