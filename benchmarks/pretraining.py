@@ -35,14 +35,13 @@ from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
 
 from repro.graph import Node, walk
 from repro.manifest.cells import cells_of, is_measured
-from repro.manifest.papers import papers
+from repro.manifest.papers import papers, stated_costs
 from repro.progress import Progress
 from repro.retrieval.training.loop import train
 from repro.retrieval.training.objective import build, import_declared
 from repro.retrieval.training.optimisation import Execution, Optimisation
 from repro.running.cost import shapes
-from repro.running.cost.estimate import stated_costs
-from repro.running.cost.throughput import GPUS
+from repro.running.cost.throughput import gpus
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
@@ -173,7 +172,8 @@ def data_sheet(name: str) -> float | None:
     of one, or a card where the table has the module."""
     words = set(re.findall(r"[a-z0-9]+", name.lower()))
     slower = "mig" in words or (words & SLOWER and "a100" not in words)
-    return None if slower else next((sheet.half for gpu, sheet in GPUS.items() if gpu in words), None)
+    sheets = {} if slower else gpus()["sheets"]
+    return next((sheet["half"] for gpu, sheet in sheets.items() if gpu in words), None)
 
 
 def matrix_product(rows: int, hidden: int, precision: str) -> float:

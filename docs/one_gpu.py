@@ -26,8 +26,12 @@ HEAD = """\
 # The whole suite on one GPU with 2 TB
 
 What `repro plan --all --gpu {gpu} --discard vectors` says on a machine that has nothing yet;
-`python docs/one_gpu.py` writes this page from the plan. Hours are estimates ({basis});
-`repro run --rehearse` puts what your machine takes in their place.
+`python docs/one_gpu.py` writes this page from the plan. Hours are estimates ({basis}):
+from the greatest to the least share of the peak that a training of this kind was found to reach
+(`repro/running/cost/gpus.yaml`), which stands where one number does. Batches are padded to their longest
+text, as a run pads them unless `REPRO_PADDING_FREE=1` is set, with which it takes {packed} by the same
+estimates. `repro doctor calibrate` puts the rate of your GPU in their place, and `repro run --rehearse` what
+your machine takes.
 
 ## What it comes to
 
@@ -46,10 +50,11 @@ repro run head_to_head --scale medium --seeds {seeds} --discard vectors
 
 The [study](../explained/head-to-head/index.md) with five seeds, by the same estimates. At `small`, real text
 and a backbone from scratch, its first table takes less than 40 minutes on either device; at `medium`,
-BERT-base and MS MARCO, all of it takes less than the {week} hours of a week on the first. Encoding, mining
+BERT-base and MS MARCO, all of it takes six to nine days on the first. Encoding, mining
 and fine-tuning are in it. A training step is taken to last no less than {layer:.0f} ms a layer, a guess of
-what launching its kernels takes: small models are bound by that, not by operations. Tokenising of what is
-encoded, and evaluation, seconds a row, are not in these hours. What a GPU does not hold at once is halved.
+what launching its kernels takes: small models are bound by that, not by operations. Texts are made tokens
+by cores beside the GPU; evaluation, seconds a row, is not in these hours. What a GPU does not hold at once
+is halved.
 At `medium` Table 2 still has the multiples of two layers of 128, at which its FLOPs are not equal.
 
 {study}
@@ -103,7 +108,7 @@ def page() -> str:
     """The page in Markdown."""
     import repro
     from repro.running.cost.estimate import estimate
-    from repro.running.cost.throughput import LAYER, assumed_throughput
+    from repro.running.cost.throughput import assumed_throughput
     from repro.running.discarding import discarded_stages
 
     selection = repro.select(*repro.papers())
@@ -117,6 +122,7 @@ def page() -> str:
     return HEAD.format(
         gpu=GPU,
         basis=cost.throughput.basis,
+        packed=_packed(plan),
         totals=_totals(cost),
         peak=peak,
         disk=DISK / GB,
@@ -124,8 +130,7 @@ def page() -> str:
         left=DISK / GB - peak - downloads,
         whole=cost.stored / GB,
         seeds=",".join(map(str, SEEDS)),
-        week=7 * DAY,
-        layer=1000 * LAYER,
+        layer=1000 * cost.throughput.layer,
         study=_study(),
         rehearsed=_rehearsed(),
         fetched=_fetched(cost),
@@ -133,6 +138,17 @@ def page() -> str:
         order=_order(cost, course),
         alone=_alone(cost, stages),
     )
+
+
+def _packed(plan) -> str:
+    """The hours where models read texts end to end."""
+    from repro.running.cost.estimate import estimate
+    from repro.running.cost.throughput import assumed_throughput
+
+    os.environ["REPRO_PADDING_FREE"] = "1"
+    cost = estimate(plan, assumed_throughput(GPU))
+    del os.environ["REPRO_PADDING_FREE"]
+    return f"{cost.hours_in_words(cost.nodes)} GPU hours"
 
 
 def _study() -> str:
@@ -149,7 +165,7 @@ def _study() -> str:
         for name, part in {"Table 1": plan.of_table("head_to_head", "1"), "all tables": plan}.items():
             part.look(repro.select("head_to_head").workspace.store)
             costs = [estimate(part, assumed_throughput(gpu)) for gpu in DEVICES]
-            hours = [f"{cost.hours(cost.nodes):,.1f}" for cost in costs]
+            hours = [cost.hours_in_words(cost.nodes) for cost in costs]
             peak = costs[0].fullest(discarded_stages(["vectors"])).during / GB
             core = costs[0].core_hours(costs[0].nodes)
             rows.append([scale, name, *hours, f"{core:,.1f}", f"{peak:,.0f}"])
@@ -161,7 +177,7 @@ def _totals(cost) -> str:
     rows = [
         ["cells to measure", f"{len({m.cell.id for m in cost.plan.measurements}):,}"],
         ["stages to run", f"{len(cost.nodes):,}"],
-        ["GPU hours", f"{cost.hours(cost.nodes):,.0f}, or {cost.hours(cost.nodes) / DAY:,.0f} days"],
+        ["GPU hours", f"{cost.hours_in_words(cost.nodes)}: {cost.hours(cost.nodes) / DAY:,.0f} days at most"],
         ["hours of one core beside them", f"{cost.core_hours(cost.nodes):,.0f}"],
         ["downloads of known size", f"{sum(downloads) / GB:,.1f} GB"],
     ]
@@ -183,7 +199,7 @@ def _order(cost, course: Sequence) -> str:
                 if not left:
                     rows.append([_title(place), f"{hours:,.0f}", f"{hours / DAY:,.1f}", f"{peak / GB:,.0f}"])
                     peak = level.after
-    return _table(["table", "done after GPU hours", "days", "GB at most since the one above"], rows)
+    return _table(["table", "done after GPU hours at most", "days", "GB at most since the one above"], rows)
 
 
 def _alone(cost, stages: frozenset[str]) -> str:
@@ -195,7 +211,7 @@ def _alone(cost, stages: frozenset[str]) -> str:
         peak, hours = alone.fullest(stages).during / GB, alone.hours(alone.nodes)
         core = alone.core_hours(alone.nodes)
         rows.append([_title(place), f"{len(alone.nodes):,}", f"{hours:,.1f}", f"{core:,.1f}", f"{peak:,.0f}"])
-    return _table(["table", "stages", "GPU hours", "core hours", "GB at most"], rows)
+    return _table(["table", "stages", "GPU hours at most", "core hours", "GB at most"], rows)
 
 
 def _fetched(cost) -> str:

@@ -76,9 +76,9 @@ def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[
 
 
 def _work(cost: Estimate, rates: Throughput) -> str:
-    hours = cost.hours(cost.nodes) or 0.0
     remainder = f"; without {len(cost.uncounted)} of unknown size" if cost.uncounted else ""
-    amount = f"about {hours:,.1f}" if hours >= 0.1 else "less than 0.1"
+    small = (cost.hours(cost.nodes) or 0.0) < 0.1
+    amount = "less than 0.1" if small else f"about {cost.hours_in_words(cost.nodes)}"
     return f"{amount} {rates.unit} hours ({rates.basis}){remainder}"
 
 

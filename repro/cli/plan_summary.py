@@ -6,7 +6,6 @@ On the device they tell of steps that it takes in parts.
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from repro.cli.obstacles import GB, names_in_a_line
@@ -16,10 +15,9 @@ from repro.machine import system
 from repro.machine.system import size_in_words
 from repro.manifest.cells import count_in_words
 from repro.retrieval.training.declaration import declared
-from repro.retrieval.training.memory import StepMemory, example_tokens, predicts_words
-from repro.running.cost.estimate import Estimate
-from repro.running.cost.shapes import shape
-from repro.running.cost.throughput import ASSUMED, assumed_throughput
+from repro.running.cost.estimate import Estimate, estimate
+from repro.running.cost.throughput import assumed_throughput
+from repro.running.cost.work import step_memory_of
 from repro.running.discarding import DISCARDABLE, discarded_stages
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
@@ -113,21 +111,21 @@ def _free_bytes(root: Path) -> int:
 
 def _work_line(cost: Estimate) -> str:
     work, rates = f"work: about {cost.operations:.2g} FLOP", cost.throughput
-    cores = f"{cost.core_hours(cost.nodes):,.1f} core hours for text, rankings and negatives"
+    cores = f"{cost.core_hours(cost.nodes):,.1f} core hours for text, tokens, rankings and negatives"
     if rates is None:
         hint = "for hours, `repro doctor calibrate` measures this machine, or name a GPU with --gpu"
         return f"{work}, {cores}; {_hours_by_device(cost)}{hint}"
-    return f"{work}, {cost.hours(cost.nodes):,.1f} {rates.unit} hours ({rates.basis}), {cores}"
+    return f"{work}, {cost.hours_in_words(cost.nodes)} {rates.unit} hours ({rates.basis}), {cores}"
 
 
 def _hours_by_device(cost: Estimate) -> str:
     """Return the hours that GPUs which many have would take; empty where these are none."""
-    rates = {gpu: replace(cost, throughput=assumed_throughput(gpu)) for gpu in COMMON}
-    hours = {gpu: estimate.hours(cost.nodes) or 0.0 for gpu, estimate in rates.items()}
-    if max(hours.values()) < SHOWN:
+    rates = {gpu: estimate(cost.plan, assumed_throughput(gpu), cost.rehearsals) for gpu in COMMON}
+    if max(each.hours(cost.nodes) or 0.0 for each in rates.values()) < SHOWN:
         return ""
-    words = " or ".join(f"{amount:,.1f} hours of one {gpu}" for gpu, amount in hours.items())
-    return f"{words}, at an assumed {ASSUMED:.0%} of the peak; "
+    hours = {gpu: each.hours_in_words(cost.nodes) for gpu, each in rates.items()}
+    words = " or ".join(f"{amount} hours of one {gpu}" for gpu, amount in hours.items())
+    return f"{words}, not measured; "
 
 
 def _rehearsal_lines(cost: Estimate) -> list[str]:
@@ -255,16 +253,3 @@ def _examples(node: Node) -> int:
 def step_bytes(node: Node) -> float:
     """Return the bytes of a GPU that a step of a planned training takes when it is made at once."""
     return step_memory_of(node).whole(_examples(node))
-
-
-def step_memory_of(node: Node) -> StepMemory:
-    """Return the memory of a step of a planned training, as ``training.memory.step_memory`` has it."""
-    model, params = shape(node), dict(node.params)
-    return StepMemory(
-        parameters=model.all_weights,
-        layers=model.layers,
-        hidden=model.hidden,
-        tokens=example_tokens(params),
-        vocabulary=model.vocabulary if predicts_words(params) else 0,
-        precision=params["precision"],
-    )

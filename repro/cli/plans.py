@@ -14,9 +14,9 @@ from repro.cli.obstacles import GB
 from repro.cli.plan_summary import show_summary
 from repro.cli.printing import emit_json, say, table
 from repro.graph import Node
-from repro.manifest.papers import paper
+from repro.manifest.papers import paper, stated_costs
 from repro.progress import TerminalProgress
-from repro.running.cost.estimate import Estimate, estimate, stated_costs
+from repro.running.cost.estimate import Estimate, estimate
 from repro.running.cost.rehearsals import Rehearsals, RehearsedNode, keep_times
 from repro.running.cost.shapes import Number, added
 from repro.running.discarding import discarded_stages

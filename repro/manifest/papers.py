@@ -15,6 +15,7 @@ from repro.locations import PAPERS
 from repro.manifest import yaml_file
 from repro.manifest.reading_schema import Reading, reading_faults
 from repro.manifest.schema import Manifest, faults
+from repro.manifest.yaml_file import StrictMapping
 
 ROOT = PAPERS
 Made = TypeVar("Made")
@@ -128,6 +129,38 @@ def paper(name: str) -> Paper:
 def sources(names: Iterable[str]) -> list[Paper]:
     """Return the papers of these names, once each; all of them without a name. Raises UsageError."""
     return [paper(name) for name in dict.fromkeys(names or papers())]
+
+
+class StatedCost(StrictMapping):
+    """A sentence of a paper about the cost of one training; null is what it does not say."""
+
+    of: str
+    gpus: int | None
+    gpu: str | None
+    hours: float | None
+    where: str
+
+    @property
+    def gpu_hours(self) -> float | None:
+        """GPUs times hours."""
+        return None if self.gpus is None or self.hours is None else self.gpus * self.hours
+
+    def __str__(self) -> str:
+        if self.gpus is None:
+            return f"{self.of}: not stated"
+        hours = "hours not stated"
+        if self.hours is not None:
+            hours = f"{self.hours:g} h = {self.gpu_hours:,.0f} GPU hours"
+        return f"{self.of}: {self.gpus} {self.gpu or 'GPUs of no named kind'}, {hours} ({self.where})"
+
+
+def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
+    """Read what a paper's costs.yaml says of its own trainings; nothing without that file.
+
+    Raises ManifestError with file and line.
+    """
+    path = source.folder / "costs.yaml"
+    return yaml_file.read(path, tuple[StatedCost, ...]) if path.exists() else ()
 
 
 def home(dotted: str) -> Paper | None:

@@ -63,7 +63,7 @@ def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
         "--gpu",
         "v100",
     )
-    assert said.status == 4 and said.err.startswith("about 0.00 of 0 GPU hours (v100, assumed 35%")
+    assert said.status == 4 and said.err.startswith("about 0.00 of 0 GPU hours (v100, 18% to 27%")
     states = {node["stage"]: node["state"] for node in said.json}
     assert states["pretrain"] == states["evaluate"] == "blocked" and states["corpus"] == "missing"
     causes = {o["cause"] for node in said.json for o in node["blocked"]}
@@ -125,7 +125,8 @@ def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro, monkey
     assert any(line.startswith("to download: ") and "checkpoints" in line for line in lines)
     assert any(line.startswith("disk: about ") for line in lines)
     assert any(
-        line.startswith("work: about ") and "(h100, assumed 35% of 989 TFLOP/s)" in line for line in lines
+        line.startswith("work: about ") and "(h100, 18% to 27% of 989 TFLOP/s, not measured)" in line
+        for line in lines
     )
     assert "8 V100, 36 h = 288 GPU hours (§4.1, about 1.5 days)" in said.out
     without = repro("plan", "simlm", "--table", "1").err

@@ -1,7 +1,5 @@
 """A plan tells which steps the GPU takes in parts."""
 
-from dataclasses import replace
-
 import pytest
 
 from repro.cli.plan_summary import _work_line, device_notes
@@ -53,10 +51,9 @@ def test_without_a_calibration_hours_are_told_of_two_gpus_where_there_are_any(tm
         planned.look(Store(tmp_path))
         return estimate(planned, None)
 
-    hours = [replace(told("full"), throughput=assumed_throughput(gpu)) for gpu in ("h100", "rtx4090")]
-    one, other = (f"{cost.hours(cost.nodes):,.1f} hours of one" for cost in hours)
-    expected = (
-        f"; {one} h100 or {other} rtx4090, at an assumed 35% of the peak; for hours, `repro doctor calibrate`"
-    )
+    whole = told("full")
+    costs = [estimate(whole.plan, assumed_throughput(gpu)) for gpu in ("h100", "rtx4090")]
+    one, other = (f"{cost.hours_in_words(cost.nodes)} hours of one" for cost in costs)
+    expected = f"; {one} h100 or {other} rtx4090, not measured; for hours, `repro doctor calibrate`"
     assert expected in _work_line(told("full"))
     assert "h100" not in _work_line(told("smoke"))

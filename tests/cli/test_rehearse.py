@@ -142,7 +142,7 @@ def test_plans_of_full_take_hours_from_what_was_measured(repro, papers_data, in_
     assert "measured in rehearsal" not in repro("plan", "toy", "--all").err
     repro("run", "--rehearse", "toy", "--all", "--scale", papers_data / "scale.yaml")
     known = rehearsals(Store(papers_data / "store"))
-    assert known.by_kind
+    assert known
     planned = repro("plan", "toy", "--all", "--format", "json").json
     measured = [node for node in planned if node["hours_rehearsed"]]
     assert {"backbone", "finetune"} <= {node["stage"] for node in measured}

@@ -9,7 +9,7 @@ from repro.errors import ManifestError, UsageError
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import figure_tables
 from repro.manifest.checkpoints import known_checkpoints
-from repro.manifest.papers import load, paper, papers, readings
+from repro.manifest.papers import Paper, StatedCost, load, paper, papers, readings, stated_costs
 from repro.plugins.reports.findings import findings
 from repro.plugins.reports.reports import reports
 from repro.plugins.settings.oracles import oracles, unreleased_objectives
@@ -77,3 +77,24 @@ def test_settings_of_other_folders_are_read_only_where_a_step_is_like_one_of_the
     assert list(steps) == ["a", "b"] and list(steps["a"]) == ["x"]
     with pytest.raises(ManifestError):
         steps["b"]
+
+
+def test_what_papers_say_is_read_and_its_shape_checked(tmp_path):
+    said = {name: stated_costs(source) for name, source in papers().items()}
+    assert {"costa", "cotmae_v2", "cpdae", "simlm"} <= {name for name, entries in said.items() if entries}
+    hours = {str(s.of): s.gpu_hours for s in said["simlm"] if s.hours}
+    assert hours == {"pre-training on MS MARCO": 288, "pre-training on Wikipedia": 576}
+    assert [s.gpus for s in said["simlm"] if not s.hours] == [4, 8, 4]
+    assert "8 GPUs of no named kind, hours not stated" in str(said["simlm"][3])
+    assert [s.gpu_hours for s in said["cotmae_v2"]] == [784, None, None]  # 16 x 49
+    assert str(said["cpdae"][0]) == "everything: not stated"
+    assert "hours not stated" in str(said["costa"][0])
+    made = Paper("made", tmp_path, "made")
+    assert stated_costs(made) == ()
+    (tmp_path / "costs.yaml").write_text("- {paper: x, of: y, gpus: 1, gpu: a, hours: 2, where: z}\n")
+    with pytest.raises(ManifestError, match=r"costs.yaml:1: 0.paper: "):
+        stated_costs(made)
+
+
+def test_gpu_hours_are_gpus_times_hours():
+    assert StatedCost(of="o", gpus=8, gpu="V100", hours=1.5, where="w").gpu_hours == 12

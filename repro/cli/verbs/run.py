@@ -187,13 +187,13 @@ def _discard_other_code(plan, store, dry_run: bool) -> None:
 
 def _budget_rates(plan, store, budget: float | None, gpu: str | None):
     """The throughput that hours follow from; looks at the store, and blocks the nodes beyond a budget."""
-    from repro.running.cost.estimate import keep_within
+    from repro.running.cost.estimate import estimate, keep_within
     from repro.running.cost.throughput import throughput
 
     rates = throughput(store, gpu) if gpu or budget is not None else None
     plan.look(store)
     if budget is not None:
-        hours = keep_within(plan, budget, rates, other_machine=gpu is not None)
+        hours = keep_within(estimate(plan, rates), budget, other_machine=gpu is not None)
         assert rates is not None  # else no hours are told
         print(f"about {hours:,.2f} of {budget:g} {rates.unit} hours ({rates.basis})", file=sys.stderr)
     return rates

@@ -2,18 +2,19 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from repro.graph import Node, walk
+from repro.graph import Node
 from repro.manifest import yaml_file
 from repro.manifest.yaml_file import StrictMapping
 from repro.retrieval.datasets.catalog import catalog
 from repro.running.cost import shapes
-from repro.running.cost.shapes import Number, product
+from repro.running.cost.shapes import Number, product, source
 from repro.running.requirements import PIECES
 from repro.store import Store
 
@@ -57,14 +58,14 @@ class StoredCounts(PlannedCounts):
     store: Store
 
     def documents(self, node: Node) -> Number:
-        return self._fact(_source("corpus", node), "documents")
+        return self._fact(source("corpus", node), "documents")
 
     def words(self, node: Node) -> Number:
-        corpus = _source("corpus", node)
+        corpus = source("corpus", node)
         return size_of(corpus, self.store) / shapes.CHARACTERS if corpus else None
 
     def queries(self, node: Node) -> Number:
-        return self._fact(node, "queries") or self._fact(_source("queries", node), "queries")
+        return self._fact(node, "queries") or self._fact(source("queries", node), "queries")
 
     def rows(self, node: Node) -> Number:
         tasks = self.store.record(node)["facts"].get("tasks", {}).items()
@@ -128,6 +129,12 @@ def _texts(node: Node, counts: PlannedCounts) -> Number:
     return counts.queries(source) if node.params["kind"] == "queries" else counts.documents(source)
 
 
+def _tokens(node: Node, counts: PlannedCounts) -> Number:
+    """Return the tokens that a stage makes of texts, each as often as it reads it."""
+    each = sum(length.times * length.real for length in shapes.texts_read(node))
+    return product(amount(cost_of(node).time or "", node, counts), each)
+
+
 def _negatives(node: Node, counts: PlannedCounts) -> Number:
     each = (node.params.get("per_query") or 0) + (node.params.get("random_added") or 0)
     return product(counts.queries(node), each)
@@ -145,8 +152,9 @@ AMOUNTS: dict[str, Callable[[Node, PlannedCounts], Number]] = {
     "products": lambda node, counts: product(
         counts.documents(_document_source(node)), counts.queries(_query_source(node))
     ),
-    "hits": lambda node, counts: product(counts.queries(node), node.params.get("depth")),
+    "hits": lambda node, counts: product(counts.queries(_query_source(node)), node.params.get("depth")),
     "pairs": _pairs,
+    "tokens": _tokens,
     "lines": _lines,
     "negatives": _negatives,
     "weights": lambda node, counts: shapes.shape(node).all_weights,
@@ -170,40 +178,34 @@ def _texts_of(node: Node) -> Node:
     return node.input("texts") if "texts" in node.inputs else node
 
 
-def _source(stage: str, node: Node) -> Node | None:
-    return next((each for each in walk([node]) if each.stage == stage), None)
+def _known(name: str) -> str:
+    if name not in AMOUNTS:
+        raise ValueError(f"{name!r} is no amount ({', '.join(sorted(AMOUNTS))})")
+    return name
+
+
+Name = Annotated[str, AfterValidator(_known)]
 
 
 class StageCost(StrictMapping):
     """The costs of a stage, and the amounts that they grow with; ``stages.yaml`` tells what each entry is."""
 
-    seconds: dict[str, float] = Field(default_factory=dict)
-    bytes: dict[str, int | float] = Field(default_factory=dict)
+    seconds: dict[Name, float] = Field(default_factory=dict)
+    waits: bool = False
+    bytes: dict[Name, int | float] = Field(default_factory=dict)
     copies: float = 1.0
     further: float = 0.0
-    beside: dict[str, float] = Field(default_factory=dict)
+    beside: dict[Name, float] = Field(default_factory=dict)
     source: str = ""
-    time: str | None = None
-    disk: str | None = None
-    memory: dict[str, float] = Field(default_factory=dict)
-
-    @property
-    def amounts(self) -> set[str]:
-        """The names of all amounts that it speaks of."""
-        factors = (*self.seconds, *self.bytes, *self.beside, *self.memory)
-        return {name for name in (*factors, self.time, self.disk) if name}
+    time: Name | None = None
+    disk: Name | None = None
+    memory: dict[Name, float] = Field(default_factory=dict)
 
 
 @functools.cache
 def stage_costs() -> Mapping[str, StageCost]:
     """Read the costs by stage, of a variation of one under a name of its own. Raises ManifestError."""
-
-    def faults(content: Mapping[str, StageCost]) -> Iterator[yaml_file.Fault]:
-        for stage, cost in content.items():
-            for name in sorted(cost.amounts - AMOUNTS.keys()):
-                yield (stage,), f"{name!r} is no amount ({', '.join(sorted(AMOUNTS))})"
-
-    return yaml_file.read(Path(__file__).with_name("stages.yaml"), dict[str, StageCost], faults=faults)
+    return yaml_file.read(Path(__file__).with_name("stages.yaml"), dict[str, StageCost])
 
 
 def cost_of(node: Node) -> StageCost:

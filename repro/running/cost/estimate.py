@@ -1,20 +1,18 @@
-"""The cost of what a plan still has to run: hours, disk, downloads; a budget of hours; what papers state."""
+"""The cost of what a plan still has to run: hours, disk, downloads, and a budget of hours."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from repro.errors import UsageError
 from repro.graph import Node
-from repro.manifest import yaml_file
-from repro.manifest.papers import Paper
-from repro.manifest.yaml_file import StrictMapping
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.fetching import archives
-from repro.running.cost.rehearsals import Rehearsals
+from repro.running.cost.rehearsals import Rehearsals, kind_of
 from repro.running.cost.throughput import Throughput
-from repro.running.cost.work import Work, work
+from repro.running.cost.work import Batching, Work, work
 from repro.running.discarding import Consumers, MemoryLevel, fullest_level, levels, readers_first
 from repro.running.plan import Plan
 from repro.running.requirements import PIECES, Obstacle
@@ -28,14 +26,14 @@ class Estimate:
     Attributes:
         works: fingerprint -> work, of the nodes to run.
         throughput: None without a measured or named device; then hours are those of rehearsals alone.
-        rehearsals: what was measured of stages like these on this machine; None where another is meant.
+        rehearsals: times by kind of node that this machine measured; none where another is meant.
     """
 
     plan: Plan
     nodes: list[Node]
     works: Mapping[str, Work]
     throughput: Throughput | None
-    rehearsals: Rehearsals | None = None
+    rehearsals: Rehearsals = field(default_factory=dict)
 
     def hours(self, nodes: Iterable[Node]) -> float | None:
         """Return the hours to run ``nodes``, without those of unknown work; None where nothing tells of any.
@@ -53,9 +51,17 @@ class Estimate:
             return rehearsed_hours
         return self.throughput.hours(self.work_of(node))
 
+    def hours_in_words(self, nodes: Sequence[Node]) -> str:
+        """Return the hours to run ``nodes``, from the least to the most where nothing was measured."""
+        most, fastest = self.hours(nodes) or 0.0, self.throughput and self.throughput.fastest
+        least = replace(self, throughput=fastest).hours(nodes) if fastest else None
+        words = f"{most:,.1f}"
+        return words if least is None or f"{least:,.1f}" == words else f"{least:,.1f} to {words}"
+
     def rehearsed(self, node: Node) -> float | None:
         """Return the hours of a node by the rehearsal of its kind; None without one."""
-        return self.rehearsals.hours(node) if self.rehearsals else None
+        measured = self.rehearsals.get(kind_of(node)) if self.rehearsals else None
+        return measured.hours(node) if measured else None
 
     @cached_property
     def operations(self) -> float:
@@ -74,9 +80,8 @@ class Estimate:
 
     def core_hours(self, nodes: Iterable[Node]) -> float:
         """Return hours of one core for what no model does, as far as known and not in ``hours``."""
-        unrehearsed_nodes = [n for n in nodes if self.rehearsed(n) is None]
-        works = [self.works[n.fingerprint] for n in unrehearsed_nodes if n.fingerprint in self.works]
-        return sum(work.core_seconds or 0 for work in works) / 3600
+        unrehearsed = (n for n in nodes if n.fingerprint in self.works and self.rehearsed(n) is None)
+        return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
         """Return the bytes of the store as nodes are run, when artefacts of some stages go after their use.
@@ -122,14 +127,13 @@ class Estimate:
 
 
 def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals | None = None) -> Estimate:
-    """Return the cost of what a plan, once it has looked at a store, has to run."""
-    nodes = plan.needed()
-    return Estimate(plan, nodes, {node.fingerprint: work(node) for node in nodes}, throughput, rehearsals)
+    """Return the cost of what a plan that has looked at a store has to run, as REPRO_ variables say."""
+    nodes, batching = plan.needed(), Batching.of(os.environ, throughput.memory if throughput else None)
+    works = {node.fingerprint: work(node, batching) for node in nodes}
+    return Estimate(plan, nodes, works, throughput, rehearsals or {})
 
 
-def keep_within(
-    plan: Plan, hours: float, throughput: Throughput | None, *, other_machine: bool = False
-) -> float:
+def keep_within(cost: Estimate, hours: float, *, other_machine: bool = False) -> float:
     """Block the nodes that a budget of hours does not reach; returns the hours of what is left.
 
     Nodes are taken in the order in which they run, up to the first that would exceed the budget: no later
@@ -143,55 +147,18 @@ def keep_within(
     """
     if not hours >= 0:
         raise UsageError(f"--max-gpu-hours is {hours}; give a number of hours, 0 or more")
-    if throughput is None:
+    if cost.throughput is None:
         remedy = "`repro doctor calibrate` measures this machine, --gpu names another"
         raise UsageError(f"a budget needs a throughput: {remedy}")
-    spent, is_over = 0.0, False
-    cause = f"it lies beyond the budget of {hours:g} {throughput.unit} hours"
-    for node in plan.needed():
-        cost = throughput.hours(work(node))
-        if cost == 0 or _is_blocked(node, plan, other_machine=other_machine):
+    spent, is_over, plan = 0.0, False, cost.plan
+    cause = f"it lies beyond the budget of {hours:g} {cost.throughput.unit} hours"
+    for node in cost.nodes:
+        node_hours, obstacles = cost.hours_of(node), plan.obstacles(node)
+        if node_hours == 0 or any(not (other_machine and o.of_machine) for o in obstacles):
             continue
-        if is_over or cost is None or spent + cost > hours:
+        if is_over or node_hours is None or spent + node_hours > hours:
             is_over = True
             plan.machine.obstacles[node.fingerprint] = Obstacle(cause, "give more with --max-gpu-hours")
         else:
-            spent += cost
+            spent += node_hours
     return spent
-
-
-def _is_blocked(node: Node, plan: Plan, *, other_machine: bool) -> bool:
-    """Return whether a node lacks something; of another machine, something besides the machine's own."""
-    return any(not (other_machine and o.of_machine) for o in plan.obstacles(node))
-
-
-class StatedCost(StrictMapping):
-    """A sentence of a paper about the cost of one training; null is what it does not say."""
-
-    of: str
-    gpus: int | None
-    gpu: str | None
-    hours: float | None
-    where: str
-
-    @property
-    def gpu_hours(self) -> float | None:
-        """GPUs times hours."""
-        return None if self.gpus is None or self.hours is None else self.gpus * self.hours
-
-    def __str__(self) -> str:
-        if self.gpus is None:
-            return f"{self.of}: not stated"
-        hours = "hours not stated"
-        if self.hours is not None:
-            hours = f"{self.hours:g} h = {self.gpu_hours:,.0f} GPU hours"
-        return f"{self.of}: {self.gpus} {self.gpu or 'GPUs of no named kind'}, {hours} ({self.where})"
-
-
-def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
-    """Read what a paper's costs.yaml says of its own trainings; nothing without that file.
-
-    Raises ManifestError with file and line.
-    """
-    path = source.folder / "costs.yaml"
-    return yaml_file.read(path, tuple[StatedCost, ...]) if path.exists() else ()

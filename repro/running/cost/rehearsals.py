@@ -4,11 +4,12 @@ Times by kind of node lie beside the artefacts, for plans of full scale on a mac
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from repro.errors import UsageError
 from repro.graph import Node, canonical
@@ -21,6 +22,7 @@ from repro.store import Store, make_writable, translated_errors
 from repro.store.disk import write_whole
 
 KIB = 1024
+FILE = "rehearsals.json"
 # what tells of a collection where nobody counted its documents
 INSTEAD = {"documents": ("documents", "words")}
 MOST = 10_000  # times that seconds are repeated where what is done once, loading libraries say, is among them
@@ -64,6 +66,10 @@ class MeasuredTime:
         """Return the hours of a node of this kind; None where nobody counted the amount."""
         count = amount(self.of, node) if self.of else 0.0
         return None if count is None else (self.once + self.each * count) / 3600
+
+
+Rehearsals = Mapping[str, MeasuredTime]  # by kind
+TIMES = TypeAdapter(dict[str, dict[str, MeasuredTime]])  # by machine and kind
 
 
 @dataclass(frozen=True)
@@ -182,18 +188,6 @@ def _peak(peak: float, cost: StageCost, node: Node, rehearsal: Node, store: Stor
     return peak
 
 
-@dataclass(frozen=True)
-class Rehearsals:
-    """Times by kind of node, as ``kind_of`` tells them apart."""
-
-    by_kind: dict[str, MeasuredTime]
-
-    def hours(self, node: Node) -> Number:
-        """Return the hours of a node; None where none of its kind was rehearsed here."""
-        measured = self.by_kind.get(kind_of(node))
-        return measured.hours(node) if measured else None
-
-
 def kind_of(node: Node) -> str:
     """Return a digest of what the pace follows from: the stage with its parameters, its data and its model.
 
@@ -229,7 +223,7 @@ def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
     Of several nodes of one kind it is the slowest. What an earlier rehearsal told of a kind goes.
     """
     make_writable(store.root)
-    path, content = _file(store), _read(store)
+    path, content = store.root / FILE, _read(store)
     machine_times = content.setdefault(_machine(), {})
     by_kind: dict[str, list[RehearsedNode]] = {}
     for each in nodes:
@@ -237,19 +231,15 @@ def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
     for kind, group in by_kind.items():
         machine_times.pop(kind, None)
         if times := [each.time for each in group if each.time]:  # else too little was done to tell
-            machine_times[kind] = asdict(max(times, key=lambda one: one.hours(group[0].node) or 0.0))
+            machine_times[kind] = max(times, key=lambda one: one.hours(group[0].node) or 0.0)
     with translated_errors(store.root):
-        write_whole(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
+        write_whole(path, TIMES.dump_json(content, indent=1).decode() + "\n")
     return path
 
 
-def rehearsals(store: Store) -> Rehearsals:
-    """Read what a machine like this one measured. Raises UsageError where the file cannot be read."""
-    times = _read(store).get(_machine(), {})
-    try:
-        return Rehearsals({kind: MeasuredTime(**fields) for kind, fields in times.items()})
-    except TypeError as error:
-        raise _read_error(store, error) from None
+def rehearsals(store: Store) -> dict[str, MeasuredTime]:
+    """Read times by kind that a machine like this one measured. Raises UsageError for a file that is none."""
+    return _read(store).get(_machine(), {})
 
 
 def _machine() -> str:
@@ -257,24 +247,10 @@ def _machine() -> str:
     return _digest({name: value for name, value in hardware().items() if name in ("cpu", "cores", "gpu")})
 
 
-def _file(store: Store) -> Path:
-    return store.root / "rehearsals.json"
-
-
-def _read(store: Store) -> dict:
-    path = _file(store)
-    if not path.exists():
-        return {}
+def _read(store: Store) -> dict[str, dict[str, MeasuredTime]]:
+    path = store.root / FILE
     try:
-        content = read_json_file(path)
-        if not isinstance(content, dict) or not all(isinstance(times, dict) for times in content.values()):
-            raise ValueError("no object of objects")
+        return TIMES.validate_python(read_json_file(path)) if path.exists() else {}
     except (OSError, ValueError) as error:
-        raise _read_error(store, error) from None
-    return content
-
-
-def _read_error(store: Store, error: Exception) -> UsageError:
-    return UsageError(
-        f"{_file(store)} cannot be read ({error}); remove it, `repro run --rehearse` writes it anew"
-    )
+        remedy = "remove it, `repro run --rehearse` writes it anew"
+        raise UsageError(f"{path} cannot be read ({str(error).partition(chr(10))[0]}); {remedy}") from None

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import NormalDist
 
 from repro.graph import Node, walk
 from repro.machine.bounded_reading import read_facts, read_json_file
@@ -13,6 +14,7 @@ from repro.retrieval.datasets.catalog import catalog
 CHARACTERS = 6  # bytes of a word with its space
 TOKENS_PER_WORD = 1.35  # of BERT's vocabulary on English: a guess, not measured
 SPECIAL = 2  # [CLS] and [SEP]
+FULL = ("chunk", "spans")  # policies by which texts of full length are made of documents
 Number = float | None  # None where nobody counted
 
 
@@ -110,24 +112,75 @@ def all_words(collection: str) -> Number:
     return product(documents(collection), words(collection))
 
 
-def tokens(mean_words: float, length: int) -> float:
-    """Return the tokens of a text of so many words, cut to ``length``."""
-    return min(length, mean_words * TOKENS_PER_WORD + SPECIAL)
+@dataclass(frozen=True)
+class TextLength:
+    """The tokens of texts that a stage reads.
+
+    Attributes:
+        mean: of a text before it is cut.
+        most: what it is cut to.
+        times: texts of this length for one of what the stage counts.
+        kind: ``queries`` or ``passages``.
+    """
+
+    mean: float
+    most: int
+    times: int = 1
+    kind: str = "passages"
+
+    @property
+    def real(self) -> float:
+        """Tokens of a text without padding."""
+        return min(self.most, self.mean)
+
+    @property
+    def sorted(self) -> float:
+        """Tokens with padding, as a GPU encodes texts by their length."""
+        return min(self.most, self.mean * _lengths()["sorted"][self.kind])
+
+    def padded(self, count: int, groups: int = 1) -> float:
+        """Return tokens with padding to the longest text of ``count``, or of so many groups by length.
+
+        Logarithms of lengths are taken to be normal. The longest of n lies at (n - 3/8) / (n + 1/4) of them
+        (Blom 1958), and that of a group at its share of n.
+        """
+        spread, texts = _lengths()["spread"], count * self.times
+        middle = math.log(self.mean) - spread**2 / 2
+        places = ((texts * group / groups - 0.375) / (texts + 0.25) for group in range(1, groups + 1))
+        longest = (math.exp(middle + spread * NormalDist().inv_cdf(place)) for place in places)
+        return max(self.real, sum(min(self.most, each) for each in longest) / groups)
+
+
+def texts_read(node: Node) -> list[TextLength]:
+    """Return the texts that a stage reads for each of what it counts, such as a query with its passages."""
+    p, source = node.params, next(node.input(n) for n in ("tokens", "texts", "corpus") if n in node.inputs)
+    name, is_full = collection(source), source.params.get("policy") in FULL
+    query = _lengths()["queries"] * TOKENS_PER_WORD + SPECIAL
+    document = math.inf if is_full or name is None else words(name) * TOKENS_PER_WORD + SPECIAL
+    most, times = p.get("length") or p["passage_length"], p.get("passages_per_query", 1)
+    if "query_length" in p:
+        sides = {"queries": (query, p["query_length"], 1), "passages": (document, most, times)}
+        return [TextLength(*side, kind) for kind, side in sides.items()]
+    if p.get("kind") == "queries":
+        return [TextLength(query, most, times, "queries")]
+    has_query = "corpus" in node.inputs  # a cross-encoder's passages begin with it
+    return [TextLength(document + has_query * query, most, times)]
 
 
 def collection(node: Node) -> str | None:
     """Return the collection that a node's texts come from."""
-    corpus = _corpus(node)
+    corpus = source("corpus", node)
     return corpus.params["dataset"] if corpus else None
 
 
-def _corpus(node: Node) -> Node | None:
-    return next((n for n in walk([node]) if n.stage == "corpus"), None)
+def source(stage: str, node: Node) -> Node | None:
+    """Return the node of a stage that a node reads through; None without one."""
+    return next((n for n in walk([node]) if n.stage == stage), None)
 
 
 def texts(node: Node) -> Number:
     """Return the number of documents of a node's texts: of their collection, or as many as are read of it."""
-    corpus = _corpus(node)
+    corpus = source("corpus", node)
     if corpus is None:
         return None
     name, first = corpus.params["dataset"], corpus.params.get("first")
@@ -140,7 +193,7 @@ def texts(node: Node) -> Number:
 
 def text_words(node: Node) -> Number:
     """Return the words of the documents that a node's texts come from; None where nobody counted them."""
-    corpus = _corpus(node)
+    corpus = source("corpus", node)
     if corpus is None:
         return None
     name = corpus.params["dataset"]
@@ -172,8 +225,3 @@ def _dataset_queries(nodes: Sequence[Node]) -> Number:
     names = [n.params["dataset"] for stage in ("queries", "qrels") for n in nodes if n.stage == stage]
     counts = entry.counts if names and (entry := catalog().get(names[-1])) else {}
     return counts.get("queries") or counts.get("qrels")
-
-
-def query_words() -> float:
-    """Return the words of a query, on average."""
-    return _lengths()["queries"]

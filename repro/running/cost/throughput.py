@@ -1,55 +1,24 @@
 """Operations a second: of this machine, as `repro doctor calibrate` measures it, or assumed of a GPU."""
 
-import time
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from repro.errors import UsageError, unknown
-from repro.machine.bounded_reading import read_json_file
+from repro.machine.bounded_reading import read_facts, read_json_file
 from repro.machine.system import gpu_memory, hardware
 from repro.machine.versions import software
 from repro.running.cost.shapes import BASE, Shape
 from repro.running.cost.work import Work, forward
 from repro.store import Store
 
-
-@dataclass(frozen=True)
-class DataSheet:
-    """The numbers of a GPU in its vendor's data sheet.
-
-    Attributes:
-        half: peak of dense half-precision matrix products with float32 sums, FLOP/s.
-        single: peak of float32 without tensor cores, as searches multiply, FLOP/s.
-        memory: bytes.
-    """
-
-    half: float
-    single: float
-    memory: float
-
-
 SMALL = Shape(4, 256, 1024, 2000)  # what a CPU trains for seconds; a GPU is measured with BERT-base
 LENGTH = {"cpu": 128, "cuda": 144}
 BATCH = {"cpu": 16, "cuda": 256}
 MATRIX = {"cpu": 1024, "cuda": 8192}
 SECONDS = 2.0  # each measurement lasts at least so long
-GPUS = {
-    "v100": DataSheet(125e12, 15.7e12, 32e9),
-    "t4": DataSheet(65e12, 8.1e12, 16e9),
-    "a100": DataSheet(312e12, 19.5e12, 80e9),
-    "l4": DataSheet(121e12, 30.3e12, 24e9),
-    "l40s": DataSheet(362e12, 91.6e12, 48e9),
-    "h100": DataSheet(989e12, 67e12, 80e9),
-    "h200": DataSheet(989e12, 67e12, 141e9),
-    "rtx3090": DataSheet(71e12, 35.6e12, 24e9),
-    "rtx4090": DataSheet(165e12, 82.6e12, 24e9),
-}
-ASSUMED = 0.35  # share of the peak that BERT-base reaches: a guess; `repro doctor calibrate` measures
-LAYER = (
-    2e-3  # seconds that a layer takes at least in a step of training, by the launches of its kernels: a guess
-)
 
 
 @dataclass(frozen=True)
@@ -62,6 +31,7 @@ class Throughput:
         search: in single precision; None where it is that of inference.
         memory: bytes of the GPU; None where nobody knows.
         layer: seconds that a layer takes at least, forward and backward, in a step of training.
+        fastest: the most that may be hoped for where nothing was measured, and this is the least.
     """
 
     unit: str
@@ -71,15 +41,15 @@ class Throughput:
     search: float | None = None
     memory: float | None = None
     layer: float = 0.0
+    fastest: "Throughput | None" = None
 
     def hours(self, work: Work) -> float | None:
         """Return the hours of one node's work; None when its work is not known."""
         if not work.is_known:
             return None
         training, inference, search = work.parts
-        seconds = max(training / self.training, work.launched * self.layer)
-        seconds += inference / self.inference
-        return (seconds + search / (self.search or self.inference)) / 3600
+        seconds = max(training / self.training, work.launched * self.layer) + (work.waited or 0)
+        return (seconds + inference / self.inference + search / (self.search or self.inference)) / 3600
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
@@ -94,15 +64,28 @@ def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
     return _read_calibration(path) if path.exists() else None
 
 
+@functools.cache
+def gpus() -> dict:
+    """Read ``gpus.yaml``, which tells what its entries are."""
+    return read_facts(Path(__file__).with_name("gpus.yaml"))
+
+
 def assumed_throughput(gpu: str) -> Throughput:
-    """Return a share of the peak of a named GPU's data sheet. Raises UsageError for an unknown one."""
-    name = gpu.lower()
-    if name not in GPUS:
-        raise unknown("GPU", gpu, GPUS, hint="`repro doctor calibrate` measures the one at hand")
-    sheet = GPUS[name]
-    rate, single = sheet.half * ASSUMED, sheet.single * ASSUMED
-    basis = f"{name}, assumed {ASSUMED:.0%} of {sheet.half / 1e12:.0f} TFLOP/s"
-    return Throughput("GPU", rate, rate, basis, single, sheet.memory, LAYER)
+    """Return what trainings reached of the peak of a named GPU's data sheet, from the least to the greatest.
+
+    Raises UsageError for an unknown one.
+    """
+    name, facts = gpu.lower(), gpus()
+    if name not in facts["sheets"]:
+        raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures the one at hand")
+    sheet, shares = facts["sheets"][name], [facts[end]["share"] for end in ("least", "greatest")]
+    basis = f"{name}, {shares[0]:.0%} to {shares[1]:.0%} of {sheet['half'] / 1e12:.0f} TFLOP/s, not measured"
+
+    def at(share: float, fastest: Throughput | None = None) -> Throughput:
+        half, single = share * sheet["half"], share * sheet["single"]
+        return Throughput("GPU", half, half, basis, single, sheet["memory"], facts["layer"], fastest)
+
+    return at(shares[0], at(shares[1]))
 
 
 def calibration_file(store: Store) -> Path:
@@ -128,7 +111,8 @@ def _read_calibration(path: Path) -> Throughput:
         ) from None
     rates = f"{training / 1e12:.3g} TFLOP/s training, {inference / 1e12:.3g} encoding"
     basis = f"{device}, calibrated {day}: {rates}"
-    return Throughput(unit, training, inference, basis, search, gpu_memory())
+    layer = gpus()["layer"] if unit == "GPU" else 0.0
+    return Throughput(unit, training, inference, basis, search, gpu_memory(), layer)
 
 
 def calibrate(seconds: float = SECONDS) -> dict:
@@ -147,15 +131,20 @@ def calibrate(seconds: float = SECONDS) -> dict:
     sizes = BASE if device == "cuda" else SMALL
     machine = hardware()
     name = torch.cuda.get_device_name() if device == "cuda" else f"{machine['cpu']}, {machine['cores']} cores"
-    train, encode = _steps(device, precision, sizes)
     tokens, operations = BATCH[device] * LENGTH[device], forward(sizes, LENGTH[device])
+
+    def rates(step: Callable[[], object], passes: int) -> dict[str, float]:
+        rate = tokens / _time_step(step, seconds)
+        return {"tokens_per_second": rate, "flops_per_second": rate * passes * operations}
+
+    train, encode = _steps(device, precision, sizes)
     return {
         "device": device,
         "name": name,
         "precision": str(precision).removeprefix("torch."),
         "model": {"layers": sizes.layers, "hidden_size": sizes.hidden, "length": LENGTH[device]},
-        "training": _rates(_time_step(train, device, seconds), tokens, 3 * operations),
-        "encoding": _rates(_time_step(encode, device, seconds), tokens, operations),
+        "training": rates(train, 3),
+        "encoding": rates(encode, 1),
         "matrix_product_flops_per_second": _matrix_product(device, precision, seconds),
         "single_precision_flops_per_second": _matrix_product(device, torch.float32, seconds),
         "hardware": machine,
@@ -170,7 +159,7 @@ def _matrix_product(device: str, precision, seconds: float) -> float:
 
     side = MATRIX[device]
     left, right = (torch.randn(side, side, device=device, dtype=precision) for _ in range(2))
-    return 2 * side**3 / _time_step(lambda: left @ right, device, seconds)
+    return 2 * side**3 / _time_step(lambda: left @ right, seconds)
 
 
 def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], Callable[[], object]]:
@@ -205,23 +194,10 @@ def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], 
     return train, encode
 
 
-def _time_step(step: Callable[[], object], device: str, seconds: float) -> float:
-    """Return the seconds of a step: the mean after two that warm up."""
+def _time_step(step: Callable[[], object], seconds: float) -> float:
+    """Return the seconds of a step: the median of blocks of them that last so long in all."""
     import torch
+    from torch.utils.benchmark import Timer
 
-    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
-    for _ in range(2):
-        step()
-    wait()
-    start, count = time.perf_counter(), 0
-    while time.perf_counter() - start < seconds or count == 0:
-        step()
-        count += 1
-        if count % 10 == 0:
-            wait()  # so that what is queued on a GPU does not run far ahead of the clock
-    wait()
-    return (time.perf_counter() - start) / count
-
-
-def _rates(seconds: float, tokens: int, operations: float) -> dict[str, float]:
-    return {"tokens_per_second": tokens / seconds, "flops_per_second": tokens * operations / seconds}
+    timer = Timer("step()", globals={"step": step}, num_threads=torch.get_num_threads())
+    return timer.blocked_autorange(min_run_time=seconds).median

@@ -3,8 +3,8 @@
 A token costs 2 operations a weight forward and twice that backward (Kaplan et al. 2020, section 2.1), and
 attention 4 x layers x hidden x length forward on top: 2 for its scores, 2 for the sum that they weight. A
 masked-language head is counted at BERT's 15 % of the tokens of a pre-training, whatever its rate, and what an
-objective passes through besides as it declares (``training.objective.PretrainingPasses``). Padding is
-not counted. What no model does, and the space that a stage takes while it writes, follows from stages.yaml.
+objective passes through besides as it declares (``passes``). Padding counts as ``Batching`` has it. What no
+model does, and the space that a stage takes while it writes, follows from stages.yaml.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 from repro.graph import Node
 from repro.retrieval.training.declaration import declared
+from repro.retrieval.training.memory import StepMemory, example_tokens, predicts_words
 from repro.running.cost import shapes
-from repro.running.cost.amounts import amount, cost_of, total, trained_steps
-from repro.running.cost.shapes import Number, Shape, product
+from repro.running.cost.amounts import BATCHES, amount, cost_of, total, trained_steps
+from repro.running.cost.shapes import Number, Shape, TextLength, product, texts_read
 from repro.stage_table import ENCODINGS
 
 _PASSES = {"encoders": 1.0, "heads": 0.15}  # BERT's rate
@@ -38,7 +39,8 @@ class Work:
         launched: layers whose kernels trainings launch, forward and backward, however small they are.
         stored: bytes of the artefact.
         beside: further bytes on the disk while it is made, as far as they are known.
-        core_seconds: of one core, where the work is no model's.
+        core_seconds: of one core beside the device of a model, where the work is no model's.
+        waited: seconds of one core for which that device waits.
     """
 
     training: Number = 0.0
@@ -48,6 +50,7 @@ class Work:
     core_seconds: Number = 0.0
     search: Number = 0.0
     launched: float = 0.0
+    waited: Number = 0.0
 
     @property
     def parts(self) -> list[float]:
@@ -70,13 +73,64 @@ def forward(model: Shape, length: float) -> float:
     return 2 * model.layer_weights + 4 * model.layers * model.hidden * length
 
 
-def work(node: Node) -> Work:
+@dataclass(frozen=True)
+class Batching:
+    """The way in which batches of texts are read, as the REPRO_ variables have it.
+
+    Attributes:
+        packed: whether models read texts end to end, without padding, as all that are built as BERT can.
+        buckets: groups by length of the texts of a training's batch.
+        part: examples of a training's batch that are encoded at once, if that was asked for.
+        memory: bytes of the GPU, by which such a part is estimated; None on a CPU.
+    """
+
+    packed: bool = False
+    buckets: int = 1
+    part: int | None = None
+    memory: float | None = None
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str], memory: float | None) -> "Batching":
+        """Read the variables; what a run refuses counts as not set."""
+        texts = (environment.get(name, "") for name in ("REPRO_LENGTH_BUCKETS", "REPRO_MICRO_BATCH"))
+        buckets, part = (int(text) if text.isdecimal() else 0 for text in texts)
+        return cls(environment.get("REPRO_PADDING_FREE") == "1", buckets or 1, part or None, memory)
+
+    def examples(self, node: Node) -> int:
+        """Return the examples of a training that are encoded at once."""
+        examples: int = node.params[BATCHES[node.stage]]
+        part = self.part
+        if part is None and self.memory is not None and not declared(node.params["objective"]).own_parts:
+            part = step_memory_of(node).micro_batch(examples, self.memory)
+        return min(part or examples, examples)
+
+    def trained(self, length: TextLength, examples: int) -> float:
+        """Return the tokens that are read for a text of so many examples that are encoded at once."""
+        return length.real if self.packed else length.padded(examples, min(self.buckets, examples))
+
+    def encoded(self, length: TextLength) -> float:
+        """Return the tokens that are read to encode a text; a CPU's batches are small or without padding."""
+        return length.real if self.packed or self.memory is None else length.sorted
+
+
+def step_memory_of(node: Node) -> StepMemory:
+    """Return the memory of a step of a planned training, as ``training.memory.step_memory`` has it."""
+    model, params = shapes.shape(node), dict(node.params)
+    words, sizes = model.vocabulary if predicts_words(params) else 0, (model.all_weights, model.layers)
+    return StepMemory(*sizes, model.hidden, example_tokens(params), words, params["precision"])
+
+
+PADDED = Batching()
+
+
+def work(node: Node, batching: Batching = PADDED) -> Work:
     """Return the work of one node; nothing for stages whose cost is small beside that of models."""
     formula, cost = _FORMULAS.get(node.stage), cost_of(node)
-    result = formula(node) if formula else Work(stored=_bytes(node))
-    stored = result.stored or 0
+    result = formula(node, batching) if formula else Work(stored=_bytes(node))
+    stored, seconds = result.stored or 0, total(cost.seconds, node)
     beside = 0.0 + (cost.copies - 1) * stored + min(cost.further, stored) + (total(cost.beside, node) or 0)
-    return replace(result, beside=beside, core_seconds=total(cost.seconds, node))
+    waited, core_seconds = (seconds, 0.0) if cost.waits else (0.0, seconds)
+    return replace(result, beside=beside, core_seconds=core_seconds, waited=waited)
 
 
 def _bytes(node: Node) -> Number:
@@ -86,90 +140,66 @@ def _bytes(node: Node) -> Number:
     return total(cost_of(node).bytes, node)
 
 
-def _pretrain(node: Node) -> Work:
+def _pretrain(node: Node, batching: Batching) -> Work:
     model, steps = shapes.shape(node), trained_steps(node)
     stored = model.all_weights * NUMBER
     if steps is None:
         return Work(None, 0.0, stored)
-    texts, length = node.input("tokens"), node.params["length"]
-    if texts.params["policy"] != "chunk":  # chunks are full, documents as long as they are
-        length = _document_length(texts, length)
-    tokens = steps * node.params["texts_per_batch"] * length
-    passes = _passes(node)
-    frozen_passes = {
-        name.removeprefix("frozen_"): n for name, n in passes.items() if name.startswith("frozen_")
-    }
+    [length], at_once, objective = texts_read(node), batching.examples(node), node.params.get("objective", {})
+    passes = {**_PASSES, **(declared(objective).passes if "path" in objective else {})}
+    sizes = length.real, batching.trained(length, at_once), length.padded(at_once)
     generator = shapes.shape(node.input("generator")) if "generator" in node.inputs else model
-    each = 3 * _forward_operations(model, length, passes) + _forward_operations(
-        generator, length, frozen_passes
-    )
+    each = 3 * _forward_operations(model, sizes, passes)
+    each += _forward_operations(generator, sizes, passes, prefix="frozen_")
     layers = passes["encoders"] * model.layers + passes.get("layers", 0)
-    layers += frozen_passes.get("encoders", 0) * generator.layers / 3  # forward alone
-    return Work(tokens * each, 0.0, stored, launched=steps * layers)
+    layers += passes.get("frozen_encoders", 0) * generator.layers / 3  # forward alone
+    return Work(steps * node.params["texts_per_batch"] * each, 0.0, stored, launched=steps * layers)
 
 
-def _passes(node: Node) -> dict[str, float]:
-    """Return the layers a token passes through, as an objective declares over BERT's own."""
-    objective = node.params.get("objective", {})
-    return {**_PASSES, **(declared(objective).passes if "path" in objective else {})}
+def _forward_operations(
+    model: Shape, sizes: tuple[float, float, float], passes: Mapping[str, float], *, prefix: str = ""
+) -> float:
+    """Return the operations forward of one text.
+
+    Args:
+        sizes: its tokens; those that an encoder reads; with padding, as a decoder's layers read them.
+        passes: what an objective declares over BERT's own; ``prefix`` is of the names of the model's.
+    """
+    real, read, padded = sizes
+    encoders, layers, heads = (passes.get(prefix + name, 0) for name in ("encoders", "layers", "heads"))
+    operations = encoders * read * forward(model, read) + heads * real * 2 * model.hidden * model.vocabulary
+    return operations + layers / max(1, model.layers) * padded * forward(model, padded)
 
 
-def _forward_operations(model: Shape, length: float, passes: Mapping[str, float]) -> float:
-    """Return the operations forward of one token in a text of so many."""
-    layers = passes.get("encoders", 0) + passes.get("layers", 0) / max(1, model.layers)
-    return layers * forward(model, length) + passes.get("heads", 0) * 2 * model.hidden * model.vocabulary
-
-
-def _document_length(node: Node, length: int) -> float:
-    """Return the tokens of a document of a node's collection, cut to a length."""
-    name = shapes.collection(node)
-    return shapes.tokens(shapes.words(name), length) if name else length
-
-
-def _finetune(node: Node) -> Work:
-    model, p = shapes.shape(node), node.params
-    steps = trained_steps(node)
+def _finetune(node: Node, batching: Batching) -> Work:
+    """Return the work of a fine-tuning, whose parts pass encoders once more where texts meet in its loss."""
+    model, steps, examples = shapes.shape(node), trained_steps(node), node.params["queries_per_batch"]
     stored = model.all_weights * NUMBER
     if steps is None:
         return Work(None, 0.0, stored)
-    is_joined = "query_length" not in p  # a cross-encoder's passages begin with the query
-    query, passage = _pair(node, p["passage_length" if is_joined else "query_length"], p["passage_length"])
-    if is_joined:
-        query, passage = 0.0, min(p["passage_length"], query + passage)
-    each = query * forward(model, query) + p["passages_per_query"] * passage * forward(model, passage)
-    sides = 1 if is_joined else 2
-    return Work(3 * steps * p["queries_per_batch"] * each, 0.0, stored, launched=steps * sides * model.layers)
+    sides, at_once = texts_read(node), batching.examples(node)
+    tokens = [(side.times, batching.trained(side, at_once)) for side in sides]
+    each = sum(times * read * forward(model, read) for times, read in tokens)
+    passes = 3 + (at_once < examples and len(sides) > 1)
+    launched = steps * len(sides) * model.layers
+    return Work(steps * examples * passes * each, 0.0, stored, launched=launched)
 
 
-def _pair(node: Node, query_length: int, passage_length: int) -> tuple[float, float]:
-    """Return the tokens of a query and of a passage."""
-    query = shapes.tokens(shapes.query_words(), query_length)
-    return query, _document_length(node.input("corpus"), passage_length)
-
-
-def _encode(node: Node) -> Work:
-    source, length, model = node.input("texts"), node.params["length"], shapes.shape(node)
-    is_query, count = node.params["kind"] == "queries", amount("texts", node)
+def _encode(node: Node, batching: Batching) -> Work:
+    """Return the work of an encoder of texts, or of a cross-encoder over pairs."""
+    model, count, params = shapes.shape(node), amount(cost_of(node).time or "", node), node.params
     if count is None:
         return Work(0.0, None, None)
-    tokens = shapes.tokens(shapes.query_words(), length) if is_query else _document_length(source, length)
-    head = 2 * model.hidden * model.vocabulary if set(node.params.get("views", ())) - {"dense"} else 0
-    numbers = model.hidden + 2 * (node.params.get("top_k") or 0)  # a kept term is a number and its place
-    size = HALVED if node.params.get("numbers") == "float16" else NUMBER
-    return Work(0.0, count * tokens * (forward(model, tokens) + head), count * numbers * size)
+    [length] = texts_read(node)
+    tokens = batching.encoded(length)
+    head = 2 * model.hidden * model.vocabulary if set(params.get("views", ())) - {"dense"} else 0
+    numbers = model.hidden + 2 * (params.get("top_k") or 0)  # a kept term is a number and its place
+    size = numbers * (HALVED if params.get("numbers") == "float16" else NUMBER)
+    stored = count * {"rerank": LINE, "score_pairs": PAIR}.get(node.stage, size)
+    return Work(0.0, count * tokens * (forward(model, tokens) + head), stored)
 
 
-def _score(node: Node) -> Work:
-    """Return the work of a cross-encoder over so many passages a query."""
-    model, count = shapes.shape(node), amount("pairs", node)
-    if count is None:
-        return Work(0.0, None, None)
-    length = min(node.params["length"], sum(_pair(node, node.params["length"], node.params["length"])))
-    size = LINE if node.stage == "rerank" else PAIR
-    return Work(0.0, count * length * forward(model, length), count * size)
-
-
-def _search(node: Node) -> Work:
+def _search(node: Node, _: Batching) -> Work:
     """Return the inner products of every query with every passage."""
     sides = [node.input("passages"), node.input("queries")]
     # how many vectors another stage makes is not known here
@@ -188,17 +218,17 @@ def _numbers(node: Node) -> float:
     return ("dense" in views) * hidden + ("sparse" in views) * SPARSE * kept_terms
 
 
-def _model(node: Node) -> Work:
+def _model(node: Node, _: Batching) -> Work:
     return Work(stored=shapes.shape(node).all_weights * NUMBER)
 
 
-_FORMULAS: dict[str, Callable[[Node], Work]] = {
+_FORMULAS: dict[str, Callable[[Node, Batching], Work]] = {
     "pretrain": _pretrain,
     "finetune": _finetune,
     "encode": _encode,
     "encode_views": _encode,
-    "score_pairs": _score,
-    "rerank": _score,
+    "score_pairs": _encode,
+    "rerank": _encode,
     "search": _search,
     "search_views": _search,
     "backbone": _model,

@@ -260,7 +260,7 @@ def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
     for name, part in {"": plan, **plan.parts("paper")}.items():
         names = part.lacking.names
         more = f" and {len(names) - FEW} more" if names[FEW:] else ""
-        hours = f"about {cost.hours(part.needed()):,.0f} hours of one {DEVICE.upper()}, as assumed"
+        hours = f"about {cost.hours_in_words(part.needed())} hours of one {DEVICE.upper()}, not measured"
         lacking = f"; lacking here: {', '.join(names[:FEW])}{more}" if names else ""
         to_do[name] = hours + lacking
     return to_do

@@ -1,14 +1,14 @@
-"""Hours from work and throughput; budgets; what papers say of their own cost."""
+"""Hours from work and throughput; budgets."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from repro.errors import ManifestError, UsageError
-from repro.manifest import papers
+from repro.errors import UsageError
 from repro.manifest.cells import select
-from repro.running.cost.estimate import StatedCost, estimate, keep_within, stated_costs
-from repro.running.cost.throughput import ASSUMED, GPUS, Throughput, calibration_file, throughput
+from repro.running.cost.estimate import estimate, keep_within
+from repro.running.cost.throughput import Throughput, calibration_file, gpus, throughput
 from repro.running.cost.work import Work
 from repro.running.plan import plan
 from repro.running.requirements import Machine, Obstacle
@@ -36,12 +36,15 @@ def _planned(folder, rows, name):
 def test_hours_are_operations_over_operations_a_second():
     assert SLOW.hours(Work(3.6e12, 7.2e12, 0)) == 1 + 1
     assert SLOW.hours(Work(None, 1.0, 0)) is None
+    assert SLOW.hours(Work(search=3.6e12, waited=1800.0)) == 0.5 + 0.5  # the second scoring, on one core
 
 
-def test_a_named_gpu_is_assumed_to_reach_a_share_of_its_peak(tmp_path):
+def test_a_named_gpu_reaches_the_least_to_the_greatest_share_of_its_peak_that_was_found(tmp_path):
     rates = throughput(Store(tmp_path), "H100")
-    assert (rates.unit, rates.training) == ("GPU", GPUS["h100"].half * ASSUMED)
-    assert rates.basis == "h100, assumed 35% of 989 TFLOP/s"
+    found, shares = (rates, rates.fastest), [gpus()[end]["share"] for end in ("least", "greatest")]
+    assert [each.training for each in found] == [gpus()["sheets"]["h100"]["half"] * share for share in shares]
+    assert rates.unit == "GPU" and rates.basis == "h100, 18% to 27% of 989 TFLOP/s, not measured"
+    assert all(gpus()[end]["source"] for end in ("least", "greatest")) and shares[0] < shares[1]
     with pytest.raises(UsageError, match=r"there is no GPU 'h1000' .did you mean 'h100'"):
         throughput(Store(tmp_path), "h1000")
 
@@ -68,6 +71,9 @@ def test_the_parts_add_up_to_the_whole(planned):
     [(name, part)] = found.plan.parts("paper").items()
     assert name == "costa" and part.needed() == found.nodes
     assert estimate(planned(), None).hours(found.nodes) is None
+    assert found.hours_in_words(found.nodes) == f"{found.hours(found.nodes):,.1f}"  # measured
+    apart = estimate(found.plan, replace(SLOW, fastest=replace(SLOW, training=1e10, inference=2e10)))
+    assert apart.hours_in_words(apart.nodes).split(" to ")[1] == found.hours_in_words(found.nodes)
 
 
 def test_downloads_count_an_archive_of_several_splits_once(tmp_path):
@@ -81,7 +87,7 @@ def test_a_budget_takes_nodes_in_order_and_a_larger_one_only_adds(planned):
     taken = []
     for budget in (0, costs[0] * 1.001, sum(costs[:3]) * 1.001, sum(costs) * 1.001):
         made = planned()
-        spent = keep_within(made, budget, SLOW)
+        spent = keep_within(estimate(made, SLOW), budget)
         left = [n for n in made.needed() if not made.obstacles(n)]
         assert spent <= budget and spent == pytest.approx(whole.hours(left))
         taken.append({n.fingerprint for n in left})
@@ -99,40 +105,20 @@ def test_what_this_machine_lacks_counts_where_hours_are_anothers_and_what_nobody
 
     whole = estimate(planned(), SLOW)
     everything = pytest.approx(whole.hours(whole.nodes))
-    assert keep_within(made(of_machine=True), 10**9, SLOW, other_machine=True) == everything
-    here = keep_within(made(of_machine=True), 10**9, SLOW)
-    assert here == keep_within(made(), 10**9, SLOW, other_machine=True) != everything
+    there = keep_within(estimate(made(of_machine=True), SLOW), 10**9, other_machine=True)
+    here = keep_within(estimate(made(of_machine=True), SLOW), 10**9)
+    lacking = keep_within(estimate(made(), SLOW), 10**9, other_machine=True)
+    assert there == everything and here == lacking != everything
 
 
 @pytest.mark.parametrize("hours", [-1, float("nan")])
 def test_a_budget_that_is_none_is_refused(planned, hours):
     with pytest.raises(UsageError, match="give a number of hours, 0 or more"):
-        keep_within(planned(), hours, SLOW)
+        keep_within(estimate(planned(), SLOW), hours)
 
 
 def test_a_budget_without_a_throughput_is_refused(planned):
     with pytest.raises(
         UsageError, match="`repro doctor calibrate` measures this machine, --gpu names another"
     ):
-        keep_within(planned(), 1, None)
-
-
-def test_what_papers_say_is_read_and_its_shape_checked(tmp_path):
-    said = {name: stated_costs(source) for name, source in papers.papers().items()}
-    assert {"costa", "cotmae_v2", "cpdae", "simlm"} <= {name for name, entries in said.items() if entries}
-    hours = {str(s.of): s.gpu_hours for s in said["simlm"] if s.hours}
-    assert hours == {"pre-training on MS MARCO": 288, "pre-training on Wikipedia": 576}
-    assert [s.gpus for s in said["simlm"] if not s.hours] == [4, 8, 4]
-    assert "8 GPUs of no named kind, hours not stated" in str(said["simlm"][3])
-    assert [s.gpu_hours for s in said["cotmae_v2"]] == [784, None, None]  # 16 x 49
-    assert str(said["cpdae"][0]) == "everything: not stated"
-    assert "hours not stated" in str(said["costa"][0])
-    made = papers.Paper("made", tmp_path, "made")
-    assert stated_costs(made) == ()
-    (tmp_path / "costs.yaml").write_text("- {paper: x, of: y, gpus: 1, gpu: a, hours: 2, where: z}\n")
-    with pytest.raises(ManifestError, match=r"costs.yaml:1: 0.paper: "):
-        stated_costs(made)
-
-
-def test_gpu_hours_are_gpus_times_hours():
-    assert StatedCost(of="o", gpus=8, gpu="V100", hours=1.5, where="w").gpu_hours == 12
+        keep_within(estimate(planned(), None), 1)

@@ -6,13 +6,13 @@ import pytest
 
 from repro.errors import UsageError
 from repro.machine import system
-from repro.running.cost.throughput import assumed_throughput, calibrate, calibration_file, throughput
+from repro.running.cost.throughput import assumed_throughput, calibrate, calibration_file, gpus, throughput
 from repro.running.cost.work import Work
 from repro.store import Store
 
 
 def test_a_search_takes_the_single_precision_of_the_data_sheet():
-    found = assumed_throughput("a100").hours(Work(search=19.5e12 * 0.35 * 3600))
+    found = assumed_throughput("a100").hours(Work(search=19.5e12 * gpus()["least"]["share"] * 3600))
     assert found == pytest.approx(1)
 
 
