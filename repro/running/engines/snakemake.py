@@ -151,8 +151,8 @@ class _Course:
 
         Once is enough unless a job of several stages fails: what reads the other stages is tried then.
         """
+        shutil.rmtree(self.folder, ignore_errors=True)  # of a process that had this number
         while nodes:
-            shutil.rmtree(self.folder, ignore_errors=True)
             jobs = write(nodes, self.plan, self.store, self.folder, self.options)
             words = f"{len(jobs)} jobs of {len(nodes)} stages for Snakemake"
             self.progress.note(f"{words}; what they say lies in {self.folder / 'logs'}")
@@ -234,11 +234,16 @@ def _how(options: Options) -> list[str]:
 
 
 def _result(node: Node, log: Path) -> str | Obstacle | None:
-    """Return why a job did not build a node, by its log; None where there is none."""
+    """Return why a job did not build a node, by its log; None where there is none.
+
+    Snakemake makes an empty one before it sends a job.
+    """
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return None
-    word, _, status = lines[-1].partition(" ") if lines else ("", "", "")
+    if not lines:
+        return f"stage {node} did not begin, or was ended before it said a word; Snakemake says more above"
+    word, _, status = lines[-1].partition(" ")
     killed = -signal.SIGKILL  # nobody could say it any more
     return result_of(node, int(status) if word == "status" and status.isdigit() else killed, log)

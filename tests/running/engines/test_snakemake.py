@@ -88,6 +88,23 @@ def test_without_snakemake_it_is_one_sentence(make, store, monkeypatch):
         execute(make(), store, Progress(), Options())
 
 
+@pytest.mark.parametrize(
+    "log, sentence",
+    [
+        ("", "did not begin, or was ended before it said a word"),
+        ("  5 of 9\n", "was ended by SIGKILL, as happens where memory runs out, without a word"),
+        ("Traceback\nstatus 1\n", "ended with status 1 without a word"),
+        ("repro: no such thing; get it\nstatus 3\n", "no such thing; get it"),
+        ("repro: no Java; install one\nstatus 4\n", "cause='no Java', remedy='install one'"),
+    ],
+)
+def test_why_a_job_failed_follows_from_what_it_said(make, tmp_path, log, sentence):
+    node, file = make(("bm25",)).nodes[0], tmp_path / "a.log"
+    assert snakemake._result(node, file) is None
+    file.write_text(log)
+    assert sentence in str(snakemake._result(node, file))
+
+
 class Said(Progress):
     def __init__(self):
         self.notes = []
