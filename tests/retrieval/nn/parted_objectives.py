@@ -109,7 +109,7 @@ class Halves(nn.Dropout):
     def forward(self, rows):
         if not self.training:
             return rows
-        places, half = torch.arange(rows.shape[-1]) % 3, len(rows) // 2
+        places, half = torch.arange(rows.shape[-1], device=rows.device) % 3, len(rows) // 2
         return torch.cat((rows[:half] * (places != 0), rows[half:] * (places != 1)))
 
 
