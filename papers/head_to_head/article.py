@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from papers.head_to_head.pictures import NOT_MEASURED, Pictures
 from papers.head_to_head.references import References
-from papers.head_to_head.typeset import pdf
+from papers.head_to_head.typeset import check_packages, pdf
 from repro import Workspace, __version__, select
 from repro.api.comparisons import ComparedCells, compare_selection
 from repro.api.selection import Selection
@@ -366,6 +366,8 @@ def main() -> None:
         parser.add_argument(f"--{name}", help=f"the folder of REPRO_{name.upper()}")
     args = parser.parse_args()
     try:
+        if args.pdf:
+            check_packages()
         seeds = seeds_of(args.seeds) or analysis_of(paper(NAME)).seeds
         article = Article(args.scale, seeds, Workspace.open(args.store, args.results))
         article.check_measured()

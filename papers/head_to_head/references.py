@@ -1,6 +1,7 @@
 """The works that the article of the study cites, and how it cites them."""
 
 from pathlib import Path
+from string import ascii_lowercase as LETTERS
 
 import yaml
 
@@ -23,10 +24,20 @@ class References:
             facts = {"title": source.manifest.title, "venue": venue, "year": year, "doi": source.manifest.doi}
             works |= {name: facts | {"authors": source.manifest.authors}} if source.manifest.authors else {}
         self._works: dict[str, dict] = works
+        # works of one year by authors of one name are told apart by letters
+        short = {name: f"{self._authors(name)} {work['year']}" for name, work in sorted(works.items())}
+        for text in short.values():
+            alike = [name for name in short if short[name] == text]
+            for name, letter in zip(alike, LETTERS, strict=False):
+                works[name]["letter"] = letter if len(alike) > 1 else ""
 
     def cite(self, *names: str) -> str:
         """Return works as "(Holm 1979; Gao and Callan 2021)". Raises KeyError for one that is not known."""
         return f"({'; '.join(f'{self._authors(name)} {self._year(name)}' for name in names)})"
+
+    def cite_in_text(self, *names: str) -> str:
+        """Return works as "Lin (2018), Holm (1979) and …". Raises KeyError for one that is not known."""
+        return join([f"{self._authors(name)} ({self._year(name)})" for name in names])
 
     def cited(self) -> list[str]:
         """Return the names of all works by their authors and years."""
@@ -43,4 +54,4 @@ class References:
         return f"{first} and {others[0]}" if len(others) == 1 else f"{first} et al." if others else first
 
     def _year(self, name: str) -> str:
-        return str(self._works[name]["year"])
+        return f"{self._works[name]['year']}{self._works[name]['letter']}"

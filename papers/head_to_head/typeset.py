@@ -11,19 +11,25 @@ FOLD = re.compile(r"<details[^>]*><summary>(.*?)</summary>.*?</details>", re.DOT
 APPENDIX = "\n## Appendix"
 
 
-def pdf(markdown: str, folder: Path) -> bytes:
-    """Return the article set on pages, with the drawings of the folder; equal Markdown gives equal bytes.
-
-    What the page folds is left out, by name, and the appendix begins on a page of its own. Raises UsageError
-    without the two packages.
-    """
+def check_packages() -> None:
+    """Raise UsageError without the two packages that set a PDF."""
     try:
-        import pypandoc
-        import typst
+        import pypandoc  # noqa: F401
+        import typst  # noqa: F401
     except ImportError as error:
         raise UsageError(
             f"a PDF needs the package {error.name}: pip install 'repro-bench[article]'"
         ) from None
+
+
+def pdf(markdown: str, folder: Path) -> bytes:
+    """Return the article set on pages, with the drawings of the folder; equal Markdown gives equal bytes.
+
+    What the page folds is left out, by name, and the appendix begins on a page of its own.
+    """
+    import pypandoc
+    import typst
+
     text = FIGURE.sub(r"![\2](\1)", markdown)
     text = FOLD.sub(r"*\1: on the page, and in results/tables.*", text)
     text = re.sub(r"(?<=[ (])-(?=\d)", "−", text)

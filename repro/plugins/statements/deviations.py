@@ -10,14 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
+from typing import Annotated
 
+from pydantic import Field
+
+from repro.errors import UsageError
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell
 from repro.manifest.decimals import half_unit, percent
 from repro.manifest.yaml_file import Fault, StrictMapping
 from repro.plugins.statements.language import LEVEL
-from repro.retrieval.datasets.catalog import catalog
+from repro.retrieval.datasets.catalog import catalog, dataset
+from repro.retrieval.evaluation.measures import parse_measure
 
 FILE = "deviations.yaml"
 # Half the deviation is a quarter of the variance: with 42 and 42 degrees of freedom, as 43 queries
@@ -39,8 +44,8 @@ class Deviation(StrictMapping):
     dataset: str
     measure: str
     runs: tuple[str, str]
-    lead: float
-    sd: float
+    lead: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+    sd: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
 
 class Stead(StrictMapping):
@@ -196,7 +201,11 @@ def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
 
 
 def read(path: Path) -> Deviations:
-    """Return one deviations.yaml. Raises ManifestError with file and line, also for an unknown run."""
+    """Return one deviations.yaml.
+
+    Raises ManifestError with file and line, also for an unknown run, set or measure, and for a stead without
+    a pair of its own.
+    """
     return yaml_file.read(path, Deviations, faults=_faults)
 
 
@@ -205,3 +214,14 @@ def _faults(content: Deviations) -> Iterator[Fault]:
         for place, name in enumerate(pair.runs):
             if name not in content.runs:
                 yield ("known", number, "runs", place), f"{name!r} is not among the runs"
+    pairs = {(pair.dataset, pair.measure) for pair in content.known}
+    for part, entries in (("known", content.known), ("instead", content.instead)):
+        for number, entry in enumerate(entries):
+            for field, check in (("dataset", dataset), ("measure", parse_measure)):
+                try:
+                    check(getattr(entry, field))
+                except UsageError as error:
+                    yield (part, number, field), str(error)
+    for number, stead in enumerate(content.instead):
+        if (stead.by, stead.measure) not in pairs:
+            yield ("instead", number, "by"), f"no pair of {stead.by!r} with {stead.measure} is known here"

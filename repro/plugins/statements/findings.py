@@ -14,6 +14,7 @@ from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, papers
 from repro.manifest.reading_schema import Against
 from repro.manifest.yaml_file import Identified, StrictMapping
+from repro.retrieval.datasets.catalog import catalog
 
 SEVERITIES = ("error", "doubt", "note")
 HeldAgainst = Literal[Against, "record"]
@@ -248,12 +249,30 @@ def notes_of(source: Paper) -> Notes:
                 if place in seen:
                     yield ("configurations", name, number), f"{place!r} is named twice"
                 seen.add(place)
-        rows = {c.table.id: {r.system for r in c.table.rows} for c in cells_of(source)}
-        for number, table in enumerate(content.out_of_domain):
-            for system in sorted(rows.get(table, {table}) - content.trained_on.keys()):
-                yield ("out_of_domain", number), f"`trained_on` has no sets of {system!r} of table {table}"
+        yield from _idle_domains(content, source)
+        yield from _idle_indices(content)
 
     return yaml_file.read(path, Notes, faults=faults)
+
+
+def _idle_domains(content: Notes, source: Paper) -> Iterator[yaml_file.Fault]:
+    systems = {c.table.id: {row.system for row in c.table.rows} for c in cells_of(source)}
+    for number, table in enumerate(content.out_of_domain):
+        if table not in systems:
+            yield ("out_of_domain", number), str(unknown(f"table of {source.name}", table, systems))
+        for system in sorted(systems[table] - content.trained_on.keys()):
+            yield ("out_of_domain", number), f"`trained_on` has no sets of {system!r} of table {table}"
+    for system, sets in content.trained_on.items():
+        for number, name in enumerate(sets):
+            if not any(f"{known}/".startswith(f"{name}/") for known in catalog()):
+                yield ("trained_on", system, number), str(unknown("dataset", name, catalog()))
+
+
+def _idle_indices(content: Notes) -> Iterator[yaml_file.Fault]:
+    for number, index in enumerate(content.indices):
+        letters = sorted({end[0] for end in (*index.sequence, *index.runs) if end[0].isalpha()})
+        if len(letters) > 1:
+            yield ("indices", number, "runs"), f"which of {' and '.join(letters)} is larger is not known"
 
 
 def _lies_within(place: str, prefix: str) -> bool:

@@ -45,7 +45,7 @@ def of_words(source: Paper) -> Iterator[Finding]:
             judgement = by_id[place].judge(PublishedValues(), finder)
             reason = judgement.why if judgement.state == UNTESTED else ""
         if reason:
-            says = f"{claim.where}: called significant, or not, without a test: {reason}"
+            says = f"{claim.where}: a difference is called significant, or not, and {reason}"
             fields = source.name, f"{place}/significance", (place,), (claim.says,)
             yield Finding(severity, "claim", "paper", *fields, says, claim.note)
 
@@ -98,8 +98,8 @@ def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]
     assert known is not None  # else nothing is implausible
     leads = ", ".join(_need_in_words(*each) for each in implausible)
     says = (
-        f"for p <= {wanted.level:g} on {wanted.queries} queries the differences may deviate by at most "
-        f"{leads}: less than half of {known.sd:.3f}, the smallest that is known of two systems trained apart "
+        f"for p <= {wanted.level:g} on {wanted.queries} queries the standard deviation of the differences is "
+        f"at most {leads}: less than half of {known.sd:.3f}, the smallest known of two systems trained apart "
         f"({' and '.join(known.runs)}, {known.lead:.3f} apart on {known.dataset})"
     )
     why = "; ".join(filter(None, ["a t-test that is not paired by query needs less still", wanted.instead]))

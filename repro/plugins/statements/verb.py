@@ -198,7 +198,7 @@ def _print_findings(findings) -> None:
         group = [f for f in findings if f.paper == name]
         rows = [[f.severity, f.kind, HELD_AGAINST[f.against], _places(f), _misfit(f)] for f in group]
         head = ["severity", "kind", "held against", "places and values", "what does not fit"]
-        table(f"{name}: {_count_findings(group)}", head, rows, drop=(2, 0, 1))
+        table(f"{name}: {_count_findings(group)}", head, rows, drop=(2, 1, 0))
     say(_count_findings(findings))
 
 

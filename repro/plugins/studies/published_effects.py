@@ -4,10 +4,13 @@ Its YAML is published.yaml of a study's folder: a table, two rows, and the cells
 published one, in points of the column that decides.
 """
 
+from collections.abc import Iterator
+
+from repro.errors import UsageError, check_known
 from repro.manifest import yaml_file
-from repro.manifest.cells import cell
+from repro.manifest.cells import cell, table_of
 from repro.manifest.papers import Paper
-from repro.manifest.yaml_file import StrictMapping
+from repro.manifest.yaml_file import Fault, StrictMapping
 
 FILE = "published.yaml"
 POINTS = {"percent": 1, "fraction": 100}  # of one in a unit
@@ -31,13 +34,23 @@ class PublishedPair(StrictMapping):
 def published_effects(source: Paper) -> dict[tuple[str, str, str], float]:
     """Return the published difference of two rows by table, row and other row; both ways round.
 
-    Raises ManifestError where the file is malformed, UsageError for a cell that there is not.
+    Raises ManifestError with file and line, also for a table, row or cell that there is not.
     """
     return source.once(published_effects, lambda: _read(source))
 
 
 def _read(source: Paper) -> dict[tuple[str, str, str], float]:
     path = source.folder / FILE
-    pairs = yaml_file.read(path, tuple[PublishedPair, ...]) if path.exists() else ()
+
+    def faults(pairs: tuple[PublishedPair, ...]) -> Iterator[Fault]:
+        for number, pair in enumerate(pairs):
+            try:
+                rows = [row.id for row in table_of(source, pair.table).rows]
+                check_known(f"row of {source.name}/{pair.table}", pair.row, pair.other, valid=rows)
+                _ = [cell(name) for name in pair.cells]
+            except UsageError as error:
+                yield (number,), str(error)
+
+    pairs = yaml_file.read(path, tuple[PublishedPair, ...], faults=faults) if path.exists() else ()
     effects = {(pair.table, pair.row, pair.other): pair.difference for pair in pairs}
     return {(table, other, row): -x for (table, row, other), x in effects.items()} | effects

@@ -205,10 +205,15 @@ def test_a_pdf_is_of_the_page_without_what_it_folds(measured, monkeypatch):
     assert pdf(text, measured).startswith(b"%PDF") and pdf(text, measured) == pdf(text, measured)
 
 
-def test_a_pdf_without_its_packages_is_refused_by_name(monkeypatch, tmp_path):
+def test_a_pdf_without_its_packages_is_refused_by_name_before_anything_is_written(
+    monkeypatch, tmp_path, capsys
+):
     monkeypatch.setitem(sys.modules, "pypandoc", None)
-    with pytest.raises(UsageError, match=r"needs the package pypandoc: pip install"):
-        pdf("# Title", tmp_path)
+    monkeypatch.setattr("sys.argv", ["article", "--pdf", "-o", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == UsageError.exit_status and not (tmp_path / "out").exists()
+    assert "needs the package pypandoc: pip install" in capsys.readouterr().err
 
 
 def test_no_number_of_the_prose_is_typed_by_hand():

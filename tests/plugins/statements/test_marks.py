@@ -133,9 +133,21 @@ def test_a_lead_that_is_significant_whatever_the_systems_did_needs_its_mark(made
         assert need.verdict == "certain" and need.greatest < 0.302 and need.known is None
 
 
-def test_a_pair_of_a_run_that_is_not_listed_is_refused(made):
-    made("0.610*", first="three")
-    with pytest.raises(ManifestError, match=r"deviations.yaml:3.*'three' is not among the runs"):
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ({"first": "three"}, "3: .*'three' is not among the runs"),
+        ({"sd": 0}, "3: known.0.sd: .*greater than 0"),
+        ({"sd": ".nan"}, "3: known.0.sd: .*finite number"),
+        ({"sd": 9.1}, "3: known.0.sd: .*less than or equal to 1"),
+        ({"dataset": "beir/none"}, "3: known.0.dataset: there is no dataset 'beir/none'"),
+        ({"more": STEAD}, f"5: instead.0.by: no pair of '{DL20}' with nDCG@10"),
+        ({"dataset": DL20, "more": STEAD.replace("nDCG", "nDGC")}, "5: .*there is no measure 'nDGC@10'"),
+    ],
+)
+def test_what_deviations_cannot_be_is_refused_with_its_line(made, broken, said):
+    made("0.610*", **broken)
+    with pytest.raises(ManifestError, match=f"deviations.yaml:{said}"):
         deviations.deviations()
 
 

@@ -115,6 +115,12 @@ def test_numbers_of_unequal_precision_differ_only_beyond_their_rounding(made):
         ("configuration: {}", "configuration"),
         ("facts: [[made/1/bold/b/x, made/1/mark/b/x]]", "facts.0.0: there is no finding 'made/1/bold/b/x'"),
         ("explanations: [{at: [made/1/b], why: so}]", "there is no finding at made/1/b to explain"),
+        ("out_of_domain: ['9']", "there is no table of made '9'"),
+        ("trained_on: {a: [beir/none]}", "there is no dataset 'beir/none'"),
+        (
+            "indices: [{id: i, where: §1, says: so, sequence: [0, N], runs: [0, M], uses: i}]",
+            "which of M and N is larger is not known",
+        ),
     ],
 )
 def test_a_broken_audit_yaml_is_refused_with_its_line(made, notes, reason):

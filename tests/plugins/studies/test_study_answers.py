@@ -1,10 +1,12 @@
 """What a study measured of readings and claims: two rows, at its own scale, where both are recorded."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
+import yaml
 
-from repro.errors import UsageError
+from repro.errors import ManifestError, UsageError
 from repro.manifest import yaml_file
 from repro.manifest.cells import cell, select, table_of
 from repro.manifest.papers import paper, papers
@@ -117,6 +119,17 @@ def test_every_published_pair_is_of_rows_that_a_study_compares_and_of_one_measur
         == -effects["6", "costa.paper", "costa.temperature-1"]
     )
     assert len(effects) == 2 * len(pairs)
+
+
+@pytest.mark.parametrize("broken", ["table", "row", "other", "cells"])
+def test_a_published_pair_of_what_there_is_not_is_refused_with_its_line(broken, tmp_path):
+    source, cells = paper("head_to_head"), ["costa/7/tau-1/dev.rr10", "costa/7/tau-0_1/dev.rr10"]
+    pair = {"table": "6", "row": "costa.sums", "other": "costa.paper", "cells": cells}
+    wrong = pair | {broken: ["costa/7/tau-none/dev.rr10", cells[1]] if broken == "cells" else "none"}
+    shutil.copy(source.folder / "cells.yaml", tmp_path)
+    (tmp_path / FILE).write_text(yaml.safe_dump([pair, wrong], default_flow_style=None))
+    with pytest.raises(ManifestError, match=rf"{FILE}:\d+: 1: there is no .*none'"):
+        published_effects(replace(source, folder=tmp_path))
 
 
 @pytest.mark.parametrize("name", [name for name, source in papers().items() if pointers(source)])
