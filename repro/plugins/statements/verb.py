@@ -27,10 +27,10 @@ def claims_command(names, scale_name, failing, as_json):
     itself: it holds, fails, is untested, or its rows are not told apart, as the interval over queries of
     their difference holds both orders. Marks need the tests between rows that `repro compare` stores; an
     order without a test says "means only". Of a printed mark the standard deviation of the differences over
-    queries that it needs at most (sd) stands beside the smallest known of two public runs of that set. Of
-    what others state (`repro show others`) the closest in kind on each cell judges, unless it matches by name
-    alone; how it was made is told. Where a study compares what a sentence is about on equal terms, its
-    difference is told below; it judges no claim. Nothing is run.
+    queries that it needs at most (sd), by the largest lead that rounding allows, stands beside the smallest
+    known of two public runs of that set. Of what others state (`repro show others`) the closest in kind on
+    each cell judges, unless it matches by name alone; how it was made is told. Where a study compares what a
+    sentence is about on equal terms, its difference is told below; it judges no claim. Nothing is run.
     """
     from repro.cli.printing import emit_json
     from repro.plugins.statements.api import claims
@@ -78,7 +78,7 @@ def _print_table(name: str, statements, scale_name: str) -> None:
     if marks:
         verdicts = Counter(_verdict_of_mark(j) for j in marks)
         counts = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
-        head = ["mark", "over", "lead", "sd needed", "sd known", "by these", ours, "others"]
+        head = ["mark", "over", "lead at most", "sd needed", "sd known", "by these", ours, "others"]
         table(f"{name}: {len(marks)} marks of significance; {counts}", head, [_mark_row(j) for j in marks])
 
 
