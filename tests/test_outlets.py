@@ -260,7 +260,7 @@ VERBS_AS_OUTLETS = {
     "import run": THEIRS,
     "store verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
     **dict.fromkeys(
-        ("export artefacts", "import artefacts", "store gc", "new paper", "new value"), NO_NUMBER
+        ("export artefacts", "import artefacts", "store gc", "new paper", "new site", "new value"), NO_NUMBER
     ),
     **dict.fromkeys(("data", "doctor", "doctor smoke", "doctor calibrate"), NO_NUMBER),
 }

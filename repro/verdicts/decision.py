@@ -236,8 +236,7 @@ def _absent_data(b: Basis) -> str:
     """Return which files a current record was measured on, by their recorded digests, that are not here."""
     if b.evidence is None or not b.evidence.current:
         return ""
-    names = (o.short for o in b.evidence.obstacles if not o.of_machine)
-    return _listed("the files of {} were not there to be checked", names)
+    return _listed("the files of {} were not there to be checked", b.evidence.absent_data)
 
 
 def _from_a_peer(b: Basis) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from repro.graph import walk
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement, import_of, scoring_settings
 from repro.running.plan import Plan
@@ -132,6 +133,14 @@ class Evidence:
         """The obstacles in the way of its nodes, each once."""
         nodes = [part for m in self.parts for part in m.parts]
         return tuple(dict.fromkeys(o for node in nodes for o in self.plan.obstacles(node)))
+
+    @cached_property
+    def absent_data(self) -> tuple[str, ...]:
+        """The data that are planned with and whose files are not here."""
+        obstacles = self.plan.machine.obstacles
+        nodes = walk(part for m in self.parts for part in m.parts)
+        absent = (obstacles.get(node.fingerprint) for node in nodes if "dataset" in node.params)
+        return tuple(obstacle.short for obstacle in absent if obstacle)
 
     def _scored_alike(self, record: Record) -> bool:
         """Whether an imported run was scored as the cell is; by the same judgements, if they are here."""

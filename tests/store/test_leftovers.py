@@ -150,15 +150,14 @@ def test_an_old_partial_goes_and_one_that_was_just_written_into_stays(store):
     assert store.state(INDEX) == "partial"
 
 
-@pytest.mark.parametrize("asked", ["in the queue", "in a plan", "by nobody"])
+@pytest.mark.parametrize("asked", ["in a plan", "by nobody"])
 def test_what_there_is_of_an_artefact_stays_while_the_rest_waits(store, asked):
     for folder in (store.partial(INDEX), store.path(INDEX).with_suffix(".partial.gone")):
         (folder / "blocks").mkdir(parents=True)  # the gone one is being removed, whoever waits
     age(store, 100)
     if asked == "in a plan":
         store.remember([INDEX])
-    waiting = {INDEX.fingerprint} if asked == "in the queue" else set()
-    items = leftovers(store, {INDEX.fingerprint}, keep_days=14, waiting=waiting)
+    items = leftovers(store, {INDEX.fingerprint}, keep_days=14)
     partial = {item.path.name.partition(".")[2] for item in items if item.kind == "partial"}
     assert partial == {"partial.gone"} | ({"partial"} if asked == "by nobody" else set())
     assert store.path(CORPUS) not in {item.path for item in items}
