@@ -19,6 +19,11 @@ def test_every_statement_is_there_with_both_judgements(repro):
     assert {row["ours"]["state"] for row in rows} == {"untested"}  # nothing is measured in this folder
     assert len({row["id"] for row in rows}) == len(rows)
     assert "costa/claim/seven-percent-over-seed" in {row["id"] for row in rows}
+    implausible = [row for row in rows if row["deviation"] and row["deviation"]["verdict"] == "implausible"]
+    bold = [row["id"] for row in implausible if row["kind"] == "bold" and row["id"].startswith("costa/1/")]
+    assert bold == ["costa/1/bold/bm25neg.costa/dl19.ndcg10"]  # .635 beside .625, on 43 queries
+    said = " ".join(repro("audit", "claims", "costa").out.split())
+    assert "would be" in said and "implausible as" in said  # one of eight bold numbers of Table 1
 
 
 def test_a_failing_claim_is_shown_with_the_cells_against_it(repro, toy):

@@ -113,7 +113,7 @@ class Need:
     @property
     def in_words(self) -> str:
         """What print says of the test, in place of the scores by query that it does not have."""
-        return f"means only; needs a deviation of {self.sd:.3f}, known {self.known_in_words}: {self.verdict}"
+        return f"means only; needs a deviation of {self.sd:.3f}, known {self.known_in_words}"
 
     def as_json(self) -> dict:
         """Return plain values, the known pair with its runs."""

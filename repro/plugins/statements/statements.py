@@ -65,7 +65,7 @@ class Statement:
         assumed: what of the expression is ours, as the sentence does not say it.
         cells: the cells a mark or bold number is about, its own first; none for a sentence.
         study: comparisons of a study that bear on a sentence, as ``study_pointers`` has them.
-        need: of a mark, the deviation that its lead needs to be significant.
+        need: of a mark or a bold number, the deviation that its lead needs to be significant.
     """
 
     id: str
@@ -92,7 +92,7 @@ class Statement:
             state, why = reason.state, str(reason)
         test = "" if values.is_stated else _test(language, values)
         if values.is_published and self.need:
-            test = self.need.in_words
+            test = self.need.in_words + f": {self.need.verdict}" * (self.kind == "mark")
         cells = tuple({cell.id: cell for cell in language.outcomes.used}.values())
         return Judgement(state, why, test, by_measure(language.outcomes.pairs), cells)
 
@@ -142,7 +142,8 @@ def _bolds(source: Paper) -> Iterator[Statement]:
     for cell, rivals in bolds(source):
         pairs = [(cell, other) for other in rivals]
         decide = partial(Language.holds, pairs=pairs, relation="not_below")
-        yield _cell_statement("bold", cell, rivals, f"best of its {cell.table.bold}", decide)
+        statement = _cell_statement("bold", cell, rivals, f"best of its {cell.table.bold}", decide)
+        yield replace(statement, need=need(cell, rivals))
 
 
 def _cell_statement(

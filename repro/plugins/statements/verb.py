@@ -28,9 +28,10 @@ def claims_command(names, scale_name, failing, as_json):
     their difference holds both orders. Marks need the tests between rows that `repro compare` stores; an
     order without a test says "means only". Of a printed mark the standard deviation of the differences over
     queries that it needs at most (sd), by the largest lead that rounding allows, stands beside the smallest
-    known of two public runs of that set. Of what others state (`repro show others`) the closest in kind on
-    each cell judges, unless it matches by name alone; how it was made is told. Where a study compares what a
-    sentence is about on equal terms, its difference is told below; it judges no claim. Nothing is run.
+    known of two public runs of that set; bold numbers are counted that need less than half of that. Of what
+    others state (`repro show others`) the closest in kind on each cell judges, unless it matches by name
+    alone; how it was made is told. Where a study compares what a sentence is about on equal terms, its
+    difference is told below; it judges no claim. Nothing is run.
     """
     from repro.cli.printing import emit_json
     from repro.plugins.statements.api import claims
@@ -106,13 +107,17 @@ def _grouped_rows(statements) -> list[list[str]]:
         key = j.statement.kind, j.statement.where, j.published.state, ours, others_state
         groups.setdefault(key, []).append(j)
     return [
-        [f"{group[0].statement.tables[0]}/{kind}/…", where, _bold_numbers(len(group)), *states]
+        [f"{group[0].statement.tables[0]}/{kind}/…", where, _bold_numbers(group), *states]
         for (kind, where, *states), group in groups.items()
     ]
 
 
-def _bold_numbers(number: int) -> str:
-    return f"{number} bold number{'s' * (number > 1)}"
+def _bold_numbers(group) -> str:
+    """How many there are, and how many of their leads a test would hardly find significant."""
+    number = len(group)
+    small = sum(j.statement.need is not None and j.statement.need.is_implausible for j in group)
+    hardly = f"; {small} would be implausible as significant" * bool(small)
+    return f"{number} bold number{'s' * (number > 1)}{hardly}"
 
 
 def _text(item) -> str:
