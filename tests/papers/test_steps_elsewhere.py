@@ -43,7 +43,6 @@ def objective(name: str, folder: Path) -> tuple[torch.nn.Module, dict[str, torch
     return moved(made.float().train()), there
 
 
-@pytest.mark.nightly  # after some other tests CPDAE's contrast goes by smaller blocks, and waits for each
 @pytest.mark.parametrize("name", [*pretraining.CASES, *parted.NAMES])
 def test_a_step_leaves_nothing_on_the_host_and_waits_as_seldom_as_is_written(name, tmp_path):
     made, batch = objective(name, tmp_path)
