@@ -24,6 +24,7 @@ from repro.running.provenance import Makers, join_codes
 from repro.running.requirements import PIECES
 from repro.stage_table import STAGES
 from repro.store import RECORD, Store, read_json
+from repro.store.measured_data import keep_data
 from repro.store.results import Record, Results, time_of
 
 SHOWN = 3  # of those that did not come back
@@ -128,7 +129,7 @@ def record(
     records = [replace(r, **_circumstances(nodes[r.cell], store)) for r in stored_records(plan, store)]
     before = recorded_before(records, on_record)  # which may be those that are added to
     contradicted = {a.record.key: a.contradicted for a in results.append(records) if a.contradicted}
-    results.keep_data(_data_of_records(plan, results))
+    keep_data(results, _data_of_records(plan, results))
     known = contradicted | before
     return [Recurrence(r, known[r.key]) for r in records if r.key in known]
 

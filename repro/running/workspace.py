@@ -11,6 +11,7 @@ from repro.running.measurement import MeasurementBuilder
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
 from repro.store import Store
+from repro.store.measured_data import measured_data
 from repro.store.results import Results
 
 
@@ -50,7 +51,7 @@ class Workspace:
         """This machine's offers and lacks; digests of data files are kept in a store that exists already."""
         store = self.locations.store
         digests = store / "digests.json" if store.is_dir() else None
-        return Machine(self.data, digests, home=self.locations.home, recorded=self.results.data())
+        return Machine(self.data, digests, home=self.locations.home, recorded=measured_data(self.results))
 
     def builder(self, scale: Scale) -> MeasurementBuilder:
         """Return a maker of the graphs of single cells, by the default choice of every reading."""

@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,12 +21,11 @@ from repro.errors import DataError
 from repro.graph import canonical
 from repro.machine.versions import DIRTY
 from repro.store import make_writable, translated_errors
-from repro.store.disk import append_lines, write_whole
+from repro.store.disk import append_lines
 
 DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
 LARGEST = {"fraction": 1, "percent": 100}  # value in a unit; any other, as of an index's size, has none
 CLOCKS_DIFFER = timedelta(days=1)
-DATA = "data.json"
 DESCRIPTION = ("source", "toolkit", "settings")  # of where somebody else's run is from, in words
 
 
@@ -213,7 +212,7 @@ def _digest(content: dict) -> str:
         raise DataError(f"not a record: {error}") from None
 
 
-_FOLDER = "results folder", "--results or REPRO_RESULTS"
+FOLDER = "results folder", "--results or REPRO_RESULTS"
 
 
 @dataclass(frozen=True)
@@ -238,9 +237,6 @@ class FaultyLine:
 
 class Results:
     """A folder of records, ``records/<scale>/<paper>.jsonl``, and drawings, ``figures/<scale>/``.
-
-    ``data.json`` has the identities of the files on which something was measured: with them, the records are
-    found where the files are not.
 
     Attributes:
         root: what is added to.
@@ -275,34 +271,9 @@ class Results:
         by_name = {path.name: path for place in places if place.is_dir() for path in place.iterdir()}
         return [path for _, path in sorted(by_name.items())]
 
-    def data(self) -> dict[str, str]:
-        """Return the identities of the files on which something was measured, by ``<dataset> <piece>``.
-
-        Raises DataError where a file of them is malformed.
-        """
-        identities: dict[str, str] = {}
-        for path in (folder / DATA for folder in self.folders):
-            with translated_errors(self.root, *_FOLDER), contextlib.suppress(FileNotFoundError):
-                try:
-                    identities |= TypeAdapter(dict[str, str]).validate_json(path.read_bytes())
-                except ValidationError as error:
-                    raise DataError(f"{path}: no names with a digest each; restore it") from error
-        return identities
-
-    def keep_data(self, identities: Mapping[str, str]) -> None:
-        """Note the identities of files on which something was measured. Safe between processes."""
-        from filelock import FileLock
-
-        path = self.root / DATA
-        if identities.items() <= self.data().items():
-            return
-        with translated_errors(self.root, *_FOLDER), FileLock(path.with_suffix(".lock")):
-            content = self.data() | dict(identities)
-            write_whole(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
-
     def make_writable(self) -> None:
         """Raise StoreError, before anything is measured, where no record could be written."""
-        make_writable(self.root, *_FOLDER)
+        make_writable(self.root, *FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
         """Return records in the order of their times; of one time the release's first, then as they stand.
@@ -341,7 +312,7 @@ class Results:
             yield from ((path, number, line) for number, line in enumerate(self._lines(path), 1))
 
     def _paths(self) -> list[Path]:
-        with translated_errors(self.root, *_FOLDER):
+        with translated_errors(self.root, *FOLDER):
             with contextlib.suppress(FileNotFoundError):
                 os.scandir(self.root).close()  # a file in its place would hold nothing, without a fault
             return [p for folder in self.folders for p in sorted((folder / "records").glob("*/*.jsonl"))]
@@ -360,7 +331,7 @@ class Results:
         from filelock import FileLock
 
         path = self.path(scale, paper)
-        with translated_errors(self.root, *_FOLDER):
+        with translated_errors(self.root, *FOLDER):
             path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(path.with_suffix(".lock")):
                 if additions := list(_new_records(group, {r.key: r for r in self.read(scale, paper)})):
@@ -369,7 +340,7 @@ class Results:
 
     def _lines(self, path: Path) -> list[Record | FaultyLine]:
         """Return the lines of a file, which are taken apart anew only where it has changed."""
-        with translated_errors(self.root, *_FOLDER), contextlib.suppress(FileNotFoundError):
+        with translated_errors(self.root, *FOLDER), contextlib.suppress(FileNotFoundError):
             facts = path.stat()
             state = facts.st_ino, facts.st_mtime_ns, facts.st_size
             if path not in self._known or self._known[path][0] != state:

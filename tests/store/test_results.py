@@ -26,19 +26,6 @@ def test_what_is_appended_is_read_back(tmp_path):
     assert results.read("full", "p") == []
 
 
-def test_identities_of_data_are_kept_beside_those_of_a_release_and_a_broken_file_is_named(tmp_path):
-    release, own = Results(tmp_path / "release"), Results(tmp_path / "own", tmp_path / "release")
-    for results, known in ((release, {"a qrels": "sha256:1"}), (own, {"b qrels": "sha256:2"})):
-        results.root.mkdir()
-        results.keep_data(known)
-    assert own.data() == {"a qrels": "sha256:1", "b qrels": "sha256:2"}
-    own.keep_data({"a qrels": "sha256:3"})
-    assert own.data()["a qrels"] == "sha256:3" and release.data() == {"a qrels": "sha256:1"}
-    (own.root / "data.json").write_text("[]")
-    with pytest.raises(DataError, match=r"data\.json: no names"):
-        own.data()
-
-
 def test_the_same_measurement_is_recorded_once(tmp_path):
     results = Results(tmp_path)
     results.append([ONE])
