@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,10 +29,10 @@ HEAD = """\
 What `repro plan --all --gpu {gpu} --discard vectors` says on a machine that has nothing yet;
 `python docs/one_gpu.py` writes this page from the plan. Hours are estimates ({basis}):
 from the greatest to the least share of the peak that a training of this kind was found to reach
-(`repro/running/cost/gpus.yaml`), which stands where one number does. Batches are padded to their longest
-text, as a run pads them unless `REPRO_PADDING_FREE=1` is set, with which it takes {packed} by the same
-estimates. `repro doctor calibrate` puts the rate of your GPU in their place, and `repro run --rehearse` what
-your machine takes.
+(`repro/running/cost/gpus.yaml`); where one number stands, it is of the least. Batches are padded to their
+longest text, as a run pads them unless `REPRO_PADDING_FREE=1` is set, with which it takes {packed} by the
+same estimates. `repro doctor calibrate` puts the rate of your GPU in their place, and `repro run --rehearse`
+what your machine takes.
 
 ## What it comes to
 
@@ -48,10 +49,9 @@ repro run head_to_head --table 1 --scale small --seeds {seeds}
 repro run head_to_head --scale medium --seeds {seeds} --discard vectors
 ```
 
-The [study](../explained/head-to-head/index.md) with five seeds, by the same estimates. At `small`, real text
-and a backbone from scratch, its first table takes less than 40 minutes on either device; at `medium`,
-BERT-base and MS MARCO, all of it takes six to nine days on the first. Encoding, mining
-and fine-tuning are in it. A training step is taken to last no less than {layer:.0f} ms a layer, a guess of
+The [study](../explained/head-to-head/index.md) with five seeds, by the same estimates: at `small` on real
+text and a backbone from scratch, at `medium` on BERT-base and MS MARCO. Encoding, mining and fine-tuning are
+in it. A training step is taken to last no less than {layer:.0f} ms a layer, a guess of
 what launching its kernels takes: small models are bound by that, not by operations. Texts are made tokens
 by cores beside the GPU; evaluation, seconds a row, is not in these hours. What a GPU does not hold at once
 is halved.
@@ -122,7 +122,7 @@ def page() -> str:
     return HEAD.format(
         gpu=GPU,
         basis=cost.throughput.basis,
-        packed=_packed(plan),
+        packed=_packed(cost),
         totals=_totals(cost),
         peak=peak,
         disk=DISK / GB,
@@ -140,15 +140,13 @@ def page() -> str:
     )
 
 
-def _packed(plan) -> str:
+def _packed(cost) -> str:
     """The hours where models read texts end to end."""
-    from repro.running.cost.estimate import estimate
-    from repro.running.cost.throughput import assumed_throughput
+    from repro.running.cost.work import Batching, work
 
-    os.environ["REPRO_PADDING_FREE"] = "1"
-    cost = estimate(plan, assumed_throughput(GPU))
-    del os.environ["REPRO_PADDING_FREE"]
-    return f"{cost.hours_in_words(cost.nodes)} GPU hours"
+    batching = Batching(packed=True, memory=cost.throughput.memory)
+    works = {node.fingerprint: work(node, batching) for node in cost.nodes}
+    return f"{replace(cost, works=works).hours_in_words(cost.nodes)} GPU hours"
 
 
 def _study() -> str:

@@ -85,11 +85,11 @@ def facts() -> dict[str, object]:
 
     Threads are those that libraries take where nothing else is said, as it is of models.
     """
-    torch, stated_threads = sys.modules.get("torch"), os.environ.get("OMP_NUM_THREADS", "")
+    torch = sys.modules.get("torch")
     return {
         "cpu": system.cpu(),
         "instructions": system.instruction_set(),
-        "threads": int(stated_threads) if stated_threads.isdigit() else system.cores(),
+        "threads": system.stated_threads() or system.cores(),
         **({"torch": torch.backends.cpu.get_cpu_capability()} if torch else {}),
         "pins": _in_force if is_pinned() else {n: os.environ[n] for n in pins() if n in os.environ},
     }

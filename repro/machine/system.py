@@ -108,6 +108,12 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def stated_threads() -> int | None:
+    """Return the threads that OMP_NUM_THREADS states; None where it is no number above 0."""
+    text = os.environ.get("OMP_NUM_THREADS", "")
+    return (int(text) or None) if text.isdigit() else None
+
+
 def memory() -> int | None:
     """Return bytes of memory, the container's limit if that is lower; None where the system does not say."""
     try:

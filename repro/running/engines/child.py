@@ -160,7 +160,7 @@ class _Worker:
 
     def __init__(self, store: Store, *, threads: int):
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "repro", "stage", "-", "--store", str(store.root)],
+            [*stage_command(store), "-"],
             env=environment(threads, {WATCHES: "1"}),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

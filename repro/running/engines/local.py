@@ -5,7 +5,7 @@ import time
 
 from repro.errors import StageError, UsageError
 from repro.graph import Node
-from repro.machine.system import cores, gpu
+from repro.machine.system import cores, gpu, stated_threads
 from repro.progress import Progress
 from repro.running.discarding import DiskRoom
 from repro.running.engines.child import Child, Workers, WorkerStage, interruptions, stop
@@ -47,10 +47,7 @@ def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
 
 def threads(plan: Plan) -> int:
     """Return the threads of a stage: OMP_NUM_THREADS, else 1 for a scale's small backbone, else all cores."""
-    setting = os.environ.get("OMP_NUM_THREADS", "")
-    if setting.isdigit() and int(setting):
-        return min(int(setting), cores())
-    return 1 if plan.scale.facts.backbone else cores()
+    return min(stated_threads() or (1 if plan.scale.facts.backbone else cores()), cores())
 
 
 def gpus() -> list[str]:

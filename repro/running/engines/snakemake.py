@@ -15,11 +15,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.errors import BlockedError, StageError, UsageError
 from repro.graph import Node
-from repro.machine.system import cores
+from repro.machine.system import cores, stated_threads
 from repro.progress import Progress
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.cost.rehearsals import rehearsals
@@ -111,11 +112,10 @@ def _rule(kind: str, plan: Plan, store: Store, options: Options) -> dict[str, ob
     gpus = 0 if is_small or not takes_gpu(kind) else options.gpus_per_stage if kind in SHARED else 1
     variables = {"PYTHONSAFEPATH": "1", "PYTHONPATH": import_path()}
     words = ["env", *(f"{name}={value}" for name, value in variables.items() if value)]
-    threads = os.environ.get("OMP_NUM_THREADS", "")
     return {
         "program": shlex.join([*words, *stage_command(store, processes=max(1, gpus))]),
         "priority": [*STAGES].index(kind) if kind in STAGES else len(STAGES),
-        "threads": int(threads) if threads.isdigit() and int(threads) else 1 if is_small else THREADS,
+        "threads": stated_threads() or (1 if is_small else THREADS),
         "gpu": gpus,
     }
 
@@ -125,26 +125,20 @@ def _arguments(job: Job) -> str:
     return " ".join([*(node.fingerprint for node in job.nodes), *shard])
 
 
+@dataclass
 class _Course:
-    """One run: Snakemake, and what becomes of the nodes.
+    """One run: Snakemake, and what becomes of the nodes, which is noted in the outcome."""
 
-    Args:
-        outcome: in which that is noted.
-    """
+    plan: Plan
+    store: Store
+    progress: Progress
+    options: Options
+    room: DiskRoom
+    outcome: Outcome
+    stored: set[str] = field(default_factory=set)
 
-    def __init__(
-        self,
-        plan: Plan,
-        store: Store,
-        progress: Progress,
-        options: Options,
-        room: DiskRoom,
-        outcome: Outcome,
-    ):
-        self.plan, self.store, self.progress, self.options = plan, store, progress, options
-        self.room, self.outcome = room, outcome
-        self.stored: set[str] = set()
-        self.folder = store.root / FOLDER / f"{socket.gethostname()}-{os.getpid()}"
+    def __post_init__(self):
+        self.folder = self.store.root / FOLDER / f"{socket.gethostname()}-{os.getpid()}"
 
     def carry_out(self, nodes: list[Node]) -> None:
         """Run Snakemake until each node is stored, failed or held back.
