@@ -215,8 +215,7 @@ def let_go(
 
     Args:
         but: the caller's own announcement, whose nodes do not count.
-        keep: gives fingerprints of further artefacts that stay; asked behind the announcements, since a
-            process that hands its nodes over to a queue announces them until then.
+        keep: gives fingerprints of further artefacts that stay; asked where no announcement keeps this one.
     """
     path = store.path(node)
     with one_at_a_time(store.root):

@@ -76,7 +76,8 @@ def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[J
     jobs = []
     for first, group in groups.items():
         count = counts[first]
-        needed = sum(_or_unknown(minutes[node.fingerprint]) for node in group) * MARGIN / count
+        estimates = [minutes[node.fingerprint] for node in group]
+        needed = sum(UNKNOWN if each is None else MARGIN * each for each in estimates) / count
         memory = max(total(cost_of(node).memory, node) or 0 for node in group) / 1e6
         for number in range(1, count + 1):
             part = Shard(number, count)
@@ -129,7 +130,3 @@ def _minutes(node: Node, cost: Estimate) -> Number:
     """Return the minutes that a node takes by the estimate; None where nothing tells."""
     hours, is_known = cost.hours_of(node), cost.work_of(node).core_seconds is not None
     return 60 * (hours + cost.core_hours([node])) if hours is not None and is_known else None
-
-
-def _or_unknown(minutes: Number) -> float:
-    return UNKNOWN / MARGIN if minutes is None else minutes
