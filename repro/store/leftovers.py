@@ -13,7 +13,7 @@ from repro.stage_table import STAGES
 from repro.store import Store, damage, notes
 from repro.store.disk import UNCHECKED, remove, size_on_disk, translated_errors
 from repro.store.notes import Lineage
-from repro.store.underway import LOCK, being_built, hold
+from repro.store.underway import LOCK, announcers, being_built, hold
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial|\.incoming)?(\.gone)?")
 _NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: a note whose writer was killed
@@ -170,9 +170,11 @@ def _logs(store: Store, builds: set[str]) -> Iterator[Leftover]:
 
 
 def _runs(store: Store) -> Iterator[Leftover]:
-    """Yield the folders of runs by Snakemake: what their jobs said, of runs that failed or were killed."""
+    """Yield the folders of runs by Snakemake that are over: what jobs of failed or killed runs said."""
+    going_on = announcers(store.root)
     for path in sorted(store.root.glob("snakemake/*")):
-        yield Leftover("log", path, "", "", size_on_disk(path))
+        if path.name not in going_on:
+            yield Leftover("log", path, "", "", size_on_disk(path))
 
 
 def _modification_time(path: Path) -> float:

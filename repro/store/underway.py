@@ -191,6 +191,11 @@ def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
         file.close()
 
 
+def announcers(root: Path) -> set[str]:
+    """Return the running processes that announced what they are to make, as ``<host>-<pid>``."""
+    return {path.stem.rpartition("-")[0] for path in root.glob("plans/*.json") if _announcement(path)}
+
+
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
     """Return fingerprints of inputs of what running processes are to make, or make, and have not stored.
 

@@ -36,7 +36,7 @@ from repro.stage_table import STAGES
 from repro.store import Store, translated_errors
 from repro.store.disk import write_whole
 
-FOLDER = "snakemake"  # of the store, with a folder for each run
+FOLDER = "snakemake"  # of the store, with a folder for each run, named as `store.underway.announcers` has it
 SNAKEFILE, PLAN = "Snakefile", "plan.json"
 USUAL_GPU = "a100"  # whose hours are asked for where no other was named or measured
 THREADS = 8  # of a stage at the papers' scale, where OMP_NUM_THREADS says nothing
