@@ -75,10 +75,7 @@ class CoverageItem:
     @property
     def matches(self) -> dict[str, str]:
         """Return kind of values -> how sure it is that the closest one is of the cell; empty without one."""
-        return {
-            k.name: self.side_values[k.name].values[0].match if k.name in self.side_values else ""
-            for k in kinds()
-        }
+        return {k.name: v.values[0].match if (v := self.side_values.get(k.name)) else "" for k in kinds()}
 
     @property
     def rehearsed(self) -> list[str]:

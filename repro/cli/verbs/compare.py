@@ -16,17 +16,10 @@ Examples:
 
 def verdict_options(function: Callable) -> Callable:
     """Give a command the options of verdicts: which cells are shown, and whether a failure is its status."""
-    for option in reversed(
-        (
-            click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass."),
-            click.option("--failing", is_flag=True, help="Only cells whose verdict does not pass."),
-            click.option(
-                "--measured", is_flag=True, help="Only cells that the suite measured, or that others ran."
-            ),
-        )
-    ):
-        function = option(function)
-    return function
+    strict = click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
+    failing = click.option("--failing", is_flag=True, help="Only cells whose verdict does not pass.")
+    ran = "Only cells that the suite measured, or that others ran."
+    return strict(failing(click.option("--measured", is_flag=True, help=ran)(function)))
 
 
 @click.command("compare", epilog=EXAMPLES)
