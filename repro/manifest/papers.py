@@ -106,6 +106,12 @@ def kept_with_papers(make: Callable[[], Made]) -> Callable[[], Made]:
     return call
 
 
+def folders_with(file: str) -> list[Path]:
+    """Return the folders of papers, and of what they share, that have such a file or folder."""
+    shared = {path.parent for path in ROOT.glob(f"*/{file}")}
+    return sorted(shared | {each.folder for each in papers().values() if (each.folder / file).exists()})
+
+
 def _package_folder(entry) -> Path:
     """The folder of the package that an entry point names. Raises UsageError when there is none."""
     try:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from itertools import chain
 from math import sqrt
 from statistics import fmean
@@ -17,12 +16,11 @@ from repro.running.provenance import Origins
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
 from repro.verdicts.additions import SideValues
-from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict
+from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict, quantile
 
 # of significance.json, for a pair of rows
 PAIRS: tuple[str, ...] = ("difference", "interval", "effect_size", "p", "holm_student_p", "permutation_p")
 PAIRS += ("holm_p", "wins", "ties", "losses")
-CONFIDENCE = 0.95  # of an interval over queries
 
 
 @dataclass(frozen=True)
@@ -62,17 +60,9 @@ def query_interval(records: Sequence[Record]) -> QueryInterval | None:
     if len(deviations) < len(records) or not any(deviations) or records[0].queries < 2:
         return None
     queries, mean = records[0].queries, fmean(r.measured for r in records)
-    half_width = _quantile(queries - 1) * fmean(deviations) / sqrt(queries)
+    half_width = quantile(queries - 1) * fmean(deviations) / sqrt(queries)
     greatest = float(UNITS[records[0].unit])
     return QueryInterval(max(0.0, mean - half_width), min(greatest, mean + half_width), queries)
-
-
-@cache
-def _quantile(freedom: int) -> float:
-    """Student's t with so many degrees of freedom that bounds ``CONFIDENCE`` to both sides."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 @dataclass(frozen=True)

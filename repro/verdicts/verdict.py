@@ -87,12 +87,16 @@ def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
 
     t is Student's 0.975 quantile with k-1 degrees of freedom, s the sample standard deviation.
     """
+    k = len(values)
+    return Decimal(repr(quantile(k - 1))) * statistics.stdev(values) * (1 + Decimal(1) / k).sqrt()
+
+
+@cache
+def quantile(freedom: int, confidence: float = 0.95) -> float:
+    """Return Student's t with so many degrees of freedom that bounds a confidence to both sides."""
     from scipy.special import stdtrit
 
-    k = len(values)
-    return (
-        Decimal(repr(float(stdtrit(k - 1, 0.975)))) * statistics.stdev(values) * (1 + Decimal(1) / k).sqrt()
-    )
+    return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
 def gap(mean: Decimal, printed: PublishedCell) -> Decimal:

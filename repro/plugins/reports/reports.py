@@ -242,9 +242,7 @@ def known_cells() -> dict[str, Cell]:
 
 def folders() -> list[Path]:
     """The folders of papers, and of what they share, that have an others.yaml."""
-    places = {path.parent for path in at_hand.ROOT.glob(f"*/{FILE}")}
-    places |= {source.folder for source in at_hand.papers().values()}
-    return sorted(place for place in places if (place / FILE).exists())
+    return at_hand.folders_with(FILE)
 
 
 def searches() -> dict[str, tuple[Search, ...]]:

@@ -3,7 +3,7 @@
 A script of ``oracles/`` gives both sides the same weights, inputs, masks and draws, and writes one JSON file
 of numbers; ``unreleased.yaml`` beside them names the objectives for which nothing was released, and why."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +13,8 @@ from pydantic import Field, ValidationError
 
 from repro.errors import ManifestError
 from repro.graph import Node, once_a_node
-from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
-from repro.manifest.papers import kept_with_papers, papers
+from repro.manifest.papers import folders_with, kept_with_papers
 from repro.manifest.yaml_file import StrictMapping
 
 Number = int | float
@@ -195,7 +194,7 @@ def oracle(path: Path) -> Oracle:
 @kept_with_papers
 def oracles() -> dict[str, Oracle]:
     """Every oracle of the papers at hand, and of what they share, by ``folder/name``."""
-    paths = (path for folder in _folders() for path in sorted((folder / "oracles").glob("*.json")))
+    paths = (path for folder in folders_with("oracles") for path in sorted(folder.glob("oracles/*.json")))
     return {f"{path.parent.parent.name}/{path.stem}": oracle(path) for path in paths}
 
 
@@ -203,19 +202,13 @@ def oracles() -> dict[str, Oracle]:
 def unreleased_objectives() -> dict[str, UnreleasedObjective]:
     """The objectives for which nothing was released, by name."""
     entries: dict[str, UnreleasedObjective] = {}
-    for folder in _folders():
+    for folder in folders_with("oracles"):
         path = folder / "oracles" / "unreleased.yaml"
         if path.exists():
             entries |= {
                 entry.objective: entry for entry in yaml_file.read(path, tuple[UnreleasedObjective, ...])
             }
     return entries
-
-
-def _folders() -> Iterator[Path]:
-    """The folders of the papers, with those beside them that papers share."""
-    shared_folders = (folder for folder in sorted(at_hand.ROOT.iterdir()) if (folder / "oracles").is_dir())
-    yield from dict.fromkeys([*shared_folders, *(paper.folder for paper in papers().values())])
 
 
 def _parameter(params: Mapping[str, Any], path: str) -> Any:

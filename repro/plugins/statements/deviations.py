@@ -23,6 +23,7 @@ from repro.manifest.yaml_file import Fault, StrictMapping
 from repro.plugins.statements.language import LEVEL
 from repro.retrieval.datasets.catalog import catalog, dataset
 from repro.retrieval.evaluation.measures import parse_measure
+from repro.verdicts.verdict import quantile
 
 FILE = "deviations.yaml"
 # Half the deviation is a quarter of the variance: with 42 and 42 degrees of freedom, as 43 queries
@@ -164,16 +165,14 @@ def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
     )
 
 
-# scipy's t of two sides, kept for the sets that are marked most: importing it takes longer than an audit
+# Student's t of two sides for the sets that are marked: the audit as a whole loads no library that computes
 QUANTILES = {(42, 0.05): 2.018081703, (5192, 0.05): 1.960420998, (6979, 0.05): 1.960303958}
 
 
 def _quantile(freedom: int, level: float) -> float:
     if (freedom, level) in QUANTILES:
         return QUANTILES[freedom, level]
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, 1 - level / 2))
+    return quantile(freedom, 1 - level)
 
 
 def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation | None, str]:
@@ -194,9 +193,7 @@ def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
 
     Raises ManifestError with file and line.
     """
-    folders = {path.parent for path in at_hand.ROOT.glob(f"*/{FILE}")}
-    folders |= {source.folder for source in at_hand.papers().values() if (source.folder / FILE).exists()}
-    contents = [read(folder / FILE) for folder in sorted(folders)]
+    contents = [read(folder / FILE) for folder in at_hand.folders_with(FILE)]
     return tuple(d for c in contents for d in c.known), tuple(s for c in contents for s in c.instead)
 
 
