@@ -22,6 +22,14 @@ def public_names():
 
 
 @answer
+def part_of_cell(cell):
+    """Say which marks of a cell are implausible."""
+    from repro.plugins.statements.marks import MarksOfCell
+
+    return MarksOfCell(cell) if cell.printed.marks else None
+
+
+@answer
 def part_of_paper(sources):
     """Add the sections on claims and on the audit."""
     from repro.plugins.statements.page import StatementsPart

@@ -1,4 +1,4 @@
-"""Findings on bold numbers and marks of significance: ties, tests nobody could make, leads too small."""
+"""Bold numbers and marks of significance: ties, tests nobody could make, and leads that are too small."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -11,6 +11,7 @@ from repro.plugins.statements.findings import Finding
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import bolds, marks, rows_over, significance, statements
 from repro.plugins.statements.values import PublishedValues
+from repro.verdicts.additions import CellPart
 
 Marked = tuple[str, Cell, list[Cell]]  # the mark, the cell that has it, the cells it is over
 
@@ -26,6 +27,20 @@ def of_marks(source: Paper) -> Iterator[Finding]:
             yield from _implausible_marks(source, [m for m in of_table if m[1].column.id == column])
         yield from _unmarked_leads(source, of_table)
         yield from _certain_leads(source, of_table)
+
+
+class MarksOfCell(CellPart):
+    """The lines on the marks of a cell whose leads are hardly significant."""
+
+    def __init__(self, cell: Cell):
+        needs = {mark: need(one, rivals) for mark, one, _, rivals in marks(cell.paper) if one.id == cell.id}
+        self._needs = {mark: wanted for mark, wanted in needs.items() if wanted and wanted.is_implausible}
+        self.facts = {"implausible_marks": {mark: wanted.as_json() for mark, wanted in self._needs.items()}}
+
+    def below_published(self) -> Iterator[tuple[str, str]]:
+        """Yield what each of these marks would need."""
+        for mark, wanted in self._needs.items():
+            yield f"mark {mark}", f"implausible over {wanted.over.row.label}: {wanted.in_words}"
 
 
 def of_words(source: Paper) -> Iterator[Finding]:

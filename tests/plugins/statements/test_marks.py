@@ -12,7 +12,7 @@ from repro.manifest import papers as at_hand
 from repro.manifest.cells import cell
 from repro.manifest.papers import paper
 from repro.plugins.statements import deviations
-from repro.plugins.statements.marks import of_marks, of_words
+from repro.plugins.statements.marks import MarksOfCell, of_marks, of_words
 
 CELLS = """\
 paper: made
@@ -93,6 +93,9 @@ def test_a_mark_is_held_against_the_smallest_known_deviation(made, sd, verdict):
     need = deviations.need(cell("made/1/b/x"), [cell("made/1/a/x")])
     assert need.verdict == verdict and need.sd == pytest.approx(0.035743, abs=1e-6)
     assert [f.severity for f in _found(source, "deviation")] == ["doubt"] * (verdict == "implausible")
+    said = list(MarksOfCell(cell("made/1/b/x")).below_published())
+    words = f"implausible over A: means only; needs a deviation of 0.036, known {sd:.3f}"
+    assert said == [("mark *", words)] * (verdict == "implausible")
     assert deviations.need(cell("made/1/a/x"), [cell("made/1/b/x")]) is None  # no lead
 
 
