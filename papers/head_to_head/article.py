@@ -221,14 +221,10 @@ class Article:
         """Return how many comparisons of the primary column there are, of one verdict or of all."""
         return sum(c.column == PRIMARY and verdict in ("", c.verdict) for c in self.studies[table].contrasts)
 
-    def difference(self, row: str, against: str) -> str:
-        """Return the difference of two rows of Table 1 in points of its primary column, with its interval."""
-        return self.gap("1", row, against)
-
     def gap(self, table: str, row: str, against: str) -> str:
-        """Return the difference of two rows of a table so."""
+        """Return the difference of two rows in points of the primary column, with its interval."""
         c = self.studies[table].contrast(row, against, PRIMARY)
-        return f"{_interval(c.difference)}" if c and c.difference else NOT_MEASURED
+        return _interval(c.difference) if c and c.difference else NOT_MEASURED
 
     def comparison(self, table: str, row: str, against: str) -> str:
         """Return the cells of a comparison: difference, p, what could have been seen, verdict, published."""

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from repro.errors import UsageError, check_known
 from repro.manifest import yaml_file
 from repro.manifest.cells import cell, table_of
+from repro.manifest.decimals import percent
 from repro.manifest.papers import Paper
 from repro.manifest.yaml_file import Fault, StrictMapping
 
 FILE = "published.yaml"
-POINTS = {"percent": 1, "fraction": 100}  # of one in a unit
 
 
 class PublishedPair(StrictMapping):
@@ -27,8 +27,8 @@ class PublishedPair(StrictMapping):
     @property
     def difference(self) -> float:
         """The first cell less the second, in points. Raises UsageError for a cell that there is not."""
-        ours, theirs = (POINTS[c.unit] * float(c.printed.value or 0) for c in map(cell, self.cells))
-        return round(ours - theirs, 6)  # of decimals: what floats add is no digit of print
+        ours, theirs = (percent(c.number, c.unit) for c in map(cell, self.cells))
+        return float(ours - theirs)
 
 
 def published_effects(source: Paper) -> dict[tuple[str, str, str], float]:

@@ -76,7 +76,7 @@ class Answer:
             return ""
         holds, holds_zero = (self.low <= value <= self.high for value in (x, 0.0))
         seen = self.smallest_seen or 0.0
-        unseen = f", which this study could not have seen (at least {seen:.1f})" if abs(x) < seen else ""
+        unseen = f", where only {seen:.1f} points or more could have been seen" if abs(x) < seen else ""
         place = ": compatible with both this and 0" if holds_zero else ""
         clause = "" if side in _ORDERS else unseen
         return f"; the paper claims {x:+.1f}{clause}{place if holds else ', outside of the interval'}"

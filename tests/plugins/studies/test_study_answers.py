@@ -85,7 +85,7 @@ def test_the_embedded_collection_answers_nothing(measured):
     assert answers([AGAINST], measured("tiny"))[AGAINST] == []
 
 
-UNSEEN = ", which this study could not have seen (at least 2.3)"
+UNSEEN = ", where only 2.3 points or more could have been seen"
 
 
 @pytest.mark.parametrize(
