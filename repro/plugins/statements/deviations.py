@@ -29,6 +29,8 @@ FILE = "deviations.yaml"
 # Half the deviation is a quarter of the variance: with 42 and 42 degrees of freedom, as 43 queries
 # give, chance alone makes that of two equal variances once in 100,000 times
 MARGIN = 0.5  # of the smallest known deviation: a mark that needs less is implausible
+# Student's t of two sides for the sets that are marked: the audit as a whole loads no library that computes
+QUANTILES = {(42, 0.05): 2.018081703, (5192, 0.05): 1.960420998, (6979, 0.05): 1.960303958}
 
 
 class PublicRun(StrictMapping):
@@ -157,22 +159,12 @@ def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
     lead, sum_of_means = mine - theirs, mine + theirs
     greatest = sqrt((min(1, sum_of_means, 2 - sum_of_means) + rounding) * queries / (queries - 1))
     level = (cell.table.test and cell.table.test.level) or LEVEL
-    per_lead = sqrt(queries) / _quantile(queries - 1, level)
+    per_lead = sqrt(queries) / (QUANTILES.get((queries - 1, level)) or quantile(queries - 1, 1 - level))
     is_certain = (lead - rounding) * per_lead >= greatest
     known = smallest_known(cell.column.dataset, cell.column.measure)
     return Need(
         over, lead + rounding, queries, level, (lead + rounding) * per_lead, greatest, is_certain, *known
     )
-
-
-# Student's t of two sides for the sets that are marked: the audit as a whole loads no library that computes
-QUANTILES = {(42, 0.05): 2.018081703, (5192, 0.05): 1.960420998, (6979, 0.05): 1.960303958}
-
-
-def _quantile(freedom: int, level: float) -> float:
-    if (freedom, level) in QUANTILES:
-        return QUANTILES[freedom, level]
-    return quantile(freedom, 1 - level)
 
 
 def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation | None, str]:

@@ -151,13 +151,8 @@ def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
     if leads:
         says = f"leads as large as marked ones over the same row have no mark; {'; '.join(leads)}"
         why = "which rows were tested is not said, and the differences of other systems may vary more"
-        fields = (
-            source.name,
-            f"{source.name}/{marked[0][1].table.id}/leads",
-            tuple(cells),
-            tuple(cells.values()),
-        )
-        yield Finding("note", "mark", "paper", *fields, says, why)
+        place, values = f"{source.name}/{marked[0][1].table.id}/leads", tuple(cells.values())
+        yield Finding("note", "mark", "paper", source.name, place, tuple(cells), values, says, why)
 
 
 def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
@@ -178,10 +173,8 @@ def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
     if leads:
         says = f"no two systems with these means can have p above the level: {'; '.join(leads)}"
         why = "so many queries need a deviation that is above the greatest that such scores can have"
-        place = f"{source.name}/{table.id}/unmarked"
-        yield Finding(
-            "doubt", "mark", "paper", source.name, place, tuple(texts), tuple(texts.values()), says, why
-        )
+        place, values = f"{source.name}/{table.id}/unmarked", tuple(texts.values())
+        yield Finding("doubt", "mark", "paper", source.name, place, tuple(texts), values, says, why)
 
 
 def _scope(marked: Marked) -> tuple[str, str, str | None]:

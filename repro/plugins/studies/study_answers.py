@@ -76,10 +76,9 @@ class Answer:
             return ""
         holds, holds_zero = (self.low <= value <= self.high for value in (x, 0.0))
         seen = self.smallest_seen or 0.0
-        unseen = f", where only {seen:.1f} points or more could have been seen" if abs(x) < seen else ""
-        place = ": compatible with both this and 0" if holds_zero else ""
-        clause = "" if side in _ORDERS else unseen
-        return f"; the paper claims {x:+.1f}{clause}{place if holds else ', outside of the interval'}"
+        unseen = f", where only {seen:.1f} points or more could have been seen" * (abs(x) < seen)
+        place = ": compatible with both this and 0" * holds_zero if holds else ", outside of the interval"
+        return f"; the paper claims {x:+.1f}{unseen * (side not in _ORDERS)}{place}"
 
     @property
     def counted(self) -> str:
