@@ -1,0 +1,83 @@
+"""Tables as they are in the source of a paper: cells, marks, places, before anybody says what they mean."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a file; lines count from 1."""
+
+    file: Path
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class SourceCell:
+    """One cell as it is written.
+
+    Attributes:
+        text: what a reader of the paper sees, without styles and marks: ``36.6``, ``COSTA``, ``-``.
+        marks: superscripts, daggers and letters behind or before it, each by itself: ``("†", "*")``.
+        source: what stands in the file, unchanged.
+        columns, rows: over how many columns and rows it goes; a cell that does is the same object in each.
+    """
+
+    text: str
+    place: Place
+    source: str = ""
+    bold: bool = False
+    underlined: bool = False
+    italic: bool = False
+    marks: tuple[str, ...] = ()
+    columns: int = 1
+    rows: int = 1
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """A rectangular table: a row has as many cells as there are columns.
+
+    Attributes:
+        head: rows above the values: names of collections, measures.
+        body: rows of values, and of labels that go over the whole width (groups).
+        rules: numbers of rows of the body above which a line is drawn.
+        caption, label: of the float around it; only read, never copied.
+        notes: what could not be read, a sentence each with its place: an unknown macro, a ragged row.
+    """
+
+    place: Place
+    head: tuple[tuple[SourceCell, ...], ...]
+    body: tuple[tuple[SourceCell, ...], ...]
+    rules: frozenset[int] = frozenset()
+    caption: str = ""
+    label: str = ""
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def width(self) -> int:
+        """The number of columns."""
+        return max((len(row) for row in (*self.head, *self.body)), default=0)
+
+
+@dataclass(frozen=True)
+class Manuscript:
+    """A source read whole.
+
+    Attributes:
+        path: what was named: a file, a folder or an archive.
+        tables: in the order of the text; two half tables side by side are two.
+        prose: paragraphs outside of tables with their places, for sentences that quote a cell.
+        labels: label of a float -> its number in the text, as ``\\ref`` prints it.
+        notes: what could not be read, a sentence each.
+    """
+
+    path: Path
+    tables: tuple[SourceTable, ...]
+    prose: tuple[tuple[Place, str], ...] = ()
+    labels: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
