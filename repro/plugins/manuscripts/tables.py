@@ -21,7 +21,7 @@ class SourceCell:
     """One cell as it is written.
 
     Attributes:
-        text: what a reader of the paper sees, without styles and marks: ``36.6``, ``COSTA``, ``-``.
+        text: what a reader of the paper sees, without styles and marks: ``36.6``, ``BM25``, ``-``.
         marks: superscripts, daggers and letters behind or before it, each by itself: ``("†", "*")``.
         source: what stands in the file, unchanged.
         columns, rows: over how many columns and rows it goes; a cell that does is the same object in each.
