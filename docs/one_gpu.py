@@ -29,10 +29,10 @@ HEAD = """\
 What `repro plan --all --gpu {gpu} --discard vectors` says on a machine that has nothing yet;
 `python docs/one_gpu.py` writes this page from the plan. Hours are estimates ({basis}):
 from the greatest to the least share of the peak that a training of this kind was found to reach
-(`repro/running/cost/gpus.yaml`); where one number stands, it is of the least. Batches are padded to their
-longest text, as a run pads them unless `REPRO_PADDING_FREE=1` is set, with which it takes {packed} by the
-same estimates. `repro doctor calibrate` puts the rate of your GPU in their place, and `repro run --rehearse`
-what your machine takes.
+(`repro/running/cost/gpus.yaml`); where one number stands, it is of the least. Texts are read
+end to end where a run does so; with `REPRO_PADDING_FREE=0`, hence padding, it takes {padded} by the same
+estimates. `repro doctor calibrate` puts the rate of your GPU in their place, and `repro run --rehearse` what
+your machine takes.
 
 ## What it comes to
 
@@ -122,7 +122,7 @@ def page() -> str:
     return HEAD.format(
         gpu=GPU,
         basis=cost.throughput.basis,
-        packed=_packed(cost),
+        padded=_padded(cost),
         totals=_totals(cost),
         peak=peak,
         disk=DISK / GB,
@@ -140,11 +140,11 @@ def page() -> str:
     )
 
 
-def _packed(cost) -> str:
-    """The hours where models read texts end to end."""
+def _padded(cost) -> str:
+    """The hours where batches are padded to their longest text."""
     from repro.running.cost.work import Batching, work
 
-    batching = Batching(packed=True, memory=cost.throughput.memory)
+    batching = Batching(packed=False, memory=cost.throughput.memory)
     works = {node.fingerprint: work(node, batching) for node in cost.nodes}
     return f"{replace(cost, works=works).hours_in_words(cost.nodes)} GPU hours"
 

@@ -8,7 +8,14 @@ from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
 from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
-from repro.retrieval.nn.masked_tokens import IGNORED, Masking, divisor, token_cross_entropy
+from repro.retrieval.nn.masked_tokens import (
+    IGNORED,
+    Masking,
+    divisor,
+    labelled,
+    token_cross_entropy,
+    values_at,
+)
 from repro.retrieval.nn.objectives import MaskedPretraining
 from repro.retrieval.nn.text import frame_texts, side_by_side
 
@@ -93,8 +100,8 @@ class Condenser(MaskedPretraining):
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``head``, and ``late`` where it is wanted; none where the batch has no masked token."""
-        masked = batch["labels"] != IGNORED  # (N, L)
-        if not masked.any():
+        places = labelled(batch["labels"])
+        if not len(places):
             return {}
         encoded = self.encoder.base_model(
             batch["masked_ids"],
@@ -104,9 +111,10 @@ class Condenser(MaskedPretraining):
         )
         late, early = encoded.last_hidden_state, encoded.hidden_states[self.early]  # (N, L, H)
         condensed = self.head(torch.cat((late[:, :1], early[:, 1:]), dim=1), batch["attention_mask"])
-        losses = {"head": self._cross_entropy(condensed[masked], batch["labels"][masked])}
+        labels = values_at(batch["labels"], places)
+        losses = {"head": self._cross_entropy(values_at(condensed, places), labels)}
         if self.late:
-            losses["late"] = self._cross_entropy(late[masked], batch["labels"][masked])
+            losses["late"] = self._cross_entropy(values_at(late, places), labels)
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:

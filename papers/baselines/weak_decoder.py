@@ -18,7 +18,9 @@ from repro.retrieval.nn.masked_tokens import (
     Masking,
     chunked_token_cross_entropy,
     divisor,
+    labelled,
     token_cross_entropy,
+    values_at,
 )
 from repro.retrieval.nn.objectives import MaskedPretraining, with_head
 
@@ -118,10 +120,11 @@ class WeakDecoder(MaskedPretraining):
         """``mlm`` and ``reconstruction`` (weighted); absent where there is no token to predict."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
         losses = {}
-        masked = batch["labels"] != IGNORED
-        if masked.any():
-            logits = self.encoder.cls(hidden[masked])  # (M, V): only the masked positions
-            losses["mlm"] = token_cross_entropy(logits, batch["labels"][masked], reduction=self.reduction)
+        places = labelled(batch["labels"])
+        if len(places):
+            logits = self.encoder.cls(values_at(hidden, places))  # (M, V): only the masked positions
+            labels = values_at(batch["labels"], places)
+            losses["mlm"] = token_cross_entropy(logits, labels, reduction=self.reduction)
         if (self.targets(batch) != IGNORED).any():
             if self.clean:
                 hidden = self.hidden(batch["clean_ids"], batch["attention_mask"])
@@ -137,10 +140,9 @@ class WeakDecoder(MaskedPretraining):
         """L_dec from the [CLS] vectors, (N, H)."""
         targets = self.targets(batch)  # (N, L)
         decoded = self.decoded(h_cls, batch)  # (N, L, H)
-        wanted = targets != IGNORED
-        return chunked_token_cross_entropy(
-            decoded[wanted], self.logits, targets[wanted], reduction=self.reduction, chunk=CHUNK
-        )
+        places = labelled(targets)
+        wanted = values_at(decoded, places), self.logits, values_at(targets, places)
+        return chunked_token_cross_entropy(*wanted, reduction=self.reduction, chunk=CHUNK)
 
     def decoded(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """The decoder's states, (N, L, H), from the [CLS] vectors, (N, H), and the text before each place."""

@@ -7,7 +7,7 @@ import torch
 from repro.errors import check_known
 from repro.retrieval.nn.architectures import MaskedModel
 from repro.retrieval.nn.contrastive import check_similarity, own_scores
-from repro.retrieval.nn.masked_tokens import IGNORED, divisor, token_cross_entropy
+from repro.retrieval.nn.masked_tokens import divisor, labelled, token_cross_entropy, values_at
 
 SCORES = ("similarity", "pair-softmax")
 INPUTS = ("masked", "clean")
@@ -48,10 +48,11 @@ class PreferenceLoss:
         """
         losses, mask = {}, batch["attention_mask"]
         hidden = encoder.base_model(batch["masked_ids"], attention_mask=mask).last_hidden_state  # (N, L, H)
-        masked = batch["labels"] != IGNORED
-        if masked.any():
-            logits = encoder.cls(hidden[masked])  # (M, V): the vocabulary only where something is predicted
-            losses["mlm"] = token_cross_entropy(logits, batch["labels"][masked], reduction=self.mlm_reduction)
+        places = labelled(batch["labels"])
+        if len(places):
+            logits = encoder.cls(values_at(hidden, places))  # (M, V): only where something is predicted
+            labels = values_at(batch["labels"], places)
+            losses["mlm"] = token_cross_entropy(logits, labels, reduction=self.mlm_reduction)
         if batch["pair_mask"].any():
             if self.contrastive_input == "clean":
                 hidden = encoder.base_model(batch["clean_ids"], attention_mask=mask).last_hidden_state

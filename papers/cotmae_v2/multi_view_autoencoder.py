@@ -12,7 +12,7 @@ from papers.cotmae_v2.masked_texts import WINDOWS, AnchorsAndContexts, Masking
 from repro.errors import UsageError, check_known
 from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.checkpoint import save_model
-from repro.retrieval.nn.masked_tokens import CHUNK, IGNORED, chunked_token_cross_entropy, divisor
+from repro.retrieval.nn.masked_tokens import CHUNK, chunked_token_cross_entropy, divisor, labelled, values_at
 from repro.retrieval.nn.view_encoder import kept_positions, max_log_saturated
 
 VIEWS = ("dense", "sparse")
@@ -132,16 +132,19 @@ class MultiViewAutoEncoder(nn.Module):
         """``encoder.mlm`` and ``<decoder>.<view>``; absent where the batch has no token to predict for it."""
         hidden = self.encode(batch)  # (E, L, H)
         losses = {}
-        if (batch["encoder_labels"] != IGNORED).any():
-            losses["encoder.mlm"] = self._cross_entropy(hidden, batch["encoder_labels"])
-        names = [name for name in self.names if (batch[f"{name}_labels"] != IGNORED).any()]
+        labels = {side: batch[f"{side}_labels"] for side in ("encoder", *self.names)}
+        places = {side: labelled(some) for side, some in labels.items()}
+        wanted = {side: (some, values_at(labels[side], some)) for side, some in places.items() if len(some)}
+        if "encoder" in wanted:
+            losses["encoder.mlm"] = self._cross_entropy(hidden, *wanted["encoder"])
+        names = [name for name in self.names if name in wanted]
         if names and self.clean:  # reading: bottleneck-input
             hidden = self.encode(batch | {"encoder_ids": batch["encoder_clean"]})
         vectors = self.bottlenecks(hidden, batch) if names else {}
         for name in names:
             for view, vector in vectors.items():
                 states = self.decode(name, view, vector, batch)
-                loss = self._cross_entropy(states, batch[f"{name}_labels"])
+                loss = self._cross_entropy(states, *wanted[name])
                 losses[f"{name}.{view}"] = self.weight * loss  # reading: view-losses
         return losses
 
@@ -211,11 +214,11 @@ class MultiViewAutoEncoder(nn.Module):
     def _key(self, name: str, view: str) -> str:
         return name if self.shared else f"{name}_{view}"  # reading: decoder-sharing
 
-    def _cross_entropy(self, hidden: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        wanted = labels != IGNORED
-        return chunked_token_cross_entropy(
-            hidden[wanted], self.encoder.cls, labels[wanted], reduction=self.reduction, chunk=CHUNK
-        )
+    def _cross_entropy(
+        self, hidden: torch.Tensor, places: torch.Tensor, labels: torch.Tensor
+    ) -> torch.Tensor:
+        wanted = values_at(hidden, places), self.encoder.cls, labels
+        return chunked_token_cross_entropy(*wanted, reduction=self.reduction, chunk=CHUNK)
 
 
 def _check_names(kind: str, names: list[str], *, valid) -> None:

@@ -57,5 +57,6 @@ def word_labels(
     """
     y = input_ids.new_zeros((len(input_ids), vocabulary_size + 1), dtype=torch.bool)
     y.scatter_(1, input_ids.masked_fill(attention_mask == 0, vocabulary_size), True)  # padding: past the end
-    y[:, left_out] = False
+    for entry in left_out:  # of which there are few; their list would have to be copied to a GPU
+        y[:, entry] = False
     return y[:, :vocabulary_size]

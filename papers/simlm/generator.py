@@ -14,7 +14,7 @@ from papers.baselines.segments import segments_for
 from repro.errors import DataError, UsageError, check_known
 from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.checkpoint import check_fits, load_masked_lm, load_tokenizer
-from repro.retrieval.nn.masked_tokens import CHUNK, chunked_token_cross_entropy
+from repro.retrieval.nn.masked_tokens import CHUNK, chunked_token_cross_entropy, places_of, values_at
 
 TRAININGS = ("frozen", "joint", "joint-from-random")
 DRAWS = ("independent", "shared")
@@ -59,10 +59,12 @@ class Generator(nn.Module):
             states (M, H) of the encoder's M masked positions, for its own loss, else None.
         """
         with torch.set_grad_enabled(self.learns and torch.is_grad_enabled()):
-            hidden = self._hidden("encoder", batch)  # (M, H)
-        encoder_ids = self._filled("encoder", batch, hidden)
+            places = places_of(batch["encoder_chosen"])
+            hidden = self._hidden("encoder", batch, places)  # (M, H)
+        encoder_ids = self._filled("encoder", batch, hidden, places)
         with torch.no_grad():
-            decoder_ids = self._filled("decoder", batch, self._hidden("decoder", batch))
+            places = places_of(batch["decoder_chosen"])
+            decoder_ids = self._filled("decoder", batch, self._hidden("decoder", batch, places), places)
         if self.shared:
             decoder_ids = torch.where(batch["encoder_chosen"], encoder_ids, decoder_ids)
         return encoder_ids, decoder_ids, hidden if self.learns else None
@@ -72,27 +74,29 @@ class Generator(nn.Module):
 
         ``hidden``: (M, H), the third of what ``forward`` returns; M > 0.
         """
-        masked = batch["clean_ids"][batch["encoder_chosen"]]  # (M,)
+        masked = values_at(batch["clean_ids"], places_of(batch["encoder_chosen"]))  # (M,)
         return chunked_token_cross_entropy(hidden, self.head, masked, reduction="mean", chunk=CHUNK)
 
     def head(self, hidden: torch.Tensor) -> torch.Tensor:
         """Logits over the vocabulary: (..., H) to (..., V)."""
         return vocabulary_head(self.model)(hidden)
 
-    def _hidden(self, side: str, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    def _hidden(self, side: str, batch: dict[str, torch.Tensor], places: torch.Tensor) -> torch.Tensor:
         encoded = self.model.base_model(
             batch[f"{side}_ids"],
             attention_mask=batch["attention_mask"],
             token_type_ids=segments_for(self.model, batch["segments"]),
         )
-        return encoded.last_hidden_state[batch[f"{side}_chosen"]]
+        return values_at(encoded.last_hidden_state, places)
 
     @torch.no_grad()
-    def _filled(self, side: str, batch: dict[str, torch.Tensor], hidden: torch.Tensor) -> torch.Tensor:
-        filled = batch[f"{side}_ids"].clone()
-        if len(hidden):
-            filled[batch[f"{side}_chosen"]] = sampled(hidden, self.head)
-        return filled
+    def _filled(
+        self, side: str, batch: dict[str, torch.Tensor], hidden: torch.Tensor, places: torch.Tensor
+    ) -> torch.Tensor:
+        ids = batch[f"{side}_ids"]
+        if not len(hidden):
+            return ids
+        return ids.flatten().index_copy(0, places, sampled(hidden, self.head)).view_as(ids)
 
 
 def starting_generator(

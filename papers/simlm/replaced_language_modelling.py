@@ -75,7 +75,7 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
             heads = self.network.encoder_head, self.network.decoder_head
             losses["encoder"] = reconstruction(hidden, heads[0], tokens, counted, per=self.per)
             losses["decoder"] = reconstruction(decoded, heads[1], tokens, counted, per=self.per)
-        if filling is not None and batch["encoder_chosen"].any():
+        if filling is not None and len(filling):
             losses["generator"] = self.generator_weight * self.generator.loss(filling, batch)
         return losses
 

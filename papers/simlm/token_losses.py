@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from repro.errors import check_known
-from repro.retrieval.nn.masked_tokens import CHUNK, chunked_token_cross_entropy
+from repro.retrieval.nn.masked_tokens import CHUNK, chunked_token_cross_entropy, places_of, values_at
 
 PER = ("batch", "text")
 
@@ -46,11 +46,13 @@ def reconstruction(
         counted: (N, L) bool, at least one True; a text without any is left out.
         per: ``batch``, ``text`` or a number of texts.
     """
+    places = places_of(counted)
+    hidden, tokens = values_at(hidden, places), values_at(tokens, places)
     if per != "text":
-        return _mean(hidden[counted], head, tokens[counted])
-    kept = counted.any(dim=1).nonzero().flatten().tolist()
-    means = [_mean(hidden[text][counted[text]], head, tokens[text][counted[text]]) for text in kept]
-    return torch.stack(means).mean()
+        return _mean(hidden, head, tokens)
+    counts = [count for count in counted.sum(dim=1).tolist() if count]
+    texts = zip(hidden.split(counts), tokens.split(counts), strict=True)
+    return torch.stack([_mean(states, head, text) for states, text in texts]).mean()
 
 
 def detection(

@@ -28,19 +28,29 @@ WAYS = ("padded", "packed", "bf16", "grouped")  # the last where texts come in g
 
 def objective(name: str, folder: Path) -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
     """An objective and a batch for it, all on the device."""
-    if name in pretraining.CASES:
-        made = pretraining.objective(name, folder)
-        [batch] = pretraining.batches(made, ((0, pretraining.COUNT),))
-    else:
-        made = parted.objective(name)
-        [batch] = parted.batch_in_parts(made, name, parted.COUNT)
+    is_pretraining = name in pretraining.CASES
+    made = pretraining.objective(name, folder) if is_pretraining else parted.objective(name)
+    batch = batch_of(name, made)
     set_dropout(made, 0.1)
     for apart in vars(made).values():  # which is no part of the objective and follows its inputs
         if isinstance(apart, ClsAttention):
             moved(apart.below.float())
             moved(apart.last.float())
     there = {k: Elsewhere(v.float() if v.is_floating_point() else v) for k, v in batch.items()}
-    return moved(made.float().train()), there
+    moved(made.float().train())
+    with Device() as device:  # processes that collate are forked, and would die where a parameter is touched
+        again = batch_of(name, made)
+    assert again.keys() == batch.keys() and not device.waits
+    assert not any(isinstance(values, Elsewhere) for values in again.values())
+    return made, there
+
+
+def batch_of(name: str, made: torch.nn.Module) -> dict[str, torch.Tensor]:
+    if name in pretraining.CASES:
+        [batch] = pretraining.batches(made, ((0, pretraining.COUNT),))
+    else:
+        [batch] = parted.batch_in_parts(made, name, parted.COUNT)
+    return batch
 
 
 @pytest.mark.parametrize("name", [*pretraining.CASES, *parted.NAMES])

@@ -35,6 +35,21 @@ def token_cross_entropy(logits: torch.Tensor, labels: torch.Tensor, *, reduction
     )
 
 
+def labelled(labels: torch.Tensor) -> torch.Tensor:
+    """The places of labels among the flattened ones, (M,) int64; to know them a GPU is waited for once."""
+    return places_of(labels != IGNORED)
+
+
+def places_of(mask: torch.Tensor) -> torch.Tensor:
+    """Where a mask is true, (M,) int64, among its flattened places."""
+    return mask.flatten().nonzero().squeeze(1)
+
+
+def values_at(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Values of texts side by side, (N, L, ...), at flattened places: (M, ...)."""
+    return values.flatten(0, 1)[places]
+
+
 def divisor(labels: torch.Tensor, *, reduction: str) -> int | None:
     """The labelled positions, which ``mean`` divides by; None for ``sum``."""
     return int((labels != IGNORED).sum()) if reduction == "mean" else None
@@ -94,9 +109,10 @@ def mlm_rows(
 ) -> Tensors:
     """A part of a batch for ``mlm_loss``: ``mlm``, the summed loss of its labelled tokens, and ``masked``,
     their number; (1,) each. The head sees the labelled positions of (N, L, H) only."""
-    mask = labels != IGNORED
-    total = chunked_token_cross_entropy(hidden[mask], head, labels[mask], reduction="sum", chunk=chunk)
-    return {"mlm": total.view(1), "masked": mask.sum().view(1)}
+    places = labelled(labels)
+    wanted = values_at(hidden, places), head, values_at(labels, places)
+    total = chunked_token_cross_entropy(*wanted, reduction="sum", chunk=chunk)
+    return {"mlm": total.view(1), "masked": labels.new_full((1,), len(places))}
 
 
 DRAWS = ("each", "count")

@@ -3,7 +3,7 @@
 import torch
 
 from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
-from repro.retrieval.nn.masked_tokens import IGNORED, Masking, divisor, token_cross_entropy
+from repro.retrieval.nn.masked_tokens import Masking, divisor, labelled, token_cross_entropy, values_at
 from repro.retrieval.nn.objectives import MaskedPretraining
 
 
@@ -37,14 +37,15 @@ class MaskedLanguageModel(MaskedPretraining):
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """The one loss, ``mlm``; absent where the batch has no masked token."""
-        mask = batch["labels"] != IGNORED
-        if not mask.any():
+        places = labelled(batch["labels"])
+        if not len(places):
             return {}
         output = self.encoder.base_model(
             batch["masked_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch.get("segments")
         )  # without segments every token is of the first
-        logits = self.encoder.cls(output.last_hidden_state[mask])  # (M, V): only the masked positions
-        return {"mlm": token_cross_entropy(logits, batch["labels"][mask], reduction=self.reduction)}
+        logits = self.encoder.cls(values_at(output.last_hidden_state, places))  # (M, V): of the masked alone
+        labels = values_at(batch["labels"], places)
+        return {"mlm": token_cross_entropy(logits, labels, reduction=self.reduction)}
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
         """The masked tokens that ``mlm`` is a mean over; None where it is their sum."""

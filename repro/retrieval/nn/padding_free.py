@@ -218,14 +218,17 @@ class PackedTexts(nn.Module):
     def _piece(self, rows: Inputs, lengths: Sequence[int]) -> torch.Tensor:
         processor = device()
         layout, options = Layout(lengths, processor), {"rows": self.rows}
-        places = rows["attention_mask"].reshape(-1).nonzero().squeeze(1)
-        hidden = embed(self.model, on_device(rows), places.to(processor, non_blocking=True))  # (T, H)
+        places = rows["attention_mask"].reshape(-1).nonzero().squeeze(1).to(processor, non_blocking=True)
+        hidden = embed(self.model, on_device(rows), places)  # (T, H)
         *layers, last = self.model.encoder.layer
         for layer in layers:
             hidden = layer_output(layer, hidden, hidden, layout, **options)
         if self.pooling == "mean":
             hidden = layer_output(last, hidden, hidden, layout, **options)
-            return torch.stack([text.mean(dim=0) for text in hidden.split(lengths)])  # (n, H)
+            padded = hidden.new_zeros(rows["attention_mask"].numel(), hidden.shape[1])
+            texts = padded.index_copy_(0, places, hidden).view(*rows["attention_mask"].shape, -1)
+            counts = torch.tensor(lengths).to(processor, non_blocking=True)
+            return texts.sum(dim=1, dtype=torch.float32).div_(counts[:, None]).to(hidden.dtype)  # (n, H)
         firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(processor, non_blocking=True)
         vectors = layer_output(last, hidden[firsts], hidden, layout, **options)  # (n, H)
         if self.pooling == "cls" or self.model.pooler is None:
@@ -278,10 +281,11 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
         asks_more = any(value is not None for name, value in arguments.items() if (name, value) != DATACLASS)
         if input_ids is None or attention_mask is None or attention_mask.dim() != 2 or asks_more:
             return library(input_ids, attention_mask, token_type_ids, **arguments)
-        if not firsts and attention_mask.all():
+        mask = attention_mask.cpu()  # what a GPU is waited for, once
+        if not firsts and mask.all():
             return library(input_ids, attention_mask, token_type_ids)
         packing.used = True
-        return _states(model, input_ids, attention_mask, token_type_ids, firsts=firsts)
+        return _states(model, input_ids, mask, token_type_ids, firsts=firsts)
 
     model.forward = forward
     try:
@@ -296,17 +300,17 @@ def _states(
     """The last layer's states, (N, L, H), which are 0 at padding; texts of one length lie beside each other.
 
     Args:
-        ids, mask, kinds: (N, L) each; kinds may be of one row for all texts, or None.
+        ids, mask, kinds: (N, L) each, the mask on the CPU; kinds may be of one row for all texts, or None.
         firsts: whether only the first token of a text is read, so that the other states may be 0 too.
     """
     lengths = mask.sum(dim=1)  # (N,)
     order = lengths.argsort(stable=True)
-    numbers = torch.arange(mask.numel(), device=mask.device).view(mask.shape)
-    places = numbers[order][mask[order].bool()]  # (T,)
+    numbers = torch.arange(mask.numel()).view(mask.shape)
+    places = numbers[order][mask[order].bool()].to(ids.device, non_blocking=True)  # (T,)
     inputs = {"input_ids": ids}
     if kinds is not None:
         inputs["token_type_ids"] = kinds.expand_as(ids)
-    hidden, layout = embed(model, inputs, places), Layout(lengths[order].tolist(), mask.device)
+    hidden, layout = embed(model, inputs, places), Layout(lengths[order].tolist(), ids.device)
     *layers, last = model.encoder.layer
     for layer in layers:
         hidden = layer_output(layer, hidden, hidden, layout)
@@ -320,24 +324,41 @@ def _states(
     )
 
 
-def is_asked_for(environment: Mapping[str, str]) -> bool:
-    """Whether REPRO_PADDING_FREE asks for texts end to end; a UsageError where it is anything but 1."""
+def is_asked_for(environment: Mapping[str, str]) -> bool | None:
+    """Whether REPRO_PADDING_FREE asks for texts end to end or, by 0, for padding; None where it is not set.
+
+    Raises UsageError where it is anything else.
+    """
     text = environment.get(VARIABLE)
-    if text not in (None, "1"):
-        raise UsageError(f"{VARIABLE} is {text!r}; set it to 1 for texts without padding, or unset it")
-    return text is not None
+    if text not in (None, "0", "1"):
+        raise UsageError(
+            f"{VARIABLE} is {text!r}; set it to 1 for texts without padding, to 0 for padding, or unset it"
+        )
+    return None if text is None else text == "1"
 
 
-def packs(model: nn.Module, *, wanted: bool, precision: str, say: Callable[[str], None]) -> bool:
-    """Whether a GPU is to encode texts end to end, by one kernel; ``say`` hears why not, where it is wanted.
+def trains_faster(objective: nn.Module, precision: str) -> bool:
+    """Whether a training takes less time if it reads texts end to end, where nobody asks for a way.
 
-    Without a GPU nothing is said, and ``repro.retrieval.nn.padding_free`` has a rule of its own.
+    On a GPU it does where one kernel attends within all texts, and on a CPU where the model is no small one.
     """
     processor = device()
-    if not wanted or processor.type == "cpu":
+    if processor.type == "cpu":
+        return not is_small(objective) and any(map(can_be_packed, objective.modules()))
+    return not _obstacle(objective, precision, processor)
+
+
+def packs(model: nn.Module, *, wanted: bool | None, precision: str, say: Callable[[str], None]) -> bool:
+    """Whether a GPU is to encode texts end to end, by one kernel, as it does unless padding is wanted.
+
+    ``say`` hears why it cannot, where it is asked to. Without a GPU nothing is said, and ``without_padding``
+    has a rule of its own.
+    """
+    processor = device()
+    if wanted is False or processor.type == "cpu":
         return False
     obstacle = _obstacle(model, precision, processor)
-    if obstacle:
+    if obstacle and wanted:
         say(f"texts are encoded with padding, though {VARIABLE} asks for none: {obstacle}")
     return not obstacle
 

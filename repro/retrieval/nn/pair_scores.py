@@ -38,8 +38,8 @@ class PairScorer:
         length: tokens of query and passage together, with [CLS] and both [SEP].
         separator: between title and text.
         precision: ``fp32``, ``fp16`` or ``bf16``.
-        packed: whether a GPU is to read the pairs of a batch end to end, without padding.
-        say: hears why it cannot.
+        packed: whether a GPU is to read the pairs of a batch end to end, without padding; None where it can.
+        say: hears why it cannot, where it is asked to.
 
     Raises:
         BlockedError: half precision without a GPU.
@@ -54,7 +54,7 @@ class PairScorer:
         length: int,
         separator: str,
         precision: str,
-        packed: bool = False,
+        packed: bool | None = False,
         say: Callable[[str], None] = print,
     ):
         self.precision, self.length, self.separator = check_precision(precision), length, separator

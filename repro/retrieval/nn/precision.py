@@ -36,9 +36,9 @@ def check_precision(precision: str) -> str:
 
 
 def autocast(precision: str) -> contextlib.AbstractContextManager:
-    """The context in which a forward pass has that precision."""
+    """The context in which a forward pass has that precision; on a GPU fp32 is not TF32."""
     if check_precision(precision) == "fp32":
-        return contextlib.nullcontext()
+        return contextlib.nullcontext() if device().type == "cpu" else true_float32()
     return torch.autocast("cuda", dtype=torch.float16 if precision == "fp16" else torch.bfloat16)
 
 

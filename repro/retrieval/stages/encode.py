@@ -50,7 +50,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     tokens in every batch.
 
     On a CPU a large model built as BERT reads the texts of a batch end to end, without padding. A GPU does so
-    where REPRO_PADDING_FREE asks for it, in half precision, and the record says ``padding_free``.
+    in half precision unless REPRO_PADDING_FREE is 0, and the record says ``padding_free``.
 
     Title and text are joined by ``separator``, or two segments where that is ``pair``. Inputs are cut to
     ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with

@@ -24,7 +24,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     one before; with ``keep`` up to ``depth`` there are none. Query and passage are read together, cut to
     ``length`` tokens; title and text are joined by ``separator``. Scores are rounded to ``decimals`` unless
     that is None. An interrupted attempt goes on behind its last finished block, and shards take some of the
-    blocks each. A GPU reads pairs end to end where REPRO_PADDING_FREE asks for it, in half precision.
+    blocks each. A GPU reads pairs end to end unless REPRO_PADDING_FREE is 0, in half precision.
 
     Raises:
         BlockedError: half precision without a GPU.

@@ -27,7 +27,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Query and passage are read together, cut to ``length`` tokens; title and text are joined by
     ``separator``. Scores are rounded to ``decimals``, or kept as they are where that is None. Scores that the
     training set has already are replaced. An interrupted attempt goes on behind its last finished block, and
-    shards take some of the blocks each. A GPU reads pairs end to end where REPRO_PADDING_FREE asks for it, in
+    shards take some of the blocks each. A GPU reads pairs end to end unless REPRO_PADDING_FREE is 0, in
     half precision.
 
     Raises:

@@ -29,7 +29,7 @@ from repro.retrieval.training.optimizer import Optimizer
 from repro.retrieval.training.process_group import decided_by_first, everybody_waits, processes, rank
 from repro.store.disk import write_whole
 
-LINES = 200
+LINES, SUMS = 200, "log.pt"
 
 
 class TrainingLog:
@@ -91,6 +91,16 @@ class TrainingLog:
         if self._file is not None:
             self._file.write(json.dumps(line) + "\n")
 
+    def save(self, folder: Path) -> None:
+        """Keep in a checkpoint what the next line will be the mean of."""
+        torch.save((self._total, self._noted, self._steps), folder / SUMS)
+
+    def load(self, folder: Path, device: torch.device) -> None:
+        """Go on with what a checkpoint keeps; one of an earlier version has nothing."""
+        if (folder / SUMS).exists():
+            sums = torch.load(folder / SUMS, map_location=device, weights_only=True)
+            self._total, self._noted, self._steps = sums
+
 
 def cut_log(path: Path, step: int) -> None:
     """Keep the log's lines up to a step; what an interrupted attempt wrote after it is written again."""
@@ -108,6 +118,7 @@ def cut_log(path: Path, step: int) -> None:
 
 SEAL = "seal.json"
 CHECKPOINT_SECONDS = 600
+ASKED = 20  # steps after which several processes ask the first one whether so much time has passed
 
 
 def seal(checkpoint: Path, *, steps: int) -> None:
@@ -158,29 +169,27 @@ def _digest(path: Path) -> str:
 
 
 class Checkpoints:
-    """Says when a checkpoint is due, and keeps the two last ones.
-
-    One is due at the last step, else only where the log has a line: nothing is then left to be a mean of.
+    """Says when a checkpoint is due, at the last step or before, and keeps the two last ones.
 
     Args:
         folder: that they lie in.
         every: steps between them; None for ``CHECKPOINT_SECONDS``.
         steps: of the training.
-        line: steps to a line of the log.
-        done: steps before this attempt.
     """
 
-    def __init__(self, folder: Path, every: int | None, *, steps: int, line: int, done: int):
-        self.folder, self.every, self.steps, self.line = folder, every, steps, line
-        self.saved_time, self.saved_step = time.monotonic(), done
+    def __init__(self, folder: Path, every: int | None, *, steps: int):
+        self.folder, self.every, self.steps = folder, every, steps
+        self.saved_time = time.monotonic()
 
     def due(self, step: int, device: torch.device) -> bool:
         """Whether to save now; all processes ask."""
-        if step == self.steps or step % self.line:
-            return step == self.steps
-        if self.every is None:
-            return decided_by_first(time.monotonic() - self.saved_time > CHECKPOINT_SECONDS, device)
-        return step - self.saved_step >= self.every
+        if step == self.steps:
+            return True
+        if self.every is not None:
+            return step % self.every == 0
+        if processes() > 1 and step % ASKED:
+            return False
+        return decided_by_first(time.monotonic() - self.saved_time > CHECKPOINT_SECONDS, device)
 
     def save(self, step: int, write: Callable[[Path], None]) -> None:
         """Have every process write its part of a checkpoint, seal it, and let go of all but the last two."""
@@ -191,7 +200,7 @@ class Checkpoints:
             seal(checkpoint, steps=self.steps)
             for older in sorted(self.folder.glob("checkpoint-*"), key=step_of)[:-2]:
                 shutil.rmtree(older)
-        self.saved_time, self.saved_step = time.monotonic(), step
+        self.saved_time = time.monotonic()
 
 
 WEIGHTS, OPTIMIZER, SCHEDULE, SCALER = "model.safetensors", "optimizer.pt", "scheduler.pt", "scaler.pt"

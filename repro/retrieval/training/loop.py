@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import reduce
 from itertools import islice
 from operator import add
@@ -21,6 +22,7 @@ from transformers import set_seed
 from repro.machine.system import freed_memory_kept
 from repro.progress import SILENT, Progress
 from repro.retrieval.nn.batches import release_memory
+from repro.retrieval.nn.padding_free import trains_faster
 from repro.retrieval.nn.precision import device, on_device, threads_for
 from repro.retrieval.nn.tokens import tokens_remembered
 from repro.retrieval.training.batch_order import BatchOrder, BatchReading, Place
@@ -109,9 +111,7 @@ class ObjectiveTrainer:
         self.resumed, self.step = resumed, step_of(resumed) if resumed else 0
         self.resumed_at = self.step
         self.log = TrainingLog(log, steps=len(order))
-        self.checkpoints = Checkpoints(
-            checkpoints, execution.save_steps, steps=len(order), line=self.log.every, done=self.step
-        )
+        self.checkpoints = Checkpoints(checkpoints, execution.save_steps, steps=len(order))
         self._losses: Batch = {}  # of the step that is being made
 
     def run(self, advance: Callable[[int], None]) -> None:
@@ -212,12 +212,14 @@ class ObjectiveTrainer:
     def _write(self, folder: Path) -> None:
         write_state(self.model, self.optimizer, folder)
         if rank() == 0:
+            self.log.save(folder)
             self.flops.save(folder)
             self.fitting.save(folder)
             self.reading.save(folder)
 
     def _go_on_from(self, checkpoint: Path) -> None:
         read_state(self.model, self.optimizer, checkpoint)
+        self.log.load(checkpoint, self.device)
         self.flops.load(checkpoint)
         self.fitting.load(checkpoint)
 
@@ -262,8 +264,8 @@ def train(
 ) -> dict:
     """Minimise the objective's losses; it is changed in place.
 
-    Checkpoints lie in ``out/checkpoints`` until the artefact is sealed, each beside a line of the log, and
-    one of the last step; the last complete one is where an interrupted training goes on.
+    Checkpoints lie in ``out/checkpoints`` until the artefact is sealed, one of the last step among them; the
+    last complete one is where an interrupted training goes on.
     ``out/train_log.jsonl`` gets about 200 lines of step, learning rate, gradient norm and losses (means
     since the line before). Under torchrun every process takes its share of each batch, and all end with the
     same weights; the one of rank 0 writes. A step for which memory does not suffice is made in smaller
@@ -281,6 +283,9 @@ def train(
     """
     start, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / "train_log.jsonl"
     execution = execution.for_parts_of(getattr(objective, "part_size", None))
+    if execution.padding_free is None:  # groups of similar lengths, if these are asked for, are another cure
+        is_packed = execution.length_buckets == 1 and trains_faster(objective, optimisation.precision)
+        execution = replace(execution, padding_free=int(is_packed))
     join_others()
     share = {"rank": rank(), "processes": processes(), "seed": optimisation.seed}
     order = BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share)

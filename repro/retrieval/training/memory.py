@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 STATE = 16  # bytes of a parameter: four numbers of 32 bits
 ACTIVATIONS = {"fp32": 66, "fp16": 50, "bf16": 50}  # bytes a layer, token and hidden number
+USABLE = 0.9  # of a GPU's memory; the rest is for its context, for NCCL, and lost between blocks
 PREDICTED = 0.15  # share of the tokens whose words are predicted, at BERT's rate
 LOGIT = 12  # bytes of a logit over the vocabulary: it, its softmax and its gradient
 
@@ -45,8 +46,8 @@ class StepMemory:
         return STATE * self.parameters + examples * self.example
 
     def fitting(self, memory: float) -> int:
-        """The number of examples that so many bytes hold beside the parameters; at least 1."""
-        return max(1, int((memory - STATE * self.parameters) // self.example))
+        """The number of examples that a GPU of so many bytes holds beside the parameters; at least 1."""
+        return max(1, int((USABLE * memory - STATE * self.parameters) // self.example))
 
     def micro_batch(self, examples: int, memory: float) -> int | None:
         """The examples of a part where a step is cut into as few equal parts as fit; None for one part."""

@@ -104,7 +104,8 @@ class Execution:
         micro_batch: examples encoded at a time where a process's share of a batch does not fit; None for all.
         length_buckets: groups of similar lengths that a batch is encoded in, in fine-tuning and where a
             pre-training's losses are sums over single texts (not where texts meet in a loss).
-        padding_free: 1 where models that are built as BERT read the texts of a batch end to end.
+        padding_free: 1 where models that are built as BERT read the texts of a batch end to end, 0 where no
+            model does; None for whichever takes less time (``padding_free.trains_faster``).
         save_steps: steps between checkpoints; None for one every ten minutes.
         origin: how the micro-batch came about, in a word or two; empty where it was asked for.
         parts_are_fixed: whether the objective's loss is a mean over parts of just that size.
@@ -112,7 +113,7 @@ class Execution:
 
     micro_batch: int | None = None
     length_buckets: int = 1
-    padding_free: int = 0
+    padding_free: int | None = None
     save_steps: int | None = None
     origin: str = ""
     parts_are_fixed: bool = False
@@ -122,11 +123,12 @@ class Execution:
         """Read the REPRO_ variables.
 
         Raises:
-            UsageError: one is no number above 0, or REPRO_PADDING_FREE is anything but 1.
+            UsageError: one is no number above 0, or REPRO_PADDING_FREE is neither 0 nor 1.
         """
         from repro.retrieval.nn.padding_free import is_asked_for
 
-        values: dict[str, Any] = {"padding_free": int(is_asked_for(environment))}
+        is_packed = is_asked_for(environment)
+        values: dict[str, Any] = {} if is_packed is None else {"padding_free": int(is_packed)}
         for name, (variable, description) in VARIABLES.items():
             text = environment.get(variable)
             if text is None:

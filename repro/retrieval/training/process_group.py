@@ -17,7 +17,7 @@ from repro.retrieval.nn import precision
 from repro.retrieval.nn.batches import first_line, is_out_of_memory
 
 T = TypeVar("T")
-LONGEST_WAIT = timedelta(days=30)  # one process may encode much longer than another
+LONGEST_WAIT = timedelta(days=1)  # one process may encode much longer than another, if it does not hang
 
 
 def processes() -> int:

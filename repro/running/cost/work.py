@@ -78,7 +78,8 @@ class Batching:
     """The way in which batches of texts are read, as the REPRO_ variables have it.
 
     Attributes:
-        packed: whether models read texts end to end, without padding, as all that are built as BERT can.
+        packed: whether models read texts end to end, without padding, as all that are built as BERT can; as
+            they do on a GPU in half precision if nothing else is asked for.
         buckets: groups by length of the texts of a training's batch.
         part: examples of a training's batch that are encoded at once, if that was asked for.
         memory: bytes of the GPU, by which such a part is estimated; None on a CPU.
@@ -94,7 +95,9 @@ class Batching:
         """Read the variables; what a run refuses counts as not set."""
         texts = (environment.get(name, "") for name in ("REPRO_LENGTH_BUCKETS", "REPRO_MICRO_BATCH"))
         buckets, part = (int(text) if text.isdecimal() else 0 for text in texts)
-        return cls(environment.get("REPRO_PADDING_FREE") == "1", buckets or 1, part or None, memory)
+        asked = environment.get("REPRO_PADDING_FREE")
+        packed = asked == "1" if asked else memory is not None and buckets < 2
+        return cls(packed, buckets or 1, part or None, memory)
 
     def examples(self, node: Node) -> int:
         """Return the examples of a training that are encoded at once."""
@@ -126,6 +129,8 @@ PADDED = Batching()
 def work(node: Node, batching: Batching = PADDED) -> Work:
     """Return the work of one node; nothing for stages whose cost is small beside that of models."""
     formula, cost = _FORMULAS.get(node.stage), cost_of(node)
+    if batching.memory is not None and node.params.get("precision") == "fp32":  # the kernel is of halves
+        batching = replace(batching, packed=False)
     result = formula(node, batching) if formula else Work(stored=_bytes(node))
     stored, seconds = result.stored or 0, total(cost.seconds, node)
     beside = 0.0 + (cost.copies - 1) * stored + min(cost.further, stored) + (total(cost.beside, node) or 0)

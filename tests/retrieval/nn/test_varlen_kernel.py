@@ -141,6 +141,9 @@ def test_what_stands_in_the_kernels_way_is_told_once_and_texts_stay_padded(monke
     [line] = told
     assert line.startswith("texts are encoded with padding, though REPRO_PADDING_FREE asks for none: ")
     assert words in line and "\n" not in line
+    asks = {**ASKS, **changes, "wanted": None}
+    assert not padding_free.packs(large_heads(), say=pytest.fail, **asks)  # nobody has asked
+    assert not padding_free.trains_faster(large_heads(), asks["precision"])
 
 
 def test_the_oldest_gpu_that_the_kernel_takes_is_one(monkeypatch):
@@ -163,7 +166,10 @@ def test_the_kernel_is_taken_where_it_computes_what_it_should_and_nothing_is_sai
     assert not padding_free.packs(large_heads(), say=told.append, **ASKS)  # there is no GPU
     gpu(monkeypatch)
     for precision in ("fp16", "bf16"):
-        assert padding_free.packs(large_heads(), say=told.append, **ASKS | {"precision": precision})
+        for wanted in (True, None):
+            asks = {"precision": precision, "wanted": wanted}
+            assert padding_free.packs(large_heads(), say=told.append, **asks)
+        assert padding_free.trains_faster(large_heads(), precision)
     assert not padding_free.packs(large_heads(), say=told.append, **ASKS | {"wanted": False})
     assert not told
 

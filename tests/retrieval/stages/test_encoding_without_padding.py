@@ -86,8 +86,8 @@ def test_scores_of_a_training_set_are_those_of_padded_pairs(
         close(packed[column][:], padded[column][:])
 
 
-def test_a_switch_that_is_not_1_is_refused(model, corpus, tmp_path, progress, monkeypatch):
-    for value in ("yes", "0", "2", ""):
+def test_a_switch_that_is_neither_0_nor_1_is_refused(model, corpus, tmp_path, progress, monkeypatch):
+    for value in ("yes", "2", ""):
         monkeypatch.setenv("REPRO_PADDING_FREE", value)
         with pytest.raises(UsageError, match=f"REPRO_PADDING_FREE is '{value}'; set it to 1 for"):
             encode.run(test_encode.params(), {"model": model, "texts": corpus}, tmp_path, progress)

@@ -107,17 +107,21 @@ def test_a_training_killed_at_any_step_ends_with_the_same_bits(tmp_path, monkeyp
     assert again["losses"] == facts["losses"]
 
 
+@pytest.mark.parametrize(("steps", "resumed_at"), [("4", 8), (None, 10)])
 def test_lines_of_the_log_are_means_of_the_same_steps_when_a_training_is_resumed_between_them(
-    tmp_path, monkeypatch
+    tmp_path, monkeypatch, steps, resumed_at
 ):
     from repro.retrieval.training import checkpoints
 
     monkeypatch.setattr(checkpoints, "LINES", 2)  # at steps 6 and 12
-    monkeypatch.setenv("REPRO_SAVE_STEPS", "4")
+    if steps:
+        monkeypatch.setenv("REPRO_SAVE_STEPS", steps)
+    else:
+        monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0)  # have passed after every step
     straight, facts = trained(tmp_path / "straight")
     trained(tmp_path / "killed", fails_at=11)
     resumed, again = trained(tmp_path / "killed")
-    assert again["resumed_at"] == 6 and weights(resumed) == weights(straight)
+    assert again["resumed_at"] == resumed_at and weights(resumed) == weights(straight)
     assert [line["step"] for line in log_of(tmp_path / "straight")] == [6, 12]
     assert log_of(tmp_path / "killed") == log_of(tmp_path / "straight")
     assert again["losses"] == facts["losses"] and again["flops"] == facts["flops"]
@@ -148,14 +152,14 @@ def test_a_checkpoint_holds_no_pickled_arguments_and_a_forged_pickle_is_refused(
     checkpoint = tmp_path / "checkpoints/checkpoint-3"
     names = {path.name for path in checkpoint.iterdir()}
     states = {"optimizer.pt", "scheduler.pt", "rng_state.pth", "flops.json"}
-    reading = {"micro_batch.json", "batch_reading.json"}
+    reading = {"micro_batch.json", "batch_reading.json", "log.pt"}
     assert names == {"model.safetensors", "seal.json"} | reading | states
 
     class Forged:
         def __reduce__(self):
             return print, ("executed",)
 
-    for name in ("optimizer.pt", "scheduler.pt", "rng_state.pth"):
+    for name in ("optimizer.pt", "scheduler.pt", "rng_state.pth", "log.pt"):
         honest = (checkpoint / name).read_bytes()
         torch.save({"x": Forged()}, checkpoint / name)
         seal(checkpoint, steps=12)

@@ -172,7 +172,7 @@ BERT = {"parameters": 110e6, "layers": 12, "hidden": 768, "vocabulary": 30522, "
 
 @pytest.mark.parametrize(
     ("tokens", "examples", "memory", "size"),
-    [(144, 2048, 80e9, 1024), (150, 16384, 80e9, 964), (512, 64, 80e9, None), (150, 16384, 16e9, 183)],
+    [(144, 2048, 80e9, 683), (150, 16384, 80e9, 964), (512, 64, 80e9, None), (150, 16384, 16e9, 183)],
 )
 def test_a_step_of_a_base_model_begins_in_equal_parts_that_a_gpu_holds(tokens, examples, memory, size):
     step = StepMemory(tokens=tokens, **BERT)

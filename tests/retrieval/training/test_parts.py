@@ -12,6 +12,7 @@ import torch
 
 from repro.errors import UsageError
 from repro.progress import Progress
+from repro.retrieval.nn import padding_free
 from repro.retrieval.training import parts
 from repro.retrieval.training.batch_order import BatchOrder
 from repro.retrieval.training.loop import train
@@ -213,6 +214,19 @@ def test_a_training_without_padding_ends_with_the_weights_of_the_padded_one(tmp_
     assert 0 < told["flops"] < facts["flops"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "packed"),
+    [({}, 1), ({"REPRO_PADDING_FREE": "0"}, None), ({"REPRO_LENGTH_BUCKETS": "2"}, None)],
+)
+def test_all_but_small_models_train_without_padding_unless_another_way_is_asked_for(
+    tmp_path, monkeypatch, asked, packed
+):
+    monkeypatch.setattr(padding_free, "is_small", lambda objective: False)
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    assert trained("mlm", tmp_path)[1].get("padding_free") == packed
+
+
 def test_parts_by_length_are_of_neighbouring_lengths():
     lengths = [5, 1, 9, 3, 7]
     given = [{"input_ids": np.zeros(length), "index": n} for n, length in enumerate(lengths)]
@@ -245,7 +259,7 @@ def test_documents_with_spans_to_draw_from_and_ranked_passages_have_no_length():
     [
         ("REPRO_LENGTH_BUCKETS", "0", "give a number of groups"),
         ("REPRO_MICRO_BATCH", "some", "give a number of examples"),
-        ("REPRO_PADDING_FREE", "2", "set it to 1 for texts without padding, or unset it"),
+        ("REPRO_PADDING_FREE", "2", "set it to 1 for texts without padding, to 0 for"),
     ],
 )
 def test_an_option_of_another_value_is_refused(variable, value, wanted):

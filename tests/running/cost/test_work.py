@@ -117,10 +117,11 @@ def test_passages_of_ms_marco_are_as_long_as_the_spread_has_it():
 
 
 def test_texts_are_read_as_the_variables_say():
-    passages, read = TextLength(78, 144), {"REPRO_PADDING_FREE": "1"}
-    gpu, free = Batching.of({}, 80e9), Batching.of(read, 80e9)
+    passages, padded = TextLength(78, 144), {"REPRO_PADDING_FREE": "0"}
+    free, gpu = Batching.of({}, 80e9), Batching.of(padded, 80e9)
     cpu = Batching.of({}, None)
     assert free.trained(passages, 64) == free.encoded(passages) == cpu.encoded(passages) == 78
+    assert not Batching.of({"REPRO_LENGTH_BUCKETS": "8"}, 80e9).packed
     assert gpu.trained(passages, 64) == passages.padded(64) > 140 and gpu.encoded(passages) == 78 * 1.16
     buckets = Batching.of({"REPRO_LENGTH_BUCKETS": "8", "REPRO_MICRO_BATCH": "2"}, None)
     assert buckets.trained(passages, 64) == passages.padded(64, 8) < 100 and buckets.part == 2

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,7 +33,7 @@ from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, sea
 BLOCK = 32_768  # queries searched together, and lost at most when interrupted
 SPARE = 100  # passages beyond a list's depth, so that few queries need a look at all passages
 SLAB = 1 << 18  # pairs looked through at a time
-GPU_DEPTH = 2048  # the deepest search of faiss on a GPU
+GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # of faiss on a GPU: the deepest search, and memory beside it
 NEAR = 64  # pairs of a query in a block that may reach its edge; where there are more, float64 tells
 
 
@@ -256,10 +258,20 @@ def _faiss(
         )
     if not hasattr(faiss, "StandardGpuResources") or depth > GPU_DEPTH:
         return None
-    resources = faiss.StandardGpuResources()
+    resources = _gpu_resources()
     return lambda queries, passages: faiss.knn_gpu(
         resources, queries, passages, min(depth, len(passages)), metric=metric
     )
+
+
+@functools.cache
+def _gpu_resources() -> Any:
+    """Return what faiss keeps of a GPU for all searches, within the memory that is left to it."""
+    import faiss
+
+    resources = faiss.StandardGpuResources()
+    resources.setTempMemory(FAISS_BYTES)
+    return resources
 
 
 class ScoreBound:
