@@ -45,10 +45,11 @@ def main() -> None:
     options.add_argument(
         "--data", type=folder, default=os.environ.get("REPRO_DATA"), help="else invented texts"
     )
-    options.add_argument("--passages", type=int, default=64, help="of each collection")
+    options.add_argument("--passages", type=int, default=100, help="of each collection")
     options.add_argument("--hidden", type=int, default=384)
     options.add_argument("--layers", type=int, default=6)
-    options.add_argument("--length", type=int, default=512)
+    options.add_argument("--length", type=int, default=256)
+    options.add_argument("--pooling", choices=["mean", "cls"], default="mean")
     options.add_argument("--precision", default="fp32", help="fp16 and bf16 need a GPU")
     options.add_argument(
         "--batches", type=int, nargs="+", default=[32, 8], help="the peer's; 32 is its default"
@@ -72,8 +73,9 @@ def main() -> None:
         for name, texts in collections(chosen).items():
             told = taken(texts, Path(root) / name.replace("/", "-"), chosen)
             rows += [line(f"{name}, {len(texts)} passages", way, told) for way in told]
-            beside += held_beside(name.removeprefix("beir/"), told)
-    title = f"Encoding, {chosen.layers} layers of {chosen.hidden}, {chosen.precision}, {chosen.length} tokens"
+            beside += held_beside(name.removeprefix("beir/"), told, chosen)
+    title = f"Encoding, {chosen.layers} layers of {chosen.hidden}, {chosen.length} tokens, {chosen.pooling}"
+    title += f", {chosen.precision}"
     command = " ".join(["python", "benchmarks/encode.py", *sys.argv[1:]])
     write(title, rows, command, beside=beside, path=chosen.out / RESULTS.name)
 
@@ -143,7 +145,7 @@ def line(texts: str, way: str, told: dict[str, list[dict]]) -> dict[str, object]
     }
 
 
-def held_beside(name: str, told: dict[str, list[dict]]) -> list[Beside]:
+def held_beside(name: str, told: dict[str, list[dict]], chosen: argparse.Namespace) -> list[Beside]:
     """CPU seconds of ours and of each of the others, round by round."""
 
     def cpu(way: str) -> list[float]:
@@ -152,7 +154,8 @@ def held_beside(name: str, told: dict[str, list[dict]]) -> list[Beside]:
     def one(way: str) -> Beside:
         memory = [most(told[OURS], "peak"), most(told[way], "peak")]
         other = BEFORE if way == OLD else way
-        return Beside(f"encoding {name}", other, "CPU seconds", cpu(OURS), cpu(way), memory)
+        path = f"encoding {name}, {chosen.length} tokens, {chosen.pooling}"
+        return Beside(path, other, "CPU seconds", cpu(OURS), cpu(way), memory)
 
     return [one(way) for way in told if way != OURS]
 
@@ -212,7 +215,7 @@ def ours(model: Path, corpus: Path, out: Path, chosen) -> Callable[[], None]:
         "kind": "passages",
         "length": chosen.length,
         "separator": " ",
-        "pooling": "cls",
+        "pooling": chosen.pooling,
         "normalize": False,
         "precision": chosen.precision,
     }
@@ -227,7 +230,8 @@ def theirs(model: Path, corpus: Path, out: Path, chosen, batch: int) -> Callable
 
     rows = [f"{row['title']} {row['text']}".lstrip() for row in load_from_disk(str(corpus / "arrow"))]
     transformer = Transformer(str(model / "model"), max_seq_length=chosen.length)
-    peer = SentenceTransformer(modules=[transformer, Pooling(transformer.get_embedding_dimension(), "cls")])
+    pooling = Pooling(transformer.get_embedding_dimension(), chosen.pooling)
+    peer = SentenceTransformer(modules=[transformer, pooling])
     if chosen.precision != "fp32":
         peer = peer.to({"fp16": torch.float16, "bf16": torch.bfloat16}[chosen.precision])
     return lambda: peer.encode(rows, batch_size=batch, convert_to_numpy=True, show_progress_bar=False)

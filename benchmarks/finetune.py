@@ -4,7 +4,7 @@ Ours is ``BiEncoderContrastive``; theirs ``MultipleNegativesRankingLoss`` with c
 step is tokenising, forward and backward, without dropout, which would fall otherwise in either; losses and
 gradients are compared before anything is told. They take turns in every round, each in a process of its own,
 whose fastest step counts. Ours a second time encodes the batch in groups of similar lengths, as
-REPRO_LENGTH_BUCKETS asks, and a third time without padding, as REPRO_PADDING_FREE does.
+REPRO_LENGTH_BUCKETS asks, and a third time with padding, as REPRO_PADDING_FREE=0 does.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def held_beside(name: str, seconds: dict[str, list[float]], facts: dict[str, dic
     return Beside(path, PEER, "CPU seconds", seconds[name], seconds[PEER], memory=memory)
 
 
-def ours(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
+def padded(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
     from transformers import AutoModel, AutoTokenizer
 
     from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
@@ -121,7 +121,7 @@ def theirs(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.T
 def in_groups(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
     from repro.retrieval.nn.batches import length_buckets
 
-    step = ours(folder, texts, chosen)
+    step = padded(folder, texts, chosen)
 
     def grouped() -> tuple[torch.Tensor, torch.nn.Module]:
         with length_buckets(GROUPS):
@@ -130,21 +130,21 @@ def in_groups(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torc
     return grouped
 
 
-def end_to_end(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
-    from repro.retrieval.nn.padding_free import padding_free
+def ours(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
+    from repro.retrieval.nn.padding_free import padding_free, trains_faster
 
-    step = ours(folder, texts, chosen)
+    step = padded(folder, texts, chosen)
     _, model = step()
 
     def packed() -> tuple[torch.Tensor, torch.nn.Module]:
-        with padding_free(model, True):
+        with padding_free(model, trains_faster(model, "fp32")):
             return step()
 
     return packed
 
 
 GROUPS, PEER = 4, "sentence-transformers"
-STEPS = {"ours": ours, f"ours, {GROUPS} length buckets": in_groups, "ours, without padding": end_to_end}
+STEPS = {"ours": ours, f"ours, {GROUPS} length buckets": in_groups, "ours, padded": padded}
 STEPS |= {PEER: theirs}
 
 

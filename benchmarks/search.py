@@ -37,7 +37,7 @@ LIMIT, MADE = 10**9, 20_000  # bytes; rows at a time
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--big", action="store_true")
-    parser.add_argument("--passages", type=int)
+    parser.add_argument("--passages", type=int, nargs="+", help="of each index")
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--size", type=int, default=768)
     parser.add_argument("--depth", type=int, default=1000)
@@ -49,11 +49,14 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.child:
         return child(Path(asked.child), asked.depth)
-    count = asked.passages or (1_100_000 if asked.big else 50_000)
-    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
-        made(Path(folder) / "passages", "d", count, asked.size)
-        made(Path(folder) / "queries", "q", asked.queries, asked.size)
-        rows, compared = (big if asked.big else beside)(Path(folder), asked)
+    rows: list[dict] = []
+    compared: list[Beside] = []
+    for count in asked.passages or ([1_100_000] if asked.big else [500_000, 50_000]):
+        with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
+            made(Path(folder) / "passages", "d", count, asked.size)
+            made(Path(folder) / "queries", "q", asked.queries, asked.size)
+            more, quotients = (big if asked.big else beside)(Path(folder), asked)
+        rows, compared = rows + more, compared + quotients
     title = "Search within 1 GB of memory" if asked.big else "Search beside faiss and torch"
     command = " ".join(["python", "benchmarks/search.py", *sys.argv[1:]])
     write(title, rows, command, beside=compared)
@@ -190,7 +193,14 @@ def beside(folder: Path, asked: argparse.Namespace) -> tuple[list[dict], list[Be
         for name, taken in seconds.items()
     ]
     return rows, [
-        Beside("exact search and its second scores", name, "CPU seconds", seconds["ours"], taken, memory)
+        Beside(
+            f"exact search of {len(passages):,} vectors, and its run",
+            name,
+            "CPU seconds",
+            seconds["ours"],
+            taken,
+            memory,
+        )
         for name, taken in seconds.items()
         if name != "ours"
         for memory in [(memories["ours"], memories[name])]
