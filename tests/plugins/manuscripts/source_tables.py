@@ -1,0 +1,46 @@
+"""Tables as a reader of sources returns them: built by hand, or from the manifest of a paper at hand."""
+
+from pathlib import Path
+
+from repro.plugins.manuscripts.tables import Place, SourceCell, SourceTable
+
+FILE = Path("paper.tex")
+
+
+def table(head: str, body: str, caption: str = "") -> SourceTable:
+    """Return a table: rows are lines, cells are parted by bars, and ``<`` goes on with the cell before."""
+    lines = [line.strip() for line in head.strip().splitlines()]
+    head_rows = tuple(_cells(line, number) for number, line in enumerate(lines, start=1))
+    body_lines = [line.strip() for line in body.strip().splitlines()]
+    body_rows = tuple(_cells(line, number) for number, line in enumerate(body_lines, start=len(lines) + 1))
+    width = max(map(len, (*head_rows, *body_rows)))
+    whole = tuple(row * width if len(row) == 1 else row for row in body_rows)  # a heading over all columns
+    return SourceTable(Place(FILE, 1), head_rows, whole, caption=caption)
+
+
+def _cells(line: str, number: int) -> tuple[SourceCell, ...]:
+    cells: list[SourceCell] = []
+    for text in (part.strip() for part in line.split("|")):
+        bold = text.startswith("**")
+        made = SourceCell(text.strip("*") if bold else text, Place(FILE, number), bold=bold)
+        cells.append(cells[-1] if text == "<" else made)
+    return tuple(cells)
+
+
+def printed(manifest_table, *, transposed: bool = False) -> SourceTable:
+    """Return a results table of a manifest as its paper could have it, with a caption in our words."""
+    columns, rows = manifest_table.columns, [row for row in manifest_table.rows if row.cells]
+    depth = max(len(column.head) for column in columns)
+    heads = [("",) * (depth - len(column.head)) + column.head for column in columns]
+    grid = [["", *(head[level] for head in heads)] for level in range(depth)]
+    body, group, labels = [], None, {g.id: g.label for g in manifest_table.groups}
+    for row in rows:
+        if row.group not in (group, None) and not transposed:
+            body.append([labels[row.group]] * (1 + len(columns)))
+        group = row.group
+        body.append([row.label, *row.cells])
+    if transposed:
+        turned = list(zip(*grid, *body, strict=True))
+        grid, body = [list(turned[0])], [list(line) for line in turned[1:]]
+    lines = ["\n".join("|".join(line) for line in part) for part in (grid, body)]
+    return table(*lines, manifest_table.about)
