@@ -141,7 +141,8 @@ def _why_idle(evidence: Evidence) -> str:
     if refusal := not_at(cell, evidence.plan.scale):
         reason = refusal
     elif cell.recipe and not cell.column.not_measurable:
-        reason = "nothing recorded yet"
+        is_defined = cell.column.dataset or cell.column.mean_of
+        reason = "nothing recorded yet" if is_defined else "its column has no dataset and measure yet"
     else:
         reason = cell.column.not_measurable or cell.row.not_measurable or "no recipe makes this row yet"
     return "; ".join([reason, *_scoring_differences(evidence)])

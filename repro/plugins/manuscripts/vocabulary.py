@@ -157,8 +157,7 @@ def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
     from repro.retrieval.datasets.catalog import dataset
 
     entry, counts = dataset(id), dataset(id).counts
-    levels = next((each.levels for each in _collections() if each.id == id), ())
-    if levels and measure.name != "nDCG":
+    if (levels := _levels(id)) and measure.name != "nDCG":
         names = (f"{measure.name}(rel={level})" if level > 1 else measure.name for level in levels)
         choices = tuple(f"{name}@{measure.cutoff}" for name in names)
         reason = f"from which grade on a document counts as relevant is not said, and {id} has grades"
@@ -174,6 +173,10 @@ def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
         )
         return Resolution(None, "unknown", reason, _recall_or_success(measure))
     return Resolution(str(measure), "certain")
+
+
+def _levels(id: str) -> tuple[int, ...]:
+    return next((each.levels for each in _collections() if each.id == id), ())
 
 
 def _recall_or_success(measure: NamedMeasure) -> tuple[str, ...]:

@@ -1,13 +1,14 @@
 """Tables as a reader of sources returns them: built by hand, or from the manifest of a paper at hand."""
 
+import re
 from pathlib import Path
 
-from repro.plugins.manuscripts.tables import Place, SourceCell, SourceTable
+from repro.plugins.manuscripts.tables import Manuscript, Place, SourceCell, SourceTable
 
 FILE = Path("paper.tex")
 
 
-def table(head: str, body: str, caption: str = "") -> SourceTable:
+def table(head: str, body: str, caption: str = "", *, label: str = "") -> SourceTable:
     """Return a table: rows are lines, cells are parted by bars, and ``<`` goes on with the cell before."""
     lines = [line.strip() for line in head.strip().splitlines()]
     head_rows = tuple(_cells(line, number) for number, line in enumerate(lines, start=1))
@@ -15,15 +16,28 @@ def table(head: str, body: str, caption: str = "") -> SourceTable:
     body_rows = tuple(_cells(line, number) for number, line in enumerate(body_lines, start=len(lines) + 1))
     width = max(map(len, (*head_rows, *body_rows)))
     whole = tuple(row * width if len(row) == 1 else row for row in body_rows)  # a heading over all columns
-    return SourceTable(Place(FILE, 1), head_rows, whole, caption=caption)
+    return SourceTable(Place(FILE, 1), head_rows, whole, caption=caption, label=label)
+
+
+def source(*tables: SourceTable) -> Manuscript:
+    """Return a source with these tables, each under the number that its label ends in."""
+    return Manuscript(FILE, tables, labels={each.label: each.label.rpartition(":")[2] for each in tables})
+
+
+def cell(text: str, number: int = 1) -> SourceCell:
+    """Return a cell of a line: ``**36.6*†**`` is bold with two marks, ``_36.6_`` underlined."""
+    style = {"**": "bold", "_": "underlined"}
+    edge = next((edge for edge in style if len(text) > 2 * len(edge) and text.startswith(edge)), "")
+    bare = text.removeprefix(edge).removesuffix(edge)
+    match = re.fullmatch(r"(.*?[^*†‡])([*†‡]+)(\s\(.*\))?", bare)
+    marks, bare = (tuple(match[2]), match[1] + (match[3] or "")) if match else ((), bare)
+    return SourceCell(bare, Place(FILE, number), marks=marks, **({style[edge]: True} if edge else {}))
 
 
 def _cells(line: str, number: int) -> tuple[SourceCell, ...]:
     cells: list[SourceCell] = []
     for text in (part.strip() for part in line.split("|")):
-        bold = text.startswith("**")
-        made = SourceCell(text.strip("*") if bold else text, Place(FILE, number), bold=bold)
-        cells.append(cells[-1] if text == "<" else made)
+        cells.append(cells[-1] if text == "<" else cell(text, number))
     return tuple(cells)
 
 
@@ -36,11 +50,11 @@ def printed(manifest_table, *, transposed: bool = False) -> SourceTable:
     body, group, labels = [], None, {g.id: g.label for g in manifest_table.groups}
     for row in rows:
         if row.group not in (group, None) and not transposed:
-            body.append([labels[row.group]] * (1 + len(columns)))
+            body.append([labels[row.group]])
         group = row.group
         body.append([row.label, *row.cells])
     if transposed:
         turned = list(zip(*grid, *body, strict=True))
         grid, body = [list(turned[0])], [list(line) for line in turned[1:]]
     lines = ["\n".join("|".join(line) for line in part) for part in (grid, body)]
-    return table(*lines, manifest_table.about)
+    return table(*lines, manifest_table.about, label=f"tab:{manifest_table.id}")
