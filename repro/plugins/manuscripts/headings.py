@@ -13,6 +13,7 @@ from repro.plugins.manuscripts.tables import SourceTable
 from repro.plugins.manuscripts.vocabulary import NamedMeasure, Resolution, facts, words
 
 NOTHING = Resolution(None, "certain")  # a column that is about no collection, or by no measure
+_BEIR = "no measure is named; nDCG@10 is that of BEIR's tables"
 _NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)")
 
 
@@ -104,9 +105,11 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
     named, prior = _named(head, shared)
     name = named.name if isinstance(named, NamedMeasure) else None
     plain = vocabulary.without_measures(text)
-    dataset = vocabulary.collection(_refined(plain, shared.words), name)
+    dataset = _of_part(vocabulary.collection(_refined(plain, shared.words), name), plain)
     if dataset.sure == "unknown" and not dataset.choices:
-        dataset = _of_caption(shared.words, name)
+        dataset = _of_part(_of_caption(shared.words, name), shared.words)
+        if prior == _BEIR and dataset.value is None and not _is_mean(head, plain):
+            named = Resolution(reason=f"the heading {text!r} names no measure, and no collection of BEIR")
     measure = vocabulary.measure_on(named, dataset) if isinstance(named, NamedMeasure) else named
     if prior and measure.value:
         measure = replace(measure, sure="likely", reason=prior)
@@ -128,7 +131,7 @@ def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | Resolut
     if len(shared.measures) == 1:
         return shared.measures[0], "the caption alone names the measure"
     if shared.is_beir and not shared.measures:
-        return NamedMeasure("nDCG", 10), "no measure is named; nDCG@10 is that of BEIR's tables"
+        return NamedMeasure("nDCG", 10), _BEIR
     return Resolution(reason=f"the heading {' '.join(head)!r} names no measure"), ""
 
 
@@ -138,6 +141,17 @@ def _refined(plain: frozenset[str], caption: frozenset[str]) -> frozenset[str]:
         if not plain & group and len(caption & group) == 1:
             plain |= caption & group
     return plain
+
+
+def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
+    """Return a collection, unless another part of it is said: dev for one of test queries."""
+    parts = frozenset(("train", "dev", "test"))
+    meant = parts & set((dataset.value or "").split("/"))
+    if not meant or not (parts & said) or meant & said:
+        return dataset
+    return Resolution(
+        reason=f"{' and '.join(sorted(parts & said))} is said, and {dataset.value} is another part"
+    )
 
 
 def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:

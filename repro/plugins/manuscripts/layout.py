@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from repro.manifest.printed import DASHES
 from repro.plugins.manuscripts.tables import SourceCell, SourceTable
 
-_NUMBER = re.compile(r"[<>≤≥~]?\s*[-+−–±]?\s*\.?\d[\d,]*\.?\d*\s*%?(?![A-Za-z])")
+_NUMBER = re.compile(r"[<>≤≥~]?\s*[-+−–±]?\s*\.?\d[\d,]*\.?\d*\s*%?(?![A-Za-z\d])")
 Row = tuple[SourceCell, ...]
 
 
@@ -60,30 +60,47 @@ def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text
     Args:
         is_heading: whether a text names a measure, as the head of a first column without labels does.
     """
-    rows, groups = _grouped(table.body)
+    table, rows, groups = _grouped(table)
     body = [table.body[number] for number in rows]
     bare = Layout(table, (), (), rows, groups)
     first = 0 if is_heading(" ".join(bare.head(0))) else 1
     values = tuple(p for p in range(first, table.width) if _holds_numbers([row[p] for row in body]))
-    labels = () if 0 in values else (0, 1)[: 1 + _has_blocks(body, values)]
-    if len(labels) > 1:
-        blocks = _blocks([row[0].text.strip() for row in body])
+    labels = () if 0 in values else tuple(range(1 + _levels(body, values)))
+    for place in labels[:-1]:
+        blocks = _blocks([row[place].text.strip() for row in body])
         groups = tuple(" / ".join(filter(None, pair)) for pair in zip(groups, blocks, strict=True))
     return Layout(table, labels, values, rows, groups)
 
 
-def _grouped(body: Sequence[Row]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the numbers of the rows of values, and the heading that each stands under."""
-    rows, groups, current = [], [], ""
-    for number, row in enumerate(body):
-        texts = {id(cell): cell.text.strip() for cell in row if cell.text.strip()}
-        heading = next(iter(texts.values()), "")
-        if len(texts) < 2 and len(row) > 1 and not _NUMBER.match(heading):
+def _grouped(table: SourceTable) -> tuple[SourceTable, tuple[int, ...], tuple[str, ...]]:
+    """Return a table, the numbers of its rows of values, and the heading that each stands under.
+
+    A heading over the whole width that opens the head is that of the first rows where others follow below;
+    a row of the head that stands once more below one of them is no row of values.
+    """
+    rows, groups, current, head = [], [], "", table.head
+    if head and (first := _heading(head[0])) and any(_heading(row) for row in table.body):
+        current, head = first, head[1:]
+    heads = [_texts(row) for row in head]
+    for number, row in enumerate(table.body):
+        if (heading := _heading(row)) is not None:
             current = heading
-        else:
+        elif _texts(row) not in heads:
             rows.append(number)
             groups.append(current)
-    return tuple(rows), tuple(groups)
+    return replace(table, head=head), tuple(rows), tuple(groups)
+
+
+def _texts(row: Row) -> tuple[str, ...]:
+    return tuple(cell.text.strip() for cell in row)
+
+
+def _heading(row: Row) -> str | None:
+    """Return the text of a row that says one thing, and no number; "" for a blank one, None for values."""
+    texts = {id(cell): cell.text.strip() for cell in row if cell.text.strip()}
+    text = next(iter(texts.values()), "")
+    is_value = _NUMBER.fullmatch(text) if row[0] is row[-1] else _NUMBER.match(text)
+    return text if len(texts) < 2 and len(row) > 1 and not is_value else None
 
 
 def transposed(table: SourceTable) -> SourceTable:
@@ -91,15 +108,14 @@ def transposed(table: SourceTable) -> SourceTable:
 
     Headings of groups stand above the columns that their rows become.
     """
-    plan = layout(table)
-    depth = max(len(plan.labels), 1)
-    grouped = any(plan.groups)
-    grid: list[Row] = [*table.head, *(table.body[number] for number in plan.rows)]
+    depth = max(len(layout(table).labels), 1)
+    table, rows, groups = _grouped(table)
+    grid: list[Row] = [*table.head, *(table.body[number] for number in rows)]
     columns = list(zip(*grid, strict=True))
-    if grouped:
+    if any(groups):
         blank = SourceCell("", table.place)
-        tops = {text: SourceCell(text, table.place) for text in plan.groups}
-        above = (*[blank] * len(table.head), *(tops[text] for text in plan.groups))
+        tops = {text: SourceCell(text, table.place) for text in groups}
+        above = (*[blank] * len(table.head), *(tops[text] for text in groups))
         columns, depth = [above, *columns], depth + 1
     return replace(table, head=tuple(columns[:depth]), body=tuple(columns[depth:]), rules=frozenset())
 
@@ -109,12 +125,15 @@ def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
     return 2 * sum(map(is_number, said)) >= max(len(said), 1) or (not said and bool(cells))
 
 
-def _has_blocks(body: Sequence[Row], values: Sequence[int]) -> bool:
-    """Return whether the first column's cells each stand for several rows, which the second one names."""
-    if 1 in values or not body or len(body[0]) < 2:
-        return False
-    blank = sum(not row[0].text.strip() for row in body)
-    return any(row[0].rows > 1 for row in body) or 2 * blank >= len(body)
+def _levels(body: Sequence[Row], values: Sequence[int]) -> int:
+    """Return how many first columns have cells that each stand for several rows, which the next one names."""
+    place = 0
+    while body and place + 1 < len(body[0]) and place + 1 not in values:
+        blank = sum(not row[place].text.strip() for row in body)
+        if not any(row[place].rows > 1 for row in body) and 2 * blank < len(body):
+            break
+        place += 1
+    return place
 
 
 def _blocks(texts: Sequence[str]) -> list[str]:

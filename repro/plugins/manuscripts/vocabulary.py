@@ -82,10 +82,16 @@ def words(text: str) -> frozenset[str]:
 
 
 def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
-    """Return the measures that a text names, and where; of one that is said with a cut-off, only that."""
+    """Return the measures that a text names, and where; of one that is said with a cut-off, only that.
+
+    "Top-20" names one by itself or beside a collection; beside a system it says how much of a run is meant.
+    """
     spans: dict[NamedMeasure, tuple[int, int]] = {}
     for name, pattern in _patterns():
         for match in pattern.finditer(text):
+            others = words(text[: match.start()] + " " + text[match.end() :])
+            if words(match[0]) & {"top"} and others and not named_collections(others):
+                continue
             spans.setdefault(NamedMeasure(name, _cutoff(match["a"] or match["b"])), match.span())
     cut = {measure.name for measure in spans if measure.cutoff}
     return {measure: span for measure, span in spans.items() if measure.cutoff or measure.name not in cut}

@@ -154,3 +154,20 @@ def test_of_the_papers_at_hand_no_column_is_resolved_otherwise_than_it_was_trans
     assert shares["dataset"]["certain"] > 0.5 * shares["dataset"].total()
     assert shares["dataset"]["unknown"] < 0.3 * shares["dataset"].total()
     assert shares["measure"]["certain"] + shares["measure"]["likely"] > 0.6 * shares["measure"].total()
+
+
+def test_the_depth_of_a_run_beside_a_system_is_no_measure():
+    told = meaning(table("Run|P@1|MRR@10|nDCG@10", "Oak top-10|0.1|0.2|0.3\nElm top-10|0.1|0.2|0.3"))
+    assert not told.is_transposed and [c.measure.value for c in told.columns] == [None, "RR@10", "nDCG@10"]
+
+
+def test_what_is_usual_in_tables_of_beir_is_not_said_of_other_collections():
+    head = "Model|SciFact|FiQA|Quora|Our corpus|Robust04"
+    told = [c.measure.value for c in meaning(table(head, "Oak|1|2|3|4|5")).columns]
+    assert told == ["nDCG@10"] * 3 + [None, "nDCG@10"]
+
+
+def test_another_part_of_a_collection_than_the_catalogue_s_is_asked_for():
+    assert column("NQ dev/Top-20").dataset.value is None
+    assert column("R@20", caption="Claims of the dev part of SciFact").dataset.value is None
+    assert column("NQ/Top-20", caption="MS MARCO dev and NQ").dataset.value == NQ

@@ -1,0 +1,26 @@
+"""The layout of a table: labels, groups and values, however they are arranged."""
+
+from repro.plugins.manuscripts.headings import meaning
+from repro.plugins.manuscripts.layout import layout
+from tests.plugins.manuscripts.source_tables import table
+
+
+def test_two_halves_one_below_the_other_are_two_groups_and_their_heads_no_rows():
+    plan = layout(table("Tea|<\nModel|MRR", "Oak|0.2\nElm|0.3\nCoffee\nModel|MRR\nOak|0.4"))
+    assert plan.groups == ("Tea", "Tea", "Coffee")
+    assert [plan.label(row) for row in plan.rows] == ["Oak", "Elm", "Oak"] and plan.head(1) == ("MRR",)
+
+
+def test_a_heading_of_the_whole_width_may_begin_with_a_number():
+    assert layout(table("Model|MRR", "3 shards\nOak|0.2")).groups == ("3 shards",)
+
+
+def test_sizes_with_letters_are_no_values():
+    assert layout(table("Collection|Queries|MRR", "MS MARCO|500k|0.2\nNQ|70k|0.3")).values == (2,)
+
+
+def test_measures_in_a_third_column_stand_over_the_numbers_of_their_blocks():
+    rows = "Tea|Small|MRR@10|0.2|0.3\n||nDCG@10|0.4|0.5\n|Large|MRR@10|0.3|0.4\n||nDCG@10|0.5|0.6"
+    told = meaning(table("Data|Size|Measure|Oak|Elm", rows))
+    assert told.is_transposed and told.layout.rows == (0, 1)
+    assert [c.measure.value for c in told.columns] == ["RR@10", "nDCG@10"] * 2
