@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from repro.manifest.printed import DASHES
 from repro.plugins.manuscripts.tables import SourceCell, SourceTable
@@ -66,6 +67,7 @@ def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text
     first = 0 if is_heading(" ".join(bare.head(0))) else 1
     values = tuple(p for p in range(first, table.width) if _holds_numbers([row[p] for row in body]))
     labels = () if 0 in values else tuple(range(1 + _levels(body, values)))
+    values = tuple(place for place in values if place not in labels)
     for place in labels[:-1]:
         blocks = _blocks([row[place].text.strip() for row in body])
         groups = tuple(" / ".join(filter(None, pair)) for pair in zip(groups, blocks, strict=True))
@@ -126,11 +128,15 @@ def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
 
 
 def _levels(body: Sequence[Row], values: Sequence[int]) -> int:
-    """Return how many first columns have cells that each stand for several rows, which the next one names."""
-    place = 0
-    while body and place + 1 < len(body[0]) and place + 1 not in values:
-        blank = sum(not row[place].text.strip() for row in body)
-        if not any(row[place].rows > 1 for row in body) and 2 * blank < len(body):
+    """Return how many first columns have cells that each stand for several rows, which the next one names.
+
+    Among them may be one of numbers, a depth say, if words stand behind it.
+    """
+    place, width = 0, len(body[0]) if body else 0
+    while place + 2 < width and not {place + 1, place + 2} <= set(values):
+        cells = [row[place] for row in body]
+        goes_on = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
+        if not goes_on and 2 * sum(not cell.text.strip() for cell in cells) < len(cells):
             break
         place += 1
     return place

@@ -24,3 +24,14 @@ def test_measures_in_a_third_column_stand_over_the_numbers_of_their_blocks():
     told = meaning(table("Data|Size|Measure|Oak|Elm", rows))
     assert told.is_transposed and told.layout.rows == (0, 1)
     assert [c.measure.value for c in told.columns] == ["RR@10", "nDCG@10"] * 2
+
+
+def test_a_depth_between_blocks_and_names_is_a_label_and_no_value():
+    plan = layout(table("Data|Depth|Method|Mean|Median", "Tea|10|Oak|1|2\n||Elm|3|4\n|50|Oak|5|6\n||Elm|7|8"))
+    assert plan.labels == (0, 1, 2) and plan.groups == ("Tea / 10",) * 2 + ("Tea / 50",) * 2
+
+
+def test_systems_below_headings_of_two_rows_are_labels_of_two_columns():
+    told = meaning(table("|Trees|<|Herbs|<\nMeasure|Oak|Elm|Mint|Dill", "MRR@10|1|2|3|4\nnDCG@10|1|2|3|4"))
+    assert told.is_transposed and told.layout.groups == ("Trees", "Trees", "Herbs", "Herbs")
+    assert [told.layout.label(row) for row in told.layout.rows] == ["Oak", "Elm", "Mint", "Dill"]
