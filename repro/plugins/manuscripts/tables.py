@@ -47,6 +47,8 @@ class SourceTable:
         body: rows of values, and of labels that go over the whole width (groups).
         rules: numbers of rows of the body above which a line is drawn.
         caption, label: of the float around it; only read, never copied.
+        number: as the text prints it, ``3`` or ``3a``; empty without one.
+        legend: what the float says beside caption and cells: notes under the table, footnotes of cells.
         notes: what could not be read, a sentence each with its place: an unknown macro, a ragged row.
     """
 
@@ -56,6 +58,8 @@ class SourceTable:
     rules: frozenset[int] = frozenset()
     caption: str = ""
     label: str = ""
+    number: str = ""
+    legend: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @cached_property
