@@ -67,10 +67,10 @@ def meaning(table: SourceTable) -> Meaning:
     """Return what the columns of a table are about; it is transposed first where its rows are named so."""
     plan = layouts.layout(table, vocabulary.measures)
     above = sum(vocabulary.names_something(" ".join(plan.head(place))) for place in plan.values)
-    beside = sum(vocabulary.names_something(plan.label(row)) for row in plan.rows)
+    beside, depth = _named_beside(plan)
     is_transposed = beside * max(len(plan.values), 1) > above * max(len(plan.rows), 1)
     if is_transposed:
-        plan = layouts.layout(layouts.transposed(table), vocabulary.measures)
+        plan = layouts.layout(layouts.transposed(table, depth), vocabulary.measures)
     shared = _Shared.of(plan)
     columns = [_column(plan, place, shared) for place in plan.values]
     units = Counter(column.unit for column in columns if column.unit and not column.is_cost)
@@ -78,9 +78,25 @@ def meaning(table: SourceTable) -> Meaning:
     return Meaning(plan, is_transposed, tuple(_averaged(plan, c, columns) for c in columns), unit)
 
 
+def _named_beside(plan: Layout) -> tuple[int, int]:
+    """Return of how many rows one column names a measure or collection, and how many columns end with it.
+
+    It is the last of the labels, or a column of words behind it that names more.
+    """
+    last = max(plan.labels, default=0)
+    named = {}
+    for place in (last, *range(last + 1, min(plan.values, default=0))):
+        named[place] = sum(vocabulary.names_something(plan.table.body[row][place].text) for row in plan.rows)
+    best = max(named, key=lambda place: named[place])
+    return named[best], best + 1
+
+
 @dataclass(frozen=True)
 class _Shared:
-    """What is said of all columns: measures and words of caption and corner, and whether they are BEIR's."""
+    """What caption and corner say of all columns, and whether these have BEIR's collections and numbers.
+
+    Measures of the caption count only where no heading names one.
+    """
 
     measures: tuple[NamedMeasure, ...]
     words: frozenset[str]
@@ -89,10 +105,13 @@ class _Shared:
     @classmethod
     def of(cls, plan: Layout) -> "_Shared":
         text = " ".join((plan.corner, plan.table.caption))
-        heads = (vocabulary.without_measures(" ".join(plan.head(place))) for place in plan.values)
-        ids = [vocabulary.collection(plain).value or "" for plain in heads]
+        heads = [" ".join(plan.head(place)) for place in plan.values]
+        measures = () if any(map(vocabulary.measures, heads)) else tuple(vocabulary.measures(text))
+        ids = [vocabulary.collection(vocabulary.without_measures(head)).value or "" for head in heads]
+        cells = (plan.table.body[row][place].text for row in plan.rows for place in plan.values)
         is_beir = sum(id.startswith("beir/") for id in ids) >= 3
-        return cls(tuple(vocabulary.measures(text)), vocabulary.without_measures(text), is_beir)
+        is_beir = is_beir and all((_number(cell) or 0) <= 100 for cell in cells)
+        return cls(measures, vocabulary.without_measures(text), is_beir)
 
 
 def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
@@ -106,6 +125,11 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
     name = named.name if isinstance(named, NamedMeasure) else None
     plain = vocabulary.without_measures(text)
     dataset = _of_part(vocabulary.collection(_refined(plain, shared.words), name), plain)
+    if (
+        dataset.choices
+        and (nearest := vocabulary.collection(vocabulary.without_measures(head[-1]), name)).value
+    ):
+        dataset = nearest
     if dataset.sure == "unknown" and not dataset.choices:
         dataset = _of_part(_of_caption(shared.words, name), shared.words)
         if prior == _BEIR and dataset.value is None and not _is_mean(head, plain):
@@ -145,6 +169,8 @@ def _refined(plain: frozenset[str], caption: frozenset[str]) -> frozenset[str]:
 
 def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
     """Return a collection, unless another part of it is said: dev for one of test queries."""
+    if dataset.value and said & set(facts()["pieces"]):
+        return Resolution(reason=f"a piece of {dataset.value} is said to be meant")
     parts = frozenset(("train", "dev", "test"))
     meant = parts & set((dataset.value or "").split("/"))
     if not meant or not (parts & said) or meant & said:

@@ -66,7 +66,7 @@ def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text
     bare = Layout(table, (), (), rows, groups)
     first = 0 if is_heading(" ".join(bare.head(0))) else 1
     values = tuple(p for p in range(first, table.width) if _holds_numbers([row[p] for row in body]))
-    labels = () if 0 in values else tuple(range(1 + _levels(body, values)))
+    labels = () if 0 in values else _labels(body, values)
     values = tuple(place for place in values if place not in labels)
     for place in labels[:-1]:
         blocks = _blocks([row[place].text.strip() for row in body])
@@ -105,12 +105,15 @@ def _heading(row: Row) -> str | None:
     return text if len(texts) < 2 and len(row) > 1 and not is_value else None
 
 
-def transposed(table: SourceTable) -> SourceTable:
+def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
     """Return the table with rows for columns: headings become labels, and labels become headings.
 
     Headings of groups stand above the columns that their rows become.
+
+    Args:
+        depth: of how many columns the labels are; 0 for those that name a row.
     """
-    depth = max(len(layout(table).labels), 1)
+    depth = depth or max(layout(table).labels, default=0) + 1
     table, rows, groups = _grouped(table)
     grid: list[Row] = [*table.head, *(table.body[number] for number in rows)]
     columns = list(zip(*grid, strict=True))
@@ -127,19 +130,21 @@ def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
     return 2 * sum(map(is_number, said)) >= max(len(said), 1) or (not said and bool(cells))
 
 
-def _levels(body: Sequence[Row], values: Sequence[int]) -> int:
-    """Return how many first columns have cells that each stand for several rows, which the next one names.
+def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
+    """Return the columns that name a row: the first, and on as long as a cell stands for several rows.
 
-    Among them may be one of numbers, a depth say, if words stand behind it.
+    Numbers are among them if they are whole, as depths are, and words stand behind them.
     """
-    place, width = 0, len(body[0]) if body else 0
-    while place + 2 < width and not {place + 1, place + 2} <= set(values):
-        cells = [row[place] for row in body]
+    labels, width = [0], len(body[0]) if body else 0
+    for place in range(1, width - 1):
+        cells = [row[labels[-1]] for row in body]
         goes_on = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
         if not goes_on and 2 * sum(not cell.text.strip() for cell in cells) < len(cells):
             break
-        place += 1
-    return place
+        whole = all(re.fullmatch(r"\d*", row[place].text.strip()) for row in body)
+        if place not in values or (whole and not set(range(place, width)) <= set(values)):
+            labels.append(place)
+    return tuple(labels)
 
 
 def _blocks(texts: Sequence[str]) -> list[str]:

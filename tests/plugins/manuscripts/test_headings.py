@@ -171,3 +171,27 @@ def test_another_part_of_a_collection_than_the_catalogue_s_is_asked_for():
     assert column("NQ dev/Top-20").dataset.value is None
     assert column("R@20", caption="Claims of the dev part of SciFact").dataset.value is None
     assert column("NQ/Top-20", caption="MS MARCO dev and NQ").dataset.value == NQ
+
+
+def test_the_measure_of_a_caption_is_not_said_of_sizes_beside_columns_that_name_their_own():
+    told = meaning(table("Model|Width|MRR@10", "Oak|85|0.2\nElm|99|0.3", "Width and MRR@10")).columns
+    assert [c.measure.value for c in told] == [None, "RR@10"]
+
+
+def test_a_piece_of_a_collection_is_not_the_collection():
+    assert column("MRR@10", caption="Quality on a slice of MS MARCO").dataset.value is None
+
+
+def test_numbers_above_a_hundred_are_no_scores_of_beir():
+    told = meaning(table("Engine|SciFact|FiQA|Quora", "Oak|12.5|80|391.9")).columns
+    assert [c.measure.value for c in told] == [None] * 3
+
+
+def test_a_second_column_that_names_collections_in_more_rows_is_what_rows_are_about():
+    rows = "SciFact|FiQA|0.4|+0.1\nSciFact|TREC-COVID|0.5|+0.1\nBoth|TREC-COVID|0.6|0\nBoth|FiQA|0.7|0"
+    told = meaning(table("Trained on|Evaluated on|nDCG@10|Gain", rows))
+    assert [c.dataset.value for c in told.columns] == [
+        "beir/fiqa/test",
+        *["beir/trec-covid"] * 2,
+        "beir/fiqa/test",
+    ]

@@ -35,3 +35,12 @@ def test_systems_below_headings_of_two_rows_are_labels_of_two_columns():
     told = meaning(table("|Trees|<|Herbs|<\nMeasure|Oak|Elm|Mint|Dill", "MRR@10|1|2|3|4\nnDCG@10|1|2|3|4"))
     assert told.is_transposed and told.layout.groups == ("Trees", "Trees", "Herbs", "Herbs")
     assert [told.layout.label(row) for row in told.layout.rows] == ["Oak", "Elm", "Mint", "Dill"]
+
+
+def test_a_column_of_scores_over_several_rows_is_no_label():
+    from dataclasses import replace
+
+    plain = table("Language|Joint|Way|Mean", "en|60.1|Once|60.5\n|60.1|Twice|60.3")
+    shared = (plain.body[0], (plain.body[0][0], plain.body[0][1], *plain.body[1][2:]))
+    plan = layout(replace(plain, body=shared))
+    assert plan.labels == (0, 2) and plan.values == (1, 3)
