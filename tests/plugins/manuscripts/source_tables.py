@@ -8,15 +8,24 @@ from repro.plugins.manuscripts.tables import Manuscript, Place, SourceCell, Sour
 FILE = Path("paper.tex")
 
 
-def table(head: str, body: str, caption: str = "", *, label: str = "") -> SourceTable:
-    """Return a table: rows are lines, cells are parted by bars, and ``<`` goes on with the cell before."""
+def table(head: str, body: str, caption: str = "", *, label: str = "", first: int = 1) -> SourceTable:
+    """Return a table: rows are lines, cells are parted by bars, and ``<`` goes on with the cell before.
+
+    A line of dashes in the body is a rule; the first line stands on line ``first`` of the file.
+    """
     lines = [line.strip() for line in head.strip().splitlines()]
-    head_rows = tuple(_cells(line, number) for number, line in enumerate(lines, start=1))
+    head_rows = tuple(_cells(line, number) for number, line in enumerate(lines, start=first))
     body_lines = [line.strip() for line in body.strip().splitlines()]
-    body_rows = tuple(_cells(line, number) for number, line in enumerate(body_lines, start=len(lines) + 1))
+    numbered = list(enumerate(body_lines, start=first + len(lines)))
+    body_rows = tuple(_cells(line, number) for number, line in numbered if line.strip("-"))
+    rules = frozenset(
+        n - sum(not text.strip("-") for text in body_lines[:n])
+        for n, line in enumerate(body_lines)
+        if not line.strip("-")
+    )
     width = max(map(len, (*head_rows, *body_rows)))
     whole = tuple(row * width if len(row) == 1 else row for row in body_rows)  # a heading over all columns
-    return SourceTable(Place(FILE, 1), head_rows, whole, caption=caption, label=label)
+    return SourceTable(Place(FILE, first), head_rows, whole, rules, caption, label)
 
 
 def source(*tables: SourceTable) -> Manuscript:
