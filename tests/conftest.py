@@ -102,7 +102,7 @@ def _signals_are_heard():
 def _no_settings_of_the_user(tmp_path_factory):
     """Tests see no settings of whoever runs them, nor the width that pytest-xdist states."""
     settings = [n for n in os.environ if n.startswith("REPRO_") and not n.startswith(OF_TESTS)]
-    places = {name: f"no-{name.lower()}" for name in ("IR_DATASETS_HOME", "XDG_DATA_HOME")}
+    places = {name: f"no-{name.lower()}" for name in ("IR_DATASETS_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")}
     kept = {name: os.environ.pop(name, None) for name in (*settings, *places, "COLUMNS")}
     os.environ.update({n: str(tmp_path_factory.getbasetemp() / folder) for n, folder in places.items()})
     yield

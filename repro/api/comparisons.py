@@ -120,7 +120,8 @@ def compare_selection(
     plan = plan or selection.plan()
     if not new_tests:
         return ComparedCells(judged_cells(plan, results, store), plan)
-    plan.look(store)
+    if not outcome:  # else its records were made of what is stored now
+        plan.look(store)
     comparison = compared(plan, results, store=store, outcome=outcome)
     for compute in (run_tests, run_paired_tests):
         compute(comparison, plan, store, progress or Progress())

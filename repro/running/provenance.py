@@ -74,6 +74,7 @@ class Makers:
     def __init__(self, store: Store):
         self.store = store
         self._behind: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self._rows: dict[str, str] = {}
 
     def behind(self, nodes: Iterable[Node]) -> dict[str, Any]:
         """Return ``code``, as ``planned_code`` has it, and ``commits``, of a record of these nodes."""
@@ -82,6 +83,14 @@ class Makers:
             "code": join_codes(frozenset().union(*codes)),
             "commits": sorted(frozenset().union(*commits)),
         }
+
+    def rows(self, node: Node) -> str:
+        """Return the digest of a node's rows; empty where it is not stored, or does not say."""
+        if node.fingerprint not in self._rows:
+            is_stored = self.store.state(node) == "stored"
+            digest = self.store.record(node)["facts"].get("rows", "") if is_stored else ""
+            self._rows[node.fingerprint] = digest
+        return self._rows[node.fingerprint]
 
     def _of(self, node: Node) -> tuple[frozenset[str], frozenset[str]]:
         if node.fingerprint not in self._behind:
