@@ -66,10 +66,11 @@ def styled(pieces: Iterable[Piece]) -> Styled:
     underlined and italic is a cell whose first letter or digit is.
     """
     text, marks, first = "", [], None
-    for script, group in groupby(pieces, key=lambda piece: piece.style.script):
-        part = list(group)
+    said = (piece for piece in pieces if piece.text)
+    groups = [(script, list(group)) for script, group in groupby(said, key=lambda p: p.style.script)]
+    for (script, part), (following, _) in zip(groups, [*groups[1:], ("", [])], strict=False):
         if script:
-            more, raised = _script(script, plain(part), text)
+            more, raised = _script(script + following, plain(part), text)
             marks += raised
             text += more
             continue
@@ -88,16 +89,19 @@ def styled(pieces: Iterable[Piece]) -> Styled:
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
-    """Return what a raised or lowered text adds to the line, and the marks that it is."""
+    """Return what a raised or lowered text adds to the line, and the marks that it is.
+
+    ``script`` is ``^_`` for a raised text before a lowered one: letters of a variable then, as in w^c_i.
+    """
     of_number = _NUMBER_BEFORE.search(before) is not None
     of_base = _BASE_BEFORE.search(before.rstrip()) is not None  # a ten or a variable has a power
     if content.startswith("±"):
         return content, []
     if of_number and not of_base and _DIFFERENCE.match(content):
         return f" ({content.strip('()')})", []
-    if script == "_":
+    if script[0] == "_":
         return _lowered(content, of_number), []
-    if of_base and re.fullmatch(r"[-+−]?\d+", content):
+    if of_base and re.fullmatch(r"[-+−]?\d+" if script == "^" else r"[-+−]?\w+", content):
         return f"^{content}", []
     return ("", _marks(content)) if _are_marks(content, before, of_number) else (content, [])
 

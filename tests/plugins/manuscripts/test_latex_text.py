@@ -57,6 +57,7 @@ CELLS = {
     r"E5$_{\text{base}}$": "E5base",
     r"nDCG$_{10}$": "nDCG10",
     r"S$^3$-Rank": "S^3-Rank",
+    r"w/o $w^c_{ij}$": "w/o w^cij",
     r"2$^{\mathrm{nd}}$ stage": "2nd stage",
     r"\textcolor{red}{36.6}": "36.6",
     r"\cellcolor[gray]{.9}36.6": "36.6",
