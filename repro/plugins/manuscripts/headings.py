@@ -86,7 +86,7 @@ def _named_beside(plan: Layout) -> tuple[int, int]:
     last = max(plan.labels, default=0)
     named = {}
     for place in (last, *range(last + 1, min(plan.values, default=0))):
-        named[place] = sum(vocabulary.names_something(plan.table.body[row][place].text) for row in plan.rows)
+        named[place] = sum(vocabulary.is_name(plan.table.body[row][place].text) for row in plan.rows)
     best = max(named, key=lambda place: named[place])
     return named[best], best + 1
 

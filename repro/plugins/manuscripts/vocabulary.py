@@ -113,6 +113,16 @@ def names_something(text: str) -> bool:
     return bool(measures(text) or named_collections(without_measures(text)))
 
 
+def is_name(text: str) -> bool:
+    """Return whether a text names a measure, or collections and no system that learnt from one."""
+    if measures(text):
+        return True
+    plain = words(text)
+    names = [word for each in _collections() for name in each.names if name <= plain for word in name]
+    others = plain - set(names) - {word for line in facts()["refinements"] for word in line}
+    return bool(names) and not any(len(word) > 2 and word.isalpha() for word in others)
+
+
 def named_collections(plain: frozenset[str], measure: str | None = None) -> list[NamedCollection]:
     """Return the collections whose names have most of these words, given a measure where it is known."""
     meant = [each for each in _collections() if not (measure and each.measures) or measure in each.measures]

@@ -195,3 +195,8 @@ def test_a_second_column_that_names_collections_in_more_rows_is_what_rows_are_ab
         *["beir/trec-covid"] * 2,
         "beir/fiqa/test",
     ]
+
+
+def test_systems_called_after_what_they_learnt_from_are_no_collections():
+    assert not meaning(table("Model|ar|bn", "mOak + MS MARCO|1|2\nmElm-msmarco|3|4")).is_transposed
+    assert meaning(table("Set|Oak|Elm", "MS MARCO dev|1|2\nTouché-2020 (v2)|3|4")).is_transposed
