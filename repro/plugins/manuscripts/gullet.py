@@ -17,6 +17,7 @@ CALL_STEPS = 5_000  # expansions that one call in a file may lead to, before the
 CALL_TOKENS = 200_000
 STEPS = 400_000  # of a whole source
 TOKENS = 4_000_000
+CHARACTERS = 1_000_000  # of the flat text; a thesis has half of it
 DEPTH = 30  # files within files
 
 
@@ -45,7 +46,7 @@ class Gullet:
         self._environments: dict[str, tuple[Macro, tuple[Token, ...]]] = {}
         self._given_up: set[str] = set()
         self._out: list[Token] = []
-        self._steps = self._tokens = self._call_steps = self._call_tokens = 0
+        self._characters = self._steps = self._tokens = self._call_steps = self._call_tokens = 0
         self._call: Token | None = None
 
     def run(self, files: Iterable[str]) -> Expanded:
@@ -74,6 +75,11 @@ class Gullet:
         """Add a token to the flat text, unless it stands in a file of definitions."""
         if not self._readers or not self._readers[-1].only_defines:
             self._out.append(token)
+            self._characters += len(token.text)
+            if self._characters > CHARACTERS:
+                raise DataError(
+                    f"{self.files.path}: has more than {CHARACTERS:,} characters, no paper's source"
+                )
 
     # what comes next
 

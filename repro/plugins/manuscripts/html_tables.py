@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from repro.plugins.manuscripts.heads import head_length
 from repro.plugins.manuscripts.styles import Piece, Style, plain, styled
-from repro.plugins.manuscripts.tables import Place, SourceCell, SourceTable
+from repro.plugins.manuscripts.tables import Place, SourceCell, SourceTable, check_size
 
 TAGS: dict[str, dict[str, Any]] = {
     "b": {"bold": True},
@@ -22,7 +22,7 @@ TAGS: dict[str, dict[str, Any]] = {
 }
 NUMBERED = re.compile(r"\s*Table\s+(\d+[a-z]?)\b", re.IGNORECASE)
 _PARAGRAPHS = frozenset({"p", "div", "li", "h1", "h2", "h3", "h4"})
-_SPAN_LIMIT = 500
+_SPAN_LIMIT = 200
 
 
 def table_of(
@@ -32,6 +32,7 @@ def table_of(
     width = max(map(len, rows), default=0)
     if len(rows) < 2 or width < 2:
         return []
+    check_size(width * len(rows), rows[0][0].place)
     full = [(*row, *(SourceCell("", row[0].place) for _ in range(width - len(row)))) for row in rows]
     head = head_length(full, []) if head is None else head
     number = NUMBERED.match(caption)
@@ -94,7 +95,7 @@ class _Parser(HTMLParser):
         self._styles: list[tuple[str, Style]] = []
         self._text: list[Piece] = []
         self._at: Place | None = None
-        self._silent = 0
+        self._silent = self._cells = 0
 
     def handle_starttag(self, tag: str, attrs) -> None:
         given = dict(attrs)
@@ -152,6 +153,8 @@ class _Parser(HTMLParser):
             table = self._open[-1]
             table.rows, table.text = table.rows or [[]], []
             place = Place(self._path, self._first + self.getpos()[0] - 1)
+            self._cells += 1
+            check_size(self._cells, place)
             spans = _span(given.get("colspan")), _span(given.get("rowspan"))
             table.rows[-1].append(_Cell(table.text, place, *spans, is_head))
 

@@ -12,7 +12,7 @@ from repro.plugins.manuscripts.latex_tables import Tabular
 from repro.plugins.manuscripts.latex_text import Words, arguments, last, parse
 from repro.plugins.manuscripts.orders import expand
 from repro.plugins.manuscripts.styles import plain
-from repro.plugins.manuscripts.tables import Place, SourceTable
+from repro.plugins.manuscripts.tables import Place, SourceTable, check_size
 
 _EDGE = re.compile(r"\\(begin|end)\s*\{([^{}]*)\}")
 _UNREAD = re.compile(
@@ -31,6 +31,7 @@ class _Float:
 
     def __init__(self, flat: Expanded, start: int, end: int, name: str):
         self.flat, self.start, self.text = flat, start, flat.text[start:end]
+        check_size(self.text.count("&"), flat.place(start))
         self.nodes = parse(self.text)
         kinds = {"Table": "tables", "Figure": "figures"}
         self.scope = Scope(next((word for word, key in kinds.items() if name in names(key)), ""))

@@ -53,7 +53,7 @@ class Scope:
     def _take_caption(self, node: Any, name: str) -> None:
         kind = self.kind
         if name == "captionof":
-            kind = plain(Words().pieces([arguments(node)[1]])).capitalize()
+            kind = plain(Words().pieces(arguments(node)[1:2])).capitalize()
         self.captions.append(Caption(node, kind))
         self.gather(last(node))
 

@@ -8,9 +8,9 @@ from typing import Any
 from repro.plugins.manuscripts.flat_text import Expanded
 from repro.plugins.manuscripts.heads import head_length
 from repro.plugins.manuscripts.latex_names import names
-from repro.plugins.manuscripts.latex_text import Words, arguments, inner, kind
+from repro.plugins.manuscripts.latex_text import Words, arguments, kind
 from repro.plugins.manuscripts.styles import plain, styled
-from repro.plugins.manuscripts.tables import SourceCell, SourceTable
+from repro.plugins.manuscripts.tables import SourceCell, SourceTable, check_size
 
 _PARTIAL_RULE = re.compile(
     r"\\(?:cmidrule|cline|cdashline|Xcline|cdashlinelr)\s*(?:\[[^\]]*\])?\s*(?:\([^)]*\))?\s*\{(\d+)\s*-+\s*(\d+)\}"
@@ -18,7 +18,7 @@ _PARTIAL_RULE = re.compile(
 )
 _ENDS = ("\\", "tabularnewline", "cr")
 _ENDS_OF_PARTS = ("endhead", "endfirsthead", "endfoot", "endlastfoot")
-_SPAN_LIMIT = 500
+_SPAN_LIMIT = 200
 
 
 @dataclass
@@ -114,15 +114,17 @@ class Tabular:
 
     def _grid(self, raw: _Raw) -> tuple[list[list[SourceCell]], int]:
         """Return rows of equal length, with cells repeated wherever they go, and that length."""
+        check_size(sum(map(len, raw.rows)), self.flat.place(self.offset + self.node.pos))
         grid: list[list[SourceCell]] = []
         spans: list[tuple[int, int, int]] = []  # row, column, over how many rows; upwards below 0
         for top, row in enumerate(raw.rows):
             grid.append([])
-            for which, nodes in enumerate(row):
-                cell, rows = self._cell(nodes, self._start(row, which))
+            for nodes, start in zip(row, self._starts(row), strict=True):
+                cell, rows = self._cell(nodes, start)
                 spans += [(top, len(grid[-1]) + more, rows) for more in range(cell.columns)]
                 grid[-1] += [cell] * cell.columns
         width = max(map(len, grid), default=0)
+        check_size(width * len(grid), self.flat.place(self.offset + self.node.pos))
         for filled in grid:
             filled += [SourceCell("", filled[-1].place) for _ in range(width - len(filled))]
         for top, column, rows in spans:
@@ -132,14 +134,16 @@ class Tabular:
                     grid[other][column] = grid[top][column]
         return grid, width
 
-    def _start(self, row: list[list[Any]], which: int) -> int:
-        """Return where a cell begins: at its first node that is no blank, or at one before or behind it."""
-        for nodes in (row[which], *reversed(row[:which]), *row[which + 1 :]):
-            for node in nodes:
-                if is_written([node]):
-                    blanks = len(node.chars) - len(node.chars.lstrip()) if kind(node) == "chars" else 0
-                    return self.offset + node.pos + blanks
-        return self.offset + (row[which][0].pos if row[which] else self.node.pos)
+    def _starts(self, row: list[list[Any]]) -> list[int]:
+        """Return where each cell begins: at its first node that is no blank, or where the one before does."""
+        written = [next((node for node in nodes if is_written([node])), None) for nodes in row]
+        first = next((node for node in written if node is not None), self.node)
+        starts: list[int] = []
+        for node in written:
+            first = node or first
+            blanks = len(first.chars) - len(first.chars.lstrip()) if kind(first) == "chars" else 0
+            starts.append(self.offset + first.pos + blanks)
+        return starts
 
     def _cell(self, nodes: list[Any], start: int) -> tuple[SourceCell, int]:
         """Return a cell, and over how many rows it goes: below 0 upwards."""
@@ -163,9 +167,9 @@ def _spans(nodes: Iterable[Any]) -> tuple[int, int]:
     for node in _walk(nodes):
         name = getattr(node, "macroname", "")
         if name == "multicolumn":
-            columns = _count(arguments(node)[0])
+            columns = _count(arguments(node)[:1])
         elif name == "multirow":
-            rows = _count(arguments(node)[1])
+            rows = _count(arguments(node)[1:2])
     return max(1, columns), rows or 1
 
 
@@ -179,6 +183,6 @@ def _walk(nodes: Iterable[Any]) -> Iterator[Any]:
             yield from _walk([*(getattr(node, "nodelist", None) or []), *arguments(node)])
 
 
-def _count(argument: Any) -> int:
-    number = re.match(r"-?\d+", plain(Words().pieces(inner(argument))))
+def _count(argument: list[Any]) -> int:
+    number = re.match(r"-?\d+", plain(Words().pieces(argument)))
     return max(-_SPAN_LIMIT, min(_SPAN_LIMIT, int(number[0]))) if number else 1

@@ -27,9 +27,12 @@ _KNOWN = (
 @cache
 def _context():
     """Return what pylatexenc knows of macros, and what tables use beside it."""
+    import logging
+
     from pylatexenc.latexwalker import get_default_latex_context_db
     from pylatexenc.macrospec import EnvironmentSpec, std_macro
 
+    logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # it warns of what is cut off
     context = get_default_latex_context_db()
     macros = [std_macro(*of) for of in specs("prints_nothing", "prints_both", "prints_last")]
     macros += [std_macro(name, "*[[{") for name in names("cited")]
@@ -180,7 +183,7 @@ class Words:
         if node.macroname != "footnotemark":
             self.footnotes.append(plain(self.pieces(last(node))))
             return "footnote"
-        return plain(self.pieces(getattr(arguments(node)[0], "nodelist", []))) or "footnote"
+        return plain(self.pieces(inner((arguments(node) or [None])[0]))) or "footnote"
 
     def _of_library(self, node: Any, style: Style) -> Iterator[Piece]:
         """Yield what a sign, an item or a macro that only pylatexenc knows prints."""

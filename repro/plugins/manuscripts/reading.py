@@ -29,12 +29,15 @@ def read(path: Path) -> Manuscript:
     files = Files(path)
     notes: list[str] = []
     labels: dict[str, str] = {}
-    if files.only and PurePosixPath(files.only).suffix.lower() in (*HTML, *MARKDOWN, *SEPARATED):
-        tables, prose = read_tables(files, files.only)
-    else:
-        names, notes = _main_files(files)
-        tables, prose, labels, more = read_latex(files, names)
-        notes += more
+    try:
+        if files.only and PurePosixPath(files.only).suffix.lower() in (*HTML, *MARKDOWN, *SEPARATED):
+            tables, prose = read_tables(files, files.only)
+        else:
+            names, notes = _main_files(files)
+            tables, prose, labels, more = read_latex(files, names)
+            notes += more
+    except RecursionError:
+        raise DataError(f"{path}: its braces or environments are nested too deeply to be read") from None
     if not tables:
         hint = f" ({notes[0]})" if notes else ""
         raise DataError(f"{path}: there is no table in it{hint}")

@@ -4,6 +4,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from repro.errors import DataError
+
+MOST_CELLS = 100_000  # of one table; the widest of a paper has a tenth of it
+
 
 @dataclass(frozen=True)
 class Place:
@@ -85,3 +89,9 @@ class Manuscript:
     prose: tuple[tuple[Place, str], ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+
+def check_size(cells: int, where: Place | Path) -> None:
+    """Raise a DataError for more cells than any table of a paper has."""
+    if cells > MOST_CELLS:
+        raise DataError(f"{where}: is a table of more than {MOST_CELLS:,} cells, of no paper")

@@ -11,9 +11,10 @@ from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.heads import head_length
 from repro.plugins.manuscripts.html_tables import NUMBERED, TAGS, read_html, table_of
 from repro.plugins.manuscripts.styles import Piece, Style, plain, styled
-from repro.plugins.manuscripts.tables import Place, SourceCell, SourceTable
+from repro.plugins.manuscripts.tables import Place, SourceCell, SourceTable, check_size
 
 HTML, MARKDOWN, SEPARATED = (".html", ".htm"), (".md", ".markdown"), (".csv", ".tsv")
+_SPECIAL = re.compile(r"[*_`<&!\[\\]|https?:")
 Read = tuple[list[SourceTable], list[tuple[Place, str]]]
 
 
@@ -33,6 +34,7 @@ def _markdown(text: str, files: Files, name: str) -> Read:
     tables: list[SourceTable] = []
     prose: list[tuple[Place, str]] = []
     path, caption = files.shown(name), ""
+    check_size(text.count("|") // 2, path)
     tokens = _markdown_it().parse(text)
     for number, token in enumerate(tokens):
         at = Place(path, (token.map or [0])[0] + 1)
@@ -71,11 +73,12 @@ def _table_of_tokens(tokens: list, path: Path, caption: str) -> list[SourceTable
 def _of_markdown(text: str) -> Iterator[Piece]:
     """Yield the text of one line of Markdown, of HTML or of LaTeX's mathematics in it."""
     if "\\" in text and ("$" in text or re.search(r"\\[a-zA-Z]+\{", text)):
-        from repro.plugins.manuscripts.latex_text import Words, parse
-
-        yield from Words().pieces(parse(re.sub(r"\*\*(.+?)\*\*", r"\\textbf{\1}", text)))
+        yield from _of_latex(re.sub(r"\*\*(.+?)\*\*", r"\\textbf{\1}", text))
         return
     styles = [Style()]
+    if not _SPECIAL.search(text):
+        yield Piece(text, styles[0])
+        return
     for token in _markdown_it().parseInline(text)[0].children or []:
         tag, opens = _tag(token)
         if tag in TAGS and opens:
@@ -86,6 +89,12 @@ def _of_markdown(text: str) -> Iterator[Piece]:
             yield Piece(" ", styles[-1])
         elif token.type != "html_inline":
             yield Piece(token.content, styles[-1])
+
+
+def _of_latex(text: str) -> Iterator[Piece]:
+    from repro.plugins.manuscripts.latex_text import Words, parse
+
+    return Words().pieces(parse(text))
 
 
 def _tag(token) -> tuple[str, bool]:
@@ -102,10 +111,13 @@ def _separated(text: str, files: Files, name: str) -> list[SourceTable]:
     mark = "\t" if name.endswith(".tsv") else max(",;\t|", key=first.count)
     reader = csv.reader(io.StringIO(text.replace("\0", "")), delimiter=mark)
     rows: list[list[SourceCell]] = []
+    cells = 0
     try:
         for values in reader:
             place = Place(files.shown(name), max(1, reader.line_num))
             if any(value.strip() for value in values):
+                cells += len(values)
+                check_size(cells, place)
                 rows.append([styled(_of_markdown(v.strip())).cell(place, v) for v in values])
     except csv.Error as error:
         raise DataError(f"{files.shown(name)}:{reader.line_num}: is no table of values: {error}") from error

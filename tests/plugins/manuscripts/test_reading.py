@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from repro.errors import DataError, UsageError
-from repro.plugins.manuscripts import files
+from repro.plugins.manuscripts import files, gullet, tables
 from repro.plugins.manuscripts.reading import read
 from tests.plugins.manuscripts.sources import PREAMBLE, rows, written
 
@@ -80,6 +80,8 @@ BROKEN = {
         b"\\def\\a{\\b\\b}\\def\\b{\\c\\c}\\def\\c{\\d\\d}\\def\\d{\\a\\a}" + b"\\a\n" * 5_000,
         "there is no table in it .*the macro \\\\a comes to no end",
     ),
+    "depth": (TABLE.replace("18.7", "{" * 500 + "18.7" + "}" * 500).encode(), "nested too deeply"),
+    "length": (b"x" * (gullet.CHARACTERS + 1), "has more than 1,000,000 characters"),
     "large": (b"%" * (files.FILE_BYTES + 1), "a source of more than 4 MB is not read"),
     "broken_archive": (b"PK\x03\x04" + b"x" * 100, "is a broken archive"),
     "broken_gz": (b"\x1f\x8b" + b"x" * 100, "is a broken archive"),
@@ -134,6 +136,40 @@ def test_what_is_no_source_is_told(tmp_path, name, text):
         written(tmp_path, text, name)
     with pytest.raises(UsageError):
         read(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.tex", "b.tex", "a.csv", "a.md", "a.html"])
+def test_a_table_that_is_too_large_is_refused(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(tables, "MOST_CELLS", 5)
+    texts = {
+        "a.tex": TABLE,
+        "b.tex": TABLE.replace("18.7", r"\multicolumn{6}{c}{x}"),
+        "a.csv": "a,b\n" * 3,
+        "a.md": "|a|b|\n|-|-|\n|c|d|\n" * 2,
+        "a.html": "<table>" + "<tr><td>a<td>b" * 3,
+    }
+    with pytest.raises(DataError, match="more than 5 cells"):
+        read(written(tmp_path, texts[name], name))
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        "\\multicolumn",
+        "\\multirow{2}",
+        "\\caption",
+        "\\footnotemark",
+        "\\frac1",
+        "\\ding",
+        "\\SI{3}",
+        "$^",
+        "{",
+        "}",
+    ],
+)
+def test_what_is_cut_off_is_read_as_far_as_it_goes(tmp_path, cut):
+    made = read(written(tmp_path, TABLE.replace("39.9", cut) + r"\begin{table}" + cut))
+    assert made.tables[0].body[0][0].text == "BM25"
 
 
 def test_an_archive_or_folder_without_a_source_is_told(tmp_path):
