@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from repro.plugins.manuscripts.tables import SourceCell
 
 _VALUE = re.compile(
-    r"[~≈<>≤≥]?\s*[-+−±]?\s*(?:\d{1,3}(?:,\d{3})+|\d*)(?P<point>\.\d+)?\s*"
+    r"[~≈<>≤≥]?\s*[-+−±]?\s*(?:\d{1,3}(?:,\d{3})+|\d*)(?P<point>\.\d+)?(?:×10\^[-−]?\d+)?\s*"
     r"(?P<unit>[%kKMB]|ms|s|GB)?(?:\s*[±(/|→].*)?"
 )
 DASHES = frozenset({"-", "–", "—", "−", "--", "N/A", "n/a", "NA", "n.a.", "×", "✓", "✗"})

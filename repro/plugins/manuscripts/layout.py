@@ -31,8 +31,10 @@ class Layout:
 
     def label(self, row: int) -> str:
         """Return what names a row of the body, without its group."""
-        texts = [self.table.body[row][place].text.strip() for place in self.labels]
-        return next(filter(None, reversed(texts)), "")
+        cells = self.table.body[row]
+        words = [place for place in range(len(cells)) if place not in (*self.labels, *self.values)]
+        texts = (cells[place].text.strip() for place in (*reversed(self.labels), *words))
+        return next(filter(None, texts), "")
 
     def head(self, column: int) -> tuple[str, ...]:
         """Return the texts above a column, the outermost first, each cell once."""
@@ -133,7 +135,8 @@ def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
 def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
     """Return the columns that name a row: the first, and on as long as a cell stands for several rows.
 
-    Numbers are among them if they are whole, as depths are, and words stand behind them.
+    Numbers are among them if they are whole, as depths are, and words stand behind them. Where names come
+    twice or more often, the words behind them tell their rows apart.
     """
     labels, width = [0], len(body[0]) if body else 0
     for place in range(1, width - 1):
@@ -144,7 +147,9 @@ def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
         whole = all(re.fullmatch(r"\d*", row[place].text.strip()) for row in body)
         if place not in values or (whole and not set(range(place, width)) <= set(values)):
             labels.append(place)
-    return tuple(labels)
+    names = {tuple(row[place].text for place in labels) for row in body}
+    words = [place for place in range(labels[-1] + 1, min(values, default=0)) if place not in values]
+    return tuple(labels + words[:1] if 2 * len(names) <= len(body) else labels)
 
 
 def _blocks(texts: Sequence[str]) -> list[str]:

@@ -200,3 +200,7 @@ def test_a_second_column_that_names_collections_in_more_rows_is_what_rows_are_ab
 def test_systems_called_after_what_they_learnt_from_are_no_collections():
     assert not meaning(table("Model|ar|bn", "mOak + MS MARCO|1|2\nmElm-msmarco|3|4")).is_transposed
     assert meaning(table("Set|Oak|Elm", "MS MARCO dev|1|2\nTouché-2020 (v2)|3|4")).is_transposed
+
+
+def test_part_of_a_system_s_name_is_no_measure():
+    assert column("Oak-RR-4B", caption="nDCG@10").measure.value == "nDCG@10"

@@ -190,6 +190,7 @@ HEADS = {
     r"\hline Model & \multicolumn{2}{c}{Dev} \\ \hline & MRR & R \\ \hline BM25 & 18.7 & 85.7 \\ \hline": 2,
     r"\hline Model & \multicolumn{2}{c}{Dev} \\ \hline & MRR & R \\ BM25 & 18.7 & 85.7 \\ \hline": 2,
     r"Model & MRR & R \\ BM25 & 18.7 & 85.7 \\": 1,
+    r"Setting & Small & Large \\ rate & 5$\times10^{-5}$ & 3$\times10^{-5}$ \\ batch & 512 & 64 \\": 1,
     r"Model & MRR & R \\ \multicolumn{3}{l}{Sparse} \\ BM25 & 18.7 & 85.7 \\": 1,
     r"\toprule Model & MRR & R \\ \midrule \multicolumn{3}{l}{Sparse} \\ \midrule BM25 & 18.7 & 85.7 \\": 1,
     r"\toprule Model & MRR & R \\ \midrule Sparse & & \\ BM25 & 18.7 & 85.7 \\": 1,

@@ -44,3 +44,14 @@ def test_a_column_of_scores_over_several_rows_is_no_label():
     shared = (plain.body[0], (plain.body[0][0], plain.body[0][1], *plain.body[1][2:]))
     plan = layout(replace(plain, body=shared))
     assert plan.labels == (0, 2) and plan.values == (1, 3)
+
+
+def test_words_behind_names_that_come_twice_tell_their_rows_apart():
+    plan = layout(table("Model|Phase|Mean", "Oak|first|1\nOak|second|2\nElm|first|3\nElm|second|4"))
+    assert plan.labels == (0, 1) and plan.groups == ("Oak", "Oak", "Elm", "Elm")
+    assert layout(table("Model|Loss|Mean", "Oak|a|1\nOak|b|2\nElm|a|3\nAsh|a|4")).labels == (0,)
+
+
+def test_a_row_without_a_label_is_called_by_its_words():
+    plan = layout(table("|Template|Ratio", "T1|said at length|1.4\nT2|said once|1.6\n|Both|1.5"))
+    assert [plan.label(row) for row in plan.rows] == ["T1", "T2", "Both"]
