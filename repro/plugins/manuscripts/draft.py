@@ -100,7 +100,7 @@ def draft(name: str, manuscript: Manuscript) -> Draft:
             reason = "no heading names a measure or a collection, so that it is taken for no table of results"
             left_out.append((source.place, reason))
             continue
-        id = manuscript.labels.get(source.label, str(number))
+        id = source.number or manuscript.labels.get(source.label, str(number))
         made = _Drafting(name, source, told).table(_unused(_slug(id) or str(number), tables))
         if reason := _fault(made):
             left_out.append((source.place, f"no table of a manifest can be as this one is: {reason}"))
