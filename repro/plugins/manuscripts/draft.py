@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Manifest, faults
 from repro.plugins.manuscripts.headings import ColumnMeaning, Meaning, meaning
+from repro.plugins.manuscripts.neighbours import with_neighbours
 from repro.plugins.manuscripts.systems import Match, Values, as_fraction, key, match, plain
 from repro.plugins.manuscripts.tables import Manuscript, Place, SourceCell, SourceTable
 from repro.plugins.manuscripts.transcription import MARKS, Transcription, bold_scope, transcribe
@@ -94,8 +95,8 @@ def draft(name: str, manuscript: Manuscript) -> Draft:
     """Return the draft of a paper of this name; a table that fits no manifest is left out, with why."""
     tables: dict[str, TableDraft] = {}
     left_out = []
-    for number, source in enumerate(manuscript.tables, start=1):
-        told = meaning(source)
+    meanings = with_neighbours([meaning(source) for source in manuscript.tables])
+    for number, (source, told) in enumerate(zip(manuscript.tables, meanings, strict=True), start=1):
         if not told.is_of_results:
             reason = "no heading names a measure or a collection, so that it is taken for no table of results"
             left_out.append((source.place, reason))

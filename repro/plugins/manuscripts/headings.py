@@ -13,6 +13,7 @@ from repro.plugins.manuscripts.tables import SourceTable
 from repro.plugins.manuscripts.vocabulary import NamedMeasure, Resolution, facts, words
 
 NOTHING = Resolution(None, "certain")  # a column that is about no collection, or by no measure
+UNNAMED = Resolution(reason="neither the heading nor the caption names one collection")
 _BEIR = "no measure is named; nDCG@10 is that of BEIR's tables"
 _NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)")
 
@@ -28,6 +29,7 @@ class ColumnMeaning:
         mean_of: numbers of the columns that it averages, by its heading and their numbers.
         is_cost: whether it holds a size, a time or a setting, by its heading.
         is_mean: whether its heading calls it an average.
+        named: the measure as it is named.
     """
 
     place: int
@@ -38,6 +40,7 @@ class ColumnMeaning:
     mean_of: tuple[int, ...] = ()
     is_cost: bool = False
     is_mean: bool = False
+    named: NamedMeasure | None = None
 
 
 @dataclass(frozen=True)
@@ -134,10 +137,11 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
         dataset = _of_part(_of_caption(shared.words, name), shared.words)
         if prior == _BEIR and dataset.value is None and not _is_mean(head, plain):
             named = Resolution(reason=f"the heading {text!r} names no measure, and no collection of BEIR")
-    measure = vocabulary.measure_on(named, dataset) if isinstance(named, NamedMeasure) else named
+    told = named if isinstance(named, NamedMeasure) else None
+    measure = vocabulary.measure_on(told, dataset) if told else named
     if prior and measure.value:
         measure = replace(measure, sure="likely", reason=prior)
-    return ColumnMeaning(place, head, dataset, measure, unit, is_mean=_is_mean(head, plain))
+    return ColumnMeaning(place, head, dataset, measure, unit, is_mean=_is_mean(head, plain), named=told)
 
 
 def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | Resolution, str]:
@@ -184,7 +188,7 @@ def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
     """Return the collection that the words of a caption name for all columns; unknown for several."""
     dataset = vocabulary.collection(plain, measure)
     if dataset.value is None:
-        return Resolution(reason="neither the heading nor the caption names one collection")
+        return UNNAMED
     named = vocabulary.named_collections(plain, measure)
     rest = plain - {word for each in named for name in each.names for word in name}
     if vocabulary.named_collections(rest):
