@@ -138,7 +138,7 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
         if prior == _BEIR and dataset.value is None and not _is_mean(head, plain):
             named = Resolution(reason=f"the heading {text!r} names no measure, and no collection of BEIR")
     told = named if isinstance(named, NamedMeasure) else None
-    measure = vocabulary.measure_on(told, dataset) if told else named
+    measure = vocabulary.measure_on(named, dataset) if isinstance(named, NamedMeasure) else named
     if prior and measure.value:
         measure = replace(measure, sure="likely", reason=prior)
     return ColumnMeaning(place, head, dataset, measure, unit, is_mean=_is_mean(head, plain), named=told)

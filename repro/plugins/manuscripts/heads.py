@@ -33,8 +33,9 @@ def _values(row: Row) -> list[str]:
 
 
 def _has_decimal(row: Row) -> bool:
+    """Return whether a value has a decimal point or is a percentage; a head may count in ``0.1k``."""
     matches = (_VALUE.fullmatch(text) for text in _values(row))
-    return any(match and (match["point"] or match["unit"] == "%") for match in matches)
+    return any(m and (m["unit"] == "%" or (m["point"] and m["unit"] is None)) for m in matches)
 
 
 def _has_value(row: Row) -> bool:

@@ -10,7 +10,7 @@ Collections = Mapping[NamedMeasure, frozenset[str]]
 
 
 def with_neighbours(tables: Sequence[Meaning]) -> list[Meaning]:
-    """Return the tables of a source, where a measure that only one collection has elsewhere tells a collection.
+    """Return the tables of a source; a measure that only one collection has elsewhere tells a collection.
 
     It is likely, no more. All such columns of a table have to tell the same one, and the others of the table
     are of it, too, if elsewhere it is among the collections of their measures.

@@ -1,4 +1,4 @@
-"""Tables as a reader of sources returns them: built by hand, or from the manifest of a paper at hand."""
+"""Tables as a reader of sources returns them, built by hand."""
 
 import re
 from pathlib import Path
@@ -48,22 +48,3 @@ def _cells(line: str, number: int) -> tuple[SourceCell, ...]:
     for text in (part.strip() for part in line.split("|")):
         cells.append(cells[-1] if text == "<" else cell(text, number))
     return tuple(cells)
-
-
-def printed(manifest_table, *, transposed: bool = False) -> SourceTable:
-    """Return a results table of a manifest as its paper could have it, with a caption in our words."""
-    columns, rows = manifest_table.columns, [row for row in manifest_table.rows if row.cells]
-    depth = max(len(column.head) for column in columns)
-    heads = [("",) * (depth - len(column.head)) + column.head for column in columns]
-    grid = [["", *(head[level] for head in heads)] for level in range(depth)]
-    body, group, labels = [], None, {g.id: g.label for g in manifest_table.groups}
-    for row in rows:
-        if row.group not in (group, None) and not transposed:
-            body.append([labels[row.group]])
-        group = row.group
-        body.append([row.label, *row.cells])
-    if transposed:
-        turned = list(zip(*grid, *body, strict=True))
-        grid, body = [list(turned[0])], [list(line) for line in turned[1:]]
-    lines = ["\n".join("|".join(line) for line in part) for part in (grid, body)]
-    return table(*lines, manifest_table.about, label=f"tab:{manifest_table.id}")

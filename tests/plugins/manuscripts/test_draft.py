@@ -2,11 +2,12 @@
 
 import pytest
 
-from repro.manifest.papers import Paper, papers
-from repro.manifest.schema import SHARES
+from repro.manifest.papers import Paper, paper
 from repro.plugins.manuscripts.draft import draft
 from repro.plugins.manuscripts.draft_text import cells_text, questions, readings_text, readme_text
-from tests.plugins.manuscripts.source_tables import printed, source, table
+from repro.plugins.manuscripts.reading import read
+from tests.plugins.manuscripts import written_tables
+from tests.plugins.manuscripts.source_tables import source, table
 
 MAIN = table(
     """Model|MS MARCO Dev|<|TREC DL 19|Distilled
@@ -33,14 +34,17 @@ def read_back(tmp_path):
     return read
 
 
-@pytest.mark.parametrize("name", [n for n, each in papers().items() if not each.manifest.is_study])
-def test_a_paper_at_hand_drafted_from_its_tables_has_the_strings_that_were_transcribed(name, read_back):
-    results = [t for t in papers()[name].manifest.tables if t.kind == "results" and t.unit in SHARES]
-    made = draft("fifth", source(*(printed(t, transposed=t.transposed) for t in results)))
+@pytest.mark.parametrize("name", [each.name for each in written_tables.papers_of_results()])
+def test_a_paper_at_hand_drafted_from_its_tables_has_the_strings_that_were_transcribed(
+    name, read_back, tmp_path
+):
+    results = written_tables.results(paper(name))
+    (tmp_path / "paper.tex").write_text(written_tables.latex(results), encoding="utf-8")
+    made = draft("fifth", read(tmp_path / "paper.tex"))
     assert made.left_out == ()
     for drafted, own in zip(read_back(made, "fifth").manifest.tables, results, strict=True):
         rows = [row for row in own.rows if row.cells]
-        assert (drafted.id, drafted.transposed, drafted.unit) == (own.id, own.transposed, own.unit)
+        assert (drafted.transposed, drafted.unit) == (own.transposed, own.unit)
         assert [row.label for row in drafted.rows] == [row.label for row in rows]
         assert [column.head for column in drafted.columns] == [column.head for column in own.columns]
         assert [row.cells for row in drafted.rows] == [row.cells for row in rows]

@@ -3,9 +3,21 @@
 import re
 from itertools import groupby
 
+from repro.manifest.papers import Paper, papers
 from repro.manifest.printed import parse
+from repro.manifest.schema import SHARES, Table
 
 LATEX_MARKS = {"*": "*", "†": r"\dagger", "‡": r"\ddagger"}
+
+
+def papers_of_results() -> list[Paper]:
+    """Return the papers at hand but for the suite's own study."""
+    return [source for source in papers().values() if not source.manifest.is_study]
+
+
+def results(source: Paper) -> list[Table]:
+    """Return a paper's tables of effectiveness."""
+    return [table for table in source.manifest.tables if table.kind == "results" and table.unit in SHARES]
 
 
 def latex(tables) -> str:
@@ -25,7 +37,11 @@ def _latex(table) -> str:
         lines.append(_latex_row(row))
     begin = rf"\begin{{table}}\caption{{{_escaped(table.about)}}}\label{{t:{table.id}}}"
     columns = "l" * len(grid[0])
-    return f"{begin}\\begin{{tabular}}{{{columns}}}\\toprule\n" + "\n".join(lines) + "\n\\bottomrule\\end{tabular}\\end{table}"
+    return (
+        f"{begin}\\begin{{tabular}}{{{columns}}}\\toprule\n"
+        + "\n".join(lines)
+        + "\n\\bottomrule\\end{tabular}\\end{table}"
+    )
 
 
 def _latex_row(row, *, is_head: bool = False) -> str:
@@ -34,7 +50,11 @@ def _latex_row(row, *, is_head: bool = False) -> str:
     cells = []
     for text, same in groupby(row):
         count = len(list(same))
-        cells += [rf"\multicolumn{{{count}}}{{c}}{{{_escaped(text)}}}"] if text and count > 1 else [_escaped(text)] * count
+        cells += (
+            [rf"\multicolumn{{{count}}}{{c}}{{{_escaped(text)}}}"]
+            if text and count > 1
+            else [_escaped(text)] * count
+        )
     return " & ".join(cells) + r" \\"
 
 
