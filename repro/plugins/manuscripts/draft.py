@@ -198,8 +198,7 @@ class _Drafting:
         if reason := self._elsewhere(column):
             facts["not_measurable"] = reason
         elif column.mean_of:
-            facts["mean_of"] = [self.columns[place].facts["id"] for place in column.mean_of]
-            facts |= {"measure": column.measure.value} if column.measure.value else {}
+            facts |= self._mean(column)
         elif column.is_mean:
             remarks = [Remark("asked", f"mean_of, the ids of columns: {column.dataset.reason}")]
         elif column.dataset.value and column.measure.value:
@@ -210,6 +209,10 @@ class _Drafting:
             questions = map(_question, ("dataset", "measure"), meant)
             remarks = [Remark("asked", "; ".join(questions))]
         return Entry(facts, self._place(column), tuple(remarks))
+
+    def _mean(self, column: ColumnMeaning) -> dict[str, Any]:
+        ids = [self.columns[place].facts["id"] for place in column.mean_of]
+        return {"mean_of": ids} | ({"measure": column.measure.value} if column.measure.value else {})
 
     def _unit(self, column: ColumnMeaning) -> dict[str, str]:
         """Return the unit of a column that has another than its table."""

@@ -35,7 +35,7 @@ def transcribe(cell: SourceCell) -> Transcription:
     text = cell.text.strip()
     if text in DASHES:
         return Transcription("-")
-    marks = "".join(mark for mark in cell.marks if mark in MARKS)
+    marks = "".join(filter(MARKS.__contains__, cell.marks))
     others = " ".join(mark for mark in cell.marks if mark not in MARKS)
     number, bracket, delta = text.partition(" (")
     whole = parse(f"{number}{marks}{bracket}{delta}")
