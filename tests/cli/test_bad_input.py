@@ -85,7 +85,7 @@ REFUSED = {
     "import artefacts costa --table 7 --scale tiny --from nowhere": "there is no folder 'nowhere' to fetch from",
     "audit no-such.tex": r"there is no path, view or paper 'no-such.tex'; known: ",
     "audit clams": r"there is no path, view or paper 'clams' \(did you mean 'claims'",
-    "audit costa papers/": "costa is a paper at hand and papers/ a path; audit one after the other",
+    "audit costa papers/": "costa is a paper and papers/ a path; audit one after the other",
     "audit --references --strict": "--strict judges the findings, in whose place --references lists",
     "stage zzz": "no plan run with this store has a node 'zzz'",
     "stage ..": "no plan run with this store has a node",

@@ -23,18 +23,11 @@ class _Audit(LazyGroup):
 
     def _view(self, args: list[str]) -> str:
         words = [word for word in args if not word.startswith("-")]
-        named = [word for word in words if word in papers()]
+        named = list(filter(papers().__contains__, words))
         paths = [word for word in words if Path(word).expanduser().exists()]
-        if both := [word for word in paths if word in named]:
-            say(f"{both[0]} is a paper at hand, and a path here too, which ./{both[0]} names")
-        files = [word for word in paths if word not in named]
-        if named and files:
-            raise UsageError(
-                f"{named[0]} is a paper at hand and {files[0]} a path; audit one after the other"
-            )
-        if args[:1] == words[:1] != [] and not (named or files):
+        if args[:1] == words[:1] != [] and not paths + named:
             raise unknown("path, view or paper", words[0], (*self.names, *papers()))
-        view = "file" if files else "papers"
+        view = "file" if _are_paths(named, paths) else "papers"
         if view not in self.names:
             raise UsageError(f"the plugin that audits {view} is left out by REPRO_PLUGINS")
         return view
@@ -44,6 +37,16 @@ class _Audit(LazyGroup):
         names = [CompletionItem(name) for name in completion.paper_names(ctx, None, incomplete)]
         items = [*super().shell_complete(ctx, incomplete), *names]
         return items or [CompletionItem(incomplete, type="file")]
+
+
+def _are_paths(named: list[str], paths: list[str]) -> bool:
+    """Return whether paths are meant and not papers; a name that is both is the paper. Raises UsageError."""
+    both, files = set(paths) & set(named), [path for path in paths if path not in named]
+    for word in both:
+        say(f"{word} is a paper at hand, and a path here too, which ./{word} names")
+    if named and files:
+        raise UsageError(f"{named[0]} is a paper and {files[0]} a path; audit one after the other")
+    return bool(files)
 
 
 command = _Audit(

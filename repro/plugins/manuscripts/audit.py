@@ -1,6 +1,8 @@
 """All findings on a manuscript."""
 
-from repro.plugins.manuscripts.checks import across, deltas, emphasis, means, prose, values
+from itertools import product
+
+from repro.plugins.manuscripts.checks import across, deltas, emphasis, marks, means, prose, values
 from repro.plugins.manuscripts.findings import Finding, in_order, without_ignored
 from repro.plugins.manuscripts.series import grids
 from repro.plugins.manuscripts.tables import Manuscript
@@ -8,8 +10,8 @@ from repro.plugins.manuscripts.tables import Manuscript
 BOTH_WAYS = (means.totals, deltas.in_series)
 BY_SYSTEMS = (
     deltas.behind_values,
-    emphasis.marks,
-    emphasis.decimals,
+    marks.impossible,
+    values.decimals,
     values.out_of_range,
     values.falling,
     values.impossible_means,
@@ -21,19 +23,16 @@ ACROSS = (emphasis.best, emphasis.second_best, across.several_values, across.unp
 def findings(manuscript: Manuscript) -> list[Finding]:
     """Return what does not fit in a manuscript, whatever its author set aside, by file and line."""
     pairs = [grids(table) for table in manuscript.tables]
-    of_units = [found for by_system, _ in pairs for found in values.mixed_units(by_system)]
+    of_units = [each for by_system, _ in pairs for each in values.mixed_units(by_system)]
     odd = [value.cell for value, _ in of_units]
-    pairs = [(by_system.without(odd), turned.without(odd)) for by_system, turned in pairs]
-    by_systems = [by_system for by_system, _ in pairs]
-    return in_order(
-        [
-            *(finding for _, finding in of_units),
-            *(finding for pair in pairs for grid in pair for check in BOTH_WAYS for finding in check(grid)),
-            *(finding for grid in by_systems for check in BY_SYSTEMS for finding in check(grid)),
-            *(finding for check in ACROSS for finding in check(by_systems)),
-            *prose.wrong_quotes(manuscript, by_systems),
-        ]
-    )
+    by_systems = [by_system.without(odd) for by_system, _ in pairs]
+    turned = [grid.without(odd) for _, grid in pairs]
+    all_findings = [finding for _, finding in of_units]
+    for check, grid in (*product(BOTH_WAYS, (*by_systems, *turned)), *product(BY_SYSTEMS, by_systems)):
+        all_findings += check(grid)
+    for check_of_all in ACROSS:
+        all_findings += check_of_all(by_systems)
+    return in_order([*all_findings, *prose.wrong_quotes(manuscript, by_systems)])
 
 
 def audit(manuscript: Manuscript) -> list[Finding]:

@@ -1,20 +1,30 @@
 """Findings as other programs read them: lines of a compiler, SARIF 2.1.0, commands of a GitHub workflow."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from repro import __version__
+from repro.cli.printing import emit_json
 from repro.plugins.manuscripts.findings import CHECKS, Finding
 
 SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"error": "error", "doubt": "warning", "note": "note"}
 COMMANDS = {"error": "error", "doubt": "warning", "note": "notice"}
-FORMATS = ("json", "sarif", "github")
 
 
-def lines(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield ``file:line: severity [check] what; why``."""
+def print_lines(findings: Sequence[Finding]) -> None:
+    """Print ``file:line: severity [check] what; why``."""
     for f in findings:
-        yield f"{f.place}: {f.severity} [{f.check}] {f.says}; {f.why}"
+        print(f"{f.place}: {f.severity} [{f.check}] {f.says}; {f.why}")
+
+
+def print_json(findings: Sequence[Finding]) -> None:
+    """Print an object for each."""
+    emit_json([finding.as_json() for finding in findings])
+
+
+def print_sarif(findings: Sequence[Finding]) -> None:
+    """Print a log of SARIF."""
+    emit_json(sarif(findings))
 
 
 def sarif(findings: Sequence[Finding]) -> dict:
@@ -42,12 +52,12 @@ def _location(finding: Finding) -> dict:
     return {"artifactLocation": {"uri": uri}, "region": {"startLine": finding.place.line}}
 
 
-def github(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield commands that a workflow shows at lines of a change; signs are escaped as GitHub asks."""
+def print_commands(findings: Sequence[Finding]) -> None:
+    """Print commands that a workflow shows at lines of a change; signs are escaped as GitHub asks."""
     for f in findings:
         file, title = _property(str(f.place.file)), _property(f"repro audit: {f.check}")
         place = f"file={file},line={f.place.line},title={title}"
-        yield f"::{COMMANDS[f.severity]} {place}::{_data(f'{f.says}; {f.why}')}"
+        print(f"::{COMMANDS[f.severity]} {place}::{_data(f'{f.says}; {f.why}')}")
 
 
 def _data(text: str) -> str:
@@ -56,3 +66,6 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+WRITERS = {"terminal": print_lines, "json": print_json, "sarif": print_sarif, "github": print_commands}

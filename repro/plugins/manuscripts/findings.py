@@ -81,6 +81,11 @@ class Ignored:
     lines: tuple[int, ...]
     checks: tuple[str, ...]
 
+    def is_about(self, finding: Finding) -> bool:
+        """Return whether the comment sets a finding aside."""
+        place = finding.place
+        return finding.check in self.checks and place.file == self.place.file and place.line in self.lines
+
 
 def ignores(file: Path) -> Iterator[Ignored]:
     """Yield the comments of a file; one alone on its line is about the next line that is no such comment."""
@@ -88,24 +93,19 @@ def ignores(file: Path) -> Iterator[Ignored]:
     comments = {number: match for number, line in enumerate(lines, 1) if (match := _COMMENT.search(line))}
     alone = {number for number, match in comments.items() if not match.string[: match.start()].strip()}
     for number, match in comments.items():
-        names = tuple(name for part in (match["checks"] or "").split(",") if (name := part.strip()))
         below = next((n for n in range(number, len(lines) + 1) if n not in alone), number)
-        yield Ignored(Place(file, number), (number, below), names)
+        names = map(str.strip, (match["checks"] or "").split(","))
+        yield Ignored(Place(file, number), (number, below), tuple(filter(None, names)))
 
 
 def without_ignored(findings: Iterable[Finding], files: Iterable[Path]) -> list[Finding]:
     """Return the findings that no comment sets aside, and one for each comment that sets nothing aside."""
-    kept, comments = list(findings), [comment for file in files for comment in ignores(file)]
-    for comment in comments:
-        aside = [
-            finding
-            for finding in kept
-            if finding.check in comment.checks
-            and (finding.place.file, finding.place.line) in {(comment.place.file, n) for n in comment.lines}
-        ]
+    kept, told = list(findings), list[Finding]()
+    for comment in (comment for file in files for comment in ignores(file)):
+        aside = list(filter(comment.is_about, kept))
         kept = [finding for finding in kept if finding not in aside]
-        kept += _of_comment(comment, {finding.check for finding in aside})
-    return in_order(kept)
+        told += _of_comment(comment, {finding.check for finding in aside})
+    return in_order([*kept, *told])
 
 
 def _of_comment(comment: Ignored, used: set[str]) -> Iterator[Finding]:

@@ -65,7 +65,7 @@ class Series:
         measure, dataset: as ir_measures and the catalogue name them; None where that is not known. Of
             measures that may be meant it is the usual one.
         is_score: whether the heading itself names a measure or a collection, be it one that the suite lacks.
-        is_cost: whether it holds a size, a time or a setting.
+        is_certain: whether heading and caption leave nothing open of measure and collection.
     """
 
     heads: tuple[str, ...]
@@ -73,7 +73,7 @@ class Series:
     measure: str | None = None
     dataset: str | None = None
     is_score: bool = False
-    is_cost: bool = False
+    is_certain: bool = False
 
     @property
     def name(self) -> str:
@@ -81,14 +81,11 @@ class Series:
         return " ".join(self.heads)
 
     @property
-    def is_average(self) -> bool:
-        """Return whether the heading calls it an average."""
-        return any(AVERAGE.search(head) for head in self.heads)
-
-    @property
-    def is_sum(self) -> bool:
-        """Return whether the heading calls it a sum."""
-        return bool(self.heads) and SUM.search(self.heads[-1]) is not None
+    def total(self) -> str:
+        """Return ``average`` or ``sum`` where the heading calls it so; else ""."""
+        if any(map(AVERAGE.search, self.heads)):
+            return "average"
+        return "sum" if any(map(SUM.search, self.heads[-1:])) else ""
 
     @property
     def is_difference(self) -> bool:
@@ -128,8 +125,13 @@ class Grid:
 
     @cached_property
     def scores(self) -> tuple[Series, ...]:
-        """The series whose heading names a measure or a collection."""
-        return tuple(each for each in self.series if each.is_score)
+        """The series whose heading names a measure or a collection, those without a number left out."""
+        return tuple(each for each in self.series if each.is_score and each.values)
+
+    @property
+    def remarks(self) -> str:
+        """Return what caption and notes under the table say."""
+        return " ".join((self.table.caption, *self.table.legend))
 
     def numbers_on(self, line: int) -> int:
         """Return how many scores a line has."""
@@ -196,8 +198,8 @@ def _series(heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMe
         return Series(heads, values)
     measure = means.measure.value or next(iter(means.measure.choices), None)
     told = names_something(" ".join(heads)) or AVERAGE.search(" ".join(heads)) is not None
-    is_score = told and not means.is_cost
-    return Series(heads, values, measure, means.dataset.value, is_score, means.is_cost)
+    is_certain = means.dataset.sure == means.measure.sure == "certain"
+    return Series(heads, values, measure, means.dataset.value, told and not means.is_cost, is_certain)
 
 
 def _comparable(values: list[Value], lines: Mapping[int, Line]) -> list[Value]:

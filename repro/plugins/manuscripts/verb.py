@@ -1,10 +1,12 @@
 """``repro audit FILE``."""
 
+from collections import Counter
 from pathlib import Path
 
 import click
 
 from repro.cli.options import format_option
+from repro.plugins.manuscripts.findings import SEVERITIES
 
 
 @click.command(
@@ -27,24 +29,18 @@ def file_command(file, strict, form):
     that cannot tell what a table means says nothing. `% repro: ignore[CHECK] reason` on a line, or on one of
     its own above, sets a finding aside (`<!-- ... -->` in Markdown and HTML, `#` in CSV). Nothing is run.
     """
-    from repro.cli.printing import emit_json, say
-    from repro.plugins.manuscripts import finding_formats
+    from repro.cli.printing import say
     from repro.plugins.manuscripts.audit import audit
+    from repro.plugins.manuscripts.finding_formats import WRITERS
     from repro.plugins.manuscripts.reading import read
 
     manuscript = read(file)
     findings = audit(manuscript)
-    if form == "json":
-        emit_json([finding.as_json() for finding in findings])
-    elif form == "sarif":
-        emit_json(finding_formats.sarif(findings))
-    else:
-        for line in (finding_formats.github if form == "github" else finding_formats.lines)(findings):
-            print(line)
+    WRITERS[form](findings)
     for note in manuscript.notes:
         say(note)
-    counts = [(name, sum(f.severity == name for f in findings)) for name in ("error", "doubt", "note")]
-    told = ", ".join(f"{number} {name}{'s' * (number != 1)}" for name, number in counts)
+    numbers = Counter(finding.severity for finding in findings)
+    told = [f"{numbers[name]} {name}{'s' * (numbers[name] != 1)}" for name in SEVERITIES]
     number = len(manuscript.tables)
-    say(f"{number} table{'s' * (number != 1)}: {told}")
-    return int(strict and any(finding.severity != "note" for finding in findings))
+    say(f"{number} table{'s' * (number != 1)}: {', '.join(told)}")
+    return int(strict and numbers.total() > numbers["note"])

@@ -1,5 +1,6 @@
 """The source of a paper that nobody wrote: tables whose numbers fit, to plant faults in one by one."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from repro.plugins.manuscripts.tables import Manuscript, Place
@@ -11,7 +12,7 @@ Model|MS MARCO passage dev|<|<|DL 2019 passage
 """
 MAIN_ROWS = """
 Sparse
-BM25|18.7|65.8|85.7|50.6
+BM25|18.7|65.8|85.7|51.2
 Otter|25.0|_75.1_|91.2|**60.4**
 Heron|**27.7**|**76.9**|**94.7**|_59.9_
 Marten|_26.1_|74.0|_92.8_|58.3
@@ -63,6 +64,6 @@ def source(old: str = "", new: str = "") -> Manuscript:
         table(QUESTIONS, texts["questions"], first=FIRST["questions"]),
         table(SIZES, texts["sizes"], first=FIRST["sizes"]),
     )
-    return Manuscript(
-        Path("paper.tex"), tables, ((Place(Path("paper.tex"), FIRST["prose"]), texts["prose"]),)
-    )
+    numbered = tuple(replace(each, number=str(number)) for number, each in enumerate(tables, 1))
+    prose = Place(Path("paper.tex"), FIRST["prose"]), texts["prose"]
+    return Manuscript(Path("paper.tex"), numbered, (prose,))

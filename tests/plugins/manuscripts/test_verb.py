@@ -99,6 +99,6 @@ def test_programs_read_json_sarif_and_commands_of_a_workflow(repro, paper):
 
 def test_a_name_of_a_paper_is_the_paper_and_a_path_of_the_name_is_told(repro, paper, tmp_path):
     paper(name="costa")
-    said = repro("audit", "costa", "--format", "json")
+    said = repro("audit", "costa", "--references", "--format", "json")
     assert said.json[0]["paper"] == "costa" and "which ./costa names" in said.err
     assert "[cut-off]" in repro("audit", "./costa").out

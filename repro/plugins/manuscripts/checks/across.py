@@ -1,14 +1,17 @@
 """One system in several tables, and known systems beside what was published and measured of them."""
 
+from __future__ import annotations
+
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
 
 from repro.manifest import papers as at_hand
-from repro.manifest.cells import numeric_cells
-from repro.manifest.decimals import half_unit, percent
+from repro.manifest.cells import Cell, numeric_cells
+from repro.manifest.decimals import are_apart, half_unit, percent
 from repro.plugins.manuscripts.findings import Finding
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.verdicts.additions import side_values
@@ -25,6 +28,34 @@ class Stated:
     half: Decimal
     where: str
 
+    @classmethod
+    def of(cls, number: Decimal, decimals: int, unit: str, where: str) -> Stated:
+        """Return a number of that unit with so many digits after the point."""
+        return cls(percent(number, unit), percent(half_unit(decimals), unit), where)
+
+    def differs_from(self, other: Stated) -> bool:
+        """Return whether the two cannot be of one measured number."""
+        return are_apart(self.number, self.half, other.number, other.half)
+
+    def is_near(self, other: Stated) -> bool:
+        """Return whether they lie within a fiftieth."""
+        return 50 * abs(self.number - other.number) < max(self.number, other.number)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number of a table and the series that it stands in."""
+
+    series: Series
+    value: Value
+
+    @property
+    def stated(self) -> Stated:
+        """Return the number in per cent; a series with none above 1 is one of fractions."""
+        largest = max(value.number for value in self.series.values.values())
+        unit, value = "percent" if largest > 1 else "fraction", self.value
+        return Stated.of(value.number, value.decimals, unit, str(value.place))
+
 
 def name_of(label: str) -> str:
     """Return a name without citation, case, spaces and hyphens."""
@@ -34,46 +65,47 @@ def name_of(label: str) -> str:
 def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
     """Find a system that two tables give different values of one measure on one collection.
 
-    Its label has to be the same, and stand once in each table. Where twice as many of its
-    values are the same in both, the others are doubts; else two values that lie within a fiftieth are a note,
-    and wider ones are taken for another training of the same name.
+    Its label has to be the same, and stand once in each table. Where twice as many of its values are the same
+    in both, the others are doubts; else values that all lie within a fiftieth are notes, and wider ones are
+    taken for another training of the same name.
     """
     for one, other in combinations(grids, 2):
         theirs = _unique_lines(other)
-        for name, mine in _unique_lines(one).items():
-            pairs = list(_pairs(one, mine, other, theirs[name])) if name in theirs else []
-            unequal = [(a, b) for a, b in pairs if _differ(_stated(*a), _stated(*b))]
-            same = len(pairs) - len(unequal)
-            is_doubt = same >= max(2, 2 * len(unequal))
-            if not is_doubt and not all(_are_near(_stated(*a), _stated(*b)) for a, b in unequal):
-                continue
-            for (series, value), (_, there) in unequal:
-                label = one.lines[mine].label
-                says = f"{label}, {series.name}: {there.cell.text}, and {value.cell.text} at {value.place}"
-                why = f"{same} of {len(pairs)} values of {label} are the same in both tables"
-                yield Finding("doubt" if is_doubt else "note", "two-values", there.place, says, why)
-
-
-def _are_near(one: Stated, other: Stated) -> bool:
-    return 50 * abs(one.number - other.number) < max(one.number, other.number)
+        for name, line in _unique_lines(one).items():
+            if name in theirs:
+                yield from _of_lines(one, line, other, theirs[name])
 
 
 def _unique_lines(grid: Grid) -> dict[str, int]:
-    names = [(name_of(line.label), number) for number, line in grid.lines.items() if line.label.strip()]
-    return {name: n for name, n in names if sum(name == other for other, _ in names) == 1}
+    """Return the name of each system that stands once in a table -> its line."""
+    names = [(name_of(line.label), number) for number, line in grid.lines.items()]
+    often = Counter(name for name, _ in names)
+    return {name: number for name, number in names if name and often[name] == 1}
 
 
-def _keyed(grid: Grid, line: int) -> Iterator[tuple[Key, Series, Value]]:
-    """Yield the values of a line of which collection and measure are known, those that stand there once."""
-    known = [(key, s, s.values[line]) for s in grid.scores if line in s.values and (key := key_of(s))]
-    yield from (each for each in known if sum(each[0] == other for other, _, _ in known) == 1)
+def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Finding]:
+    here, there = _keyed(one, line), _keyed(other, other_line)
+    pairs = [(here[key], there[key]) for key in here if key in there]
+    unequal = [(a, b) for a, b in pairs if a.stated.differs_from(b.stated)]
+    same = len(pairs) - len(unequal)
+    is_doubt = same >= max(2, 2 * len(unequal))
+    label, severity = one.lines[line].label, "doubt" if is_doubt else "note"
+    for mine, theirs in unequal if is_doubt or all(a.stated.is_near(b.stated) for a, b in unequal) else ():
+        place = mine.value.place
+        says = f"{label}, {mine.series.name}: {theirs.value.cell.text}, and {mine.value.cell.text} at {place}"
+        why = f"{same} of {len(pairs)} values of {label} are the same in both tables"
+        yield Finding(severity, "two-values", theirs.value.place, says, why)
 
 
-def key_of(series: Series) -> Key | None:
-    """Return collection and measure of a series; None where one of them is not known."""
-    if series.measure is None or series.dataset is None:
-        return None
-    return series.dataset, family(series.measure)
+def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
+    """Return the values of a line of which collection and measure are known, those that stand there once."""
+    known = [(s.dataset, family(s.measure), s) for s in grid.scores if s.measure and s.dataset]
+    often = Counter((dataset, measure) for dataset, measure, _ in known)
+    return {
+        (dataset, measure): Printed(series, series.values[line])
+        for dataset, measure, series in known
+        if line in series.values and often[dataset, measure] == 1
+    }
 
 
 def family(measure: str) -> str:
@@ -81,72 +113,55 @@ def family(measure: str) -> str:
     return re.sub(r"\(rel=\d\)", "", measure).replace("Success@", "R@")
 
 
-def _pairs(one: Grid, mine: int, other: Grid, theirs: int):
-    there = {key: (series, value) for key, series, value in _keyed(other, theirs)}
-    for key, series, value in _keyed(one, mine):
-        if key in there:
-            yield (series, value), there[key]
-
-
-def _stated(series: Series, value: Value) -> Stated:
-    largest = max(v.number for v in series.values.values())
-    unit = "percent" if largest > 1 else "fraction"
-    return Stated(percent(value.number, unit), percent(value.half, unit), str(value.place))
-
-
-def _differ(one: Stated, other: Stated) -> bool:
-    """Return whether two printed numbers cannot be of one measured number."""
-    return abs(one.number - other.number) > one.half + other.half
-
-
 def unpublished(grids: Sequence[Grid]) -> Iterator[Finding]:
     """Find values of known systems that differ from all that was published or measured of them.
 
-    Said where the same row repeats another known value, so that it is cited and not run again: authors may
-    train and tune a system anew, and then none of its values need be known.
+    Said where twice as many values of the line are known ones, so that it is cited and not run again, and
+    where those that are known lie within a thirtieth: where they do not, one more is no news.
     """
-    known = known_values()
     for grid in grids:
         for number, line in grid.lines.items():
-            told = []
-            for key, series, value in _keyed(grid, number):
-                if places := known.get((name_of(line.label), *key)):
-                    mine = _stated(series, value)
-                    told.append((series, value, places, all(_differ(mine, each) for each in places)))
-            wrong = [each for each in told if each[3]]
-            if not 2 * len(wrong) <= len(told):
-                continue
-            for series, value, places, _ in wrong:
-                near = min(places, key=lambda each: abs(each.number - _stated(series, value).number))
-                says = f"{line.label}, {series.name}: {value.cell.text} stands nowhere else"
-                why = f"of {len(places)} known values the nearest is {near.number:f} % ({near.where})"
-                yield Finding("note", "published", value.place, says, why)
+            yield from _of_system(grid, number, name_of(line.label))
+
+
+def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
+    keyed = _keyed(grid, line).items() if name else ()
+    told = {printed: cells for key, printed in keyed if (cells := known_cells().get((name, *key)))}
+    wrong = {printed: cells for printed, cells in told.items() if _is_new(printed.stated, cells)}
+    for printed, cells in wrong.items() if 3 * len(wrong) <= len(told) else ():
+        places = [stated for cell in cells for stated in (_published(cell), *_of_others(cell))]
+        numbers = [place.number for place in places]
+        if 30 * (max(numbers) - min(numbers)) < max(numbers):
+            near = min(places, key=lambda place: abs(place.number - printed.stated.number))
+            says = f"{grid.where(printed.series, printed.value)} stands nowhere else"
+            why = f"of {len(places)} known values the nearest is {near.number:f} % ({near.where})"
+            yield Finding("note", "published", printed.value.place, says, why)
+
+
+def _is_new(stated: Stated, cells: Sequence[Cell]) -> bool:
+    """Return whether a value is neither published nor measured; what others measured is read only then."""
+    if not all(stated.differs_from(_published(cell)) for cell in cells):
+        return False
+    return all(stated.differs_from(other) for cell in cells for other in _of_others(cell))
 
 
 @at_hand.kept_with_papers
-def known_values() -> dict[tuple[str, str, str], tuple[Stated, ...]]:
-    """Return system, collection and measure -> what papers at hand publish of it, and others measured."""
-    values: dict[tuple[str, str, str], list[Stated]] = {}
-    for source in at_hand.papers().values():
-        for cell in numeric_cells(source):
-            column = cell.column
-            if (
-                (cell.table.kind, column.kind) != ("results", "retrieval")
-                or not column.dataset
-                or column.with_
-            ):
-                continue
-            stated = [
-                Stated(
-                    percent(cell.number, cell.unit),
-                    percent(half_unit(cell.printed.decimals), cell.unit),
-                    cell.id,
-                )
-            ]
-            for kind in side_values(cell).values():
-                for each in kind.values:
-                    half = percent(half_unit(each.decimals), cell.unit)
-                    stated.append(Stated(percent(each.value, cell.unit), half, f"{each.maker} on {cell.id}"))
+def known_cells() -> dict[tuple[str, str, str], list[Cell]]:
+    """Return system, collection and measure -> the cells in which papers at hand publish it."""
+    cells: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in (cell for source in at_hand.papers().values() for cell in numeric_cells(source)):
+        kinds, column = (cell.table.kind, cell.column.kind), cell.column
+        if kinds == ("results", "retrieval") and column.dataset and not column.with_:
             for name in {name_of(cell.row.label), name_of(cell.row.system)}:
-                values.setdefault((name, column.dataset, family(column.measure or "")), []).extend(stated)
-    return {key: tuple(stated) for key, stated in values.items()}
+                cells.setdefault((name, column.dataset, family(column.measure or "")), []).append(cell)
+    return cells
+
+
+def _published(cell: Cell) -> Stated:
+    return Stated.of(cell.number, cell.printed.decimals, cell.unit, cell.id)
+
+
+def _of_others(cell: Cell) -> Iterator[Stated]:
+    for kind in side_values(cell).values():
+        for value in kind.values:
+            yield Stated.of(value.value, value.decimals, cell.unit, f"{value.maker} on {cell.id}")

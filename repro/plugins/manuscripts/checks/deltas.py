@@ -10,7 +10,7 @@ from repro.plugins.manuscripts.findings import Finding
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
 LEAST = 4  # differences that have to fit before others are at fault
-MOST_SERIES = 50  # of a table with more no pair is searched for
+MOST_PAIRS = 5000  # of series; in a table with more none is searched for
 FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
     ("its group", lambda line: line.group),
     ("its block between rules", lambda line: line.block),
@@ -41,19 +41,25 @@ def behind_values(grid: Grid) -> Iterator[Finding]:
     counts.
     """
     printed = [(s, v) for s in grid.series for v in s.values.values() if v.delta is not None]
-    best: list[Between] = []
-    name = ""
-    for words, base in _bases(grid) if len(printed) >= LEAST else ():
-        pairs = [Between(s, v, b) for s, v in printed if (b := base.get((s, v.line))) and b is not v]
-        if sum(pair.fits for pair in pairs) > sum(pair.fits for pair in best):
-            best, name = pairs, words
-    right = sum(pair.fits for pair in best)
+    bases = _bases(grid) if len(printed) >= LEAST else ()
+    pairs = ((words, _between(printed, base)) for words, base in bases)
+    name, best = max(pairs, key=lambda pair: _right(pair[1]), default=("", []))
+    right = _right(best)
     for pair in best if right >= LEAST and 4 * right >= 3 * len(best) else ():
         if not pair.fits:
             exact = pair.value.number - pair.base.number
             says = f"{grid.where(pair.series, pair.value)} does not differ so from {pair.base.cell.text}"
             why = f"the difference to {name} is {exact:+f}, and {right} of {len(best)} differences are to it"
             yield Finding("error", "delta", pair.value.place, says, why)
+
+
+def _between(printed: list[tuple[Series, Value]], base: dict[tuple[Series, int], Value]) -> list[Between]:
+    pairs = [Between(s, v, base[s, v.line]) for s, v in printed if (s, v.line) in base]
+    return [pair for pair in pairs if pair.base is not pair.value]
+
+
+def _right(pairs: list[Between]) -> int:
+    return sum(pair.fits for pair in pairs)
 
 
 def _bases(grid: Grid) -> Iterator[tuple[str, dict[tuple[Series, int], Value]]]:
@@ -89,14 +95,12 @@ class Explained:
 def in_series(grid: Grid) -> Iterator[Finding]:
     """Find numbers under a heading of differences that are not those of two series, found by search."""
     others = [series for series in grid.series if not series.is_difference]
-    for series in grid.series:
-        if not series.is_difference or len(series.values) < LEAST or len(others) > MOST_SERIES:
-            continue
-        pairs = [pair for pair in product(others, others, (False, True)) if pair[0] is not pair[1]]
-        explained = [_explained(series, *pair) for pair in pairs]
-        best = max(explained, key=lambda each: len(each.right), default=None)
-        if best and len(best.right) >= max(LEAST, 3 * len(best.wrong)):
-            yield from (_finding(grid, series, best, line) for line in best.wrong)
+    pairs = [pair for pair in product(others, others, (False, True)) if pair[0] is not pair[1]]
+    if 0 < len(pairs) <= MOST_PAIRS:
+        for series in filter(lambda each: each.is_difference, grid.series):
+            best = max((_explained(series, *pair) for pair in pairs), key=lambda each: len(each.right))
+            if len(best.right) >= max(LEAST, 3 * len(best.wrong)):
+                yield from (_finding(grid, series, best, line) for line in best.wrong)
 
 
 def _explained(series: Series, one: Series, other: Series, is_share: bool) -> Explained:

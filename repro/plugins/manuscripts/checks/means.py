@@ -1,22 +1,65 @@
 """Averages and sums against the cells that they are of, which are found by what fits most lines."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
+from itertools import takewhile
 
 from repro.plugins.manuscripts.findings import Finding
-from repro.plugins.manuscripts.series import AVERAGE, Grid, Series, Value
-
-Parts = tuple[Series, ...]
+from repro.plugins.manuscripts.series import Grid, Series, Value
 
 
 @dataclass(frozen=True)
-class Fit:
-    """Parts that explain a total: the lines where they do, and those where they do not."""
+class Parts:
+    """Series that a total may be of; its check says whether it is an average or a sum."""
 
-    parts: Parts
-    right: tuple[int, ...]
-    wrong: tuple[int, ...]
+    check: str
+    total: Series
+    series: tuple[Series, ...]
+
+    @cached_property
+    def lines(self) -> dict[int, bool]:
+        """Return the lines that have all numbers, and whether they fit."""
+        whole = [n for n in self.total.values if all(n in part.values for part in self.series)]
+        return {line: self._fits(line) for line in whole}
+
+    @property
+    def right(self) -> int:
+        """Return how many lines fit."""
+        return sum(self.lines.values())
+
+    @property
+    def lead(self) -> int:
+        """Return how many more lines fit than do not."""
+        return 2 * self.right - len(self.lines)
+
+    def explains(self, least: int) -> bool:
+        """Return whether twice as many lines fit as do not, so that these are wrong, and not the parts."""
+        return self.right >= max(least, 2 * (len(self.lines) - self.right))
+
+    def cells(self, line: int) -> list[Value]:
+        """Return the numbers of a line that the total is of."""
+        return [part.values[line] for part in self.series]
+
+    def exact(self, line: int) -> Decimal:
+        """Return the total of the printed numbers."""
+        number = sum((cell.number for cell in self.cells(line)), Decimal())
+        return number / len(self.series) if self.check == "average" else number
+
+    def _fits(self, line: int) -> bool:
+        """Return whether numbers that round to the printed ones can have this total; counts are exact."""
+        cells, total = self.cells(line), self.total.values[line]
+        if self.check == "sum" and not any(cell.decimals for cell in cells):
+            return total.number == self.exact(line)
+        slack = sum((cell.half for cell in cells), Decimal())
+        slack = slack / len(cells) if self.check == "average" else slack
+        return abs(total.number - self.exact(line)) <= slack + total.half
+
+    def without_one(self) -> Iterator["Parts"]:
+        """Yield the parts with each left out in its turn."""
+        for left_out in self.series if len(self.series) > 2 else ():
+            yield Parts(self.check, self.total, tuple(p for p in self.series if p is not left_out))
 
 
 def totals(grid: Grid) -> Iterator[Finding]:
@@ -25,103 +68,50 @@ def totals(grid: Grid) -> Iterator[Finding]:
     Which cells a total covers is found by search: those beside it, before it, under the same heading; each
     also without one of them. What most lines agree with counts; without such agreement nothing is said.
     """
-    for series in grid.series:
-        if series.is_average:
-            yield from _of_total(grid, series, "average")
-        elif series.is_sum:
-            yield from _of_total(grid, series, "sum")
+    for series in filter(lambda each: each.total, grid.series):
+        plausible = [Parts(series.total, series, parts) for parts in _plausible(grid, series)]
+        parts = _explanation(plausible)
+        if parts:
+            wrong = [n for n in parts.lines if not any(each.lines.get(n) for each in (parts, *plausible))]
+            yield from (_finding(grid, parts, line) for line in wrong)
 
 
-def _of_total(grid: Grid, total: Series, check: str) -> Iterator[Finding]:
-    others = [s for s in grid.series if not s.is_average and not s.is_sum]
-    sets = _plausible(grid, total, others)
-    fits = [_fit(total, parts, check) for parts in sets]
-    best = max(fits, key=lambda fit: (len(fit.right) - len(fit.wrong), len(fit.right)), default=None)
-    if best is None or not _is_convincing(best):
-        without = [_fit(total, part, check) for parts in sets for part in _without_one(parts)]
-        best = max(without, key=lambda fit: len(fit.right) - len(fit.wrong), default=None)
-        if best is None or not _is_convincing(best, least=3):
-            return
-    for line in best.wrong:
-        if not any(line in fit.right for fit in fits):
-            yield _finding(grid, total, best, line, check)
+def _explanation(plausible: Sequence[Parts]) -> Parts | None:
+    """Return the parts that fit best, if they fit well; else the best of those without one of them."""
+    for candidates, least in ((plausible, 2), ([p for parts in plausible for p in parts.without_one()], 3)):
+        best = max(candidates, key=lambda parts: (parts.lead, parts.right), default=None)
+        if best and best.explains(least):
+            return best
+    return None
 
 
-def _is_convincing(fit: Fit, least: int = 2) -> bool:
-    """Return whether parts explain so many lines that the others are at fault, and not their choice."""
-    return len(fit.right) >= max(least, 2 * len(fit.wrong))
-
-
-def _plausible(grid: Grid, total: Series, others: list[Series]) -> list[Parts]:
+def _plausible(grid: Grid, total: Series) -> list[tuple[Series, ...]]:
     """Return the sets of series that a total may be of, each once, of two at least."""
     place = grid.series.index(total)
-    before = [series for series in others if grid.series.index(series) < place]
-    behind = [series for series in others if grid.series.index(series) > place]
-    sets = [
-        before,
-        behind,
-        others,
-        _run(grid, reversed(range(place)), others),
-        _run(grid, range(place + 1, len(grid.series)), others),
-    ]
-    for head in total.heads:
-        if not AVERAGE.search(head):
-            sets.append([series for series in others if head in series.heads])
-    sets += [[s for s in parts if s.is_score] for parts in sets[:3]]
-    unique = dict.fromkeys(tuple(sorted(parts, key=grid.series.index)) for parts in map(list, sets))
+    around = (grid.series[:place][::-1], grid.series[place + 1 :], grid.series)
+    sets = [*map(_parts, around), *(_parts(takewhile(_is_part, part)) for part in around)]
+    sets += [tuple(filter(lambda series: series.is_score, part)) for part in sets[:3]]
+    sets += [tuple(series for series in sets[2] if head in series.heads) for head in total.heads]
+    unique = dict.fromkeys(tuple(sorted(parts, key=grid.series.index)) for parts in sets)
     return [parts for parts in unique if len(parts) > 1]
 
 
-def _run(grid: Grid, places: Iterable[int], others: list[Series]) -> list[Series]:
-    """Return the series next to a total, up to the next total."""
-    run = []
-    for place in places:
-        if grid.series[place] not in others:
-            break
-        run.append(grid.series[place])
-    return run
+def _parts(series: Iterable[Series]) -> tuple[Series, ...]:
+    return tuple(filter(_is_part, series))
 
 
-def _without_one(parts: Parts) -> Iterator[Parts]:
-    if len(parts) > 2:
-        yield from (tuple(p for p in parts if p is not left_out) for left_out in parts)
+def _is_part(series: Series) -> bool:
+    return not series.total
 
 
-def _fit(total: Series, parts: Parts, check: str) -> Fit:
-    right: list[int] = []
-    wrong: list[int] = []
-    for line, value in total.values.items():
-        if all(line in part.values for part in parts):
-            (right if _agrees(value, [p.values[line] for p in parts], check) else wrong).append(line)
-    return Fit(parts, tuple(right), tuple(wrong))
-
-
-def _exact(cells: list[Value], check: str) -> Decimal:
-    number = sum((cell.number for cell in cells), Decimal())
-    return number / len(cells) if check == "average" else number
-
-
-def _agrees(total: Value, cells: list[Value], check: str) -> bool:
-    """Return whether numbers that round to the printed ones can have the printed total."""
-    slack = sum((cell.half for cell in cells), Decimal()) / (len(cells) if check == "average" else 1)
-    if check == "sum" and all(cell.decimals == 0 for cell in cells):
-        slack = Decimal()  # counts are exact
-        return total.number == _exact(cells, check)
-    return abs(total.number - _exact(cells, check)) <= slack + total.half
-
-
-def _finding(grid: Grid, total: Series, fit: Fit, line: int, check: str) -> Finding:
-    value, cells = total.values[line], [part.values[line] for part in fit.parts]
-    nearer = [
-        left_out
-        for left_out, kept in zip(fit.parts, _without_one(fit.parts), strict=False)
-        if _agrees(value, [part.values[line] for part in kept], check)
-    ]
-    word = "mean" if check == "average" else "sum"
-    names = f"{fit.parts[0].name or 'the first'} to {fit.parts[-1].name or 'the last'}"
-    exact = f"{_exact(cells, check):.{value.decimals + 1}f}"
-    says = f"{grid.where(total, value)} is not the {word} of its {len(cells)} cells"
-    why = f"the {word} of {names} is {exact}, and {len(fit.right)} other lines have theirs"
-    if nearer:
-        why += f"; without {nearer[0].name} it would fit"
-    return Finding("doubt" if nearer else "error", check, value.place, says, why)
+def _finding(grid: Grid, parts: Parts, line: int) -> Finding:
+    value, word = parts.total.values[line], "mean" if parts.check == "average" else "sum"
+    fitting = [less for less in parts.without_one() if less.lines.get(line)]
+    names = f"{parts.series[0].name or 'the first'} to {parts.series[-1].name or 'the last'}"
+    says = f"{grid.where(parts.total, value)} is not the {word} of its {len(parts.series)} cells"
+    exact = f"{parts.exact(line):.{value.decimals + 1}f}"
+    why = f"the {word} of {names} is {exact}, and {parts.right} other lines have theirs"
+    if fitting:
+        [left_out] = set(parts.series) - set(fitting[0].series)
+        why += f"; without {left_out.name} it would fit"
+    return Finding("doubt" if fitting else "error", parts.check, value.place, says, why)

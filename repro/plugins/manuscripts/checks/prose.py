@@ -54,12 +54,9 @@ def wrong_quotes(manuscript: Manuscript, grids: Sequence[Grid]) -> Iterator[Find
 
 
 def _numbered(manuscript: Manuscript, grids: Sequence[Grid]) -> list[Numbered]:
-    pairs = enumerate(zip(manuscript.tables, grids, strict=True), start=1)
-    numbers = [
-        (manuscript.labels.get(table.label, "" if manuscript.labels else str(n)), grid)
-        for n, (table, grid) in pairs
-    ]
-    return [Numbered(number, grid) for number, grid in numbers]
+    labels = manuscript.labels
+    numbers = [each.number or labels.get(each.label, "") for each in manuscript.tables]
+    return [Numbered(number, grid) for number, grid in zip(numbers, grids, strict=True)]
 
 
 def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
@@ -93,26 +90,21 @@ def _by(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Fin
     if len(matches) != 1 or NO_QUOTE.search(sentence):
         return
     text, is_share = matches[0]["number"], matches[0]["unit"] in ("%", "percent", None)
-    told, near = 0, ""
-    for table in tables:
-        labels = _labels_in(sentence, table)
-        if len(labels) != 2:
-            continue
-        for series in _series_in(sentence, table):
-            if all(line in series.values for line in labels):
-                one, other = (series.values[line] for line in labels)
-                if _differs_by(one, other, text, is_share):
-                    return
-                told += 1
-                near = near or f"{one.cell.text} and {other.cell.text} in {series.name} at {one.place}"
-    if told:
-        yield Finding(
-            "doubt",
-            "prose",
-            place,
-            f"{matches[0][0]}: no two numbers of the two are so far apart",
-            f"they have {near}",
-        )
+    pairs = [pair for table in tables for pair in _pairs_in(sentence, table)]
+    if pairs and not any(_differs_by(one, other, text, is_share) for one, other in pairs):
+        one, other = pairs[0]
+        says = f"{matches[0][0]}: no two numbers of the two are so far apart"
+        why = f"they have {one.cell.text} and {other.cell.text} at {one.place}"
+        yield Finding("doubt", "prose", place, says, why)
+
+
+def _pairs_in(sentence: str, table: Numbered) -> Iterator[tuple[Value, Value]]:
+    """Yield the numbers of the two lines that a sentence names, in the columns that it names."""
+    lines = _labels_in(sentence, table)
+    for series in _series_in(sentence, table) if len(lines) == 2 else ():
+        one, other = (series.values.get(line) for line in lines)
+        if one and other:
+            yield one, other
 
 
 def _labels_in(sentence: str, table: Numbered) -> list[int]:
