@@ -89,9 +89,10 @@ def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
     spans: dict[NamedMeasure, tuple[int, int]] = {}
     for name, pattern in _patterns():
         for match in pattern.finditer(text):
-            others = words(text[: match.start()] + " " + text[match.end() :])
-            if words(match[0]) & {"top"} and others and not named_collections(others):
-                continue
+            if match[0][:3].lower() == "top":
+                others = words(f"{text[: match.start()]} {text[match.end() :]}")
+                if others and not named_collections(others):
+                    continue
             spans.setdefault(NamedMeasure(name, _cutoff(match["a"] or match["b"])), match.span())
     cut = {measure.name for measure in spans if measure.cutoff}
     return {measure: span for measure, span in spans.items() if measure.cutoff or measure.name not in cut}
