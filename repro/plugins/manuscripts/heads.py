@@ -84,3 +84,15 @@ def _above_values(rows: Sequence[Row], has_value: Callable[[Row], bool]) -> int:
     while head > 1 and is_group(rows[head - 1]):
         head -= 1
     return head
+
+
+def stacked(rows: Sequence[Row], head: int) -> list[tuple[int, int]]:
+    """Return where each of the tables begins and ends that stand above each other in one.
+
+    Each begins with a title over the whole width and repeats the rest of the head.
+    """
+    if head < 2 or not is_group(rows[0]):
+        return [(0, len(rows))]
+    texts = [[cell.text for cell in row] for row in rows]
+    starts = [i for i, row in enumerate(rows) if is_group(row) and texts[i + 1 : i + head] == texts[1:head]]
+    return list(zip(starts, [*starts[1:], len(rows)], strict=True))

@@ -46,14 +46,13 @@ class _Float:
                 captions = scope.captions_of(which)
                 tabular = Tabular(node, self.flat, self.start, Words(numbers))
                 tabular.notes += self._notes()
-                table = tabular.table(
+                tables = tabular.tables(
                     caption=" ".join(_text_of(caption, numbers) for caption in captions),
                     label=scope.label_of(which),
-                    number=captions[-1].number if captions else "",
+                    number="".join(caption.number for caption in captions[-1:] if caption.kind == "Table"),
                     legend=legend,
                 )
-                if table is not None:
-                    made.append((node.pos, table))
+                made += [(node.pos, table) for table in tables]
         return [table for _, table in sorted(made, key=lambda pair: pair[0])]
 
     def _legend(self, numbers: dict[str, str]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from repro.plugins.manuscripts.latex_names import names
-from repro.plugins.manuscripts.latex_text import Words, arguments, last
+from repro.plugins.manuscripts.latex_text import Words, arguments, last, raw
 from repro.plugins.manuscripts.styles import plain
 
 
@@ -42,7 +42,7 @@ class Scope:
             if name in ("caption", "captionof", "subcaption") and arguments(node):
                 self._take_caption(node, name)
             elif name == "label":
-                self.labels.append((plain(Words().pieces(last(node))), len(self.captions)))
+                self.labels.append((raw(last(node)), len(self.captions)))
             elif name in names("tabulars"):
                 self._take_tabular(node)
             elif node is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from repro.plugins.manuscripts.flat_text import Expanded
-from repro.plugins.manuscripts.heads import head_length
+from repro.plugins.manuscripts.heads import head_length, stacked
 from repro.plugins.manuscripts.latex_names import names
 from repro.plugins.manuscripts.latex_text import Words, arguments, kind
 from repro.plugins.manuscripts.styles import plain, styled
@@ -58,30 +58,36 @@ class Tabular:
         self.node, self.flat, self.offset, self.words = node, flat, offset, words
         self.notes: list[str] = []
 
-    def table(self, *, caption: str, label: str, number: str, legend: tuple[str, ...]) -> SourceTable | None:
-        """Return the table, None for what only lays something out: one row, one column, or pictures."""
+    def tables(self, *, caption: str, label: str, number: str, legend: tuple[str, ...]) -> list[SourceTable]:
+        """Return the table, or those that stand above each other in it.
+
+        None is in what only lays something out: one row, one column, pictures.
+        """
         raw = self._raw()
         grid, width = self._grid(raw)
         kept = [i for i, row in enumerate(grid) if any(cell.text or cell.marks for cell in row)]
         if len(kept) < 2 or width < 2:
-            return None
+            return []
         rows = [tuple(grid[i]) for i in kept]
         rules = [(sum(i < at for i in kept), over in (None, (1, width))) for at, over in raw.rules]
         head = head_length(rows, [at for at, is_full in rules if is_full])
         place = self.flat.place(self.offset + self.node.pos)
         if self.words.unknown:
             self.notes.append(f"{place}: not known what {', '.join(sorted(self.words.unknown))} prints")
-        return SourceTable(
-            place=place,
-            head=tuple(rows[:head]),
-            body=tuple(rows[head:]),
-            rules=frozenset(at - head for at, _ in rules if head < at < len(rows)),
-            caption=caption,
-            label=label,
-            number=number,
-            legend=(*legend, *self.words.footnotes),
-            notes=tuple(self.notes),
-        )
+        return [
+            SourceTable(
+                place=rows[start][0].place if start else place,
+                head=tuple(rows[start : start + head]),
+                body=tuple(rows[start + head : end]),
+                rules=frozenset(at - start - head for at, _ in rules if start + head < at < end),
+                caption=caption,
+                label=label,
+                number=number,
+                legend=(*legend, *self.words.footnotes),
+                notes=tuple(self.notes),
+            )
+            for start, end in stacked(rows, head)
+        ]
 
     def _raw(self) -> _Raw:
         """Part the nodes of the tabular at ``&`` and ``\\\\``."""

@@ -92,6 +92,11 @@ def _is_unknown(name: str) -> bool:
     return name not in _of_tables() and _printer().latex_context.get_macro_spec(name) is None
 
 
+def raw(nodes: Iterable[Any]) -> str:
+    """Return what stands in the source, as for a label."""
+    return "".join(node.latex_verbatim() for node in nodes).strip()
+
+
 @dataclass
 class Words:
     """The text of nodes.
@@ -200,7 +205,7 @@ class Words:
             yield Piece(_printer().node_to_text(node).strip("\n") + (node.macro_post_space and " "), style)
 
     def _reference(self, name: str, node: Any) -> str:
-        label = "".join(getattr(n, "chars", "") for n in last(node))
+        label = raw(last(node))
         numbers = [self.numbers.get(one.strip(), "?") for one in label.split(",")]
         word = ""
         if name in ("cref", "Cref", "autoref", "vref", "Vref"):

@@ -51,7 +51,7 @@ class SourceTable:
         body: rows of values, and of labels that go over the whole width (groups).
         rules: numbers of rows of the body above which a line is drawn.
         caption, label: of the float around it; only read, never copied.
-        number: as the text prints it, ``3`` or ``3a``; empty without one.
+        number: as the text prints it, ``3`` or ``3a``; empty without one, and for a figure.
         legend: what the float says beside caption and cells: notes under the table, footnotes of cells.
         notes: what could not be read, a sentence each with its place: an unknown macro, a ragged row.
     """
@@ -78,7 +78,7 @@ class Manuscript:
 
     Attributes:
         path: what was named: a file, a folder or an archive.
-        tables: in the order of the text; two half tables side by side are two.
+        tables: in the order of the text; two that stand side by side or above each other are two.
         prose: paragraphs outside of tables with their places, for sentences that quote a cell.
         labels: label of a float -> its number in the text, as ``\\ref`` prints it.
         notes: what could not be read, a sentence each.

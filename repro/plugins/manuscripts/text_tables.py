@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from repro.errors import DataError
@@ -50,6 +51,7 @@ def _markdown(text: str, files: Files, name: str) -> Read:
     return tables, prose
 
 
+@cache
 def _markdown_it():
     from markdown_it import MarkdownIt
 

@@ -9,7 +9,7 @@ MAIN = r"""
 \begin{table*}[t]
 \centering
 \caption{Results of \emph{Heron}. Best in bold.}
-\label{tab:main}
+\label{tab:main_1}
 \resizebox{\textwidth}{!}{%
 \begin{tabular}{l|cc@{\quad}c}
 \toprule
@@ -30,7 +30,7 @@ Heron & \textbf{39.9}$^{\dagger}$ & \underline{98.1} & -- \\
 \end{tabular}}
 \begin{tablenotes}\item[$\dagger$] better than BM25, $p<0.05$\end{tablenotes}
 \end{table*}
-As Table~\ref{tab:main} shows, Heron has 39.9.
+As Table~\ref{tab:main_1} shows, Heron has 39.9.
 """
 
 
@@ -49,7 +49,7 @@ def test_a_table_with_everything_that_booktabs_offers(tmp_path):
         ["Crane", "37.5", "", ""],
     ]
     assert table.rules == {2, 4}
-    assert (table.number, table.label, table.width) == ("1", "tab:main", 4)
+    assert (table.number, table.label, table.width) == ("1", "tab:main_1", 4)
     assert table.caption == "Results of Heron. Best in bold."
     assert table.legend == ("† better than BM25, p<0.05",)
     group, crane = table.body[0][0], table.body[4][0]
@@ -65,7 +65,7 @@ def test_prose_has_places_and_numbers_of_floats(tmp_path):
     (paragraph,) = made.prose
     assert str(paragraph[0]) == f"{tmp_path}/main.tex:29"
     assert paragraph[1] == "As Table 1 shows, Heron has 39.9."
-    assert made.labels == {"tab:main": "1"}
+    assert made.labels == {"tab:main_1": "1"}
 
 
 ROWS = r"Model & MRR \\ \hline BM25 & 18.7 \\ Heron & 39.9 \\"
@@ -205,6 +205,18 @@ HEADS = {
 def test_the_head_ends_where_values_begin(tmp_path, source):
     (table,) = manuscript(tmp_path, rf"\begin{{tabular}}{{lccc}}{source}\end{{tabular}}").tables
     assert len(table.head) == HEADS[source]
+
+
+def test_tables_above_each_other_in_one_are_two(tmp_path):
+    part = r"\multicolumn{2}{c}{%s}\\ \midrule Model & MRR\\ \midrule BM25 & 18.7\\ \hline Heron & 39.9\\ \hline "
+    source = part % "Dev" + part % "Test"
+    tables = manuscript(
+        tmp_path,
+        rf"\begin{{figure}}\begin{{tabular}}{{lc}}{source}\end{{tabular}}\caption{{F}}\end{{figure}}",
+    ).tables
+    assert [heads(table)[0] for table in tables] == [["Dev", "Dev"], ["Test", "Test"]]
+    assert all(rows(table) == [["BM25", "18.7"], ["Heron", "39.9"]] for table in tables)
+    assert [(table.rules, table.number) for table in tables] == [({1}, "")] * 2
 
 
 def test_lines_are_those_of_the_file_a_cell_is_written_in(tmp_path):
