@@ -208,7 +208,7 @@ def test_the_head_ends_where_values_begin(tmp_path, source):
 
 
 def test_tables_above_each_other_in_one_are_two(tmp_path):
-    part = r"\multicolumn{2}{c}{%s}\\ \midrule Model & MRR\\ \midrule BM25 & 18.7\\ \hline Heron & 39.9\\ \hline "
+    part = r"\multicolumn{2}{c}{%s}\\ \midrule Model & MRR\\ \midrule BM25 & 18.7\\ \hline Heron & 39.9\\"
     source = part % "Dev" + part % "Test"
     tables = manuscript(
         tmp_path,
