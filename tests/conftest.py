@@ -16,6 +16,8 @@ kernels.pin()  # before numpy and torch load: what tests compute is the same bit
 os.environ["CUDA_VISIBLE_DEVICES"] = ""  # tests expect bits of a CPU, and tensors that lie there
 if "PYTEST_XDIST_WORKER" in os.environ:  # beside others a second thread is mostly waited for
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Java starts for one small thing each time: its second compiler and its parallel collector cost more
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
 
