@@ -23,7 +23,7 @@ AVERAGE = re.compile(r"(?i)\b(avg|average)\b|^mean$")
 SUM = re.compile(r"(?i)^(total|sum|all)$")
 DIFFERENCE = re.compile(r"(?i)Δ|∆|\bdelta\b|\bgains?\b|improv|\bimpr\b|\bdiff(erence)?\b")
 STATISTIC = re.compile(
-    r"(?i)^(#|count|number of|median|std|min|max|total|corpus|documents|\w* ?queries)\b|^avg\.? words"
+    r"(?i)^(#|count|number of|median|std|min|max|total|rank|corpus|documents|\w* ?queries)\b|^avg\.? words"
 )
 SMALLER = re.compile(r"(?i)latency|time|\bms\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex")
 

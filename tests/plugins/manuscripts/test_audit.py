@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from repro.manifest.papers import papers
-from repro.plugins.manuscripts.audit import findings
+from repro.plugins.manuscripts.audit import audit, findings
 from repro.plugins.manuscripts.findings import CHECKS
+from repro.plugins.manuscripts.reading import read
 from repro.plugins.manuscripts.tables import Manuscript
+from tests.plugins.manuscripts import written_tables
 from tests.plugins.manuscripts.invented_source import source
-from tests.plugins.manuscripts.source_tables import printed, table
+from tests.plugins.manuscripts.source_tables import table
 
 PLANTED = [  # severity, check, what is changed into what, words of the finding
     ("error", "average", "0.655|0.501", "0.655|0.519", "mean of TREC-COVID to SciFact is 0.5006"),
@@ -68,6 +69,18 @@ LETTERS = "Letters: significant improvement over that row."
     [
         ("Model|MRR@100 on MS MARCO passage dev", "BM25|18.7", "", [("note", "depth", 2)]),
         ("Model|nDCG@10", "(a) BM25|50.6\n(b) Otter|60.1 a", LETTERS, []),
+        (
+            "Model|A (3)|B (1)|Avg. (4)",
+            "X|20.0|40.0|25.0\nY|30.0|40.0|32.5\nZ|30.0|50.0|40.0",
+            "",
+            [("error", "average", 4)],
+        ),
+        (
+            "Model|NFCorpus|FiQA|SciFact|ArguAna",
+            "BM25|33.0|23.6|66.5|31.5\nOtter|34.1†|30.1†|67.0†|31.5†",
+            "† significantly better than the best baseline",
+            [("doubt", "mark", 3)],
+        ),
         ("Model|Latency (ms)|MRR@10", "A|**9**|**33**\nB|12|31\nC|20|30\nD|30|29", "", []),
         # what differences, capped recall, seeds, and averages of nobody knows what say is left alone
         ("Model|R@100|R@1000", "A|75.1|91.2\nB|77.0|92.0\nΔ|1.9|0.8", "", []),
@@ -90,11 +103,9 @@ def test_rows_of_differences_and_of_averages_are_checked_as_columns_are():
     assert _of(table(head, body + "Δ|+2.9|+1.5|+5.0|+9.5|+11.0|-6.6")) == [("error", "delta", 4)]
 
 
-def test_of_the_four_papers_only_a_bold_number_is_told_which_their_audit_has_too():
-    told = {
-        (name, f.check, f.says)
-        for name, source in papers().items()
-        for tables in [tuple(printed(t) for t in source.manifest.tables if t.kind == "results")]
-        for f in findings(Manuscript(Path(name), tables))
-    }
+def test_of_the_four_papers_only_a_bold_number_is_told_which_their_audit_has_too(tmp_path):
+    told = set()
+    for paper in written_tables.papers_of_results():
+        (tmp_path / "paper.tex").write_text(written_tables.latex(written_tables.results(paper)))
+        told |= {(paper.name, f.check, f.says) for f in audit(read(tmp_path / "paper.tex"))}
     assert told == {("costa", "bold", "Base, R@1000: 0.952 is bold and not the best")}

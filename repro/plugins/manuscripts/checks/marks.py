@@ -13,6 +13,7 @@ MARK_OVER = re.compile(
     rf"(?P<mark>[{SIGNS}]+)[^{SIGNS}.;]*?\b(?:over|than|outperform\w*|against|compared (?:to|with))\s+"
     rf"(?P<over>[^.;,({SIGNS}]+)"
 )
+OVER_BASELINES = re.compile(r"(?i)\b(over|than|to|against|outperform\w*)\s+([\w-]+\s+){0,3}baselines?\b")
 LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
 
@@ -20,13 +21,33 @@ def impossible(grid: Grid) -> Iterator[Finding]:
     """Find marks of significance on numbers that are no better than that of the row they are said to beat.
 
     The caption has to say that marks stand for significant improvements, and over which row: by its name
-    behind the mark, or by letters that rows are lettered with. All other marks are left alone.
+    behind the mark, by letters that rows are lettered with, or over baselines, which are then the rows
+    without any mark. All other marks are left alone.
     """
     if SIGNIFICANT.search(grid.remarks):
         rivals = _named_rivals(grid) or _lettered(grid)
         for series in grid.scores:
             for value in series.values.values():
                 yield from _of_value(grid, series, value, rivals)
+        if not rivals and OVER_BASELINES.search(grid.remarks):
+            yield from _over_baselines(grid)
+
+
+def _over_baselines(grid: Grid) -> Iterator[Finding]:
+    """Find marked numbers that a row without any mark reaches, where hardly any are so."""
+    scores = [(series, value) for series in grid.scores for value in series.values.values()]
+    marked = [(series, value) for series, value in scores if value.cell.marks]
+    ours, behind = {value.line for _, value in marked}, []
+    for series, value in marked:
+        others = [other for other in series.values.values() if other.line not in ours]
+        best = max(others, key=lambda other: other.number * series.sign, default=None)
+        if best and best.number * series.sign >= value.number * series.sign:
+            behind.append((series, value, best))
+    for series, value, best in behind if 4 * len(behind) <= len(marked) else ():
+        says = f"{grid.where(series, value)} has the mark {value.cell.marks[0]}"
+        label = grid.lines[best.line].label
+        why = f"it stands for a significant improvement over baselines, and {label} has {best.cell.text}"
+        yield Finding("doubt", "mark", value.place, says, why)
 
 
 def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """Averages and sums against the cells that they are of, which are found by what fits most lines."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -8,6 +9,8 @@ from itertools import takewhile
 
 from repro.plugins.manuscripts.findings import Finding
 from repro.plugins.manuscripts.series import Grid, Series, Value
+
+SIZE = re.compile(r"\((\d+)\)\s*$")  # of how many collections a number is the mean
 
 
 @dataclass(frozen=True)
@@ -42,19 +45,28 @@ class Parts:
         """Return the numbers of a line that the total is of."""
         return [part.values[line] for part in self.series]
 
+    @cached_property
+    def weights(self) -> list[int]:
+        """Return how often each number counts: of "A (12)" and "B (3)" in "Avg. (15)" so often, else once."""
+        sizes = [int(match[1]) if (match := SIZE.search(part.name)) else 0 for part in self.series]
+        match = SIZE.search(self.total.name) if self.check == "average" else None
+        return sizes if match and int(match[1]) == sum(sizes) and all(sizes) else [1] * len(sizes)
+
     def exact(self, line: int) -> Decimal:
         """Return the total of the printed numbers."""
-        number = sum((cell.number for cell in self.cells(line)), Decimal())
-        return number / len(self.series) if self.check == "average" else number
+        return self._total([cell.number for cell in self.cells(line)])
+
+    def _total(self, numbers: Sequence[Decimal]) -> Decimal:
+        number = sum((n * times for n, times in zip(numbers, self.weights, strict=True)), Decimal())
+        return number / sum(self.weights) if self.check == "average" else number
 
     def _fits(self, line: int) -> bool:
         """Return whether numbers that round to the printed ones can have this total; counts are exact."""
         cells, total = self.cells(line), self.total.values[line]
         if self.check == "sum" and not any(cell.decimals for cell in cells):
             return total.number == self.exact(line)
-        slack = sum((cell.half for cell in cells), Decimal())
-        slack = slack / len(cells) if self.check == "average" else slack
-        return abs(total.number - self.exact(line)) <= slack + total.half
+        slack = self._total([cell.half for cell in cells]) + total.half
+        return abs(total.number - self.exact(line)) <= slack
 
     def without_one(self) -> Iterator["Parts"]:
         """Yield the parts with each left out in its turn."""

@@ -81,7 +81,7 @@ def decimals(grid: Grid) -> Iterator[Finding]:
     Said once a column, at the first. Columns where a fifth of the numbers differ have no habit, nor have
     tables where that is so in three columns; lines whose numbers are mostly so have a habit of their own.
     """
-    odd = list(filter(None, map(_of_other_digits, filter(_is_share, grid.scores))))
+    odd = [told for series in grid.scores if (told := _of_other_digits(series))]
     for series, values, words in _of_odd_lines(grid, odd) if len(odd) < 3 else ():
         says = "; ".join(grid.where(series, value) for value in values)
         yield Finding("note", "decimals", values[0].place, says, words)
