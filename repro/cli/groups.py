@@ -112,6 +112,11 @@ class LazyGroup(click.Group):
         formatter.write_usage(ctx.command_path, " ".join(pieces))
         formatter.write_usage(ctx.command_path, f"{self.kind.upper()} [ARGS]...", prefix="       ")
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the group says of itself or, where it says nothing, what its default command does."""
+        shown = self._import(self.default) if self.default and not self.help else self
+        click.Command.format_help_text(shown, ctx, formatter)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, those of the default command where there is one, then the commands."""
         shown = self._import(self.default) if self.default else self
@@ -146,7 +151,7 @@ def views(
     Args:
         lines: view -> a line of help.
         default: the module of the view that is meant where none is named.
-        how: help and epilog, as click takes them.
+        how: help, which else is the default view's, and epilog, as click takes them.
     """
     package = f"repro.cli.verbs.{'import_' if verb == 'import' else verb}"
     kind = f"thing to {verb}" if not default else "view"
