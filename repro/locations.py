@@ -66,6 +66,11 @@ def data_folder() -> Path:
     return resolved(data, "REPRO_DATA") if data else _user("data") / "collections"
 
 
+def code_folder() -> Path:
+    """Return the folder that keeps what is known of the suite's code, in the user's cache folder."""
+    return _user("cache") / "code"
+
+
 def _ir_datasets() -> Path | None:
     """Return the folder that IR_DATASETS_HOME names, else ir_datasets' usual one; None without either."""
     home = resolved(os.environ.get("IR_DATASETS_HOME") or "~/.ir_datasets", "IR_DATASETS_HOME")

@@ -16,6 +16,8 @@ kernels.pin()  # before numpy and torch load: what tests compute is the same bit
 os.environ["CUDA_VISIBLE_DEVICES"] = ""  # tests expect bits of a CPU, and tensors that lie there
 if "PYTEST_XDIST_WORKER" in os.environ:  # beside others a second thread is mostly waited for
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Java starts for one small thing each time: its second compiler and its parallel collector cost more
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
 
@@ -102,7 +104,7 @@ def _signals_are_heard():
 def _no_settings_of_the_user(tmp_path_factory):
     """Tests see no settings of whoever runs them, nor the width that pytest-xdist states."""
     settings = [n for n in os.environ if n.startswith("REPRO_") and not n.startswith(OF_TESTS)]
-    places = {name: f"no-{name.lower()}" for name in ("IR_DATASETS_HOME", "XDG_DATA_HOME")}
+    places = {name: f"no-{name.lower()}" for name in ("IR_DATASETS_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")}
     kept = {name: os.environ.pop(name, None) for name in (*settings, *places, "COLUMNS")}
     os.environ.update({n: str(tmp_path_factory.getbasetemp() / folder) for n, folder in places.items()})
     yield

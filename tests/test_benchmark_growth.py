@@ -19,6 +19,7 @@ def growth(monkeypatch):
     return growth
 
 
+@pytest.mark.nightly  # by hand its numbers are taken; how calls grow is counted below on every push
 def test_works_are_measured_at_the_sizes_asked_for_written_and_drawn(growth, tmp_path):
     sizes = [f"{work}={size},{2 * size}" for work, size in SIZES.items()]
     growth.main(["--work", *SIZES, "--sizes", *sizes, "--rounds", "1", "--out", str(tmp_path)])

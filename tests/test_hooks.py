@@ -17,7 +17,8 @@ from tests.cli.conftest import repro as repro
 CELL = "simlm/2/dense.ance/dev.rr10"
 # plugin -> arguments that show what it adds, and what is then among the words
 ADDS = {
-    "statements": (["--help"], "audit"),
+    "statements": (["audit", "--help"], "sentences, marks"),
+    "manuscripts": (["audit", "--help"], "LaTeX"),
     "settings": (["show", "--help"], "settings"),
     "reports": (["show", CELL], "stated by others"),
     "studies": (["show", "readings", "costa"], "on equal terms"),

@@ -243,16 +243,20 @@ class Article:
             is_measured = any(c.records for c in self.cells.values() if c.cell.table.id == name)
             why = f"Unit: {study.table.unit}" if is_measured else f"This table is {NOT_MEASURED}"
             return f"{head}{sentence(capitalised(study.table.about))}. {why}."
-        store, results = self.workspace.store, self.workspace.results
-        files = table_texts(
-            self.compared.comparison, self.plan, store, seeds=self.seed_numbers, results=results
-        )
-        text = next(f.text for f in files if f.name == f"{NAME}-table{name}.md").partition("\n")[2].strip()
+        text = self._table_texts[f"{NAME}-table{name}.md"].partition("\n")[2].strip()
         text = text if name == self.explained else shortened_note(text, study, explained=self.explained)
         scores, _, tail = text.partition("\n## ")
         body = re.sub("^##", "####", f"## {tail}", flags=re.MULTILINE)  # below the sections of the page
         fold = f'<details markdown="1"><summary>Table {name}: every comparison, variances and power</summary>'
         return f"{head}{capitalised(scores.strip())}\n\n{fold}\n\n{body.strip()}\n\n</details>"
+
+    @cached_property
+    def _table_texts(self) -> dict[str, str]:
+        """The Markdown of every table, by the name of its file."""
+        comparison, store, results = self.compared.comparison, self.workspace.store, self.workspace.results
+        seeds, form = self.seed_numbers, "markdown"
+        files = table_texts(comparison, self.plan, store, seeds=seeds, results=results, form=form)
+        return {file.name: file.text for file in files}
 
     def makers(self, cells: Mapping[str, ComparedCell]) -> dict[tuple[str, str], list]:
         """Return the records of cells by the commit and the machine of the process that made them."""
@@ -345,10 +349,12 @@ def page(markdown: str, folder: Path) -> str:
 
 def _html(markdown: str, folder: Path) -> Markup:
     text = rendered(markdown, tags=True).replace(' markdown="1"', "")
-    for name in set(re.findall(r'(?:src|srcset)="([\w.-]+\.svg)"', text)):
-        drawing = b64encode((folder / name).read_bytes()).decode()
-        text = re.sub(f'(src|srcset)="{name}"', rf'\1="data:image/svg+xml;base64,{drawing}"', text)
-    return Markup(text)
+
+    def drawn(place: re.Match[str]) -> str:
+        drawing = b64encode((folder / place[2]).read_bytes()).decode()
+        return f'{place[1]}="data:image/svg+xml;base64,{drawing}"'
+
+    return Markup(re.sub(r'(src|srcset)="([\w.-]+\.svg)"', drawn, text))
 
 
 def main() -> None:

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 from repro.api.listing import Listing
 from repro.api.selection import Selection, select
-from repro.progress import Progress
 from repro.running.plan import Plan
 from repro.running.records import Recurrence
-from repro.running.runner import Outcome
 from repro.running.workspace import Workspace
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.comparison import compare as compared
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.plain_values import cell_as_row
-from repro.verdicts.row_tests import run_paired_tests, run_tests
 from repro.verdicts.summary import Summary, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from repro.progress import Progress
+    from repro.running.runner import Outcome
 
 
 class ComparedCells(Listing[ComparedCell]):
@@ -120,8 +120,10 @@ def compare_selection(
     plan = plan or selection.plan()
     if not new_tests:
         return ComparedCells(judged_cells(plan, results, store), plan)
-    plan.look(store)
+    from repro.verdicts.new_tests import add_tests
+
+    if not outcome:  # else its records were made of what is stored now
+        plan.look(store)
     comparison = compared(plan, results, store=store, outcome=outcome)
-    for compute in (run_tests, run_paired_tests):
-        compute(comparison, plan, store, progress or Progress())
+    add_tests(comparison, plan, store, progress)
     return ComparedCells(comparison, plan, outcome, recurrences)

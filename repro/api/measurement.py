@@ -53,7 +53,8 @@ def measure(
     plan = plan or selection.plan()
     plan.scale.pin_kernels(progress)
     _check_environment(plan)  # may load torch
-    _check_objectives(node for node in plan.nodes if workspace.store.state(node) != "stored")
+    trainings = (node for node in plan.nodes if node.stage in TRAININGS)
+    _check_objectives(node for node in trainings if workspace.store.state(node) != "stored")
     make_writable(workspace.store.root)
     workspace.results.make_writable()
     outcome = ENGINES[engine](plan, workspace.store, progress, options)
@@ -66,10 +67,9 @@ def measure(
 def _check_objectives(nodes: Iterable[Node]) -> None:
     """Import the objectives of trainings to come. Raises UsageError for one that cannot be trained."""
     for node in nodes:
-        if node.stage in TRAININGS:
-            from repro.retrieval.training.objective import objective_class
+        from repro.retrieval.training.objective import objective_class
 
-            objective_class(node.stage, node.params)
+        objective_class(node.stage, node.params)
 
 
 def _check_environment(plan: Plan) -> None:

@@ -27,6 +27,7 @@ VERBS = {
     },
     "judge": {
         "compare": "verdicts from what is stored; never trains",
+        "audit": "what does not fit in papers, or in a file of yours: numbers, marks, sentences",
     },
     "write": {
         "tables": "LaTeX of the tables, published and ours",
@@ -45,8 +46,8 @@ VERBS = {
 }
 HIDDEN = ("stage",)  # the unit that engines call
 # verbs that read, plan, judge and write, and then end: nearly all that they make stays until then
-BRIEF = {"show", "plan", "compare", "tables", "report", "store"}
-PAGED = {"show", "plan", "compare"}
+BRIEF = {"show", "plan", "compare", "audit", "tables", "report", "store"}
+PAGED = {"show", "plan", "compare", "audit"}
 # verbs that keep what is done, and go on from there when they are given again
 CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}
 FOLDERS = {"store": "artefacts", "results": "records", "data": "collections of yours"}

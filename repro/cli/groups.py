@@ -2,7 +2,6 @@
 
 import importlib
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import click
 
@@ -20,7 +19,6 @@ class LazyGroup(click.Group):
         hidden: commands that help does not list.
         kind: what an error calls one of them.
         default: the command that is meant where the first argument names none, if there is one.
-        targets: name -> ``module:command`` of those that lie elsewhere.
     """
 
     def __init__(
@@ -31,12 +29,11 @@ class LazyGroup(click.Group):
         hidden: tuple[str, ...] = (),
         kind: str = "view",
         default: str = "",
-        targets: Mapping[str, str] = MappingProxyType({}),
         **kwargs,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.package, self.core, self.unlisted = package, sections, hidden
-        self.kind, self.default, self.targets = kind, default, targets
+        self.kind, self.default = kind, default
 
     @property
     def of_plugins(self) -> dict[str, Command]:
@@ -115,6 +112,11 @@ class LazyGroup(click.Group):
         formatter.write_usage(ctx.command_path, " ".join(pieces))
         formatter.write_usage(ctx.command_path, f"{self.kind.upper()} [ARGS]...", prefix="       ")
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the group says of itself or, where it says nothing, what its default command does."""
+        shown = self._import(self.default) if self.default and not self.help else self
+        click.Command.format_help_text(shown, ctx, formatter)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, those of the default command where there is one, then the commands."""
         shown = self._import(self.default) if self.default else self
@@ -124,12 +126,14 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a section of commands for each title."""
         for title, section in self.sections.items():
+            if not section:
+                continue
             with formatter.section(title.capitalize()):
                 formatter.write_dl(list(section.items()))
 
     def _import(self, name: str) -> click.Command:
         module = "import_" if name == "import" else name.replace("-", "_")
-        targets = dict(self.targets) | {name: command.target for name, command in self.of_plugins.items()}
+        targets = {name: command.target for name, command in self.of_plugins.items()}
         module, _, attribute = targets.get(name, f"{self.package}.{module}:command").partition(":")
         return getattr(importlib.import_module(module), attribute)
 
@@ -147,7 +151,7 @@ def views(
     Args:
         lines: view -> a line of help.
         default: the module of the view that is meant where none is named.
-        how: help and epilog, as click takes them.
+        how: help, which else is the default view's, and epilog, as click takes them.
     """
     package = f"repro.cli.verbs.{'import_' if verb == 'import' else verb}"
     kind = f"thing to {verb}" if not default else "view"

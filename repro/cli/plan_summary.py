@@ -3,7 +3,6 @@
 On the device they tell of steps that it takes in parts.
 """
 
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -80,7 +79,7 @@ def downloads(cost: Estimate) -> str:
 
 def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: int | None) -> list[str]:
     """Return lines on the bytes to come, the most at once, and whether they fit."""
-    bytes_before, free = cost.bytes_stored(root), _free_bytes(root)
+    bytes_before, free = cost.bytes_stored(root), system.disk_free(root)
 
     def peak(kinds: Sequence[str]) -> tuple[float, str]:
         """Return the bytes at most when such artefacts go, and the stage that writes then."""
@@ -102,11 +101,6 @@ def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: in
             f" with --discard vectors, {lowest} with --discard {','.join(DISCARDABLE)}"
         )
     return lines
-
-
-def _free_bytes(root: Path) -> int:
-    """Return the bytes that the file system of a store, which need not be there, has left."""
-    return shutil.disk_usage(next(p for p in (root, *root.absolute().parents) if p.exists())).free
 
 
 def _work_line(cost: Estimate) -> str:

@@ -22,7 +22,7 @@ from repro.running.workspace import Workspace
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.comparison import compare
 from repro.verdicts.summary import cut_measures, doubts_in_brief
-from repro.writers.markdown import code, escaped, sentence
+from repro.writers.markdown import code, escaped, sentence, table
 
 HEAD = ("cell", "scale", "measured on", "measure", "measured", "queries", "fingerprint")
 USE = """\
@@ -135,14 +135,13 @@ def _text_conventions(conventions: Conventions) -> dict[str, object]:
 def _scores(cells: Sequence[ComparedCell]) -> str:
     """Return our own records as a table, and what has to be known of them: depth of runs, and doubts."""
     records = [(c, r) for c in cells if not c.outdated for r in c.records if not r.origin]
-    lines = []
+    rows = []
     for c, r in records:
         value = f"({r.measured:.4f})" if c.doubts else f"{r.measured:.4f}"
         row = [r.cell, r.scale, " ".join(r.collections), r.measure, f"{value} ({r.unit})", str(r.queries)]
-        lines.append(f"| {' | '.join(map(escaped, row))} | {code(r.fingerprint[:12])} |")
-    head = f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}"
-    notes = [f"\n{note}." for note in (cut_measures(cells), doubts_in_brief(cells)) if note]
-    return "\n".join([head, *lines, *notes]) if records else ""
+        rows.append([*map(escaped, row), code(r.fingerprint[:12])])
+    notes = [f"{note}." for note in (cut_measures(cells), doubts_in_brief(cells)) if note]
+    return "\n".join([*table(HEAD, rows), "\n\n".join(notes)]).strip() if records else ""
 
 
 def _data(model: Node) -> str:

@@ -172,6 +172,7 @@ class Reader:
     def _refer_to_place(self, place: Path) -> None:
         if module := self.sources.module_at(place):
             return self.refer([(module, WHOLE)])
+        self.sources.places.add(place)
         files = data_files(place)
         self.words.append("data" if files else f"place {self.sources.relative(place)}")
         self.keys += [(str(file), FILE) for file in files]
@@ -190,7 +191,7 @@ class Reader:
         match node.targets:
             case [ast.Name(id=name)] if may_be_place(node.value) and self._is_only_value(name, node.value):
                 place = self.place(node.value)
-                if isinstance(place, Path) and place.is_dir():
+                if isinstance(place, Path) and self._is_folder(place):
                     self.words += ["Assign", name, self.sources.relative(place)]
                     return
         self._node(node)
@@ -248,8 +249,12 @@ class Reader:
 
     def _refer_to_folder(self, node: ast.Name | ast.Attribute) -> None:
         place = self._stated(node) if isinstance(node.ctx, ast.Load) else None
-        if isinstance(place, Path) and place.is_dir():
+        if isinstance(place, Path) and self._is_folder(place):
             self._refer_to_place(place)
+
+    def _is_folder(self, place: Path) -> bool:
+        self.sources.places.add(place)
+        return place.is_dir()
 
     def _Constant(self, node: ast.Constant) -> None:
         if self.is_saying and isinstance(node.value, str):

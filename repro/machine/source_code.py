@@ -10,11 +10,12 @@ import functools
 import hashlib
 import importlib.util
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from repro.locations import PAPERS
 from repro.machine.definitions import FILE, WHOLE, Definition, Key, Reader, digest_of_data, may_be_place
+from repro.machine.kept_code import KeptCode
 from repro.machine.scopes import Module
 
 OURS = {"repro": Path(__file__).resolve().parents[2], "papers": PAPERS.parent}  # package -> what it lies in
@@ -41,6 +42,16 @@ def code(*entries: str) -> Code:
     """Return the code reached from "module:name", or from the ``run`` of "module", else from all of it."""
     tops = {entry.partition(":")[0].partition(".")[0] for entry in entries}
     sources = sources_of(frozenset((*OURS, *tops)))
+    if kept := sources.kept and sources.kept.read(entries):
+        return Code(kept["digest"], kept["definitions"], frozenset(kept["libraries"]))
+    result = _code(sources, entries)
+    if sources.kept:
+        facts = asdict(result) | {"libraries": sorted(result.libraries)}
+        sources.kept.write(entries, facts, sources.places)
+    return result
+
+
+def _code(sources: "Sources", entries: tuple[str, ...]) -> Code:
     roots = [sources.entry(entry) for entry in entries]
     reached = sources.reached([key for keys in roots for key in keys])
     names = _by_name(reached) | {
@@ -82,9 +93,17 @@ class Sources:
 
     def __init__(self, packages: frozenset[str]):
         self.packages = packages
+        self.places: set[Path] = set()  # of which it was asked what lies there
         self.module, self.resolve = functools.cache(self._module), functools.cache(self._resolve)
         self.definition = functools.cache(self._definition)
         self.effects, self.stated = functools.cache(self._effects), functools.cache(self._stated)
+
+    @functools.cached_property
+    def kept(self) -> KeptCode | None:
+        """What was found before of the same files; None with packages of others, who knows how large."""
+        folders = [root / package for package, root in OURS.items()]
+        is_ours = self.packages == OURS.keys() and all(folder.is_dir() for folder in folders)
+        return KeptCode(folders) if is_ours else None
 
     def _module(self, name: str) -> Module | None:
         """Return the module of that name; None where it is none, of another package, or no Python."""

@@ -27,3 +27,11 @@ def shift_point(value: Decimal | str, digits: int) -> Decimal:
 def percent(value: Decimal, unit: str) -> Decimal:
     """Return a number of a cell in percent; of another unit than a fraction or percent, as it is."""
     return shift_point(value, 2) if unit == "fraction" else value
+
+
+def are_apart(one: Decimal, half: Decimal, other: Decimal, other_half: Decimal) -> bool:
+    """Return whether two stated numbers, each with half a unit of its last digit, cannot be of one number.
+
+    Those of equal precision are compared by their digits, others are apart where their roundings part.
+    """
+    return one != other if half == other_half else abs(one - other) > half + other_half

@@ -3,8 +3,6 @@
 What a plan takes at its fullest is told by carrying it out in thought: node by node, with what goes.
 """
 
-import contextlib
-import os
 import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from repro.running.requirements import Obstacle
 from repro.running.run_progress import describe
 from repro.stage_table import ENCODINGS
 from repro.store import Store, underway
+from repro.store.disk import size_on_disk
 
 # What `--discard` takes, and the stages whose artefacts go. Rankings that are scored stay in any case, as
 # tests between rows read them again.
@@ -203,7 +202,7 @@ class DiskRoom:
     def let_go(self) -> None:
         """Remove what nothing reads any more, but for what another process still waits for."""
         for node in self._consumers.free():
-            size = _size(self._store.path(node))
+            size = size_on_disk(self._store.path(node))
             if underway.let_go(self._store, node, but=self._announcement, keep=self._waiting):
                 self._progress.note(f"  discarded: {describe(node)}, {size_in_words(size)}")
                 self._consumers.gone(node)
@@ -233,14 +232,14 @@ class DiskRoom:
     def _remaining_bytes(self, node: Node) -> float:
         """Return what a node's artefact is still to take at most, beside what lies there of an attempt."""
         cost = work(node)
-        return max(0.0, (cost.stored or 0.0) + cost.beside - _size(self._store.partial(node)))
+        return max(0.0, (cost.stored or 0.0) + cost.beside - size_on_disk(self._store.partial(node)))
 
     def _free_space(self) -> tuple[float, str]:
         """Return the bytes that are left, and by what."""
         free = shutil.disk_usage(self._store.root).free
         if self._most is None:
             return free, f"the file system of {self._store.root} has"
-        allowance = self._most - _size(self._store.root)
+        allowance = self._most - size_on_disk(self._store.root)
         if allowance < free:
             return allowance, f"--max-disk {size_in_words(self._most)} leaves"
         return free, f"the file system of {self._store.root} has"
@@ -250,13 +249,3 @@ class DiskRoom:
         ways = [f"run with --discard {kinds}" for kinds in selections]
         ways += ["free some (`repro store gc --finished` says what could go)", "or name another store"]
         return f"{size_in_words(missing_bytes)} more are needed: {', '.join(ways)}"
-
-
-def _size(path: Path) -> int:
-    """Return the bytes below a folder, which others may be changing."""
-    total = 0
-    for folder, _, names in os.walk(path):
-        for name in names:
-            with contextlib.suppress(FileNotFoundError):
-                total += os.lstat(os.path.join(folder, name)).st_size
-    return total

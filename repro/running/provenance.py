@@ -9,16 +9,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from repro.errors import BlockedError, StoreError
 from repro.graph import Node, once_a_node
 from repro.locations import CHECKOUT
 from repro.machine import jvm, versions
-from repro.machine.source_code import code
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.store.underway import awaited_inputs, one_at_a_time
+
+if TYPE_CHECKING:
+    from repro.machine.source_code import Code
 
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -31,7 +33,7 @@ def made_by(node: Node) -> dict[str, Any]:
     versions of what these name; ``commit`` is the checkout's.
     """
     entries = _entries(node)
-    sources = code(*entries)
+    sources = _code(*entries)
     by_name = {name: _version(name) for name in versions.distributions_behind(sources.libraries)}
     libraries = {name: version for name, version in by_name.items() if version is not None}
     facts = {"code": sources.digest, "definitions": dict(sources.definitions), "entries": list(entries)}
@@ -46,7 +48,7 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
     """
     try:
         definitions, libraries = dict(facts["definitions"]), dict(facts["libraries"])
-        here = code(*(_entries(node) if node else map(str, facts["entries"])))
+        here = _code(*(_entries(node) if node else map(str, facts["entries"])))
     except (KeyError, TypeError, ValueError):
         return None
     names = []
@@ -55,6 +57,13 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
         names = [name for name in every_name if definitions.get(name) != here.definitions.get(name)]
         names = names or ["which of the definitions of one name is meant"]
     return names + [name for name, recorded in libraries.items() if _version(name) != recorded]
+
+
+def _code(*entries: str) -> Code:
+    """Return the code reached from ``entries``; no source is read where nothing says what made it."""
+    from repro.machine.source_code import code
+
+    return code(*entries)
 
 
 def planned_code(nodes: Iterable[Node]) -> str:
@@ -74,6 +83,7 @@ class Makers:
     def __init__(self, store: Store):
         self.store = store
         self._behind: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self._rows: dict[str, str] = {}
 
     def behind(self, nodes: Iterable[Node]) -> dict[str, Any]:
         """Return ``code``, as ``planned_code`` has it, and ``commits``, of a record of these nodes."""
@@ -82,6 +92,14 @@ class Makers:
             "code": join_codes(frozenset().union(*codes)),
             "commits": sorted(frozenset().union(*commits)),
         }
+
+    def rows(self, node: Node) -> str:
+        """Return the digest of a node's rows; empty where it is not stored, or does not say."""
+        if node.fingerprint not in self._rows:
+            is_stored = self.store.state(node) == "stored"
+            digest = self.store.record(node)["facts"].get("rows", "") if is_stored else ""
+            self._rows[node.fingerprint] = digest
+        return self._rows[node.fingerprint]
 
     def _of(self, node: Node) -> tuple[frozenset[str], frozenset[str]]:
         if node.fingerprint not in self._behind:
@@ -113,7 +131,7 @@ def _entries_below(node: Node) -> frozenset[tuple[str, ...]]:
 
 @functools.cache
 def _code_of_all(entries: frozenset[tuple[str, ...]]) -> str:
-    return join_codes(code(*each).digest for each in entries)
+    return join_codes(_code(*each).digest for each in entries)
 
 
 @functools.cache

@@ -209,7 +209,7 @@ def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Mak
         substitutes=dict(measurement.substitutes),
         collections=list(measurement.collections),
         deviation=_deviation(measurement, contents),
-        rows=_rows(measurement, store),
+        rows=_rows(measurement, makers),
         unchecked=unchecked(measurement.parts, store),
         **makers.behind(measurement.parts),
     )
@@ -233,7 +233,7 @@ def _in_words(node: Node) -> str:
     return STAGES[node.stage].output.replace("_", " ")
 
 
-def _rows(measurement: Measurement, store: Store) -> dict[str, str]:
+def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
     """Return the digest of the content of every piece of data below a measurement, by ``published_rows.key``.
 
     Empty where the store has it no more, or in the state of a version that did not say. Triples and negatives
@@ -244,8 +244,7 @@ def _rows(measurement: Measurement, store: Store) -> dict[str, str]:
         if piece := PIECES.get(node.stage):
             digest = str(node.params.get("identity", ""))
             if piece in KNOWN_BY_ROWS:
-                is_stored = store.state(node) == "stored"
-                digest = store.record(node)["facts"].get("rows", "") if is_stored else ""
+                digest = makers.rows(node)
             key = published_rows.key_of(dataset(node.params["dataset"]), piece)
             digests[key] = digests.get(key) or digest
     return digests

@@ -30,7 +30,6 @@ from repro.running.scale_facts import (
     random_backbone,
     trained_backbone,
 )
-from repro.running.user_scale import read_user_scale
 from repro.stage_table import STAGES, check_numbers
 
 HIDDEN_SIZE = 768  # of the papers' backbones
@@ -294,6 +293,8 @@ def scales() -> dict[str, Scale]:
 
 def user_scale(file: str | Path) -> Scale:
     """Return the scale that a user's file describes. Raises what ``read_user_scale`` raises."""
+    from repro.running.user_scale import read_user_scale
+
     suite_scales = scale_facts.built_in()
     name, facts = read_user_scale(Path(file), suite_scales)
     return _scale(name, {**suite_scales, name: facts}, by_user=True)

@@ -103,9 +103,15 @@ def remove(path: Path) -> None:
 
 
 def size_on_disk(path: Path) -> int:
-    """Return bytes of a file, or of every file below a folder, links counted as links."""
-    files = [path, *path.rglob("*")] if path.is_dir() and not path.is_symlink() else [path]
-    return sum(file.lstat().st_size for file in files if file.is_symlink() or not file.is_dir())
+    """Return bytes of a file, or of all files below a folder; links count as links, what just went as 0."""
+    is_folder = path.is_dir() and not path.is_symlink()
+    places = [os.path.join(top, name) for top, folders, files in os.walk(path) for name in (*folders, *files)]
+    total = 0
+    for place in places if is_folder else [path]:
+        with contextlib.suppress(FileNotFoundError):
+            status = os.lstat(place)
+            total += 0 if stat.S_ISDIR(status.st_mode) else status.st_size
+    return total
 
 
 def open_regular(file: Path) -> IO[bytes]:

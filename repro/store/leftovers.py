@@ -101,7 +101,8 @@ def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
 
 def _is_read(root: Path, fingerprint: str) -> bool:
     """Return whether something that is being built now is made from the artefact."""
-    return fingerprint in Lineage(root).below(being_built(root) - {fingerprint})
+    others = being_built(root) - {fingerprint}
+    return bool(others) and fingerprint in Lineage(root).below(others)
 
 
 def remove_damaged(store: Store, path: Path) -> bool:

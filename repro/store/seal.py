@@ -37,6 +37,7 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
             name = path.relative_to(directory).as_posix()
             files[name] = {"size": path.stat().st_size, "sha256": sha256(path, advance)}
     record = {"fingerprint": node.fingerprint, "identity": node.identity(), "files": files, "facts": facts}
+    record = json.loads(json.dumps(record))  # as it is read back
     target = directory / RECORD
     target.write_text(json.dumps(record | {"sha256": _checksum(record)}, indent=1) + "\n")
     sync(target)
@@ -138,10 +139,13 @@ def wrong_sizes(path: Path) -> list[str]:
 
 def _size_fault(path: Path, name: str, size: int) -> str:
     """Return a sentence about a file that is not as large as recorded; empty where it is."""
+    place = str(path)
     try:
-        if any((path / part).is_symlink() for part in (Path(name), *Path(name).parents)):
-            return f"{name} is a link"
-        status = os.lstat(path / name)
+        for part in name.split("/"):
+            place = f"{place}/{part}"
+            status = os.lstat(place)
+            if stat.S_ISLNK(status.st_mode):
+                return f"{name} is a link"
     except OSError:
         return f"{name} is missing"
     if not stat.S_ISREG(status.st_mode):
@@ -201,6 +205,6 @@ def is_inside(name: str) -> bool:
 
 
 def _checksum(record: dict) -> str:
-    """Return sha256 of everything in a record but this checksum; through JSON, as it is read back."""
-    fields = json.loads(json.dumps({k: v for k, v in record.items() if k != "sha256"}))
+    """Return sha256 of everything but this checksum in a record that was read from JSON."""
+    fields = {k: v for k, v in record.items() if k != "sha256"}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()

@@ -1,9 +1,11 @@
 """Published, reported and measured numbers side by side: a verdict for every cell of a plan."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from repro.graph import Node
 from repro.manifest.cells import Cell, cell
@@ -12,7 +14,6 @@ from repro.running.plan import plan as planned
 from repro.running.provenance import origins
 from repro.running.recipe_calls import not_at
 from repro.running.records import identities, known_records, stored_records
-from repro.running.runner import Outcome
 from repro.running.scale import known_scales
 from repro.running.workspace import Workspace
 from repro.store import Store
@@ -32,6 +33,9 @@ from repro.verdicts.verdict import (
     implied_class,
     tolerance,
 )
+
+if TYPE_CHECKING:
+    from repro.running.runner import Outcome
 
 T = TypeVar("T")
 
@@ -141,7 +145,8 @@ def _why_idle(evidence: Evidence) -> str:
     if refusal := not_at(cell, evidence.plan.scale):
         reason = refusal
     elif cell.recipe and not cell.column.not_measurable:
-        reason = "nothing recorded yet"
+        is_defined = cell.column.dataset or cell.column.mean_of
+        reason = "nothing recorded yet" if is_defined else "its column has no dataset and measure yet"
     else:
         reason = cell.column.not_measurable or cell.row.not_measurable or "no recipe makes this row yet"
     return "; ".join([reason, *_scoring_differences(evidence)])

@@ -237,7 +237,8 @@ def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
 
 
 def _way(cell: Cell, records: Sequence[Record]) -> str:
-    if cell.recipe and not cell.column.not_measurable:
+    is_defined = bool(cell.column.dataset or cell.column.mean_of)
+    if cell.recipe and is_defined and not cell.column.not_measurable:
         if cell.column.kind in COMPUTED:
             return "computed"
         module = recipe_path(cell).partition(":")[0]
@@ -247,8 +248,12 @@ def _way(cell: Cell, records: Sequence[Record]) -> str:
     if cell.column.not_measurable or cell.row.not_measurable:
         return "not measurable"
     manifest = cell.paper.manifest
-    location = ("tables", manifest.tables.index(cell.table), "rows", cell.table.rows.index(cell.row))
-    reason = f"cell {cell.id} has no recipe; give the row one, or say under not_measurable why there is none"
+    place, lack = ("rows", cell.table.rows.index(cell.row)), "no recipe; give the row one"
+    if not is_defined:
+        place = "columns", [column.id for column in cell.table.columns].index(cell.column.id)
+        lack = "no dataset and measure; give its column both"
+    location = ("tables", manifest.tables.index(cell.table), *place)
+    reason = f"cell {cell.id} has {lack}, or say under not_measurable why there is none"
     raise fault_at(cell.paper.folder / "cells.yaml", location, reason)
 
 

@@ -1,8 +1,11 @@
 """Everything that a verdict on one cell may rest on, and which of its records are measurements of it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from repro.graph import walk
 from repro.manifest.cells import Cell
@@ -11,8 +14,10 @@ from repro.running.plan import Plan
 from repro.running.provenance import Origins, join_codes, planned_code
 from repro.running.records import member_cells
 from repro.running.requirements import Obstacle
-from repro.running.runner import Outcome
 from repro.store.results import Record
+
+if TYPE_CHECKING:
+    from repro.running.runner import Outcome
 
 Identity = tuple[str, str, str]  # fingerprint, measure, unit
 

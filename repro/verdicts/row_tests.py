@@ -1,18 +1,13 @@
 """Tests between the rows of a table, and of our runs against those that others made of the same systems."""
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from repro.errors import ReproError
 from repro.graph import Node
-from repro.progress import Progress, span
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.evaluation.p_values import holm
-from repro.running.engines.inline import ensure
 from repro.running.measurement import Measurement, import_of
 from repro.running.plan import Plan
-from repro.running.run_progress import collections
 from repro.store import Store, read_json
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun, PairedTest
 
@@ -103,62 +98,25 @@ def is_stored(node: Node, store: Store) -> bool:
     return store.contents(node.parents()).items() <= stored_contents.items()
 
 
-def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
-    """Add the tests between rows to ``comparison``, computing those not stored yet; what fails is noted."""
-    for key, node in tests(plan, store).items():
-        try:
-            comparison.tests[key] = compute_test(node, plan, store, progress, about=_test_in_words(node, key))
-        except ReproError as error:
-            comparison.untested.append(str(error))
-
-
-def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
-    """The content of a test, which is made (and told in words) where it is not stored or of older scores."""
-    if not is_stored(node, store):
-        if store.state(node) == "stored":
-            store.discard(node)
-        start = time.monotonic()
-        with progress.showing():
-            progress.begins(about)
-            outcome = ensure([node], store, progress, machine=plan.machine, quiet=True)
-            progress.ends(about, span(time.monotonic() - start) if outcome.run else "failed")
-        outcome.raise_first()
-    return read_json(store.path(node) / "significance.json")
-
-
-def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
-    """A test in words, with the data that its rows are judged on, a stand-in by its own name."""
-    data = ", ".join(collections(node))
-    return f"{key[0]}/{key[1]}: comparing {len(node.params['names'])} rows on {data}"
-
-
 NAMES = ("measured", "imported")
-_Pair = tuple[ComparedCell, ImportedRun, Node]
+Pair = tuple[ComparedCell, ImportedRun, Node]
 
 
 def stored_paired_tests(
     comparison: Comparison, plan: Plan, store: Store
 ) -> dict[str, tuple[PairedTest, ...]]:
     """Cell -> the tests that the store holds, of scores as they are."""
-    pairs = ((c, run, node) for c, run, node in _pairs(comparison, plan, store) if is_stored(node, store))
-    return _corrected_tests(
+    pairs = (
+        (c, run, node)
+        for c, run, node in pairs_with_others(comparison, plan, store)
+        if is_stored(node, store)
+    )
+    return corrected_tests(
         [(c, run, read_json(store.path(node) / "significance.json")) for c, run, node in pairs]
     )
 
 
-def run_paired_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
-    """Add the tests to ``comparison``, computing those not stored yet; what fails is noted."""
-    contents = []
-    for c, run, node in _pairs(comparison, plan, store):
-        try:
-            about = f"{c.cell.id}: comparing our run with {run.file}"
-            contents.append((c, run, compute_test(node, plan, store, progress, about=about)))
-        except ReproError as error:
-            comparison.untested.append(str(error))
-    comparison.paired.update(_corrected_tests(contents))
-
-
-def _pairs(comparison: Comparison, plan: Plan, store: Store) -> Iterator[_Pair]:
+def pairs_with_others(comparison: Comparison, plan: Plan, store: Store) -> Iterator[Pair]:
     """Our stored run of each cell (the paper's own seed, else the first) with each stored run by others.
 
     A run that follows other readings than ours is of another system.
@@ -189,7 +147,7 @@ def _node_of_pair(measurement: Measurement, their_run: Node) -> Node:
     return Node("compare", {"measures": [measurement.measure], "names": list(NAMES), **rule}, inputs)
 
 
-def _corrected_tests(
+def corrected_tests(
     contents: Sequence[tuple[ComparedCell, ImportedRun, Mapping]],
 ) -> dict[str, tuple[PairedTest, ...]]:
     """The tests of each cell, Holm's correction over those of one table and measure."""

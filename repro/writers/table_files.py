@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from repro.manifest.papers import Paper
-    from repro.manifest.schema import Table
-    from repro.running.plan import Plan
-    from repro.store import Store
-    from repro.store.results import Results
-    from repro.verdicts.compared import ComparedCell
-    from repro.writers.html.elements import Markup
-from dataclasses import replace
-from itertools import groupby
 
 from repro.hooks import ask
 from repro.running.plan import Plan
@@ -24,11 +14,13 @@ from repro.store import Store
 from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.comparison import Comparison
-from repro.writers.grid import compared_grid
 from repro.writers.latex import latex
 from repro.writers.latex_text import document
-from repro.writers.markdown import sentence
-from repro.writers.table_pages import overview
+
+if TYPE_CHECKING:
+    from repro.manifest.papers import Paper
+    from repro.manifest.schema import Table
+    from repro.writers.html.elements import Markup
 
 
 @dataclass(frozen=True)
@@ -126,18 +118,13 @@ def table_texts(
             for ending, text in kind.texts(cells, plan, store, results, asked):
                 yield TableFile(f"{name}.{ending}", title, text)
         elif form == "markdown":
-            yield TableFile(f"{name}.md", title, _overview(comparison, cells))
+            from repro.writers.table_pages import table_by_itself
+
+            yield TableFile(f"{name}.md", title, table_by_itself(comparison, cells))
         else:
             table_cells = cells if others else [replace(c, side_values={}) for c in cells]
             text = latex(comparison, table_cells, command=command, two_column=two_column)
             yield TableFile(f"{name}.tex", title, text)
-
-
-def _overview(comparison: Comparison, cells: Sequence[ComparedCell]) -> str:
-    """A table of a paper as Markdown, below a line on what it is."""
-    table, paper = cells[0].cell.table, cells[0].cell.paper.name
-    about = sentence(f"{paper}, table {table.id}: {table.about} ({table.unit}).")
-    return "\n".join([about, "", *overview(compared_grid(cells), comparison=comparison)])
 
 
 def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:

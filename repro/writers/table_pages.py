@@ -111,6 +111,13 @@ def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:
         yield labels.get(group or "", ""), list(rows)
 
 
+def table_by_itself(comparison: Comparison, cells: Sequence[ComparedCell]) -> str:
+    """Return a table of a paper as Markdown, below a line on what it is."""
+    table, paper = cells[0].cell.table, cells[0].cell.paper.name
+    about = sentence(f"{paper}, table {table.id}: {table.about} ({table.unit}).")
+    return "\n".join([about, "", *overview(compared_grid(cells), comparison=comparison)])
+
+
 def overview(
     grid: Grid[ComparedCell], *, linked: bool = False, comparison: Comparison | None = None
 ) -> Iterator[str]:

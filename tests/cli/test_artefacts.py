@@ -143,12 +143,12 @@ def test_poisoned_judgements_with_right_checksums_are_refused(repro, measured, d
     assert not list((measured / "store").glob("qrels/*"))
 
 
-@pytest.mark.parametrize("digests", [False, True])
-def test_poisoned_judgements_in_the_store_are_found_by_reading_their_source_again(repro, measured, digests):
+def test_poisoned_judgements_in_the_store_are_found_by_reading_their_source_again(repro, measured):
     assert "0 not; left out: 1 lucene_index" in repro("store", "verify", "--deep").out
-    poison(measured / "store", digests=digests)
-    said = repro("store", "verify", "--deep")
-    assert said.status == 1 and "DIFFERS: qrels/" in said.out and "its rows are not those" in said.out
+    for digests in (False, True):
+        poison(measured / "store", digests=digests)
+        said = repro("store", "verify", "--deep")
+        assert said.status == 1 and "DIFFERS: qrels/" in said.out and "its rows are not those" in said.out
 
 
 def test_what_was_imported_is_named_beside_its_numbers_until_it_is_made_again(repro, measured):

@@ -27,9 +27,6 @@ def test_people_see_a_line_a_cell(repro, toy):
     assert [line[0] for line in lines[3:]] == ["toy/1/bm25/dev", "toy/1/bm25/dl", "toy/1/other/dev"]
 
 
-def test_papers_may_be_named_several_times_and_all_kinds_adds_the_rest(repro):
+def test_several_papers_may_be_named(repro):
     two = repro("show", "cells", "costa", "simlm", "--format", "json").json
     assert {cell["paper"] for cell in two} == {"costa", "simlm"}
-    every = repro("show", "cells", "simlm", "--all-kinds", "--format", "json").json
-    assert {"figure", "examples", "hyperparameters"} <= {entry["kind"] for entry in every}
-    assert all(set(entry) == set(every[0]) for entry in every)

@@ -28,15 +28,34 @@ main()
 """
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_that_computes_nothing_loads_no_library_that_does_and_seeks_no_garbage(
-    verb, tmp_path, monkeypatch
-):
+FILES = 108  # of the suite that a table made from committed records executes: may only fall
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Return what runs a verb on an empty store, and says how much garbage it sought and what it loaded."""
     for name in ("REPRO_STORE", "HF_HUB_CACHE"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    said = subprocess.run([sys.executable, "-c", TOLD, *verb.split()], capture_output=True, text=True)
-    assert said.returncode in (0, 4), said.stderr
-    searches, modules = json.loads(said.stderr.splitlines()[-1])
+
+    def searches_and_modules(*words):
+        said = subprocess.run([sys.executable, "-c", TOLD, *words], capture_output=True, text=True)
+        assert said.returncode in (0, 4), said.stderr
+        return json.loads(said.stderr.splitlines()[-1])
+
+    return searches_and_modules
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_that_computes_nothing_loads_no_library_that_does_and_seeks_no_garbage(verb, run):
+    searches, modules = run(*verb.split())
     with_quantiles = verb in ("compare --all", "audit claims")  # Student's, of intervals and of marks
     heavy = HEAVY - {"numpy", "scipy"} if with_quantiles else HEAVY
     assert heavy.isdisjoint(modules) and searches < 5
+
+
+def test_a_table_made_from_records_executes_no_code_that_runs_or_estimates_or_draws(run, tmp_path):
+    _, modules = run("tables", "costa", "--table", "1", "--out", str(tmp_path))
+    ours = {name for name in modules if name.partition(".")[0] == "repro"}
+    idle = ("repro.running.engines", "repro.running.cost", "repro.writers.html", "repro.writers.figures")
+    assert not [name for name in ours if name.startswith(idle)]
+    assert len(ours) <= FILES

@@ -107,7 +107,7 @@ def test_mistakes_are_told_in_one_sentence_before_anything_is_judged(
 ):
     monkeypatch.chdir(folders)
     monkeypatch.setattr("repro.verdicts.comparison.judged_cells", None)
-    monkeypatch.setattr("repro.writers.html.page", None)
+    monkeypatch.setattr("repro.writers.html.page.page", None)
     said = repro("report", *arguments)
     assert said.status == 2 and sentence in said.sentence
 

@@ -60,15 +60,15 @@ def test_what_is_still_being_written_is_left_alone(repro, measured):
 @pytest.fixture
 def other_code(measured, monkeypatch):
     """The store of CELL, whose evaluation was made by another version of its stage's module."""
-    from repro.running import provenance
+    code_here = source_code.code
 
     def code(*entries):
-        here = source_code.code(*entries)
+        here = code_here(*entries)
         if entries == ("repro.retrieval.stages.evaluate",):
             here = replace(here, digest="other", definitions=here.definitions | {"run": "other"})
         return here
 
-    monkeypatch.setattr(provenance, "code", code)
+    monkeypatch.setattr(source_code, "code", code)
     return measured
 
 

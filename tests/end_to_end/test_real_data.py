@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
 
+
+@pytest.mark.nightly  # as the figures of pyserini in tests/retrieval/stages/test_bm25.py
 def test_bm25_on_two_real_collections_reproduces_print_and_the_rest_is_blocked(
     real_data, command_line, tmp_path
 ):

@@ -319,7 +319,7 @@ def patched(root: Path) -> Iterator[Moments]:
         patch.setattr(source_code, "OURS", dict.fromkeys(source_code.OURS, root / "world"))
         # and the one that changes is read anew each time
         patch.setattr(source_code, "sources_of", source_code.Sources)
-        patch.setattr(provenance, "code", source_code.code.__wrapped__)
+        patch.setattr(source_code, "code", source_code.code.__wrapped__)
         patch.setattr(provenance, "_code_of_all", provenance._code_of_all.__wrapped__)
         patch.setattr(digests, "SETTLED", 0)  # an edit waits for the next tick of the clock itself
         patch.setattr(catalog, "FILE", root / "catalog.yaml")

@@ -69,6 +69,18 @@ def test_a_cell_without_a_way_is_an_error_that_names_its_line(toy, tmp_path):
         coverage(toy('{id: lost, label: Lost, cells: ["0.2"]}'), Results(tmp_path))
 
 
+def test_a_column_that_nobody_said_what_it_is_of_is_an_error_that_names_its_line(toy, tmp_path):
+    source = toy('{id: x, label: X, recipe: words, cells: ["0.2"]}')
+    text = (
+        (tmp_path / "cells.yaml")
+        .read_text()
+        .replace(", dataset: msmarco-passage/dev/small, measure: RR@10", "")
+    )
+    (tmp_path / "cells.yaml").write_text(text)
+    with pytest.raises(ManifestError, match=r"cells\.yaml:7: .*toy/1/made/dev has no dataset and measure"):
+        coverage(source, Results(tmp_path))
+
+
 def test_a_row_with_a_recipe_does_not_say_that_it_cannot_be_measured(toy):
     with pytest.raises(ManifestError, match="keep one of the two"):
         toy('{id: x, label: X, recipe: words, not_measurable: for no reason, cells: ["0.2"]}').manifest  # noqa: B018

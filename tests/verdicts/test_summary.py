@@ -90,16 +90,16 @@ SELECTIONS = {
 }
 
 
-@pytest.fixture
-def measured_cells(folders):
-    """A measured cell of each kind, and records that are no measurement of the cell."""
+@pytest.fixture(scope="module")
+def records():
+    """Those of a measured cell of each kind, and some that are no measurement of the cell."""
     measurements = {m.cell.id: m for m in select("costa", "head_to_head").plan().measurements}
     study = next(name for name in measurements if name.startswith("head_to_head/1/"))
     of_cells = [_record_of(measurements[name]) for name in (*MEASURED, study)]
     other = _record_of(measurements["costa/1/bm25neg.bert/dev.rr10"])
     others = [replace(other, readings={"seed": "two"}), replace(other, unit="GB")]
     others.append(replace(other, origin={"file": "a.trec", "sha256": "0" * 64}))
-    Results(folders / "results").append([*of_cells, *others])
+    return [*of_cells, *others]
 
 
 def _record_of(m):
@@ -108,7 +108,8 @@ def _record_of(m):
 
 
 @pytest.mark.parametrize(("selection", "sentence"), SELECTIONS.items())
-def test_every_outlet_counts_the_same(repro, folders, measured_cells, selection, sentence):
+def test_every_outlet_counts_the_same(repro, folders, records, selection, sentence):
+    Results(folders / "results").append(records)
     paper, _, table = selection.partition("/")
     names = ("costa",) if paper else ()
     tables = ("--table", table) if table else ()

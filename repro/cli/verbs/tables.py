@@ -34,8 +34,6 @@ def command(selection, out, document, two_column, others, form):
     in RESULTS/scores/SCALE, from which its tables are made where the store lacks them.
     """
     from repro.api.comparisons import compare_selection
-    from repro.cli.printing import say
-    from repro.cli.verdicts import show
     from repro.store import translated_errors
     from repro.writers.table_files import table_texts, write_tables
 
@@ -45,6 +43,8 @@ def command(selection, out, document, two_column, others, form):
     comparison, plan, results = compared_cells.comparison, compared_cells.plan, workspace.results
     options = {"seeds": selection.seeds, "two_column": two_column, "others": others, "results": results}
     if form:
+        from repro.cli.verdicts import show
+
         return show(comparison, plan, workspace.store, form, **options)
     folder = Path(out) if out else results.root / "tables" / selection.scale
     named = (results.root, "results folder", "--results or REPRO_RESULTS")
@@ -56,6 +56,8 @@ def command(selection, out, document, two_column, others, form):
     if not out:
         _write_scores(comparison, plan, store, results)
     if not files:
+        from repro.cli.printing import say
+
         say("nothing to write: no table is among what is selected; `repro report figures` draws figures")
     if document:
         _write_document(files, Path(document), scale=selection.scale, two_column=two_column)

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from repro.errors import UsageError
-from repro.exchange.history import Account, Artefact, History, QueryScores, query_scores
 from repro.graph import canonical
 from repro.manifest.cells import Cell
+from repro.plugins.deposit.history import Account, Artefact, History, QueryScores, query_scores
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.evaluation.measures import parse_measure
 from repro.retrieval.evaluation.significance import CONFIDENCE, RESAMPLES, bootstrap_interval, seed_of

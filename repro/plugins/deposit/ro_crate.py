@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from repro.exchange.history import Account, Artefact, History
 from repro.graph import canonical
+from repro.plugins.deposit.history import Account, Artefact, History
 from repro.store import read_json
 from repro.store.disk import whole_folder
 from repro.store.results import line_of

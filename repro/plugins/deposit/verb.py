@@ -30,7 +30,7 @@ def command(selection, form, output, licence, by):
     from datetime import UTC, datetime
     from pathlib import Path
 
-    from repro.exchange.history import History, accounts_of
+    from repro.plugins.deposit.history import History, accounts_of
     from repro.verdicts.comparison import judged_cells
 
     _check_options(form, licence, by)

@@ -4,6 +4,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from repro.errors import DataError
+
+MOST_CELLS = 100_000  # of one table; the widest of a paper has a tenth of it
+
 
 @dataclass(frozen=True)
 class Place:
@@ -47,6 +51,8 @@ class SourceTable:
         body: rows of values, and of labels that go over the whole width (groups).
         rules: numbers of rows of the body above which a line is drawn.
         caption, label: of the float around it; only read, never copied.
+        number: as the text prints it, ``3`` or ``3a``; empty without one, and for a figure.
+        legend: what the float says beside caption and cells: notes under the table, footnotes of cells.
         notes: what could not be read, a sentence each with its place: an unknown macro, a ragged row.
     """
 
@@ -56,6 +62,8 @@ class SourceTable:
     rules: frozenset[int] = frozenset()
     caption: str = ""
     label: str = ""
+    number: str = ""
+    legend: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -70,7 +78,7 @@ class Manuscript:
 
     Attributes:
         path: what was named: a file, a folder or an archive.
-        tables: in the order of the text; two half tables side by side are two.
+        tables: in the order of the text; two that stand side by side or above each other are two.
         prose: paragraphs outside of tables with their places, for sentences that quote a cell.
         labels: label of a float -> its number in the text, as ``\\ref`` prints it.
         notes: what could not be read, a sentence each.
@@ -81,3 +89,9 @@ class Manuscript:
     prose: tuple[tuple[Place, str], ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+
+def check_size(cells: int, where: Place | Path) -> None:
+    """Raise a DataError for more cells than any table of a paper has."""
+    if cells > MOST_CELLS:
+        raise DataError(f"{where}: is a table of more than {MOST_CELLS:,} cells, of no paper")

@@ -29,6 +29,6 @@ def side_values():
 @answer
 def part_of_cell(cell):
     """Say what others state of a cell."""
-    from repro.plugins.reports.others import OthersOfCell
+    from repro.plugins.reports.cell import OthersOfCell
 
     return OthersOfCell(cell)

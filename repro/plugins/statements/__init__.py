@@ -10,9 +10,13 @@ API = "repro.plugins.statements.api"
 
 @answer
 def commands():
-    """Offer the audit, and its view of claims."""
-    line = "what does not fit in papers: numbers, sentences, references; and whether claims hold"
-    return {"audit": Command(line, "repro.plugins.statements.verb:command", section="judge")}
+    """Offer the audit of papers, and the view of their claims."""
+    papers = "papers at hand: numbers, sentences, references, and records that were altered"
+    claims = "sentences, marks and bold numbers, judged in the paper and in what was measured"
+    return {
+        "audit papers": Command(papers, "repro.plugins.statements.verb:papers_command"),
+        "audit claims": Command(claims, "repro.plugins.statements.verb:claims_command"),
+    }
 
 
 @answer

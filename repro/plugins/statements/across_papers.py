@@ -1,11 +1,10 @@
 """Values and names that papers share, where they differ: one system's digits, settings, bold and marks."""
 
 from collections.abc import Iterator
-from decimal import Decimal
 from itertools import combinations, product
 
 from repro.manifest.cells import Cell, numeric_cells
-from repro.manifest.decimals import half_unit
+from repro.manifest.decimals import are_apart, half_unit, percent
 from repro.manifest.papers import Paper
 from repro.plugins.statements.findings import Finding, Notes
 
@@ -41,18 +40,12 @@ def _disagree(cells: list[Cell]) -> bool:
 
 
 def numbers_differ(a: Cell, b: Cell) -> bool:
-    """Whether two published numbers cannot be one.
-
-    Those of equal precision are compared by their digits, others differ where their roundings part.
-    """
-    (one, half), (other, other_half) = _interval(a), _interval(b)
-    return one != other if half == other_half else abs(one - other) > half + other_half
-
-
-def _interval(cell: Cell) -> tuple[Decimal, Decimal]:
-    """Value and half a unit of its last digit, as per cent."""
-    factor = 100 if cell.unit == "fraction" else 1
-    return cell.number * factor, half_unit(cell.printed.decimals) * factor
+    """Return whether two published numbers cannot be one; fractions are compared as per cent."""
+    (one, half), (other, other_half) = (
+        (percent(cell.number, cell.unit), percent(half_unit(cell.printed.decimals), cell.unit))
+        for cell in (a, b)
+    )
+    return are_apart(one, half, other, other_half)
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:

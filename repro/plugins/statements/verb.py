@@ -1,11 +1,10 @@
-"""``repro audit``: what does not fit in papers, and, with ``claims``, what they claim."""
+"""``repro audit papers`` and ``repro audit claims``: what does not fit in papers, and what they claim."""
 
 from collections import Counter
 
 import click
 
 from repro.cli import completion
-from repro.cli.groups import views
 from repro.cli.options import json_option, scale_option
 from repro.errors import UsageError
 
@@ -165,7 +164,10 @@ def _counts(states) -> str:
     )
 
 
-@click.command("findings")
+@click.command(
+    "papers",
+    epilog="\b\nExamples:\n  repro audit PAPER\n  repro audit --strict\n  repro audit PAPER --references",
+)
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors.")
 @click.option(
@@ -174,7 +176,7 @@ def _counts(states) -> str:
     help="All that the texts point at, with its verdict, in place of the findings.",
 )
 @json_option
-def findings_command(names, strict, references, as_json):
+def papers_command(names, strict, references, as_json):
     """List what does not fit in papers, and records that prove themselves altered; nothing is measured.
 
     Averages that do not recompute, bold numbers that are not the best, sentences and marks that their table
@@ -267,25 +269,3 @@ def _misfit(finding) -> str:
     first, *tail = finding.says.split("; ") if finding.kind in ("claim", "bold") else (finding.says,)
     remainder = f"; and {len(tail)} more, see the JSON" if tail else ""
     return claim + first + remainder + (f"\n= {finding.explanation}" if finding.explanation else "")
-
-
-command = views(
-    "audit",
-    {
-        "claims": "sentences, marks and bold numbers, judged in the paper and in what was measured",
-    },
-    default="findings",
-    targets={"claims": f"{__name__}:claims_command", "findings": f"{__name__}:findings_command"},
-    help="""List what does not fit in papers, and records that prove themselves altered; nothing is measured.
-
-    Averages that do not recompute, bold numbers that are not the best, sentences and marks that their table
-    contradicts, systems published with several values, wrong references, misleading words. Each finding says
-    what it is held against: the paper alone, its released code, another paper, a third party.
-    """,
-    epilog="""\b
-Examples:
-  repro audit PAPER
-  repro audit --strict --format json
-  repro audit PAPER --references
-  repro audit claims PAPER --failing""",
-)

@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import pytest
 
-from repro.exchange.history import Account, History
 from repro.graph import Node, walk
 from repro.manifest.cells import cell
 from repro.plugins.deposit.every_eval_ever import Summary, write_logs
+from repro.plugins.deposit.history import Account, History
 from repro.store import Store
 from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell

@@ -5,7 +5,8 @@ from decimal import Decimal
 import pytest
 
 from repro.manifest.cells import cell
-from repro.plugins.reports.others import OthersValues, in_a_line, others_values
+from repro.plugins.reports.cell import in_a_line
+from repro.plugins.reports.others import OthersValues, others_values
 from repro.plugins.reports.reports import CellReport, Report, Source, reports
 
 CELL = cell("simlm/2/dense.ance/dev.rr10")  # 33.0 percent

@@ -7,7 +7,7 @@ import pytest
 from repro.errors import UsageError
 from repro.machine import system
 from repro.manifest.papers import paper, stated_costs
-from repro.running.cost.throughput import assumed_throughput, calibrate, calibration_file, gpus, throughput
+from repro.running.cost.throughput import assumed_throughput, calibration_file, gpus, throughput
 from repro.running.cost.work import Work, work
 from repro.store import Store
 
@@ -46,18 +46,3 @@ def test_measured_searches_have_a_rate_of_their_own_or_else_that_of_encoding(tmp
     assert _calibrated(tmp_path).hours(Work(search=2e12 * 3600)) == pytest.approx(1)
     with pytest.raises(UsageError, match="`repro doctor calibrate` writes it anew"):
         _calibrated(tmp_path, single_precision_flops_per_second="fast")
-
-
-def test_rates_are_consistent_with_each_other():
-    import torch
-
-    before = torch.get_num_threads()
-    found = calibrate(seconds=0.01)
-    assert torch.get_num_threads() == before
-    assert found["device"] in ("cpu", "cuda") and found["name"] and found["recorded"]
-    training, encoding = found["training"], found["encoding"]
-    each = [kind["flops_per_second"] / kind["tokens_per_second"] for kind in (training, encoding)]
-    assert each[0] == pytest.approx(3 * each[1])
-    assert min(training["tokens_per_second"], encoding["tokens_per_second"]) > 0
-    products = ("matrix_product", "single_precision")
-    assert all(found[f"{product}_flops_per_second"] > 0 for product in products)

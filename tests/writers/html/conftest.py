@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from repro.writers.html import page
+from repro.writers.html.page import page
 from tests.writers.html import chromium, firefox
 from tests.writers.html.toy import draw, report
 

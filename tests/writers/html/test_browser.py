@@ -3,7 +3,7 @@
 import pytest
 
 from repro.plugins.reports.content import document
-from repro.writers.html import page
+from repro.writers.html.page import page
 from tests.writers.html.toy import report
 
 PLACES = ("", "#cells", "#toy", "#toy/1", "#toy/1/g.y/a", "#toy/claims", "#nowhere", "#%zz")

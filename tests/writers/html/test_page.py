@@ -10,9 +10,9 @@ import pytest
 from repro import __version__
 from repro.manifest.printed import parse
 from repro.verdicts import verdict
-from repro.writers.html import page
 from repro.writers.html.cells import interval
 from repro.writers.html.elements import VERDICTS, el, identifier
+from repro.writers.html.page import page
 from tests.writers.html.outline import outline
 from tests.writers.html.toy import draw, report
 

@@ -9,10 +9,6 @@ command = views(
         "calibrate": "measure this machine, for estimates of hours",
     },
     default="machine",
-    help="""Say in one screen what this machine can run, and what to do about the rest.
-
-    Below the components, all that the papers need at full scale and that is not here.
-    """,
     epilog="""\b
 Examples:
   repro doctor

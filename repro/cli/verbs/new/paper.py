@@ -4,8 +4,10 @@ import importlib.util
 import keyword
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from string import Template
+from types import MappingProxyType
 
 import click
 
@@ -27,9 +29,7 @@ def command(name, directory):
 
     NAME is a Python package's: lower-case letters, digits, underscores.
     """
-    if directory == "":
-        raise UsageError("--dir is empty; name a folder, or leave the option out")
-    place = Path(directory).expanduser().resolve() if directory is not None else None
+    place = folder_of(directory)
     files = scaffold(name, place)
     for path in files:
         print(path)
@@ -43,38 +43,51 @@ def command(name, directory):
     say(f"then: {files[0].parent / 'README.md'} tells how placeholders become the paper")
 
 
+def folder_of(directory: str | None) -> Path | None:
+    """Return the folder that --dir names, None without one. Raises UsageError for an empty one."""
+    if directory == "":
+        raise UsageError("--dir is empty; name a folder, or leave the option out")
+    return Path(directory).expanduser().resolve() if directory is not None else None
+
+
 TEMPLATES = Path(__file__).parents[2] / "templates" / "paper"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def scaffold(name: str, directory: Path | None) -> list[Path]:
+def scaffold(
+    name: str, directory: Path | None, contents: Mapping[str, str | None] = MappingProxyType({})
+) -> list[Path]:
     """Write a paper's folder and its test; returns the files.
 
     Args:
         directory: of a distribution of its own, whose entry point makes the paper known once it is installed;
             None for the checkout's ``papers/`` and ``tests/papers/``.
+        contents: file -> its text in place of the template's; None for one that is not written.
 
     Raises:
         UsageError: no name for a package, or one that is taken; nothing is overwritten.
     """
-    _check_name(name)
+    check_name(name)
     package = f"papers.{name}" if directory is None else name
     folder, tests = _places(name, directory)
     folders = {"test_halves_contrast.py": tests}  # where else than in the paper's folder
     folders |= {"pretraining_cases.py": tests} if directory is None else {"pyproject.toml": directory}
     omissions = {"pyproject.toml", "pretraining_cases.py"} - folders.keys()
+    omissions |= {file for file, text in contents.items() if text is None}
     names = [template.name.removesuffix(".txt") for template in sorted(TEMPLATES.glob("*.txt"))]
     files = {folders.get(n, folder) / n: TEMPLATES / f"{n}.txt" for n in names if n not in omissions}
     for path in (folder, *files):
         if path.exists() or path.is_symlink():
             raise UsageError(f"{path} exists already; choose another name or --dir")
     values = {"name": name, "package": package, "row": name, "distribution": name.replace("_", "-")}
-    _write({path: Template(t.read_text()).substitute(values) for path, t in files.items()}, folder)
+    texts = {path: contents.get(path.name) for path in files}
+    _write({p: texts[p] or Template(t.read_text()).substitute(values) for p, t in files.items()}, folder)
     papers.cache_clear()
     return list(files)
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Raise UsageError for what names no package, or what is taken."""
     if keyword.iskeyword(name):
         raise UsageError(f"{name!r} is a word of Python's own, which names no package; choose another name")
     if not _NAME.fullmatch(name):

@@ -9,12 +9,6 @@ command = views(
         "site": "a page per table for a documentation site: row, command, published, measured",
     },
     default="page",
-    help="""Write one HTML page with every table, published and measured, which needs no network to be read.
-
-    It holds full scale and every other that has a number. Nothing is measured. Drawings are those that `repro
-    report figures` left in the results folder; tests between rows and drawings by query need the store of the
-    runs.
-    """,
     epilog="""\b
 Examples:
   repro report --open                          report.html in the browser

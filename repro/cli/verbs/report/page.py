@@ -117,7 +117,7 @@ def _summary(workspace, cells, name: str) -> str:
 
 def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str, str]:
     """Name of a file -> its page: that of the first scale is ``path``, beside which the others lie."""
-    from repro.writers.html import page
+    from repro.writers.html.page import page
     from repro.writers.html.sections import gather
 
     results = workspace.results

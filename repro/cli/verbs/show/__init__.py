@@ -10,11 +10,6 @@ command = views(
         "coverage": "what is measured, what could be and how, and what cannot be",
     },
     default="page",
-    help="""Show papers, a table as published, or everything known about one cell.
-
-    Of a cell: what was measured, the verdict, the command that measures it, and the unspecified choices that
-    its number rests on.
-    """,
     epilog="""\b
 Examples:
   repro show                          papers, tables, figures

@@ -23,7 +23,7 @@ from repro.errors import UsageError
 )
 @json_option
 def command(what, tables, verbose, as_json):
-    """Show a table as published, or everything known about one cell.
+    """Show papers, a table as published, or everything known about one cell.
 
     Of a cell: what was measured, the verdict, the command that measures it, and the unspecified choices that
     its number rests on.

@@ -1,0 +1,70 @@
+"""``repro audit``: papers at hand, or the source of any paper; plugins know how."""
+
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from repro.cli import completion
+from repro.cli.groups import LazyGroup
+from repro.cli.printing import say
+from repro.errors import UsageError, unknown
+from repro.manifest.papers import papers
+
+
+class _Audit(LazyGroup):
+    """The views that plugins add; of names without a view it is told whether they are papers or files."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Begin names and options with the view that audits them."""
+        if not ctx.resilient_parsing and not {*args[:1]} & {*self.names, *ctx.help_option_names}:
+            args = [self._view(args), *args]
+        return super().parse_args(ctx, args)
+
+    def _view(self, args: list[str]) -> str:
+        words = [word for word in args if not word.startswith("-")]
+        named = list(filter(papers().__contains__, words))
+        paths = [word for word in words if Path(word).expanduser().exists()]
+        if args[:1] == words[:1] != [] and not paths + named:
+            raise unknown("path, view or paper", words[0], (*self.names, *papers()))
+        view = "file" if _are_paths(named, paths) else "papers"
+        if view not in self.names:
+            raise UsageError(f"the plugin that audits {view} is left out by REPRO_PLUGINS")
+        return view
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a view or a paper; where none begins so, a path."""
+        names = [CompletionItem(name) for name in completion.paper_names(ctx, None, incomplete)]
+        items = [*super().shell_complete(ctx, incomplete), *names]
+        return items or [CompletionItem(incomplete, type="file")]
+
+
+def _are_paths(named: list[str], paths: list[str]) -> bool:
+    """Return whether paths are meant and not papers; a name that is both is the paper. Raises UsageError."""
+    both, files = set(paths) & set(named), [path for path in paths if path not in named]
+    for word in both:
+        say(f"{word} is a paper at hand, and a path here too, which ./{word} names")
+    if named and files:
+        raise UsageError(f"{named[0]} is a paper and {files[0]} a path; audit one after the other")
+    return bool(files)
+
+
+command = _Audit(
+    "audit",
+    package=__package__,
+    sections={"views": {}},
+    subcommand_metavar="[VIEW] [PAPER]...|FILE [OPTIONS]",
+    help="""List what does not fit, in papers at hand or in the source of any paper; nothing is measured.
+
+    A name of a paper is the paper, an existing path is a file; without either all papers are audited.
+    """,
+    epilog="""\b
+Examples:
+  repro audit PAPER
+  repro audit paper.tex
+  repro audit paper.tex
+  repro audit paper.tex --strict --format github
+  repro audit --strict --format json
+  repro audit papers PAPER --references
+  repro audit claims PAPER --failing""",
+)

@@ -1,0 +1,160 @@
+"""Bold and underlined numbers against the habit of their table and source."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import filterfalse
+
+from repro.plugins.manuscripts.findings import Finding
+from repro.plugins.manuscripts.series import Grid, Line, Series, Value
+
+OTHER_MEANING = re.compile(r"(?i)\bbold(face|ed)?\b[^.;]*signific|signific[^.;]*\bbold|\bours?\b[^.;]*\bbold")
+LEAST = 3  # scopes that are right before others are wrong; and there are as many of them for each of those
+# what a style marks the best, or second best, of: the numbers of a series whose lines have these in common
+SCOPES: dict[str, Callable[[Line], Hashable]] = {
+    "column": lambda line: None,
+    "group": lambda line: line.group,
+    "block between rules": lambda line: line.block,
+}
+
+
+@dataclass(frozen=True)
+class Style:
+    """A way to print a number: its check, its adjective, and which number of a scope it is for."""
+
+    check: str
+    adjective: str
+    rank: int
+    target: str
+
+    def has(self, value: Value) -> bool:
+        """Return whether a number is printed so."""
+        return value.cell.underlined if self.rank else value.cell.bold
+
+
+BOLD, UNDERLINE = Style("bold", "bold", 0, "best"), Style("underline", "underlined", 1, "second best")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Numbers of one series of which the best, or second best, is printed in a style."""
+
+    series: Series
+    members: tuple[Value, ...]
+    style: Style
+
+    def ranked(self, rank: int) -> list[Value]:
+        """Return the members with the best number, or of rank 1 with the second best."""
+        numbers = sorted({value.number for value in self.members}, reverse=self.series.sign > 0)
+        return [value for value in self.members if [value.number] == numbers[rank : rank + 1]]
+
+    @property
+    def target(self) -> list[Value]:
+        """Return the members that the style is for."""
+        return self.ranked(self.style.rank)
+
+    @property
+    def styled(self) -> list[Value]:
+        """Return the members that have the style."""
+        return list(filter(self.style.has, self.members))
+
+    @cached_property
+    def is_right(self) -> bool:
+        """Return whether both are the same."""
+        return self.styled == self.target
+
+    @property
+    def is_told(self) -> bool:
+        """Return whether anything can be held against it: of a second best, that the best is known."""
+        return not self.is_right and (self.style is BOLD or all(map(BOLD.has, self.ranked(0))))
+
+
+@dataclass(frozen=True)
+class Habit:
+    """How one table uses a style: the scope by which it is right most often, and all scopes of that kind."""
+
+    grid: Grid
+    scope: str
+    scopes: tuple[Scope, ...]
+
+    @property
+    def right(self) -> int:
+        """Return in how many scopes the style is where it belongs, and nowhere else."""
+        return sum(scope.is_right for scope in self.scopes)
+
+    @property
+    def wrong(self) -> int:
+        """Return in how many it is otherwise."""
+        return len(self.scopes) - self.right
+
+    @property
+    def outside(self) -> set[int]:
+        """Return the lines that are ahead of the style everywhere, or in a third of two numbers and more."""
+        ahead, numbers = Counter[int](), Counter[int]()
+        for scope in self.scopes:
+            marked = max(value.number * scope.series.sign for value in scope.styled)
+            for value in scope.members:
+                numbers[value.line] += 1
+                ahead[value.line] += value.number * scope.series.sign > marked
+        always = {line for line, often in ahead.items() if often == numbers[line]}
+        return always | {line for line, often in ahead.items() if often > 1 and 3 * often > numbers[line]}
+
+
+def best(grids: Sequence[Grid]) -> Iterator[Finding]:
+    """Find bold numbers that are not the best of their column or group, and equal ones that are not bold.
+
+    The scope is the one by which most bold numbers of a table are the best. Without such a habit in the table
+    and the whole source, or where a caption gives bold another meaning, nothing is said. A line that is
+    better than the bold number in more than a third of its columns is taken for one that does not compete.
+    """
+    yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
+
+
+def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
+    """Find underlined numbers that are not the second best, where most underlined ones are."""
+    yield from _of_style(grids, UNDERLINE)
+
+
+def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
+    habits = [_habit(grid, style) for grid in grids]
+    right, wrong = sum(habit.right for habit in habits), sum(habit.wrong for habit in habits)
+    for habit in habits if right >= LEAST * max(1, wrong) else ():
+        if habit.wrong <= habit.right:
+            outside = _habit(habit.grid, BOLD).outside
+            for scope in filter(lambda each: each.is_told, habit.scopes):
+                yield from _of_scope(habit, scope, outside)
+
+
+def _habit(grid: Grid, style: Style) -> Habit:
+    habits = [Habit(grid, name, tuple(_scopes(grid, key, style))) for name, key in SCOPES.items()]
+    return max(habits, key=lambda habit: habit.right - habit.wrong)
+
+
+def _scopes(grid: Grid, key: Callable[[Line], Hashable], style: Style) -> Iterator[Scope]:
+    """Yield the scopes, of series with a known direction, in which some numbers have the style."""
+    for series in grid.series if any(each.sign for each in grid.series) else ():
+        groups: dict[Hashable, list[Value]] = {}
+        for value in series.values.values() if series.sign else ():
+            groups.setdefault(key(grid.lines[value.line]), []).append(value)
+        scopes = (Scope(series, tuple(members), style) for members in groups.values())
+        yield from (scope for scope in scopes if 0 < len(scope.styled) < len(scope.members) > 2)
+
+
+def _of_scope(habit: Habit, whole: Scope, outside: set[int]) -> Iterator[Finding]:
+    style, lines = whole.style, habit.grid.lines
+    members = tuple(v for v in whole.members if v.line not in outside or style.has(v))
+    scope = Scope(whole.series, members, style)
+    numbers = {value.number for value in scope.target}
+    if not numbers:
+        return
+    labels = ", ".join(lines[value.line].label for value in scope.target)
+    why = f"the {style.target} of its {habit.scope} is {scope.target[0].cell.text} ({labels})"
+    told = f"{why}; {habit.right} of {len(habit.scopes)} are right in this table"
+    for value in filterfalse(lambda each: each.number in numbers, scope.styled):
+        says = f"{habit.grid.where(scope.series, value)} is {style.adjective} and not the {style.target}"
+        yield Finding("doubt", style.check, value.place, says, told)
+    for value in filterfalse(style.has, scope.target if any(map(style.has, scope.target)) else ()):
+        says = f"{habit.grid.where(scope.series, value)} is not {style.adjective}, and equal to one that is"
+        yield Finding("note", style.check, value.place, says, why)

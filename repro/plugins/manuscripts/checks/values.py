@@ -1,0 +1,188 @@
+"""Single numbers against what their measure, their collection and the rest of their column allow."""
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import combinations
+from math import ceil, floor, lcm
+
+from repro.errors import UsageError
+from repro.manifest.measures_per_dataset import listed_measures
+from repro.plugins.manuscripts.findings import Finding
+from repro.plugins.manuscripts.series import Grid, Series, Value
+from repro.plugins.manuscripts.vocabulary import without_measures
+from repro.retrieval.datasets.catalog import catalog
+from repro.retrieval.evaluation.measures import Measure, parse_measure
+
+MONOTONE = ("R", "Success", "RR")  # more ranks never lower them; nDCG and P may fall
+CAPPED = re.compile(r"(?i)capp?ed|\bcap\b")  # recall over at most as many as ranks: it may fall
+SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standard deviation|std)\b|±")
+
+
+def out_of_range(grid: Grid) -> Iterator[Finding]:
+    """Find scores above 100 or below 0, in columns where nearly all lie between."""
+    for series in filter(_is_share, grid.scores):
+        wrong = [v for v in series.values.values() if not 0 <= v.number <= 100]
+        for value in wrong if 4 * len(wrong) <= len(series.values) else ():
+            says = f"{grid.where(series, value)} is no value of {series.measure}"
+            why = "it lies between 0 and 1, or 0 and 100 in per cent"
+            yield Finding("error", "range", value.place, says, why)
+
+
+def _is_share(series: Series) -> bool:
+    signed = any(v.cell.text.startswith("+") for v in series.values.values())
+    return series.measure is not None and not series.is_difference and not signed
+
+
+Odd = tuple[Series, list[Value], str]  # values that are unlike the others of their series, and these in words
+
+
+def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
+    """Yield odd values but for those of lines that are odd in more than half of their numbers."""
+    often = Counter(value.line for _, values, _ in odd for value in values)
+    for series, values, words in odd:
+        kept = [v for v in values if 2 * often[v.line] <= max(2, grid.numbers_on(v.line))]
+        if kept:
+            yield series, kept, words
+
+
+def mixed_units(grid: Grid) -> Iterator[tuple[Value, Finding]]:
+    """Find a percentage in a column of fractions, or a fraction in one of percentages, by their sizes.
+
+    Three others have to agree, and a fraction needs more digits than they; a line that is so throughout is
+    of something else. No other check sees the number.
+    """
+    odd = [told for series in filter(_is_share, grid.scores) for told in _of_other_unit(series)]
+    why = "the rest of its column is of the other unit"
+    for series, values, words in _of_odd_lines(grid, odd):
+        for value in values:
+            yield value, Finding("doubt", "unit", value.place, f"{grid.where(series, value)} is {words}", why)
+
+
+def _of_other_unit(series: Series) -> Iterator[Odd]:
+    above, below = _within(series, Decimal("1.5"), 100), _within(series, Decimal(), 1)
+    most = max((value.decimals for value in above), default=0)
+    finer = [v for v in below if v.decimals > most]
+    pairs = ((above, below, "a percentage among fractions"), (finer, above, "a fraction among percentages"))
+    for few, many, words in pairs:
+        if few and len(many) >= max(3, 3 * len(few)):
+            yield series, few, words
+
+
+def _within(series: Series, low: Decimal, high: int) -> list[Value]:
+    return [value for value in series.values.values() if low < value.number <= high]
+
+
+def decimals(grid: Grid) -> Iterator[Finding]:
+    """Find the few numbers of a column of scores that have other digits after the point than all else.
+
+    Said once a column, at the first. Columns where a fifth of the numbers differ have no habit, nor have
+    tables where that is so in three columns; lines whose numbers are mostly so have a habit of their own.
+    """
+    odd = [told for series in grid.scores if (told := _of_other_digits(series))]
+    for series, values, words in _of_odd_lines(grid, odd) if len(odd) < 3 else ():
+        says = "; ".join(grid.where(series, value) for value in values)
+        yield Finding("note", "decimals", values[0].place, says, words)
+
+
+def _of_other_digits(series: Series) -> Odd | None:
+    numbers = _within(series, Decimal(), 100)
+    usual, often = next(iter(Counter(value.decimals for value in numbers).most_common(1)), (0, 0))
+    odd = [value for value in numbers if value.decimals != usual]
+    words = f"{often} numbers of the column have {usual} digits after the point"
+    are_few = odd and often >= max(5, 5 * len(odd)) and len(numbers) == len(series.values)
+    return (series, odd, words) if are_few else None
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A series of a measure with its cut-off."""
+
+    measure: Measure
+    series: Series
+
+    @property
+    def ranking(self) -> Hashable:
+        """Return what series of one measure at several depths have in common."""
+        words = without_measures(self.series.name)
+        return self.series.dataset, words, self.measure.name, self.measure.rel
+
+
+def falling(grid: Grid) -> Iterator[Finding]:
+    """Find R@100 above R@1000 of one row on one collection; likewise of success and of reciprocal ranks."""
+    cuts = [Cut(measure, series) for series in grid.scores if (measure := _measure(series))]
+    cuts = [c for c in cuts if c.measure.name in MONOTONE and not CAPPED.search(c.series.name)]
+    for few, many in combinations(sorted(cuts, key=lambda cut: cut.measure.cutoff), 2):
+        if few.ranking == many.ranking and few.measure.cutoff < many.measure.cutoff:
+            yield from _of_cuts(grid, few, many)
+
+
+def _of_cuts(grid: Grid, few: Cut, many: Cut) -> Iterator[Finding]:
+    deep = many.series.values
+    pairs = [(value, deep[n]) for n, value in few.series.values.items() if n in deep]
+    wrong = [(one, other) for one, other in pairs if one.number - one.half > other.number + other.half]
+    for one, other in wrong if 2 * len(wrong) <= max(2, len(pairs)) else ():  # else the heads mean others
+        says = f"{grid.where(few.series, one)} is above {other.cell.text} of {many.series.name}"
+        name, first, last = few.measure.name, few.measure.cutoff, many.measure.cutoff
+        why = f"no ranking has less of {name} in {last} ranks than in {first}"
+        yield Finding("error", "cut-off", one.place, says, why)
+
+
+def impossible_means(grid: Grid) -> Iterator[Finding]:
+    """Find means that the queries of a collection cannot have, as each has one of few values.
+
+    A mean of success is j/n for n queries, of RR@k a multiple of 1/(n lcm(1..k)). That tells something only
+    where the printed digits are finer. Means over several runs, and columns of which a third has no such
+    value (so that other queries were taken), are left alone; nDCG and recall have values of too many kinds.
+    """
+    for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
+        if multiples := _queries(series) * _steps(series):
+            wrong, told = _impossible(series, multiples)
+            for value in wrong if len(told) > 2 and 3 * len(wrong) <= len(told) else ():
+                says = f"{grid.where(series, value)} is between two possible means"
+                why = f"a mean over {_queries(series)} queries is a multiple of 1/{multiples}, as others are"
+                yield Finding("doubt", "queries", value.place, says, why)
+
+
+def _impossible(series: Series, multiples: int) -> tuple[list[Value], list[Value]]:
+    """Return the values that are no multiple of one in so many, and all that are printed finely enough."""
+    unit = Decimal("0.01") if max(v.number for v in series.values.values()) > 1 else Decimal(1)
+    told = [v for v in series.values.values() if unit * 2 * v.half * multiples < 1]
+    return [v for v in told if not _is_possible(v, unit * multiples)], told
+
+
+def _queries(series: Series) -> int:
+    entry = catalog().get(series.dataset or "")
+    return entry.counts.get("queries", 0) if entry else 0
+
+
+def _steps(series: Series) -> int:
+    """Return of which 1/steps the value of one query is a multiple; 0 where there is no such number."""
+    if any("±" in value.cell.text for value in series.values.values()):
+        return 0
+    measure = _measure(series) or Measure("", 0)
+    return {"Success": 1, "RR": lcm(*range(1, measure.cutoff + 1))}.get(measure.name, 0)
+
+
+def _is_possible(value: Value, multiples: Decimal) -> bool:
+    return ceil((value.number - value.half) * multiples) <= floor((value.number + value.half) * multiples)
+
+
+def undefined_depths(grid: Grid) -> Iterator[Finding]:
+    """Find reciprocal ranks at another depth than the one that their collection is scored at."""
+    for series in filter(lambda each: each.is_certain, grid.scores):
+        listed = map(parse_measure, listed_measures(series.dataset or ""))
+        depths, measure = [each.cutoff for each in listed if each.name == "RR"], _measure(series)
+        if measure and measure.name == "RR" and depths and measure.cutoff not in depths:
+            says = f"{series.name}: {series.dataset} is scored by RR@{depths[0]}"
+            why = "numbers of others at its own depth cannot be set beside these"
+            yield Finding("note", "depth", next(iter(series.values.values())).place, says, why)
+
+
+def _measure(series: Series) -> Measure | None:
+    try:
+        return parse_measure(series.measure) if series.measure else None
+    except UsageError:
+        return None

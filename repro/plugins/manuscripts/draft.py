@@ -1,0 +1,333 @@
+"""A draft of cells.yaml from the tables of a source: what they say, what is likely, and what is asked for."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from repro.manifest.reading_schema import Reading
+from repro.manifest.schema import Manifest, faults
+from repro.plugins.manuscripts.headings import ColumnMeaning, Meaning, meaning
+from repro.plugins.manuscripts.neighbours import with_neighbours
+from repro.plugins.manuscripts.systems import Match, Values, as_fraction, key, match, plain
+from repro.plugins.manuscripts.tables import Manuscript, Place, SourceCell, SourceTable
+from repro.plugins.manuscripts.transcription import MARKS, Transcription, bold_scope, transcribe
+from repro.retrieval.datasets.catalog import catalog
+
+TICKS = {"✓": True, "✔": True, "✗": False, "✘": False, "×": False, "yes": True, "no": False}
+ABLATION = re.compile(r"(?:w/|w/o|without|with|only|\+|-|−|–)\b|[+−–-]\s")
+ROLES = (
+    "role: rows that bear the paper's name are ours, all others cited; those that its authors ran are rerun"
+)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A comment: what is ``asked``, what is ``likely``, or a ``note`` of what the strings cannot say."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A column, a row, a mark or a table of the draft, with the place in the source that it is from."""
+
+    facts: Mapping[str, Any]
+    place: Place
+    remarks: tuple[Remark, ...] = ()
+
+    @property
+    def is_asked(self) -> bool:
+        """Return whether anything has to be answered before it is complete."""
+        return any(remark.kind == "asked" for remark in self.remarks)
+
+
+@dataclass(frozen=True)
+class TableDraft:
+    """One results table of the draft.
+
+    Attributes:
+        head: what is said of the whole table.
+        marks: by the mark.
+        readings: unspecified choices that the recipes of its rows ask for, with whose they are.
+    """
+
+    head: Entry
+    marks: Mapping[str, Entry]
+    columns: tuple[Entry, ...]
+    groups: tuple[Mapping[str, Any], ...]
+    rows: tuple[Entry, ...]
+    readings: Mapping[str, tuple[Reading, str]]
+
+    @property
+    def id(self) -> str:
+        """Return its number, as text."""
+        return self.head.facts["id"]
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """Return the table as the schema of cells.yaml has it."""
+        parts = {"columns": self.columns, "rows": self.rows}
+        entries = {name: [dict(entry.facts) for entry in part] for name, part in parts.items()}
+        marks = {mark: dict(entry.facts) for mark, entry in self.marks.items()}
+        return {**self.head.facts, "marks": marks, "groups": list(self.groups), **entries}
+
+    def entries(self) -> Iterator[tuple[str, Entry]]:
+        """Yield each entry with what it is called: ``table 1, column dev.rr10``."""
+        yield f"table {self.id}", self.head
+        yield from ((f"table {self.id}, mark {mark}", entry) for mark, entry in self.marks.items())
+        for name, part in (("column", self.columns), ("row", self.rows)):
+            yield from ((f"table {self.id}, {name} {entry.facts['id']}", entry) for entry in part)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """All results tables of a source, and why each other one is left out."""
+
+    tables: tuple[TableDraft, ...]
+    left_out: tuple[tuple[Place, str], ...]
+
+
+def draft(name: str, manuscript: Manuscript) -> Draft:
+    """Return the draft of a paper of this name; a table that fits no manifest is left out, with why."""
+    tables: dict[str, TableDraft] = {}
+    left_out = []
+    meanings = with_neighbours([meaning(source) for source in manuscript.tables])
+    for number, (source, told) in enumerate(zip(manuscript.tables, meanings, strict=True), start=1):
+        if not told.is_of_results:
+            reason = "no heading names a measure or a collection, so that it is taken for no table of results"
+            left_out.append((source.place, reason))
+            continue
+        id = source.number or manuscript.labels.get(source.label, str(number))
+        made = _Drafting(name, source, told).table(_unused(_slug(id) or str(number), tables))
+        if reason := _fault(made):
+            left_out.append((source.place, f"no table of a manifest can be as this one is: {reason}"))
+        else:
+            tables[made.id] = made
+    return Draft(tuple(tables.values()), tuple(left_out))
+
+
+def _fault(table: TableDraft) -> str:
+    """Return why the schema refuses a table; "" where it does not."""
+    try:
+        manifest = Manifest.model_validate({"paper": "draft", "title": "draft", "tables": [table.content]})
+    except ValidationError as error:
+        return str(error.errors()[0]["msg"])
+    return next((reason for _, reason in faults(manifest)), "")
+
+
+@dataclass
+class _Drafting:
+    """One table while it is drafted."""
+
+    name: str
+    source: SourceTable
+    told: Meaning
+    strings: dict[tuple[int, int], Transcription] = field(default_factory=dict)  # by row and column
+    columns: dict[int, Entry] = field(default_factory=dict)  # by place
+    readings: dict[str, tuple[Reading, str]] = field(default_factory=dict)
+
+    def table(self, id: str) -> TableDraft:
+        """Return the table under an id."""
+        plan = self.told.layout
+        for row in plan.rows:
+            for column in self.told.columns:
+                self.strings[row, column.place] = transcribe(plan.table.body[row][column.place])
+        taken: dict[str, Entry] = {}
+        for column in sorted(self.told.columns, key=lambda column: column.is_mean):
+            made = self._column(column, _unused(_slug(".".join(map(_slug, column.head))) or "column", taken))
+            taken[made.facts["id"]] = self.columns[column.place] = made
+        self.columns = dict(sorted(self.columns.items()))
+        names = {text: _slug(text) or "group" for text in dict.fromkeys(filter(None, plan.groups))}
+        rows: dict[str, Entry] = {}
+        for row, group in zip(plan.rows, plan.groups, strict=True):
+            parts = filter(None, (names.get(group), _slug(plan.label(row)) or "row"))
+            made = self._row(row, names.get(group), _unused(".".join(parts), rows))
+            rows[made.facts["id"]] = made
+        groups = tuple({"id": name, "label": text} for text, name in names.items())
+        return TableDraft(
+            self._head(id),
+            self._marks(rows.values()),
+            tuple(self.columns.values()),
+            groups,
+            tuple(rows.values()),
+            self.readings,
+        )
+
+    def _head(self, id: str) -> Entry:
+        plan = self.told.layout
+        strings = [[self.strings[row, c.place].text for row in plan.rows] for c in self.told.columns]
+        bold = bold_scope(strings, plan.groups)
+        facts: dict[str, Any] = {"id": id, "about": "asked: in your own words, what the table compares"}
+        facts |= {"unit": self.told.unit or "fraction", "bold": bold}
+        facts |= {"transposed": True} if self.told.is_transposed else {}
+        remarks = [
+            Remark("asked", "about: in your own words, what the table compares"),
+            Remark("likely", ROLES),
+        ]
+        if bold == "unknown":
+            remarks.append(
+                Remark("asked", "bold: within what it marks the best: column, group, row or table")
+            )
+        if self.told.unit is None:
+            remarks.append(Remark("asked", "unit: fraction or percent; no number tells"))
+        return Entry(facts, self.source.place, (*remarks, *(Remark("note", n) for n in self.source.notes)))
+
+    def _marks(self, rows: Iterable[Entry]) -> dict[str, Entry]:
+        used = {
+            mark
+            for entry in rows
+            for text in (*entry.facts["cells"], entry.facts.get("marks", ""))
+            for mark in text.replace("**", "")
+            if mark in MARKS
+        }
+        text = "what the mark means: significant, with `over`; source, with `source`; or property"
+        facts = {"means": "property", "property": "asked"}
+        return {
+            mark: Entry(facts, self.source.place, (Remark("asked", text),)) for mark in MARKS if mark in used
+        }
+
+    def _column(self, column: ColumnMeaning, id: str) -> Entry:
+        """Return a column; one of whom collection or measure is open has neither, and is asked for."""
+        facts: dict[str, Any] = {"id": id, "head": list(column.head)} | self._unit(column)
+        meant = (column.dataset, column.measure)
+        remarks: list[Remark] = []
+        if reason := self._elsewhere(column):
+            facts["not_measurable"] = reason
+        elif column.mean_of:
+            facts |= self._mean(column)
+        elif column.is_mean:
+            remarks = [Remark("asked", f"mean_of, the ids of columns: {column.dataset.reason}")]
+        elif column.dataset.value and column.measure.value:
+            facts |= {"dataset": column.dataset.value, "measure": column.measure.value}
+            facts |= {"kind": "answers"} if catalog()[column.dataset.value].answers else {}
+            remarks = [Remark("likely", f"{part.value}: {part.reason}") for part in meant if part.reason]
+        else:
+            questions = map(_question, ("dataset", "measure"), meant)
+            remarks = [Remark("asked", "; ".join(questions))]
+        return Entry(facts, self._place(column), tuple(remarks))
+
+    def _mean(self, column: ColumnMeaning) -> dict[str, Any]:
+        ids = [self.columns[place].facts["id"] for place in column.mean_of]
+        return {"mean_of": ids} | ({"measure": column.measure.value} if column.measure.value else {})
+
+    def _unit(self, column: ColumnMeaning) -> dict[str, str]:
+        """Return the unit of a column that has another than its table."""
+        numbers = [self.strings[row, column.place].number for row in self.told.layout.rows]
+        if column.is_cost or any(abs(number) > 100 for number in numbers if number is not None):
+            return {"unit": "number"}
+        return {"unit": column.unit} if column.unit and column.unit != self.told.unit else {}
+
+    def _elsewhere(self, column: ColumnMeaning) -> str:
+        """Return why the suite cannot measure a column, "" where it may."""
+        if column.is_cost:
+            return "a size, a time or a setting, which is no measure of a ranking"
+        parts = (column.dataset, column.measure)
+        return "; ".join(part.reason for part in parts if part.sure == "elsewhere")
+
+    def _place(self, column: ColumnMeaning) -> Place:
+        head = [row[column.place] for row in self.told.layout.table.head]
+        return next((cell.place for cell in reversed(head) if cell.text.strip()), self.source.place)
+
+    def _row(self, row: int, group: str | None, id: str) -> Entry:
+        """Return a row with its strings, and its recipe where the suite knows its system."""
+        plan = self.told.layout
+        cells, label = plan.table.body[row], plan.label(row)
+        named = [cells[place] for place in plan.labels if cells[place].text.strip()]
+        role = "ours" if self._is_ours(label) else "cited"
+        facts: dict[str, Any] = {"id": id} | ({"group": group} if group else {})
+        facts |= {"label": label or "asked", "role": role}
+        facts |= _marked(named) | _described(plan.head, cells, self._others())
+        facts["cells"] = [self.strings[row, place].text for place in self.columns]
+        recipe, remark = self._recipe(label, role, row)
+        remarks = [remark] if remark else []
+        remarks += [Remark("asked", "label: nothing names the row")] if not label else []
+        place = cells[0].place if cells else self.source.place
+        return Entry({**facts, **recipe}, place, (*remarks, *self._left_out(row)))
+
+    def _others(self) -> list[int]:
+        plan = self.told.layout
+        return [p for p in range(plan.table.width) if p not in plan.labels and p not in self.columns]
+
+    def _is_ours(self, label: str) -> bool:
+        name = re.sub("[^a-z0-9]", "", self.name)
+        return plain(label).startswith(name) or "ours" in label.lower() or bool(ABLATION.match(label))
+
+    def _recipe(self, label: str, role: str, row: int) -> tuple[dict[str, Any], Remark | None]:
+        """Return what says how a row is measured, and what is to be said of it."""
+        if role == "ours":
+            return {}, Remark(
+                "asked", "recipe: the function of recipes.py that makes the row, and its options"
+            )
+        found = match(label, self._values(row))
+        if found.row is None:
+            return {}, Remark("asked", _unknown_system(found))
+        remark = Remark("likely", f"recipe: {found.reason}") if found.sure == "likely" else None
+        if not found.row.recipe:
+            return {"not_measurable": found.row.not_measurable}, remark
+        datasets = {entry.facts["dataset"] for entry in self.columns.values() if "dataset" in entry.facts}
+        for id, reading in found.row.readings(sorted(datasets)).items():
+            self.readings.setdefault(id, (reading, found.row.source.name))
+        options = found.row.options
+        return {"recipe": found.row.recipe} | ({"with": options} if options else {}), remark
+
+    def _values(self, row: int) -> Values:
+        """Return a row's numbers by collection and measure, the usual measure where it is asked for."""
+        values = {}
+        for column in self.told.columns:
+            measure = column.measure.value or next(iter(column.measure.choices), "")
+            number = self.strings[row, column.place].number
+            if column.dataset.value and measure and number is not None:
+                values[key(column.dataset.value, measure)] = as_fraction(number, column.unit or "fraction")
+        return values
+
+    def _left_out(self, row: int) -> Iterator[Remark]:
+        """Yield what the strings of a row do not say: underlines, letters, what stands behind a number."""
+        cells = self.told.layout.table.body[row]
+        under = [self.columns[p].facts["id"] for p in self.columns if cells[p].underlined]
+        if under:
+            yield Remark("note", f"underlined: {', '.join(under)}")
+        for place, entry in self.columns.items():
+            if rest := self.strings[row, place].remainder:
+                yield Remark("note", f"{entry.facts['id']} also says {rest!r}, which no string of a cell can")
+
+
+def _question(name: str, part) -> str:
+    """Return what is asked of a column's collection or measure, or what is known of it."""
+    if part.value:
+        return f"{name}: {part.value}"
+    return f"{name}: {' or '.join(part.choices)}? {part.reason}" if part.choices else f"{name}? {part.reason}"
+
+
+def _unknown_system(found: Match) -> str:
+    text = f"recipe, or not_measurable with the reason: {found.reason}"
+    return f"{text} ({', '.join(found.choices)})" if found.choices else text
+
+
+def _marked(labels: Sequence[SourceCell]) -> dict[str, str]:
+    marks = "".join(mark for cell in labels[-1:] for mark in cell.marks if mark in MARKS)
+    return {"marks": marks} if marks else {}
+
+
+def _described(head, cells: Sequence[SourceCell], places: Sequence[int]) -> dict[str, Any]:
+    """Return what columns of words and ticks say of a row, as its attributes."""
+    texts = {_slug(" ".join(head(p))) or f"column-{p + 1}": cells[p].text.strip() for p in places}
+    attributes = {name: TICKS.get(text.lower(), text) for name, text in texts.items() if text}
+    return {"attributes": attributes} if attributes else {}
+
+
+def _slug(text: str) -> str:
+    """Return an id in the words of a text: ``mrr10`` for ``MRR@10``."""
+    import unicodedata
+
+    plain_text = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9.]+", "-", plain_text.replace("@", "")).strip("-.")
+
+
+def _unused(id: str, taken: Mapping[str, object]) -> str:
+    """Return the id, with a number behind it where it is taken."""
+    tries = (id if n == 1 else f"{id}-{n}" for n in range(1, len(taken) + 2))
+    return next(each for each in tries if each not in taken)

@@ -1,0 +1,225 @@
+"""The files of a source: one file, a folder or an archive, read within limits and never outside of it."""
+
+import gzip
+import io
+import os
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+from repro.errors import DataError, UsageError
+
+TEXT = (".tex", ".ltx", ".sty", ".cls", ".def", ".md", ".markdown", ".csv", ".tsv", ".html", ".htm", ".txt")
+FILE_BYTES = 4 * 2**20  # of one file; the LaTeX of a paper has a tenth of it
+TOTAL_BYTES = 40 * 2**20  # of all files of text together
+UNPACKED_BYTES = 2**30  # of an archive, figures and all
+MEMBERS = 20_000
+
+
+class Files:
+    """Files of text below one root, by their names relative to it.
+
+    Attributes:
+        path: the file, folder or archive that was named.
+        only: the one file that was named; None where it is a folder or an archive.
+    """
+
+    def __init__(self, path: Path):
+        """Raise a UsageError where nothing is at ``path``, a DataError for an archive that cannot be read."""
+        self.path, self.only, self._read = path, "", 0
+        self._texts: dict[str, str] = {}
+        self._members: dict[str, bytes] = {}
+        try:
+            if path.is_dir():
+                self.root, self._names = path, list(_below(path))
+            elif path.is_file():
+                self._open_file(path)
+            else:
+                raise UsageError(f"there is no file or folder {str(path)!r}")
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+    def _open_file(self, path: Path) -> None:
+        self.root, self._names = path, []
+        self._members = _unpacked(path)
+        if self._members:
+            self._names = list(self._members)
+            if len(self._members) == 1:
+                self.only = self._names[0]
+        else:
+            self.root, self.only = path.parent, path.name
+            self._names = [path.name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the files of text, in order."""
+        return iter(sorted(self._names))
+
+    def shown(self, name: str) -> Path:
+        """Return the path of a file as messages name it; inside an archive it goes on behind it."""
+        return self.root / name
+
+    def resolve(
+        self, name: str, *, beside: Iterable[str] = (), endings: tuple[str, ...] = ("", ".tex")
+    ) -> str | None:
+        """Return the file that ``\\input{name}`` means, from the folder of one ``beside`` or from the root.
+
+        Raise a UsageError for one outside of the root; None where there is none.
+        """
+        outside = False
+        for start in dict.fromkeys(PurePosixPath(folder).parent for folder in (*beside, "root")):
+            for ending in endings:
+                inner = os.path.normpath(start / (name + ending))
+                if inner.startswith(("..", "/", "~")) or os.path.isabs(inner):
+                    outside = True
+                elif self._has(inner):
+                    return inner
+        if outside:
+            raise UsageError(f"{name!r} lies outside of {str(self.root)!r} and is not read")
+        return None
+
+    def _has(self, name: str) -> bool:
+        if self._members:
+            return name in self._members
+        try:
+            file = (self.root / name).resolve()
+            return file.is_file() and file.is_relative_to(self.root.resolve())
+        except (OSError, ValueError):  # a name too long, or with a null byte
+            return False
+
+    def text(self, name: str) -> str:
+        """Return what a file says, decoded. Raise a DataError for one that is no text, or too large."""
+        if name not in self._texts:
+            shown = self.shown(name)
+            try:
+                content = self._members[name] if self._members else _content(shown)
+            except OSError as error:
+                raise DataError(f"{shown}: cannot be read: {error.strerror or error}") from error
+            self._read += len(content)
+            if self._read > TOTAL_BYTES:
+                raise DataError(
+                    f"{self.path}: has more than {TOTAL_BYTES >> 20} MB of text, no paper's source"
+                )
+            self._texts[name] = decoded(content, shown)
+        return self._texts[name]
+
+
+def decoded(content: bytes, shown: Path) -> str:
+    """Return text of UTF-8, UTF-16 with a byte order mark, or Latin-1, with ends of lines as ``\\n``."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = content.decode("utf-16", errors="replace")
+    elif content.startswith(b"%PDF"):
+        raise DataError(f"{shown}: is a PDF; name the LaTeX source that it was made from")
+    elif b"\0" in content[:65536]:
+        raise DataError(f"{shown}: is a binary file, not a source of text")
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = content.decode("cp1252", errors="replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _content(path: Path) -> bytes:
+    size = path.stat().st_size
+    if size > FILE_BYTES:
+        raise DataError(
+            f"{path}: has {size >> 20} MB; a source of more than {FILE_BYTES >> 20} MB is not read"
+        )
+    return path.read_bytes()
+
+
+def _below(folder: Path) -> Iterator[str]:
+    """Yield files of text below a folder; links to folders, and what begins with a dot, are left out."""
+    seen = 0
+    for root, folders, files in os.walk(folder):
+        folders[:] = sorted(f for f in folders if not f.startswith("."))
+        for file in sorted(files):
+            seen += 1
+            if seen > MEMBERS:
+                raise DataError(f"{folder}: has more than {MEMBERS:,} files; name the folder of the source")
+            path = Path(root, file)
+            if path.suffix.lower() in TEXT and path.resolve().is_relative_to(folder.resolve()):
+                yield path.relative_to(folder).as_posix()
+
+
+class _Limited(io.RawIOBase):
+    """A stream that fails once more than ``UNPACKED_BYTES`` came out of it."""
+
+    def __init__(self, stream, path: Path):
+        self._stream, self._path, self._left = stream, path, UNPACKED_BYTES
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        chunk = self._stream.read(min(size, self._left + 1) if size >= 0 else self._left + 1)
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise DataError(
+                f"{self._path}: unpacks to more than {UNPACKED_BYTES >> 30} GB, no paper's source"
+            )
+        return chunk
+
+
+def _unpacked(path: Path) -> dict[str, bytes]:
+    """Return the files of text in an archive, of which nothing is written to disk; none of any other file."""
+    with path.open("rb") as stream:
+        start = stream.read(512)
+    try:
+        if start.startswith(b"PK\x03\x04"):
+            return _of_zip(path)
+        if start[257:262] == b"ustar" or path.suffix == ".tar":
+            with path.open("rb") as stream:
+                return _of_tar(stream, path)
+        if start.startswith(b"\x1f\x8b"):
+            with gzip.open(path) as stream:
+                is_tar = stream.read(512)[257:262] == b"ustar"
+            with gzip.open(path) as stream:
+                limited = _Limited(stream, path)
+                return _of_tar(limited, path) if is_tar else {path.stem: _single(limited, path)}
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile) as error:
+        raise DataError(f"{path}: is a broken archive: {error}") from error
+    return {}
+
+
+def _single(stream: _Limited, path: Path) -> bytes:
+    content = stream.read(FILE_BYTES + 1)
+    if len(content) > FILE_BYTES:
+        raise DataError(f"{path}: unpacks to a file of more than {FILE_BYTES >> 20} MB, no paper's source")
+    return content
+
+
+def _of_tar(stream, path: Path) -> dict[str, bytes]:
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        members = ((m.name, m.size, lambda m=m: archive.extractfile(m)) for m in archive if m.isfile())
+        return _texts(members, path)
+
+
+def _of_zip(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        members = ((m.filename, m.file_size, lambda m=m: archive.open(m)) for m in archive.infolist())
+        return _texts(members, path)
+
+
+def _texts(members, path: Path) -> dict[str, bytes]:
+    """Return name -> content of files of text; a name that leads outside of the archive is left out."""
+    kept: dict[str, bytes] = {}
+    total = 0
+    for count, (name, size, opened) in enumerate(members):
+        if count > MEMBERS:
+            raise DataError(f"{path}: has more than {MEMBERS:,} files, no paper's source")
+        inner = os.path.normpath(name.replace("\\", "/"))
+        if inner.startswith(("..", "/")) or PurePosixPath(inner).suffix.lower() not in TEXT:
+            continue
+        total += size
+        if size > FILE_BYTES or total > TOTAL_BYTES:
+            limit = (FILE_BYTES if size > FILE_BYTES else TOTAL_BYTES) >> 20
+            raise DataError(f"{path}: {inner} unpacks to more than {limit} MB of text, no paper's source")
+        kept[inner] = opened().read(FILE_BYTES + 1)
+        if len(kept[inner]) > FILE_BYTES:
+            raise DataError(f"{path}: {inner} unpacks to more than {FILE_BYTES >> 20} MB, no paper's source")
+    if not kept:
+        raise DataError(f"{path}: has no file that ends in {', '.join(TEXT[:2])}, .md, .csv, .tsv or .html")
+    return kept

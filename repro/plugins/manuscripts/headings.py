@@ -1,0 +1,252 @@
+"""The collection and the measure that columns of a table are about, and how sure its headings make it."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from repro.plugins.manuscripts import layout as layouts
+from repro.plugins.manuscripts import vocabulary
+from repro.plugins.manuscripts.layout import Layout
+from repro.plugins.manuscripts.tables import SourceTable
+from repro.plugins.manuscripts.vocabulary import NamedMeasure, Resolution, facts, words
+
+NOTHING = Resolution(None, "certain")  # a column that is about no collection, or by no measure
+UNNAMED = Resolution(reason="neither the heading nor the caption names one collection")
+_BEIR = "no measure is named; nDCG@10 is that of BEIR's tables"
+_NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)")
+
+
+@dataclass(frozen=True)
+class ColumnMeaning:
+    """One column of values.
+
+    Attributes:
+        place: its number in the table, from 0.
+        head: the texts above it, the outermost first.
+        unit: ``percent``, ``fraction``, or None without a number that tells.
+        mean_of: numbers of the columns that it averages, by its heading and their numbers.
+        is_cost: whether it holds a size, a time or a setting, by its heading.
+        is_mean: whether its heading calls it an average.
+        named: the measure as it is named.
+    """
+
+    place: int
+    head: tuple[str, ...]
+    dataset: Resolution
+    measure: Resolution
+    unit: Literal["percent", "fraction"] | None = None
+    mean_of: tuple[int, ...] = ()
+    is_cost: bool = False
+    is_mean: bool = False
+    named: NamedMeasure | None = None
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A table understood as far as its headings go, with systems as rows.
+
+    Attributes:
+        layout: of the table as it is read here, whose cells are the source's.
+        is_transposed: whether the source has the systems as columns.
+        columns: the columns of values, in order.
+        unit: of most of its columns.
+    """
+
+    layout: Layout
+    is_transposed: bool
+    columns: tuple[ColumnMeaning, ...]
+    unit: Literal["percent", "fraction"] | None
+
+    @property
+    def is_of_results(self) -> bool:
+        """Return whether any column has a measure or a collection, be it one that the suite lacks."""
+        parts = [part for c in self.columns if not c.is_cost for part in (c.dataset, c.measure)]
+        return any(part.value or part.choices or part.sure == "elsewhere" for part in parts)
+
+
+def meaning(table: SourceTable) -> Meaning:
+    """Return what the columns of a table are about; it is transposed first where its rows are named so."""
+    plan = layouts.layout(table, vocabulary.measures)
+    above = sum(vocabulary.names_something(" ".join(plan.head(place))) for place in plan.values)
+    beside, depth = _named_beside(plan)
+    is_transposed = beside * max(len(plan.values), 1) > above * max(len(plan.rows), 1)
+    if is_transposed:
+        plan = layouts.layout(layouts.transposed(table, depth), vocabulary.measures)
+    shared = _Shared.of(plan)
+    columns = [_column(plan, place, shared) for place in plan.values]
+    units = Counter(column.unit for column in columns if column.unit and not column.is_cost)
+    unit = units.most_common(1)[0][0] if units else None
+    return Meaning(plan, is_transposed, tuple(_averaged(plan, c, columns) for c in columns), unit)
+
+
+def _named_beside(plan: Layout) -> tuple[int, int]:
+    """Return of how many rows one column names a measure or collection, and how many columns end with it.
+
+    It is the last of the labels, or a column of words behind it that names more.
+    """
+    last = max(plan.labels, default=0)
+    named = {}
+    for place in (last, *range(last + 1, min(plan.values, default=0))):
+        named[place] = sum(vocabulary.is_name(plan.table.body[row][place].text) for row in plan.rows)
+    best = max(named, key=lambda place: named[place])
+    return named[best], best + 1
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What caption and corner say of all columns, and whether these have BEIR's collections and numbers.
+
+    Measures of the caption count only where no heading names one.
+    """
+
+    measures: tuple[NamedMeasure, ...]
+    words: frozenset[str]
+    is_beir: bool
+
+    @classmethod
+    def of(cls, plan: Layout) -> "_Shared":
+        text = " ".join((plan.corner, plan.table.caption))
+        heads = [" ".join(plan.head(place)) for place in plan.values]
+        measures = () if any(map(vocabulary.measures, heads)) else tuple(vocabulary.measures(text))
+        ids = [vocabulary.collection(vocabulary.without_measures(head)).value or "" for head in heads]
+        cells = (plan.table.body[row][place].text for row in plan.rows for place in plan.values)
+        is_beir = sum(id.startswith("beir/") for id in ids) >= 3
+        is_beir = is_beir and all((_number(cell) or 0) <= 100 for cell in cells)
+        return cls(measures, vocabulary.without_measures(text), is_beir)
+
+
+def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
+    """Return what a column is about: by its own heading, else by what is said of all."""
+    head = plan.head(place)
+    text = " ".join(head)
+    unit = _unit([plan.table.body[row][place].text for row in plan.rows], text)
+    if words(text) & set(facts()["costs"]) and not vocabulary.names_something(text):
+        return ColumnMeaning(place, head, NOTHING, NOTHING, unit, is_cost=True)
+    named, prior = _named(head, shared)
+    name = named.name if isinstance(named, NamedMeasure) else None
+    plain = vocabulary.without_measures(text)
+    dataset = _of_part(vocabulary.collection(_refined(plain, shared.words), name), plain)
+    if (
+        dataset.choices
+        and (nearest := vocabulary.collection(vocabulary.without_measures(head[-1]), name)).value
+    ):
+        dataset = nearest
+    if dataset.sure == "unknown" and not dataset.choices:
+        dataset = _of_part(_of_caption(shared.words, name), shared.words)
+        if prior == _BEIR and dataset.value is None and not _is_mean(head, plain):
+            named = Resolution(reason=f"the heading {text!r} names no measure, and no collection of BEIR")
+    told = named if isinstance(named, NamedMeasure) else None
+    measure = vocabulary.measure_on(named, dataset) if isinstance(named, NamedMeasure) else named
+    if prior and measure.value:
+        measure = replace(measure, sure="likely", reason=prior)
+    return ColumnMeaning(place, head, dataset, measure, unit, is_mean=_is_mean(head, plain), named=told)
+
+
+def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | Resolution, str]:
+    """Return the measure of a column, and "" where its own heading names it, else what else does.
+
+    Of several the one nearest to the values counts, if it has a cut-off.
+    """
+    for first in range(len(head), -1, -1):
+        named = list(vocabulary.measures(" ".join(head[first:])))
+        if len(named) > 1:
+            reason = f"the heading {' '.join(head)!r} names {', '.join(map(str, named))}"
+            return Resolution(reason=reason), ""
+        if named and (named[0].cutoff or first == 0):
+            return named[0], ""
+    if len(shared.measures) == 1:
+        return shared.measures[0], "the caption alone names the measure"
+    if shared.is_beir and not shared.measures:
+        return NamedMeasure("nDCG", 10), _BEIR
+    return Resolution(reason=f"the heading {' '.join(head)!r} names no measure"), ""
+
+
+def _refined(plain: frozenset[str], caption: frozenset[str]) -> frozenset[str]:
+    """Return the words of a heading and those of the caption that tell which part of a collection it is."""
+    for group in map(set, facts()["refinements"]):
+        if not plain & group and len(caption & group) == 1:
+            plain |= caption & group
+    return plain
+
+
+def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
+    """Return a collection, unless another part of it is said: dev for one of test queries."""
+    if dataset.value and said & set(facts()["pieces"]):
+        return Resolution(reason=f"a piece of {dataset.value} is said to be meant")
+    parts = frozenset(("train", "dev", "test"))
+    meant = parts & set((dataset.value or "").split("/"))
+    if not meant or not (parts & said) or meant & said:
+        return dataset
+    return Resolution(
+        reason=f"{' and '.join(sorted(parts & said))} is said, and {dataset.value} is another part"
+    )
+
+
+def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
+    """Return the collection that the words of a caption name for all columns; unknown for several."""
+    dataset = vocabulary.collection(plain, measure)
+    if dataset.value is None:
+        return UNNAMED
+    named = vocabulary.named_collections(plain, measure)
+    rest = plain - {word for each in named for name in each.names for word in name}
+    if vocabulary.named_collections(rest):
+        return Resolution(reason="the heading names no collection, and the caption several")
+    reason = "the caption alone names the collection"
+    return replace(dataset, sure="likely", reason="; ".join(filter(None, (reason, dataset.reason))))
+
+
+def _unit(texts: Iterable[str], head: str) -> Literal["percent", "fraction"] | None:
+    """Return the unit of a column's numbers: percent where one is above 1."""
+    numbers = [abs(number) for number in map(_number, texts) if number is not None]
+    if not numbers:
+        return None
+    return "percent" if max(numbers) > 1 or "%" in head else "fraction"
+
+
+def _number(text: str) -> float | None:
+    match = _NUMBER.match(text.strip())
+    return float(match[0].replace(",", "")) if match else None
+
+
+def _is_mean(head: Sequence[str], plain: frozenset[str]) -> bool:
+    last = words(head[-1]) if head else frozenset[str]()
+    return any(words(name) in (last, plain) for name in facts()["averages"])
+
+
+def _averaged(plan: Layout, column: ColumnMeaning, columns: Sequence[ColumnMeaning]) -> ColumnMeaning:
+    """Return an average with the columns whose mean it is, by its place and the arithmetic of most rows."""
+    if not column.is_mean:
+        return column
+    for parts in _averageable(column, columns):
+        if len(parts) > 1 and _fits(plan, column, parts):
+            measure = parts[0].measure
+            if any(part.measure.value != measure.value for part in parts):
+                measure = Resolution(reason="the columns that it averages have several measures")
+            places = tuple(part.place for part in parts)
+            return replace(column, dataset=NOTHING, measure=measure, mean_of=places)
+    reason = "which columns it averages is not clear: the means of those beside it are not its numbers"
+    return replace(column, dataset=Resolution(reason=reason))
+
+
+def _averageable(column: ColumnMeaning, columns: Sequence[ColumnMeaning]) -> list[list[ColumnMeaning]]:
+    """Return which columns an average may be of: those before it, all, of its heading, of its measure."""
+    others = [c for c in columns if not (c.is_mean or c.is_cost)]
+    before = [c for c in others if c.place < column.place]
+    of_heading = [c for c in others if c.head[:1] == column.head[:1]]
+    return [before, others, of_heading, [c for c in others if c.measure.value == column.measure.value]]
+
+
+def _fits(plan: Layout, column: ColumnMeaning, parts: Sequence[ColumnMeaning]) -> bool:
+    """Return whether the mean of columns is that of the average in most rows that have all numbers."""
+    votes = Counter[bool]()
+    for cells in (plan.table.body[row] for row in plan.rows):
+        text = cells[column.place].text.strip()
+        numbers = [_number(cells[part.place].text) for part in (column, *parts)]
+        known = [number for number in numbers if number is not None]
+        if len(known) == len(numbers):
+            decimals = re.match(r"[-+\d,]*\.?(\d*)", text)
+            step = 10.0 ** -len(decimals[1] if decimals else "")
+            votes[abs(known[0] - sum(known[1:]) / len(parts)) <= 1.01 * step] += 1
+    return votes[True] > votes[False]

@@ -1,0 +1,214 @@
+"""What LaTeX prints: the nodes of a parser as text with styles."""
+
+import re
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from repro.plugins.manuscripts.latex_names import names, specs, symbols
+from repro.plugins.manuscripts.latex_names import style as style_of
+from repro.plugins.manuscripts.styles import Piece, Style, plain
+
+_NO_STYLE = Style()
+_SPACES = frozenset(" \\\n,;:>")
+_KNOWN = (
+    "prints_last",
+    "prints_both",
+    "prints_nothing",
+    "cited",
+    "referenced",
+    "footnoted",
+    "spaces",
+    "rules",
+)
+
+
+@cache
+def _context():
+    """Return what pylatexenc knows of macros, and what tables use beside it."""
+    import logging
+
+    from pylatexenc.latexwalker import get_default_latex_context_db
+    from pylatexenc.macrospec import EnvironmentSpec, std_macro
+
+    logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # it warns of what is cut off
+    context = get_default_latex_context_db()
+    macros = [std_macro(*of) for of in specs("prints_nothing", "prints_both", "prints_last")]
+    macros += [std_macro(name, "*[[{") for name in names("cited")]
+    macros += [std_macro(name, "*{") for name in names("referenced")]
+    macros += [std_macro(name, "[{") for name in names("footnoted")]
+    macros += [std_macro("footnotemark", "["), std_macro("ding", "{")]
+    environments = [EnvironmentSpec(*of) for of in specs("environments", "tabulars")]
+    context.add_context_category("tables", macros=macros, environments=environments, prepend=True)
+    return context
+
+
+@cache
+def _of_tables() -> frozenset[str]:
+    """Return the macros that the reader knows beside pylatexenc."""
+    return names(*_KNOWN) | _SPACES | {*symbols(), "footnotemark", "ding"}
+
+
+@cache
+def _printer():
+    from pylatexenc.latex2text import LatexNodes2Text
+
+    return LatexNodes2Text(math_mode="text", keep_comments=False)
+
+
+def parse(text: str) -> list[Any]:
+    """Return pylatexenc's nodes of a piece of flat text; what is not balanced is read as far as it goes."""
+    from pylatexenc.latexwalker import LatexWalker
+
+    return LatexWalker(text, latex_context=_context(), tolerant_parsing=True).get_latex_nodes()[0] or []
+
+
+def kind(node: Any) -> str:
+    """Return ``chars``, ``macro``, ``group``, ``math``, ``environment``, ``specials`` or ``comment``."""
+    return type(node).__name__.removeprefix("Latex").removesuffix("Node").lower()
+
+
+def inner(node: Any) -> list[Any]:
+    """Return the nodes within a group, or the node itself."""
+    if node is None:
+        return []
+    return [n for n in node.nodelist if n is not None] if kind(node) == "group" else [node]
+
+
+def arguments(node: Any) -> list[Any]:
+    """Return the arguments of a macro or environment, None for each that is absent."""
+    given = getattr(node, "nodeargd", None)
+    return list(given.argnlist or []) if given is not None and given.argnlist else []
+
+
+def last(node: Any) -> list[Any]:
+    """Return the nodes of the last argument; none where it was cut off."""
+    return inner((arguments(node) or [None])[-1])
+
+
+def _is_unknown(name: str) -> bool:
+    """Return whether neither the table of names nor pylatexenc says what a macro prints."""
+    return name not in _of_tables() and _printer().latex_context.get_macro_spec(name) is None
+
+
+def raw(nodes: Iterable[Any]) -> str:
+    """Return what stands in the source, as for a label."""
+    return "".join(node.latex_verbatim() for node in nodes).strip()
+
+
+@dataclass
+class Words:
+    """The text of nodes.
+
+    Attributes:
+        numbers: label -> number, for references.
+        footnotes: texts of footnotes that were met.
+        unknown: macros of which neither the paper nor a library says what they print. Alone they stand for
+            themselves; before a group they are taken for a style.
+        is_legend: whether tabulars and captions are left out, and ``\\item`` begins a line.
+    """
+
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    footnotes: list[str] = field(default_factory=list)
+    unknown: set[str] = field(default_factory=set)
+    is_legend: bool = False
+
+    def pieces(self, nodes: Iterable[Any], style: Style = _NO_STYLE) -> Iterator[Piece]:
+        """Yield the text of nodes piece by piece; declarations like ``\\bf`` hold to their end."""
+        script = ""
+        known = [node for node in nodes if node is not None and kind(node) != "comment"]
+        for node, behind in zip(known, [*known[1:], None], strict=False):
+            if kind(node) == "chars":
+                script = yield from self._chars(node.chars, script, style)
+                continue
+            at = style._replace(script=script) if script else style
+            script = ""
+            name = getattr(node, "macroname", "")
+            if name in names("from_here"):
+                style = style._replace(**style_of(name))
+            elif name and _is_unknown(name):
+                self.unknown.add("\\" + name)
+                if behind is None or kind(behind) != "group":
+                    yield Piece(f"\\{name}{node.macro_post_space}", at)
+            else:
+                yield from self._node(node, at)
+
+    def _chars(self, text: str, script: str, style: Style) -> Generator[Piece, None, str]:
+        """Yield text; return the script that its end calls for."""
+        for part in re.split(r"([\^_])", text):
+            if part in ("^", "_"):
+                script = part
+            elif part and script:
+                yield Piece(part.strip()[:1], style._replace(script=script))
+                yield Piece(part.strip()[1:] if part.strip() else "", style)
+                script = "" if part.strip() else script
+            elif part:
+                yield Piece(part, style)
+        return script
+
+    def _node(self, node: Any, style: Style) -> Iterator[Piece]:
+        name = kind(node)
+        if name in ("group", "math"):
+            yield from self.pieces(node.nodelist, style)
+        elif name == "macro":
+            yield from self._macro(node, style)
+        elif name == "environment" and self.is_legend and node.environmentname in names("tabulars"):
+            return
+        elif name == "environment" and node.environmentname not in names("not_prose"):
+            yield Piece(" ", style)
+            yield from self.pieces(node.nodelist, style)
+            yield Piece(" ", style)
+        elif name == "specials":
+            yield Piece(" " if node.specials_chars in "~&" else _printer().node_to_text(node), style)
+
+    def _macro(self, node: Any, style: Style) -> Iterator[Piece]:
+        name = node.macroname
+        if name in names("spaces") or name in _SPACES:
+            yield Piece("\u2009" if name in (",", "thinspace") else " ", style)
+        elif name in names("prints_last"):
+            yield from self.pieces(last(node), style._replace(**style_of(name)))
+        elif name in names("prints_both"):
+            yield from self._both(node, style)
+        elif name in names("referenced"):
+            yield Piece(self._reference(name, node), style)
+        elif name in ("footnotemark", *names("footnoted")):
+            yield Piece(self._footnote(node), style._replace(script="^"))
+        elif name not in names("prints_nothing", "cited"):
+            yield from self._of_library(node, style)
+
+    def _both(self, node: Any, style: Style) -> Iterator[Piece]:
+        first, second = arguments(node)[-2:] or (None, None)
+        yield from self.pieces(inner(first), style)
+        yield Piece("/" if "frac" in node.macroname or "box" in node.macroname else " ", style)
+        yield from self.pieces(inner(second), style)
+
+    def _footnote(self, node: Any) -> str:
+        """Keep the text of a footnote, and return its mark: its number, or the word."""
+        if node.macroname != "footnotemark":
+            self.footnotes.append(plain(self.pieces(last(node))))
+            return "footnote"
+        return plain(self.pieces(inner((arguments(node) or [None])[0]))) or "footnote"
+
+    def _of_library(self, node: Any, style: Style) -> Iterator[Piece]:
+        """Yield what a sign, an item or a macro that only pylatexenc knows prints."""
+        name = node.macroname
+        if name == "item" and self.is_legend:
+            yield Piece("\n\n", style)
+            yield from self.pieces(inner((arguments(node) or [None])[0]), style)
+            yield Piece(" ", style)
+        elif name == "ding":
+            yield Piece(symbols().get("ding" + plain(self.pieces(last(node))), "•"), style)
+        elif name in symbols():
+            yield Piece(symbols()[name], style)
+        else:
+            yield Piece(_printer().node_to_text(node).strip("\n") + (node.macro_post_space and " "), style)
+
+    def _reference(self, name: str, node: Any) -> str:
+        label = raw(last(node))
+        numbers = [self.numbers.get(one.strip(), "?") for one in label.split(",")]
+        word = ""
+        if name in ("cref", "Cref", "autoref", "vref", "Vref"):
+            kinds = {one.strip(): self.numbers.get(f"kind of {one.strip()}", "") for one in label.split(",")}
+            word = next(iter(kinds.values())) + " "
+        return (word + ", ".join(numbers)).strip()

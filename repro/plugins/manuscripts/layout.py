@@ -1,0 +1,161 @@
+"""The layout of a table: which columns hold labels and values, and which rows are headings of groups."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from repro.manifest.printed import DASHES
+from repro.plugins.manuscripts.tables import SourceCell, SourceTable
+
+_NUMBER = re.compile(r"[<>≤≥~]?\s*[-+−–±]?\s*\.?\d[\d,]*\.?\d*\s*%?(?![A-Za-z\d])")
+Row = tuple[SourceCell, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table with the places of its labels and values.
+
+    Attributes:
+        labels: numbers of the columns that name a row, the outermost first.
+        values: numbers of the columns of numbers; what is neither describes a row in words or ticks.
+        rows: numbers of the rows of the body that hold values.
+        groups: for each of ``rows``, the heading it stands under; "" without one.
+    """
+
+    table: SourceTable
+    labels: tuple[int, ...]
+    values: tuple[int, ...]
+    rows: tuple[int, ...]
+    groups: tuple[str, ...]
+
+    def label(self, row: int) -> str:
+        """Return what names a row of the body, without its group."""
+        cells = self.table.body[row]
+        words = [place for place in range(len(cells)) if place not in (*self.labels, *self.values)]
+        texts = (cells[place].text.strip() for place in (*reversed(self.labels), *words))
+        return next(filter(None, texts), "")
+
+    def head(self, column: int) -> tuple[str, ...]:
+        """Return the texts above a column, the outermost first, each cell once."""
+        cells = {id(row[column]): row[column] for row in self.table.head if column < len(row)}
+        return tuple(dict.fromkeys(text for cell in cells.values() if (text := cell.text.strip())))
+
+    @property
+    def corner(self) -> str:
+        """Return what stands above the labels."""
+        return " ".join(text for place in self.labels for text in self.head(place))
+
+
+def is_number(cell: SourceCell) -> bool:
+    """Return whether a cell begins with a number, as a value with marks or a difference behind it does."""
+    return _NUMBER.match(cell.text.strip()) is not None
+
+
+def is_dash(cell: SourceCell) -> bool:
+    """Return whether a cell says that there is no value."""
+    return cell.text.strip() in DASHES
+
+
+def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text: False) -> Layout:
+    """Return where labels and values of a table stand.
+
+    Args:
+        is_heading: whether a text names a measure, as the head of a first column without labels does.
+    """
+    table, rows, groups = _grouped(table)
+    body = [table.body[number] for number in rows]
+    bare = Layout(table, (), (), rows, groups)
+    first = 0 if is_heading(" ".join(bare.head(0))) else 1
+    values = tuple(p for p in range(first, table.width) if _holds_numbers([row[p] for row in body]))
+    labels = () if 0 in values else _labels(body, values)
+    values = tuple(place for place in values if place not in labels)
+    for place in labels[:-1]:
+        blocks = _blocks([row[place].text.strip() for row in body])
+        groups = tuple(" / ".join(filter(None, pair)) for pair in zip(groups, blocks, strict=True))
+    return Layout(table, labels, values, rows, groups)
+
+
+def _grouped(table: SourceTable) -> tuple[SourceTable, tuple[int, ...], tuple[str, ...]]:
+    """Return a table, the numbers of its rows of values, and the heading that each stands under.
+
+    A heading over the whole width that opens the head is that of the first rows where others follow below;
+    a row of the head that stands once more below one of them is no row of values.
+    """
+    rows, groups, current, head = [], [], "", table.head
+    if head and (first := _heading(head[0])) and any(_heading(row) for row in table.body):
+        current, head = first, head[1:]
+    heads = [_texts(row) for row in head]
+    for number, row in enumerate(table.body):
+        if (heading := _heading(row)) is not None:
+            current = heading
+        elif _texts(row) not in heads:
+            rows.append(number)
+            groups.append(current)
+    return replace(table, head=head), tuple(rows), tuple(groups)
+
+
+def _texts(row: Row) -> tuple[str, ...]:
+    return tuple(cell.text.strip() for cell in row)
+
+
+def _heading(row: Row) -> str | None:
+    """Return the text of a row that says one thing, and no number; "" for a blank one, None for values."""
+    texts = {id(cell): cell.text.strip() for cell in row if cell.text.strip()}
+    text = next(iter(texts.values()), "")
+    is_value = _NUMBER.fullmatch(text) if row[0] is row[-1] else _NUMBER.match(text)
+    return text if len(texts) < 2 and len(row) > 1 and not is_value else None
+
+
+def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
+    """Return the table with rows for columns: headings become labels, and labels become headings.
+
+    Headings of groups stand above the columns that their rows become.
+
+    Args:
+        depth: of how many columns the labels are; 0 for those that name a row.
+    """
+    depth = depth or max(layout(table).labels, default=0) + 1
+    table, rows, groups = _grouped(table)
+    grid: list[Row] = [*table.head, *(table.body[number] for number in rows)]
+    columns = list(zip(*grid, strict=True))
+    if any(groups):
+        blank = SourceCell("", table.place)
+        tops = {text: SourceCell(text, table.place) for text in groups}
+        above = (*[blank] * len(table.head), *(tops[text] for text in groups))
+        columns, depth = [above, *columns], depth + 1
+    return replace(table, head=tuple(columns[:depth]), body=tuple(columns[depth:]), rules=frozenset())
+
+
+def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
+    said = [cell for cell in cells if not is_dash(cell)]
+    return 2 * sum(map(is_number, said)) >= max(len(said), 1) or (not said and bool(cells))
+
+
+def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
+    """Return the columns that name a row: the first, and on as long as a cell stands for several rows.
+
+    Numbers are among them if they are whole, as depths are, and words stand behind them. Where names come
+    twice or more often, the words behind them tell their rows apart.
+    """
+    labels, width = [0], len(body[0]) if body else 0
+    for place in range(1, width - 1):
+        cells = [row[labels[-1]] for row in body]
+        goes_on = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
+        if not goes_on and 2 * sum(not cell.text.strip() for cell in cells) < len(cells):
+            break
+        whole = all(re.fullmatch(r"\d*", row[place].text.strip()) for row in body)
+        if place not in values or (whole and not set(range(place, width)) <= set(values)):
+            labels.append(place)
+    names = {tuple(row[place].text for place in labels) for row in body}
+    words = [place for place in range(labels[-1] + 1, min(values, default=0)) if place not in values]
+    return tuple(labels + words[:1] if 2 * len(names) <= len(body) else labels)
+
+
+def _blocks(texts: Sequence[str]) -> list[str]:
+    """Return the text that each row stands under, where a text counts until the next one."""
+    blocks, current = [], ""
+    for text in texts:
+        current = text or current
+        blocks.append(current)
+    return blocks

@@ -1,0 +1,214 @@
+"""The numbers of a table in series: a column or a row each, with what their heading says they are of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+
+from repro.manifest.decimals import half_unit
+from repro.manifest.printed import parse
+from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
+from repro.plugins.manuscripts.layout import Layout, layout, transposed
+from repro.plugins.manuscripts.tables import Place, SourceCell, SourceTable
+from repro.plugins.manuscripts.vocabulary import facts, names_something, words
+
+_SPREAD = re.compile(r"\s*(±|\+/-|\+-)\s*\.?\d[\d.]*")
+_DELTA = re.compile(
+    r"\s*[(\[]?\s*(?P<sign>[-+−–↑↓▲▼△▽])\s*(?P<digits>\d*\.?\d+)\s*(?P<share>%)?\s*[)\]]?\s*$"
+)
+AVERAGE = re.compile(r"(?i)\b(avg|average)\b|^mean$")
+SUM = re.compile(r"(?i)^(total|sum|all)$")
+DIFFERENCE = re.compile(r"(?i)Δ|∆|\bdelta\b|\bgains?\b|improv|\bimpr\b|\bdiff(erence)?\b")
+STATISTIC = re.compile(
+    r"(?i)^(#|count|number of|median|std|min|max|total|rank|corpus|documents|\w* ?queries)\b|^avg\.? words"
+)
+SMALLER = re.compile(r"(?i)latency|time|\bms\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex")
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """One number of a table: the cell, its number, the difference printed behind it, and where it stands.
+
+    Attributes:
+        relative: whether the difference is a percentage of the number it is from.
+        line: number of the line that crosses its series.
+    """
+
+    cell: SourceCell
+    number: Decimal
+    decimals: int
+    line: int
+    delta: Decimal | None = None
+    delta_decimals: int = 0
+    relative: bool = False
+
+    @property
+    def half(self) -> Decimal:
+        """Half a unit of the last printed digit: how far what was measured may lie from what is printed."""
+        return half_unit(self.decimals)
+
+    @property
+    def place(self) -> Place:
+        """The line of the file."""
+        return self.cell.place
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Numbers under one heading, by the number of the line that crosses them.
+
+    Attributes:
+        heads: texts above, or before it, the outermost first.
+        measure, dataset: as ir_measures and the catalogue name them; None where that is not known. Of
+            measures that may be meant it is the usual one.
+        is_score: whether the heading itself names a measure or a collection, be it one that the suite lacks.
+        is_certain: whether heading and caption leave nothing open of measure and collection.
+    """
+
+    heads: tuple[str, ...]
+    values: Mapping[int, Value]
+    measure: str | None = None
+    dataset: str | None = None
+    is_score: bool = False
+    is_certain: bool = False
+
+    @property
+    def name(self) -> str:
+        """The heading in one line."""
+        return " ".join(self.heads)
+
+    @property
+    def total(self) -> str:
+        """Return ``average`` or ``sum`` where the heading calls it so; else ""."""
+        if any(map(AVERAGE.search, self.heads)):
+            return "average"
+        return "sum" if any(map(SUM.search, self.heads[-1:])) else ""
+
+    @property
+    def is_difference(self) -> bool:
+        """Return whether the heading calls it a difference."""
+        return DIFFERENCE.search(self.name) is not None
+
+    @property
+    def sign(self) -> int:
+        """1 where larger is better, -1 where smaller is, 0 where that is not known."""
+        if "↓" in self.name or "↑" in self.name:
+            return -1 if "↓" in self.name else 1
+        return 1 if self.is_score or self.measure else -1 if SMALLER.search(self.name) else 0
+
+
+@dataclass(frozen=True)
+class Line:
+    """What crosses the series: a system mostly; the heading and the rules that it stands under."""
+
+    label: str
+    group: str = ""
+    block: int = 0
+
+    @property
+    def is_of_system(self) -> bool:
+        """Return whether its label is none of a difference, a cost or a statistic."""
+        told = DIFFERENCE.search(self.label) or STATISTIC.search(self.label)
+        return not (told or (self.label and words(self.label) <= set(facts()["costs"])))
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A table as series, columns of one measure mostly, and the lines that cross them."""
+
+    table: SourceTable
+    series: tuple[Series, ...]
+    lines: Mapping[int, Line]
+
+    @cached_property
+    def scores(self) -> tuple[Series, ...]:
+        """The series whose heading names a measure or a collection, those without a number left out."""
+        return tuple(each for each in self.series if each.is_score and each.values)
+
+    @property
+    def remarks(self) -> str:
+        """Return what caption and notes under the table say."""
+        return " ".join((self.table.caption, *self.table.legend))
+
+    def numbers_on(self, line: int) -> int:
+        """Return how many scores a line has."""
+        return sum(line in series.values for series in self.scores)
+
+    def where(self, series: Series, value: Value) -> str:
+        """Return line, heading and text of a number, as findings begin."""
+        return f"{self.lines[value.line].label}, {series.name}: {value.cell.text}"
+
+    def without(self, cells: Sequence[SourceCell]) -> Grid:
+        """Return the grid without the numbers of these cells."""
+        left_out = set(map(id, cells))
+        kept = [{n: v for n, v in each.values.items() if id(v.cell) not in left_out} for each in self.series]
+        pairs = zip(self.series, kept, strict=True)
+        return replace(self, series=tuple(replace(each, values=values) for each, values in pairs))
+
+
+def value_of(cell: SourceCell, line: int) -> Value | None:
+    """Return the number of a cell; None for words, dashes, bounds, and cells of several numbers."""
+    text = _SPREAD.sub("", cell.text.strip().replace("\u2009", "").replace("\u2212", "-"))
+    text, delta, delta_decimals, relative = _without_delta(text)
+    text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
+    text = re.sub(r"^([-+]?)\.(?=\d)", r"\g<1>0.", text).removesuffix("%").rstrip()
+    printed = parse(text)
+    if printed.value is None or printed.bound or not re.fullmatch(r"[-+]?[\d.]+[*†‡]*", text):
+        return None
+    return Value(cell, printed.value, printed.decimals, line, delta, delta_decimals, relative)
+
+
+def _without_delta(text: str) -> tuple[str, Decimal | None, int, bool]:
+    match = _DELTA.search(text)
+    if match is None or not text[: match.start()].strip():
+        return text, None, 0, False
+    delta = Decimal(match["digits"]) * (-1 if match["sign"] in "-–↓▼▽" else 1)
+    decimals = len(match["digits"].partition(".")[2])
+    return text[: match.start()], delta, decimals, match["share"] is not None
+
+
+def grids(table: SourceTable) -> tuple[Grid, Grid]:
+    """Return the table with systems as lines, as its headings tell, and then the other way round."""
+    means = meaning(table)
+    across = layout(table if means.is_transposed else transposed(table))
+    return _grid(means.layout, dict(enumerate(means.columns))), _grid(across, {})
+
+
+def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
+    rules = plan.table.rules
+    lines = {
+        row: Line(plan.label(row), group, sum(rule <= row for rule in rules))
+        for row, group in zip(plan.rows, plan.groups, strict=True)
+    }
+    series = []
+    for number, column in enumerate(plan.values):
+        found = (value_of(plan.table.body[row][column], row) for row in plan.rows)
+        values = [value for value in found if value]
+        means = meanings.get(number)
+        values = values if means is None else _comparable(values, lines)
+        series.append(_series(plan.head(column), {value.line: value for value in values}, means))
+    return Grid(plan.table, tuple(series), lines)
+
+
+def _series(heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMeaning | None) -> Series:
+    if means is None:
+        return Series(heads, values)
+    measure = means.measure.value or next(iter(means.measure.choices), None)
+    told = names_something(" ".join(heads)) or AVERAGE.search(" ".join(heads)) is not None
+    is_certain = means.dataset.sure == means.measure.sure == "certain"
+    return Series(heads, values, measure, means.dataset.value, told and not means.is_cost, is_certain)
+
+
+def _comparable(values: list[Value], lines: Mapping[int, Line]) -> list[Value]:
+    """Return the numbers of systems: none of differences, sizes and counts among them.
+
+    These stand on lines that are called so, or have a sign of per cent that less than half of all have.
+    """
+    of_systems = [value for value in values if lines[value.line].is_of_system]
+    signed = [value for value in of_systems if "%" in value.cell.text.partition("(")[0]]
+    if 2 * len(signed) < len(of_systems):
+        return [value for value in of_systems if value not in signed]
+    return of_systems

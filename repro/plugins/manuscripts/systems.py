@@ -1,0 +1,195 @@
+"""Systems that the suite knows: rows of tables with a recipe, or with why nothing measures them."""
+
+import contextlib
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from repro.errors import ReproError
+from repro.manifest.cells import Cell, cells_of, is_measured
+from repro.manifest.papers import Paper, home, kept_with_papers, load, papers, readings
+from repro.manifest.reading_schema import Reading
+from repro.plugins.manuscripts.vocabulary import Sure, facts
+from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.recipe.request import Choices, Request
+
+CLOSE = Decimal("0.01")  # one point: as far apart as two runs of one system by hands of two may be
+FINEST = Decimal("0.001")  # a number with fewer decimals is equal to others by chance
+Values = Mapping[tuple[str, str], Decimal]  # (collection, measure) -> a fraction
+
+
+@dataclass(frozen=True)
+class KnownRow:
+    """A row of a paper's table by the name that its label gives its system.
+
+    Attributes:
+        cells: those of its numbers that have a collection and a measure.
+    """
+
+    source: Paper
+    cells: tuple[Cell, ...]
+
+    @property
+    def id(self) -> str:
+        """Return ``paper/table/row``."""
+        return self.cells[0].id.rpartition("/")[0]
+
+    @property
+    def recipe(self) -> str:
+        """Return ``module:function``; "" where it has none."""
+        recipe = self.cells[0].row.recipe or ""
+        return recipe if not recipe or ":" in recipe else f"{self.source.package}.recipes:{recipe}"
+
+    @property
+    def options(self) -> dict:
+        """Return the options of its recipe, but for those that only say which recall its columns hold."""
+        options = self.cells[0].row.with_
+        return {name: value for name, value in options.items() if not self._names_recall(value)}
+
+    @property
+    def not_measurable(self) -> str:
+        """Return why nothing measures it; "" where something does."""
+        return self.cells[0].row.not_measurable
+
+    @functools.cached_property
+    def is_shared(self) -> bool:
+        """Return whether its recipe is of what several papers ran, and of no paper."""
+        return bool(self.recipe) and home(self.recipe) is None
+
+    @functools.cached_property
+    def values(self) -> dict[tuple[str, str], Decimal]:
+        """Return its published numbers as fractions."""
+        return {key(c.column.dataset, c.column.measure): as_fraction(c.number, c.unit) for c in self.cells}
+
+    def readings(self, datasets: Iterable[str]) -> dict[str, Reading]:
+        """Return the unspecified choices that its recipe asks for and that do not come with the recipe."""
+        owner = home(self.recipe)
+        beside = Path(load(f"{self.recipe.partition(':')[0]}:__file__")).with_name("readings.yaml")
+        included = _Readings(owner.readings if owner else readings(beside), self.source.readings)
+        for name in datasets:
+            member = next(iter(dataset(name).members), name)
+            with contextlib.suppress(ReproError):  # of a collection that the recipe does not know
+                load(self.recipe)(Request(member, Choices(included), None), **self.options)
+        return included.taken
+
+    def _names_recall(self, value: object) -> bool:
+        reading = self.source.readings.get(value) if isinstance(value, str) else None
+        return reading is not None and all(v in ("R", "Success", None) for v in reading.choices.values())
+
+
+class _Readings(dict[str, Reading]):
+    """Readings that a recipe may ask for: its own, and those of another paper, which are noted."""
+
+    def __init__(self, included: Mapping[str, Reading], others: Mapping[str, Reading]):
+        super().__init__(included)
+        self.others, self.taken = others, dict[str, Reading]()
+
+    def __missing__(self, id: str) -> Reading:
+        self.taken[id] = self.others[id]
+        return self.taken[id]
+
+
+@dataclass(frozen=True)
+class Match:
+    """A system found for a label.
+
+    Attributes:
+        row: whose recipe, or reason for none, is taken; None where it is asked for.
+        sure: ``certain`` where published numbers are equal, too.
+        choices: rows of that name where none is taken.
+    """
+
+    row: KnownRow | None
+    sure: Sure
+    reason: str
+    choices: tuple[str, ...] = ()
+
+
+def match(label: str, values: Values) -> Match:
+    """Return the row of the suite that a label and its numbers tell.
+
+    A recipe that several papers share is taken by the name where no number is more than a point off, one of a
+    paper by equal numbers only.
+    """
+    named = known_rows().get(plain(label), [])
+    if not named:
+        return Match(None, "unknown", "the suite knows no system of this name")
+    rows = [row for row in named if _shared(row, values)] or named
+    best = max(rows, key=lambda row: (_equal(row, values), row.is_shared, -_apart(row, values)))
+    if _is_same(best, values):
+        return Match(best, "certain", f"name and numbers are those of {best.id}")
+    if best.is_shared and _apart(best, values) <= CLOSE:
+        return Match(best, "likely", f"the name is that of {best.id}, and no number is equal")
+    ids = tuple(dict.fromkeys(row.id for row in named))
+    return Match(None, "unknown", "rows of this name have other numbers", ids)
+
+
+def _is_same(row: KnownRow, values: Values) -> bool:
+    """Return whether numbers tell one system: all of a row that a paper ran itself, one of any other."""
+    equal = _equal(row, values)
+    if row.recipe and not row.is_shared:
+        return equal == len(_shared(row, values)) and equal > (row.cells[0].role != "ours")
+    return equal > 0 and _apart(row, values) <= CLOSE
+
+
+def plain(label: str) -> str:
+    """Return a label without citations, remarks in brackets and signs, by which systems are compared."""
+    bare = re.sub(r"\[[^\]]*\]|\((?:ours|our[^)]*|reproduced|et al[^)]*|\d{4})\)", "", label.lower())
+    word = re.sub(r"[^a-z0-9]", "", bare)
+    return str(facts()["systems"].get(word, word))
+
+
+def key(dataset: str | None, measure: str | None) -> tuple[str, str]:
+    """Return by what two published numbers are compared: which recall is meant counts for nothing here."""
+    return dataset or "", re.sub(r"^(?:R|Success)(?:\(rel=\d\))?@", "R@", measure or "")
+
+
+def as_fraction(number: Decimal, unit: str) -> Decimal:
+    """Return a number as a fraction, with its decimals."""
+    return number.scaleb(-2) if unit == "percent" else number
+
+
+@kept_with_papers
+def known_rows() -> dict[str, list[KnownRow]]:
+    """Return the rows of all papers that say how they are measured, or why not, by the name of the system."""
+    rows: dict[str, list[KnownRow]] = {}
+    for each in _rows():
+        rows.setdefault(plain(each.cells[0].row.label), []).append(each)
+    return rows
+
+
+def _rows() -> Iterator[KnownRow]:
+    for source in (paper for paper in papers().values() if not paper.manifest.is_study):
+        by_row: dict[str, list[Cell]] = {}
+        for cell in filter(_is_compared, cells_of(source)):
+            by_row.setdefault(cell.id.rpartition("/")[0], []).append(cell)
+        for cells in by_row.values():
+            if cells[0].row.recipe or cells[0].row.not_measurable:
+                yield KnownRow(source, tuple(cells))
+
+
+def _is_compared(cell: Cell) -> bool:
+    defined = cell.column.dataset and cell.column.measure
+    return bool(is_measured(cell) and cell.is_numeric and defined)
+
+
+def _shared(row: KnownRow, values: Values) -> list[tuple[Decimal, Decimal]]:
+    known = row.values
+    return [(known[name], value) for name, value in values.items() if name in known]
+
+
+def _equal(row: KnownRow, values: Values) -> int:
+    """Return how many numbers of a row are equal to those published with it, to the decimals of both."""
+    shared = [(a, b, max(_step(a), _step(b))) for a, b in _shared(row, values)]
+    return sum(abs(a - b) <= step / 2 for a, b, step in shared if step <= FINEST)
+
+
+def _apart(row: KnownRow, values: Values) -> Decimal:
+    return max((abs(a - b) for a, b in _shared(row, values)), default=Decimal(0))
+
+
+def _step(number: Decimal) -> Decimal:
+    return Decimal(1).scaleb(int(number.as_tuple().exponent))

@@ -1,0 +1,233 @@
+"""What words of headings mean: collections of the catalogue, and measures as ir_measures writes them."""
+
+import functools
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from repro.machine.bounded_reading import read_facts
+
+Sure = Literal["certain", "likely", "unknown", "elsewhere"]
+FILE = Path(__file__).with_suffix(".yaml")
+SCORED = ("RR", "nDCG", "R", "Success")
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """What a heading means.
+
+    Attributes:
+        value: an id of the catalogue, or a measure as ir_measures writes it; None where it is not known.
+        sure: ``likely`` follows from what is usual, and the reason says from what; ``elsewhere`` is a name
+            that is known and nothing that the suite has.
+        reason: why, or why not, as a sentence without its full stop; "" for what is certain.
+        choices: what it may be where it is not known, the usual one first.
+    """
+
+    value: str | None = None
+    sure: Sure = "unknown"
+    reason: str = ""
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NamedMeasure:
+    """A measure as a heading names it, with its cut-off where it has one."""
+
+    name: str
+    cutoff: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.cutoff}" if self.cutoff else self.name
+
+
+@dataclass(frozen=True)
+class NamedCollection:
+    """An entry of vocabulary.yaml: a collection by the words that name it.
+
+    Attributes:
+        id: of the catalogue; the name as shown for one that the catalogue does not have.
+        names: sets of words, each enough.
+        because: what print leaves open where it is no more than likely.
+        measures: names of measures that it is meant with; none for any.
+        levels: grades from which a document may count as relevant, the usual one first.
+    """
+
+    id: str
+    names: tuple[frozenset[str], ...]
+    because: str = ""
+    measures: tuple[str, ...] = ()
+    levels: tuple[int, ...] = ()
+    is_elsewhere: bool = False
+
+    def size(self, plain: frozenset[str]) -> int:
+        """Return of how many words its longest name among these words is; 0 without one."""
+        return max((len(name) for name in self.names if name <= plain), default=0)
+
+
+@functools.cache
+def facts() -> dict[str, Any]:
+    """Return vocabulary.yaml."""
+    return read_facts(FILE)
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text in the spelling of vocabulary.yaml, letters and digits apart."""
+    plain = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
+    spellings: Mapping[str, str] = facts()["spellings"]
+    return frozenset(spellings.get(piece, piece) for piece in re.findall(r"[a-z]+|\d+", plain))
+
+
+def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
+    """Return the measures that a text names, and where; of one that is said with a cut-off, only that.
+
+    "Top-20" names one by itself or beside a collection; beside a system it says how much of a run is meant.
+    """
+    spans: dict[NamedMeasure, tuple[int, int]] = {}
+    for name, pattern in _patterns():
+        for match in pattern.finditer(text):
+            if match[0][:3].lower() == "top":
+                others = words(f"{text[: match.start()]} {text[match.end() :]}")
+                if others and not named_collections(others):
+                    continue
+            spans.setdefault(NamedMeasure(name, _cutoff(match["a"] or match["b"])), match.span())
+    cut = {measure.name for measure in spans if measure.cutoff}
+    return {measure: span for measure, span in spans.items() if measure.cutoff or measure.name not in cut}
+
+
+def _cutoff(text: str | None) -> int | None:
+    return int(re.sub(r"[\s,]", "", text.lower()).replace("k", "000")) if text else None
+
+
+def without_measures(text: str) -> frozenset[str]:
+    """Return the words of a text but for those that name measures."""
+    for first, last in sorted(measures(text).values(), reverse=True):
+        text = f"{text[:first]} {text[last:]}"
+    return words(text)
+
+
+def names_something(text: str) -> bool:
+    """Return whether a text names a measure or a collection."""
+    return bool(measures(text) or named_collections(without_measures(text)))
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text names a measure, or collections and no system that learnt from one."""
+    if measures(text):
+        return True
+    plain = words(text)
+    names = [word for each in _collections() for name in each.names if name <= plain for word in name]
+    others = plain - set(names) - {word for line in facts()["refinements"] for word in line}
+    return bool(names) and not any(len(word) > 2 and word.isalpha() for word in others)
+
+
+def named_collections(plain: frozenset[str], measure: str | None = None) -> list[NamedCollection]:
+    """Return the collections whose names have most of these words, given a measure where it is known."""
+    meant = [each for each in _collections() if not (measure and each.measures) or measure in each.measures]
+    most = max(each.size(plain) for each in meant)
+    return [each for each in meant if each.size(plain) == most] if most else []
+
+
+def collection(plain: frozenset[str], measure: str | None = None) -> Resolution:
+    """Return the collection that words name, where one measure's name may decide between two."""
+    named = named_collections(plain, measure)
+    ids = tuple(dict.fromkeys(each.id for each in named if not each.is_elsewhere))
+    if not named:
+        return Resolution(reason="no collection is named")
+    if not ids:
+        return Resolution(None, "elsewhere", f"the catalogue has no {named[0].id}")
+    if len(ids) > 1:
+        return Resolution(reason=f"it may be {' or '.join(ids)}", choices=ids)
+    because = min((each.because for each in named), key=len)
+    return Resolution(ids[0], "likely" if because else "certain", because)
+
+
+def measure_on(measure: NamedMeasure, on: Resolution) -> Resolution:
+    """Return a measure as ir_measures writes it, unless it is open what it means on a collection."""
+    if measure.name not in SCORED:
+        return Resolution(None, "elsewhere", f"{measure.name} is a measure that the suite does not score")
+    if measure.cutoff is None:
+        return _with_usual_cutoff(measure, on)
+    if on.value is not None:
+        return _on_catalogued(measure, on.value)
+    reason = "what counts as relevant depends on the collection, which is not known"
+    if measure.name in ("R", "Success"):
+        return Resolution(None, "unknown", reason, _recall_or_success(measure))
+    return Resolution(str(measure), *(("certain", "") if measure.name == "nDCG" else ("likely", reason)))
+
+
+def _with_usual_cutoff(measure: NamedMeasure, on: Resolution) -> Resolution:
+    entry = next(entry for entry in facts()["measures"] if entry["name"] == measure.name)
+    usual = (n for word, n in entry.get("usual", {}).items() if word in (on.value or ""))
+    if (cutoff := next(usual, None)) is None:
+        return Resolution(reason=f"the heading names {measure} without a cut-off")
+    meant = measure_on(replace(measure, cutoff=cutoff), on)
+    reason = f"no cut-off is said; {cutoff} is the usual one there"
+    return replace(meant, sure="likely", reason=reason) if meant.value else meant
+
+
+def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
+    """Return what a measure with a cut-off is on a collection of the catalogue."""
+    from repro.retrieval.datasets.catalog import dataset
+
+    entry, counts = dataset(id), dataset(id).counts
+    if (levels := _levels(id)) and measure.name != "nDCG":
+        names = (f"{measure.name}(rel={level})" if level > 1 else measure.name for level in levels)
+        choices = tuple(f"{name}@{measure.cutoff}" for name in names)
+        reason = f"from which grade on a document counts as relevant is not said, and {id} has grades"
+        return Resolution(None, "unknown", reason, choices)
+    if measure.name != "R":
+        return Resolution(str(measure), "certain")
+    if entry.answers:
+        reason = "the share of questions with an answer among the first passages is called recall there"
+        return Resolution(f"Success@{measure.cutoff}", "likely", reason)
+    if id.startswith("msmarco") and counts["qrels"] > counts["queries"]:
+        reason = (
+            f"the mean share of relevant passages, or the share of queries with one found, differ on {id}"
+        )
+        return Resolution(None, "unknown", reason, _recall_or_success(measure))
+    return Resolution(str(measure), "certain")
+
+
+def _levels(id: str) -> tuple[int, ...]:
+    return next((each.levels for each in _collections() if each.id == id), ())
+
+
+def _recall_or_success(measure: NamedMeasure) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((str(measure), f"Success@{measure.cutoff}")))
+
+
+@functools.cache
+def _collections() -> tuple[NamedCollection, ...]:
+    def sets(texts: Sequence[str]) -> tuple[frozenset[str], ...]:
+        return tuple(map(words, texts))
+
+    entries = [
+        NamedCollection(
+            entry["id"],
+            sets(entry["words"]),
+            entry.get("because", ""),
+            tuple(entry.get("measures", ())),
+            tuple(entry.get("levels", ())),
+        )
+        for entry in facts()["collections"]
+    ]
+    others = facts()["elsewhere"].items()
+    return (*entries, *(NamedCollection(name, sets(texts), is_elsewhere=True) for name, texts in others))
+
+
+@functools.cache
+def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return a pattern for each measure: its words, with a cut-off or without, or its letter with one."""
+    cut = r"(?P<{}>\d{{1,3}}(?:,?000)?\s?k?)(?![\d.%])"
+    patterns = []
+    for entry in facts()["measures"]:
+        long = "|".join(re.escape(word).replace(r"\ ", r"\s") for word in entry["words"])
+        short = "|".join(map(re.escape, entry.get("short", ()))) or "(?!)"
+        spelt = rf"(?:{long})(?:[\s@_-]*{cut.format('a')}|(?![a-z])@?)"
+        text = rf"(?<![a-z])(?:{spelt}|(?:{short})\s?@\s?{cut.format('b')})"
+        patterns.append((str(entry["name"]), re.compile(text, re.IGNORECASE)))
+    return tuple(patterns)

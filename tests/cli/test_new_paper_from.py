@@ -1,0 +1,117 @@
+"""``repro new paper NAME --from SOURCE``: a draft that the suite reads, or one sentence and nothing written."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from repro.cli.verbs.new import paper as scaffold
+from repro.manifest.printed import parse
+
+ROOT = Path(__file__).resolve().parents[2]
+QUILL = ROOT / "tests/plugins/manuscripts/sources/quill.tex"
+
+
+@pytest.fixture
+def drafted(repro, tmp_path, monkeypatch, papers_in):
+    """The paper of an invented source in a checkout of its own, which is at hand; what was said of it."""
+    root = tmp_path / "c/papers"
+    of_other_papers = shutil.ignore_patterns("others.yaml", "findings.yaml")
+    shutil.copytree(ROOT / "papers/baselines", root / "baselines", ignore=of_other_papers)
+    (root / "__init__.py").write_text("")
+    (tmp_path / "c/pyproject.toml").write_text("")
+    monkeypatch.setattr(scaffold, "ROOT", root)
+    said = repro("new", "paper", "quill", "--from", QUILL)
+    papers_in(root)
+    return said, root / "quill"
+
+
+def test_the_draft_is_at_hand_and_says_what_it_knows_and_what_it_asks(repro, drafted):
+    said, folder = drafted
+    assert said.status == 0
+    assert {path.name for path in folder.iterdir()} == {
+        *("README.md", "__init__.py", "cells.yaml", "halves_contrast.py", "readings.yaml", "recipes.py"),
+        "scales.yaml",
+    }
+    lines = [line.split() for line in said.out.splitlines()]
+    assert ["1", "5", "3", "0", "2", "7", "5", f"{QUILL}:17"] in lines  # known, likely, asked; with a recipe
+    assert ["2", "5", "1", "4", "0", "3", "1", f"{QUILL}:40"] in lines
+    assert "quill.tex:70 is left out: no heading names a measure" in said.err
+    assert "repro run quill --table 1 --scale tiny" in said.err
+    shown = repro("show", "quill", "--table", "1")
+    assert shown.status == 0 and "38.9†" in shown.out
+    cells = repro("show", "cells", "quill", "--format", "json").json
+    tables = [cell["printed"] for cell in cells if cell["table"] == "1" and cell["row"] == "dense.quill-ours"]
+    assert tables == ["**38.9†**", "**87.1**", "**98.5**", "71.4", "69.0"]
+
+
+def test_rows_whose_recipe_is_known_are_planned_at_tiny(repro, drafted):
+    planned = repro("plan", "quill", "--table", "1", "--scale", "tiny", "--format", "json")
+    assert planned.status == 0
+    assert {node["stage"] for node in planned.json} >= {"bm25", "evaluate"}
+    evaluated = [node for node in planned.json if node["stage"] == "evaluate"]
+    assert len(evaluated) == 3  # BM25 in the columns that ask nothing
+
+
+def test_an_open_draft_does_not_pass_and_the_sentence_names_what_is_missing(repro, drafted):
+    _, folder = drafted
+    path = folder / "cells.yaml"
+    text = path.read_text()
+    open_row = repro("show", "coverage", "quill")
+    assert open_row.status == 2 and "has no dataset and measure; give its column both" in open_row.sentence
+    answer = "head: [MS MARCO Dev, {0}],\n     dataset: msmarco-passage/dev/small, measure: {1}}}"
+    for name, measure in (("R@50", "R@50"), ("R@1k", "R@1000")):
+        text = text.replace(f"head: [MS MARCO Dev, {name}]}}", answer.format(name, measure))
+    path.write_text(text)
+    scaffold.papers.cache_clear()
+    assert "quill/1/dense.nib/ms-marco-dev.mrr10 has no recipe" in repro("show", "coverage", "quill").sentence
+
+
+def test_nothing_but_numbers_labels_and_marks_is_copied(drafted):
+    _, folder = drafted
+    text = "".join(path.read_text() for path in folder.iterdir() if path.is_file())
+    for words in ("significant difference", "Passage retrieval", "Zero-shot", "reaches 38.9"):
+        assert words not in text
+
+
+def test_every_number_of_the_source_is_a_cell_and_no_other(drafted):
+    from repro.manifest.cells import cells_of
+    from repro.manifest.papers import paper
+
+    numbers = [str(cell.number) for cell in cells_of(paper("quill")) if cell.is_numeric]
+    source = QUILL.read_text().partition("Settings.")[0]
+    assert len(numbers) == 53 and all(number in source for number in numbers)
+    bold = [cell.text for cell in cells_of(paper("quill")) if parse(cell.text).bold]
+    assert len(bold) == source.count(r"\best{") + source.count(r"\textbf{") - 1  # but for the macro's own
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("absent.tex", None, "absent.tex"),
+        ("words.md", "No table is here.\n", "table"),
+        ("settings.md", "| a | b |\n|---|---|\n| batch | 64 |\n", "no table of results is in it"),
+        ("paper.bin", "\0\1\2", "paper.bin"),
+    ],
+)
+def test_a_source_without_results_is_one_sentence_and_nothing_is_written(repro, tmp_path, file, text, words):
+    if text is not None:
+        (tmp_path / file).write_text(text)
+    said = repro("new", "paper", "quill", "--from", tmp_path / file, "--dir", tmp_path / "d")
+    assert said.status == 2 and words in said.sentence
+    assert not (tmp_path / "d").exists()
+
+
+def test_what_is_there_is_not_overwritten_and_a_name_that_is_taken_is_refused(repro, tmp_path):
+    (tmp_path / "d/quill").mkdir(parents=True)
+    said = repro("new", "paper", "quill", "--from", QUILL, "--dir", tmp_path / "d")
+    assert said.status == 2 and "exists already" in said.sentence
+    assert list((tmp_path / "d").rglob("*")) == [tmp_path / "d/quill"]
+    assert "there is a paper" in repro("new", "paper", "costa", "--from", QUILL).sentence
+
+
+def test_drafting_needs_no_torch(repro, tmp_path, monkeypatch):
+    for name in ("torch", "transformers", "pandas", "datasets", "matplotlib"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert repro("new", "paper", "quill", "--from", QUILL, "--dir", tmp_path / "d").status == 0

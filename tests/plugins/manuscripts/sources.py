@@ -1,0 +1,40 @@
+"""Sources that nobody published: how a table is written down, and how a test sees what was read."""
+
+from pathlib import Path
+
+from repro.plugins.manuscripts.reading import read
+from repro.plugins.manuscripts.tables import Manuscript, SourceCell, SourceTable
+
+PREAMBLE = r"\documentclass{article}" + "\n" + r"\begin{document}" + "\n"
+
+
+def written(folder: Path, text: str, name: str = "main.tex") -> Path:
+    """Write a file of a source and return its path."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def manuscript(folder: Path, body: str, preamble: str = "") -> Manuscript:
+    """Return what is read of a document with this body."""
+    text = PREAMBLE.replace("\\begin", preamble + "\n\\begin") + body + "\n\\end{document}\n"
+    return read(written(folder, text))
+
+
+def seen(cell: SourceCell) -> str:
+    """Return a cell with its styles and marks: ``**36.6**_^†``."""
+    stars = "**" if cell.bold else ""
+    slashes = "/" if cell.italic else ""
+    line = "_" if cell.underlined else ""
+    return f"{stars}{slashes}{cell.text}{slashes}{stars}{line}" + "".join(f"^{mark}" for mark in cell.marks)
+
+
+def rows(table: SourceTable) -> list[list[str]]:
+    """Return the body of a table as a test writes it down."""
+    return [[seen(cell) for cell in row] for row in table.body]
+
+
+def heads(table: SourceTable) -> list[list[str]]:
+    """Return the head of a table as a test writes it down."""
+    return [[seen(cell) for cell in row] for row in table.head]

@@ -1,0 +1,111 @@
+"""Every fault planted in an invented source is found at its line, and the source itself has none."""
+
+from pathlib import Path
+
+import pytest
+
+from repro.plugins.manuscripts.audit import audit, findings
+from repro.plugins.manuscripts.findings import CHECKS
+from repro.plugins.manuscripts.reading import read
+from repro.plugins.manuscripts.tables import Manuscript
+from tests.plugins.manuscripts import written_tables
+from tests.plugins.manuscripts.invented_source import source
+from tests.plugins.manuscripts.source_tables import table
+
+PLANTED = [  # severity, check, what is changed into what, words of the finding
+    ("error", "average", "0.655|0.501", "0.655|0.519", "mean of TREC-COVID to SciFact is 0.5006"),
+    ("doubt", "average", "0.655|0.501", "0.655|0.462", "without SciFact it would fit"),
+    ("error", "sum", "80|120|1100", "80|120|1110", "sum of Train to Test is 1100"),
+    ("error", "delta", "(+15.4)", "(+14.5)", "the difference to BM25 is +15.4"),
+    (
+        "doubt",
+        "bold",
+        "**94.7**|",
+        "**91.7**|",
+        "91.7 is bold and not the best; the best of its group is 92.8",
+    ),
+    ("note", "bold", "_26.1_|74.0", "_26.1_|76.9", "76.9 is not bold, and equal to one that is"),
+    ("doubt", "underline", "_87.3†_", "_85.3†_", "85.3 is underlined and not the second best"),
+    ("error", "mark", "34.1†|", "17.9†|", "it stands for a significant improvement over BM25"),
+    ("doubt", "mark", "34.1†|", "18.7†|", "which has 18.7"),
+    ("note", "decimals", "_92.8_", "_92.80_", "7 numbers of the column have 1 digits"),
+    ("doubt", "unit", "0.654|0.237", "65.4|0.237", "65.4 is a percentage among fractions"),
+    ("doubt", "unit", "**71.4†**", "**0.714†**", "0.714 is a fraction among percentages"),
+    ("error", "range", "**98.0†**", "**108.0†**", "108.0 is no value of R@1000"),
+    ("error", "cut-off", "_75.1_|91.2", "_75.1_|72.1", "75.1 is above 72.1 of MS MARCO passage dev R@1000"),
+    ("doubt", "queries", "73.71", "73.72", "is a multiple of 1/3610"),
+    ("note", "two-values", "33.0 (+14.3)", "33.2 (+14.5)", "and 33.0 at paper.tex:9"),
+    ("note", "published", "|95.9†|", "|96.9†|", "96.9 stands nowhere else"),
+    ("doubt", "prose", "reaches 38.2", "reaches 38.4", "38.4 is said to stand in Table 1"),
+    ("doubt", "prose", "from 18.7 to 38.2", "from 18.7 to 38.6", "38.6 is no number of Table 1"),
+    ("doubt", "prose", "by 1.6 points", "by 2.6 points", "they have 36.6 and 38.2"),
+]
+
+
+def test_a_source_without_faults_has_no_finding():
+    assert findings(source()) == []
+
+
+@pytest.mark.parametrize(("severity", "check", "old", "new", "words"), PLANTED, ids=lambda each: str(each))
+def test_a_planted_fault_is_found_and_nothing_else(severity, check, old, new, words):
+    [finding] = findings(source(old, new))
+    assert (finding.severity, finding.check) == (severity, check)
+    assert words in f"{finding.says}; {finding.why}", finding
+
+
+def test_a_fault_is_planted_for_every_check_of_tables_and_prose():
+    assert {check for _, check, *_ in PLANTED} == CHECKS.keys() - {"depth", "ignore"}  # tested elsewhere
+
+
+def _of(*tables):
+    return [(f.severity, f.check, f.place.line) for f in findings(Manuscript(Path("paper.tex"), tables))]
+
+
+LETTERS = "Letters: significant improvement over that row."
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "caption", "told"),
+    [
+        ("Model|MRR@100 on MS MARCO passage dev", "BM25|18.7", "", [("note", "depth", 2)]),
+        ("Model|nDCG@10", "(a) BM25|50.6\n(b) Otter|60.1 a", LETTERS, []),
+        (
+            "Model|A (3)|B (1)|Avg. (4)",
+            "X|20.0|40.0|25.0\nY|30.0|40.0|32.5\nZ|30.0|50.0|40.0",
+            "",
+            [("error", "average", 4)],
+        ),
+        (
+            "Model|NFCorpus|FiQA|SciFact|ArguAna",
+            "BM25|33.0|23.6|66.5|31.5\nOtter|34.1†|30.1†|67.0†|31.5†",
+            "† significantly better than the best baseline",
+            [("doubt", "mark", 3)],
+        ),
+        ("Model|Latency (ms)|MRR@10", "A|**9**|**33**\nB|12|31\nC|20|30\nD|30|29", "", []),
+        # what differences, capped recall, seeds, and averages of nobody knows what say is left alone
+        ("Model|R@100|R@1000", "A|75.1|91.2\nB|77.0|92.0\nΔ|1.9|0.8", "", []),
+        ("Model|R_cap@100|R_cap@1000", "A|75.1|71.2\nB|77.0|92.0\nC|78.1|93.0", "", []),
+        ("Model|NQ test Top-20", "A|59.11\nB|73.72\nC|80.12", "Means of 5 seeds.", []),
+        ("Model|Avg.|X|Y", "A|30.0|20.0|40.0\nB|99.0|21.0|41.0\nC|55.0|22.0|44.0", "", []),
+    ],
+)
+def test_a_check_says_what_it_can_tell_and_else_nothing(head, body, caption, told):
+    assert _of(table(head, body, caption)) == told
+
+
+def test_rows_of_differences_and_of_averages_are_checked_as_columns_are():
+    head = "|Otter|Heron|Stork"
+    body = "NFCorpus|30.1|31.2|33.0\nFiQA|23.6|24.0|25.1\nSciFact|60.0|61.0|65.0\nAvg.|37.9|38.7|41.9"
+    assert _of(table(head, body)) == [("error", "average", 5)]
+    head = "Model|NFCorpus|FiQA|SciFact|ArguAna|DBPedia|Touché"
+    body = "BM25|30.1|23.6|60.0|31.5|30.0|36.7\nStork|33.0|25.1|65.0|41.0|40.0|30.1\n"
+    assert _of(table(head, body + "Δ|+2.9|+1.5|+5.0|+9.5|+10.0|-6.6")) == []
+    assert _of(table(head, body + "Δ|+2.9|+1.5|+5.0|+9.5|+11.0|-6.6")) == [("error", "delta", 4)]
+
+
+def test_of_the_four_papers_only_a_bold_number_is_told_which_their_audit_has_too(tmp_path):
+    told = set()
+    for paper in written_tables.papers_of_results():
+        (tmp_path / "paper.tex").write_text(written_tables.latex(written_tables.results(paper)))
+        told |= {(paper.name, f.check, f.says) for f in audit(read(tmp_path / "paper.tex"))}
+    assert told == {("costa", "bold", "Base, R@1000: 0.952 is bold and not the best")}

@@ -1,0 +1,179 @@
+"""A source is one file, a folder or an archive; what cannot be read is one sentence, and soon."""
+
+import gzip
+import io
+import tarfile
+import time
+import zipfile
+
+import pytest
+
+from repro.errors import DataError, UsageError
+from repro.plugins.manuscripts import files, gullet, tables
+from repro.plugins.manuscripts.reading import read
+from tests.plugins.manuscripts.sources import PREAMBLE, rows, written
+
+TABLE = r"\begin{tabular}{lc}Model & MRR \\ \hline BM25 & 18.7 \\ Heron & 39.9 \\\end{tabular}"
+PAPER = PREAMBLE + r"\input{tables/main}\end{document}"
+BODY = [["BM25", "18.7"], ["Heron", "39.9"]]
+
+
+def packed(path, members):
+    """Write an archive of the kind that the name of ``path`` says."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, text in members.items():
+                archive.writestr(name, text)
+        return path
+    with tarfile.open(path, "w:gz" if path.suffix == ".gz" else "w") as archive:
+        for name, text in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tar.gz"])
+def test_an_archive_is_read_where_it_is(tmp_path, name):
+    members = {"main.tex": PAPER, "tables/main.tex": "\n" + TABLE, "figure.pdf": "%PDF", "../out.tex": TABLE}
+    path = packed(tmp_path / name, members)
+    (table,) = read(path).tables
+    assert (rows(table), str(table.place)) == (BODY, f"{path}/tables/main.tex:2")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_one_compressed_file_is_a_paper(tmp_path):
+    path = tmp_path / "2101.00001.gz"
+    path.write_bytes(gzip.compress((PREAMBLE + TABLE).encode()))
+    assert rows(read(path).tables[0]) == BODY
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
+def test_encodings_are_told_apart(tmp_path, encoding):
+    (tmp_path / "a.tex").write_bytes(
+        TABLE.replace("Heron", "Zoé").replace(" \\\\", " \\\\\r\n").encode(encoding)
+    )
+    assert rows(read(tmp_path / "a.tex").tables[0])[1] == ["Zoé", "39.9"]
+
+
+def test_the_paper_of_a_folder_is_the_one_with_a_document(tmp_path):
+    written(tmp_path, TABLE, "tables/main.tex")
+    written(tmp_path, PREAMBLE + "A letter." + r"\end{document}", "letter.tex")
+    made = read(written(tmp_path, PAPER, "paper.tex").parent)
+    assert rows(made.tables[0]) == BODY
+    assert made.notes == (f"{tmp_path}/paper.tex: read as the paper, and not letter.tex",)
+
+
+def test_a_folder_of_tables_alone_is_read_file_by_file(tmp_path):
+    written(tmp_path, TABLE, "b.tex")
+    written(tmp_path, r"\input{b}" + TABLE, "a.tex")
+    assert [t.place.file.name for t in read(tmp_path).tables] == ["b.tex", "a.tex"]
+
+
+BROKEN = {
+    "binary": (b"\x00\x01\x02" * 100, "is a binary file"),
+    "pdf": (b"%PDF-1.5 ...", "is a PDF"),
+    "empty": (b"", "is empty"),
+    "no_table": (PREAMBLE.encode() + b"Words. \\end{document}", "there is no table in it"),
+    "cycle": (PREAMBLE.encode() + b"\\input{main}", "reads itself in: main.tex -> main.tex"),
+    "growth": (
+        b"\\def\\a{\\b\\b}\\def\\b{\\c\\c}\\def\\c{\\d\\d}\\def\\d{\\a\\a}" + b"\\a\n" * 5_000,
+        "there is no table in it .*the macro \\\\a comes to no end",
+    ),
+    "depth": (TABLE.replace("18.7", "{" * 500 + "18.7" + "}" * 500).encode(), "nested too deeply"),
+    "length": (b"x" * (gullet.CHARACTERS + 1), "has more than 1,000,000 characters"),
+    "large": (b"%" * (files.FILE_BYTES + 1), "a source of more than 4 MB is not read"),
+    "broken_archive": (b"PK\x03\x04" + b"x" * 100, "is a broken archive"),
+    "broken_gz": (b"\x1f\x8b" + b"x" * 100, "is a broken archive"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_what_cannot_be_read_is_one_sentence(tmp_path, kind):
+    content, sentence = BROKEN[kind]
+    (tmp_path / "main.tex").write_bytes(content)
+    started = time.monotonic()
+    with pytest.raises(DataError, match=sentence) as caught:
+        read(tmp_path / "main.tex")
+    assert "\n" not in str(caught.value)
+    assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize(
+    "text", [r"\def\a{\a}", r"\def\a{x\a\a}", r"\def\a{\b}\def\b{\a\a}", r"\def\a#1{\a{#1#1}}"]
+)
+def test_a_macro_without_end_is_left_out_and_told(tmp_path, text):
+    made = read(written(tmp_path, text + PREAMBLE + r"\a{x}" + "\n\n" + TABLE + r"\end{document}"))
+    assert rows(made.tables[0]) == BODY
+    assert made.notes == (f"{tmp_path}/main.tex:3: the macro \\a comes to no end and is left out",)
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "linked", "nowhere", "a" * 300])
+def test_nothing_outside_of_the_folder_is_read(tmp_path, name):
+    written(tmp_path, TABLE.replace("18.7", "99.9"), "outside.tex")
+    paper = written(tmp_path, PREAMBLE + rf"\input{{{name}}}{TABLE}\end{{document}}", "paper/main.tex")
+    (tmp_path / "paper/linked.tex").symlink_to(tmp_path / "outside.tex")
+    made = read(paper)
+    assert len(made.tables) == 1 and rows(made.tables[0]) == BODY
+    assert len(made.notes) == 1 and name in made.notes[0]
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "FILE_BYTES", 2**20)
+    monkeypatch.setattr(files, "UNPACKED_BYTES", 2**22)
+    for name in ("a.zip", "a.tar.gz"):
+        with pytest.raises(DataError, match="unpacks to more than 1 MB"):
+            read(packed(tmp_path / name, {"main.tex": "x" * 2**21}))
+    with pytest.raises(DataError, match="unpacks to more than"):
+        read(packed(tmp_path / "b.tar.gz", {"main.tex": TABLE, "figure.png": "x" * 2**23}))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("nowhere.tex", None), ("notes.txt", "Words."), ("a.py", "import re")]
+)
+def test_what_is_no_source_is_told(tmp_path, name, text):
+    if text is not None:
+        written(tmp_path, text, name)
+    with pytest.raises(UsageError):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.tex", "b.tex", "a.csv", "a.md", "a.html"])
+def test_a_table_that_is_too_large_is_refused(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(tables, "MOST_CELLS", 5)
+    texts = {
+        "a.tex": TABLE,
+        "b.tex": TABLE.replace("18.7", r"\multicolumn{6}{c}{x}"),
+        "a.csv": "a,b\n" * 3,
+        "a.md": "|a|b|\n|-|-|\n|c|d|\n" * 2,
+        "a.html": "<table>" + "<tr><td>a<td>b" * 3,
+    }
+    with pytest.raises(DataError, match="more than 5 cells"):
+        read(written(tmp_path, texts[name], name))
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        "\\multicolumn",
+        "\\multirow{2}",
+        "\\caption",
+        "\\footnotemark",
+        "\\frac1",
+        "\\ding",
+        "\\SI{3}",
+        "$^",
+        "{",
+        "}",
+    ],
+)
+def test_what_is_cut_off_is_read_as_far_as_it_goes(tmp_path, cut):
+    made = read(written(tmp_path, TABLE.replace("39.9", cut) + r"\begin{table}" + cut))
+    assert made.tables[0].body[0][0].text == "BM25"
+
+
+def test_an_archive_or_folder_without_a_source_is_told(tmp_path):
+    with pytest.raises(DataError, match=r"has no file that ends in \.tex"):
+        read(tmp_path)
+    with pytest.raises(DataError, match="has no file that ends in"):
+        read(packed(tmp_path / "a.zip", {"figure.png": "x"}))
