@@ -76,7 +76,7 @@ class ViewScorer:
             list(threads.map(score, range(0, len(rows), SCORED)))
         return scores
 
-    def _fixed_scores(self, queries: np.ndarray, rows: np.ndarray, terms: Sequence[str]) -> np.ndarray:
+    def _fixed_scores(self, queries: np.ndarray, rows: np.ndarray, terms: Sequence[str]) -> Any:
         """Score pairs by sums in one fixed order, (P,) float64."""
         sums = {view: self._products(view, queries, rows) for view in dict.fromkeys(terms)}
         return sum(sums[term] for term in terms)
@@ -89,7 +89,9 @@ class ViewScorer:
         few other pairs are scored again in the fixed one.
         """
         chosen, starts = np.unique(rows, return_index=True)
-        passages = torch.from_numpy(self.passages.files["dense"].mapped()[chosen].astype(np.float64))
+        passages = torch.from_numpy(
+            self.passages.files["dense"].mapped()[chosen].astype(np.float64)  # type: ignore[union-attr]
+        )  # dense vectors are an array, which can be mapped
         lengths_of, bounds = torch.linalg.vector_norm(passages, dim=1).numpy(), np.append(starts, len(rows))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
