@@ -104,6 +104,17 @@ def test_an_array_of_an_equation_is_no_table(tmp_path):
     assert table.number == ""
 
 
+@pytest.mark.parametrize("name", ["verbatim", "lstlisting", "comment", "filecontents"])
+def test_what_is_shown_as_it_is_written_is_no_table(tmp_path, name):
+    shown = (
+        rf"\begin{{{name}}}\begin{{tabular}}{{lc}}{ROWS.replace('18.7', '99.9')}\end{{tabular}}\end{{{name}}}"
+    )
+    (table,) = manuscript(
+        tmp_path, rf"{shown}\begin{{tabular}}{{lS}}{ROWS.replace('MRR', '{MRR}')}\end{{tabular}}"
+    ).tables
+    assert (heads(table), rows(table)[0]) == ([["Model", "MRR"]], ["BM25", "18.7"])
+
+
 def test_a_long_table_has_its_head_once_and_no_foot(tmp_path):
     (table,) = manuscript(
         tmp_path,
