@@ -166,6 +166,29 @@ def test_two_tables_side_by_side_are_two(tmp_path, source):
     assert all(rows(table) == [["BM25", "18.7"], ["Heron", "39.9"]] for table in tables)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        r"\hline\hline",
+        r"\Xhline{2\arrayrulewidth}",
+        r"\hhline{==}",
+        r"\midrule[1pt]",
+        r"\specialrule{1pt}{2pt}{2pt}",
+        r"\noalign{\smallskip}\hline\noalign{\smallskip}",
+        r"\arrayrulecolor{gray}\hline",
+        r"\hdashline[1pt/1pt]",
+        r"\cmidrule[1pt](lr){1-2}",
+        r"\thick",
+    ],
+)
+def test_a_line_is_a_line_however_it_is_drawn(tmp_path, line):
+    thick = r"\newcommand{\thick}{\noalign{\ifnum0=`}\fi\hrule height 1pt\futurelet\reserved\xhline}"
+    body = rf"{line} k & 1 \\ {line} BM25 & 18.7 \\ {line} Heron & 39.9 \\ {line}"
+    (table,) = manuscript(tmp_path, rf"\begin{{tabular}}{{lc}}{body}\end{{tabular}}", thick).tables
+    assert (heads(table), rows(table)) == ([["k", "1"]], [["BM25", "18.7"], ["Heron", "39.9"]])
+    assert table.rules == {1} and not table.notes
+
+
 SPANS = {
     r"A & B & C \\ \midrule \multirow{2}{*}{x} & 1.0 & 2.0 \\ & 3.0 & 4.0 \\": [
         ["x", "1.0", "2.0"],
