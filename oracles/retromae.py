@@ -87,7 +87,7 @@ def _moved() -> Iterator[None]:
     from transformers.pytorch_utils import apply_chunking_to_forward
 
     pruning = dict.fromkeys(("find_pruneable_heads_and_indices", "prune_linear_layer"))
-    names = {"apply_chunking_to_forward": apply_chunking_to_forward} | pruning
+    names: dict[str, Any] = {"apply_chunking_to_forward": apply_chunking_to_forward} | pruning
     with mock.patch.multiple(modeling_utils, create=True, **names):
         yield
 

@@ -88,7 +88,8 @@ EVERY = sum(c.counted_as == "published" for source in papers().values() for c in
 SELECTIONS = {
     "costa/1": f"1 of 58 published cells measured at full; apart, {REFERENCE}",
     "costa": f"{COSTA}, {REFERENCE}",
-    "": f"1 of {EVERY} published cells measured at full; apart, 1 of 70 points of figures, {REFERENCE}, {STUDY}",
+    "": f"1 of {EVERY} published cells measured at full; apart, 1 of 70 points of figures, "
+    f"{REFERENCE}, {STUDY}",
 }
 
 
