@@ -135,7 +135,7 @@ ORACLE = Declared(
         Mutation(FORWARD + "enhanced_states", "flatten(2), queries)", "flatten(2), context)"),
         Mutation(FORWARD + "enhanced_states", "attn_mask=shown", "attn_mask=~shown"),
         Mutation(FORWARD + "inputs", "embedded[:, 1:]", "-embedded[:, 1:]"),
-        Mutation(FORWARD + "forward", "hidden[:, 0]", "hidden[:, 1]"),
+        Mutation(FORWARD + "forward", "_states(hidden[:, 0]", "_states(hidden[:, 1]"),
     ),
     departures=(),
     shims=("pruning of heads", "get_extended_attention_mask of masks by rows"),
