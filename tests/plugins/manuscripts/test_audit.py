@@ -4,11 +4,7 @@ from pathlib import Path
 
 import pytest
 
-<<<<<<< HEAD
 from repro.plugins.manuscripts.audit import audit, findings
-=======
-from repro.plugins.manuscripts.audit import findings
->>>>>>> 557adf60 (Read bold along rows, and numbers of equal digits, as they are meant)
 from repro.plugins.manuscripts.findings import CHECKS
 from repro.plugins.manuscripts.reading import read
 from repro.plugins.manuscripts.tables import Manuscript
@@ -107,13 +103,6 @@ def test_rows_of_differences_and_of_averages_are_checked_as_columns_are():
     assert _of(table(head, body + "Δ|+2.9|+1.5|+5.0|+9.5|+11.0|-6.6")) == [("error", "delta", 4)]
 
 
-<<<<<<< HEAD
-def test_of_the_four_papers_only_a_bold_number_is_told_which_their_audit_has_too(tmp_path):
-    told = set()
-    for paper in written_tables.papers_of_results():
-        (tmp_path / "paper.tex").write_text(written_tables.latex(written_tables.results(paper)))
-        told |= {(paper.name, f.check, f.says) for f in audit(read(tmp_path / "paper.tex"))}
-=======
 def test_digits_may_be_as_many_in_all_as_in_the_rest_of_a_column():
     numbers = ["8.211", "9.504", "7.466", "9.190", "5.988", "8.230", "9.717"]
     body = "\n".join(f"Tree {n}|{number}" for n, number in enumerate(numbers))
@@ -135,9 +124,7 @@ def test_bold_that_is_best_along_rows_is_not_held_against_columns():
 
 def test_of_the_four_papers_only_a_bold_number_is_told_which_their_audit_has_too(tmp_path):
     told = set()
-    for each in written_tables.papers_of_results():
-        file = tmp_path / "paper.tex"
-        file.write_text(written_tables.latex(written_tables.results(each)))
-        told |= {(each.folder.name, f.check, f.says) for f in findings(read(file))}
->>>>>>> 557adf60 (Read bold along rows, and numbers of equal digits, as they are meant)
+    for paper in written_tables.papers_of_results():
+        (tmp_path / "paper.tex").write_text(written_tables.latex(written_tables.results(paper)))
+        told |= {(paper.name, f.check, f.says) for f in audit(read(tmp_path / "paper.tex"))}
     assert told == {("costa", "bold", "Base, R@1000: 0.952 is bold and not the best")}
