@@ -59,7 +59,8 @@ def test_the_names_of_papers_are_those_of_their_pages():
 def test_the_runner_contains_no_paper_name():
     every = rf"\bpapers[./]({'|'.join(papers())})\b"  # a new paper may be called by any word
     names = re.compile(rf"\b({'|'.join(map(re.escape, _names()))})\b|{every}", re.IGNORECASE)
-    files = [p for p in (ROOT / "repro").rglob("*") if p.suffix in (".py", ".yaml")]
+    systems = "public_runs.yaml"  # of others, any of which may have a paper here
+    files = [p for p in (ROOT / "repro").rglob("*") if p.suffix in (".py", ".yaml") and p.name != systems]
     found = {str(p.relative_to(ROOT)): m.group() for p in files if (m := names.search(p.read_text()))}
     assert found == {}
 

@@ -52,6 +52,14 @@ def test_rows_whose_recipe_is_known_are_planned_at_tiny(repro, drafted):
     assert {node["stage"] for node in planned.json} >= {"bm25", "evaluate"}
     evaluated = [node for node in planned.json if node["stage"] == "evaluate"]
     assert len(evaluated) == 3  # BM25 in the columns that ask nothing
+    path = drafted[1] / "cells.yaml"
+    path.write_text(
+        path.read_text().replace("'69.0']}", "'69.0'], recipe: passage_row, with: {encoder: halves}}")
+    )
+    scaffold.papers.cache_clear()
+    row = ("--table", "1", "--row", "quill-ours")
+    planned = repro("plan", "quill", *row, "--scale", "tiny", "--format", "json")
+    assert planned.status == 0 and "pretrain" in {node["stage"] for node in planned.json}, planned.err
 
 
 def test_an_open_draft_does_not_pass_and_the_sentence_names_what_is_missing(repro, drafted):

@@ -150,12 +150,12 @@ def test_every_choice_that_is_asked_for_changes_what_is_run_or_how_it_is_scored(
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_all_rows_that_the_authors_ran_have_a_recipe(name):
+def test_all_rows_that_the_authors_ran_have_a_recipe_or_say_why_not(name):
     source = papers()[name]
     missing = {
         f"{c.table.id}/{c.row.id}"
         for c in cells_of(source)
-        if c.is_numeric and c.role != "cited" and not c.recipe
+        if c.is_numeric and c.role != "cited" and not (c.recipe or c.row.not_measurable)
     }
     assert missing == set()
     assert all(figure.is_measured for figure in source.manifest.figures)

@@ -29,8 +29,8 @@ def _text(name):
     return body(texts_of(name)[name])
 
 
-def test_every_paper_has_its_references():
-    assert sorted(name for name, source in papers().items() if claims_of(source)) == EVERY
+def test_a_paper_whose_references_are_held_against_its_text_has_claims():
+    assert {name for name, source in papers().items() if claims_of(source)} >= set(EVERY)
 
 
 @pytest.mark.parametrize("name", EVERY)

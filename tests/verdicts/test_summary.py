@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from repro.api.selection import select
-from repro.manifest.cells import cell
+from repro.manifest.cells import cell, cells_of
+from repro.manifest.papers import papers
 from repro.store.results import Record, Results
 from repro.verdicts.compared import ComparedCell, ImportedRun
 from repro.verdicts.summary import conditions, cut_measures, stand_ins, summarise
@@ -83,10 +84,12 @@ MEASURED = (
 COSTA = "1 of 157 published cells measured at full; apart, 1 of 36 points of figures"
 REFERENCE = "1 of 8 cells of reference rows"
 STUDY = "1 of 740 cells of the suite's own study"
+EVERY = sum(c.counted_as == "published" for source in papers().values() for c in cells_of(source))
 SELECTIONS = {
     "costa/1": f"1 of 58 published cells measured at full; apart, {REFERENCE}",
     "costa": f"{COSTA}, {REFERENCE}",
-    "": f"1 of 611 published cells measured at full; apart, 1 of 70 points of figures, {REFERENCE}, {STUDY}",
+    "": f"1 of {EVERY} published cells measured at full; apart, 1 of 70 points of figures, "
+    f"{REFERENCE}, {STUDY}",
 }
 
 

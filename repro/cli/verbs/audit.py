@@ -62,7 +62,6 @@ command = _Audit(
 Examples:
   repro audit PAPER
   repro audit paper.tex
-  repro audit paper.tex
   repro audit paper.tex --strict --format github
   repro audit --strict --format json
   repro audit papers PAPER --references

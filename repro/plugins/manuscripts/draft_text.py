@@ -60,8 +60,8 @@ def cells_text(name: str, source: str, draft: Draft) -> str:
 
 
 def readings_text(draft: Draft) -> str:
-    """Return readings.yaml: what recipes of known systems ask for, with the choices of another paper."""
-    lines = ["# Every silence, misprint and conflict of the paper, written before the code that reads it."]
+    """Return entries of readings.yaml: what known systems' recipes ask for, with another paper's choices."""
+    lines = []
     for id, (reading, name) in _readings(draft).items():
         facts: dict[str, Any] = {
             "id": id,
@@ -72,7 +72,7 @@ def readings_text(draft: Draft) -> str:
         facts |= {"evidence": f"asked; choices and default are those of {name}"}
         facts |= {"choices": dict(reading.choices), "default": reading.default}
         lines.append(yaml.safe_dump([facts], sort_keys=False, allow_unicode=True, width=WIDTH).rstrip())
-    return "\n".join(lines) + "\n"
+    return "".join(f"{line}\n" for line in lines)
 
 
 def readme_text(name: str, source: str, draft: Draft) -> str:

@@ -201,15 +201,14 @@ class Gullet:
     # macros
 
     def define(self, name: str, macro: Macro, *, keep: bool = False) -> None:
-        """Let ``name`` stand for ``macro``, unless the reader of tables rests on it."""
-        internal = self._readers and self._readers[-1].only_defines and any("@" in t.text for t in macro.body)
-        if (
-            name[1:] in names("kept")
-            or not name.startswith("\\")
-            or internal
-            or (keep and name in self._macros)
-        ):
+        """Let ``name`` stand for ``macro``, unless the reader rests on it; a line drawn is a line."""
+        texts = {token.text for token in macro.body}
+        internal = self._readers and self._readers[-1].only_defines and any("@" in text for text in texts)
+        known = name[1:] in names("kept", "rules") or not name.startswith("\\")
+        if known or internal or (keep and name in self._macros):
             return
+        if texts & {"\\noalign", "\\hrule"} and not texts & {"&", "\\\\"}:
+            macro = macro._replace(body=(macro.body[0]._replace(text="\\hline"),))
         self._macros[name] = macro
         self._given_up.discard(name)
 

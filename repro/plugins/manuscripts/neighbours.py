@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from repro.plugins.manuscripts.headings import UNNAMED, ColumnMeaning, Meaning
-from repro.plugins.manuscripts.vocabulary import NamedMeasure, Resolution, measure_on
+from repro.plugins.manuscripts.vocabulary import NamedMeasure, Resolution, measure_on, without_measures
 
 Collections = Mapping[NamedMeasure, frozenset[str]]
 
@@ -38,7 +38,9 @@ def _completed(table: Meaning, known: Collections) -> Meaning:
 
 
 def _is_open(column: ColumnMeaning) -> bool:
-    return column.dataset == UNNAMED and not column.is_mean
+    """Return whether nothing above a column but its measure says what it is of."""
+    others = without_measures(" ".join(column.head))
+    return column.dataset == UNNAMED and not (column.is_mean or others)
 
 
 def _of(column: ColumnMeaning, id: str) -> ColumnMeaning:

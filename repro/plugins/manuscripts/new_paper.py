@@ -56,9 +56,10 @@ def _contents(name: str, source: str, made) -> dict[str, str | None]:
     from repro.plugins.manuscripts import draft_text
 
     title = Path(source).name
+    placeholder = plain_paper.TEMPLATES / "readings.yaml.txt"  # which the placeholder of a recipe asks for
     return {
         "cells.yaml": draft_text.cells_text(name, title, made),
-        "readings.yaml": draft_text.readings_text(made),
+        "readings.yaml": placeholder.read_text() + draft_text.readings_text(made),
         "README.md": draft_text.readme_text(name, title, made),
         **dict.fromkeys(("claims.yaml", "audit.yaml", "settings.yaml", "costs.yaml")),
     }

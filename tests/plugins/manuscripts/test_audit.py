@@ -103,6 +103,25 @@ def test_rows_of_differences_and_of_averages_are_checked_as_columns_are():
     assert _of(table(head, body + "Δ|+2.9|+1.5|+5.0|+9.5|+11.0|-6.6")) == [("error", "delta", 4)]
 
 
+def test_digits_may_be_as_many_in_all_as_in_the_rest_of_a_column():
+    numbers = ["8.211", "9.504", "7.466", "9.190", "5.988", "8.230", "9.717"]
+    body = "\n".join(f"Tree {n}|{number}" for n, number in enumerate(numbers))
+    assert _of(table("Model|FiQA nDCG@10", f"{body}\nOak|10.01")) == []
+    assert _of(table("Model|FiQA nDCG@10", f"{body}\nOak|10.012")) == []
+    assert _of(table("Model|FiQA nDCG@10", f"{body}\nOak|9.12")) == [("note", "decimals", 9)]
+
+
+def test_a_share_in_a_row_of_sums_is_none():
+    body = "Oak|5|6|64%\nElm|9|12|43%\nAsh|6|8|71%\nTotal|20|26|49%"
+    assert _of(table("Tree|Seen|Cut|Rare", body)) == []
+
+
+def test_bold_that_is_best_along_rows_is_not_held_against_columns():
+    body = "BM25|10.2|18.2|**24.2**\nOak|15.9|18.9|**27.6**\nElm|15.9|**29.2**|28.8\nAsh|22.3|20.6|**35.1**"
+    rows = body.replace("BM25|10.2|18.2|**24.2**", "BM25|39.8|50.5|**52.1**")
+    assert _of(table("First stage|None|Small|Large", rows, "nDCG@10")) == []
+
+
 def test_of_the_four_papers_only_a_bold_number_is_told_which_their_audit_has_too(tmp_path):
     told = set()
     for paper in written_tables.papers_of_results():

@@ -104,6 +104,17 @@ def test_an_array_of_an_equation_is_no_table(tmp_path):
     assert table.number == ""
 
 
+@pytest.mark.parametrize("name", ["verbatim", "lstlisting", "comment", "filecontents"])
+def test_what_is_shown_as_it_is_written_is_no_table(tmp_path, name):
+    shown = (
+        rf"\begin{{{name}}}\begin{{tabular}}{{lc}}{ROWS.replace('18.7', '99.9')}\end{{tabular}}\end{{{name}}}"
+    )
+    (table,) = manuscript(
+        tmp_path, rf"{shown}\begin{{tabular}}{{lS}}{ROWS.replace('MRR', '{MRR}')}\end{{tabular}}"
+    ).tables
+    assert (heads(table), rows(table)[0]) == ([["Model", "MRR"]], ["BM25", "18.7"])
+
+
 def test_a_long_table_has_its_head_once_and_no_foot(tmp_path):
     (table,) = manuscript(
         tmp_path,
@@ -153,6 +164,29 @@ def test_two_tables_side_by_side_are_two(tmp_path, source):
     tables = manuscript(tmp_path, source).tables
     assert [(t.number, t.caption, t.label) for t in tables] == HALVES[source]
     assert all(rows(table) == [["BM25", "18.7"], ["Heron", "39.9"]] for table in tables)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        r"\hline\hline",
+        r"\Xhline{2\arrayrulewidth}",
+        r"\hhline{==}",
+        r"\midrule[1pt]",
+        r"\specialrule{1pt}{2pt}{2pt}",
+        r"\noalign{\smallskip}\hline\noalign{\smallskip}",
+        r"\arrayrulecolor{gray}\hline",
+        r"\hdashline[1pt/1pt]",
+        r"\cmidrule[1pt](lr){1-2}",
+        r"\thick",
+    ],
+)
+def test_a_line_is_a_line_however_it_is_drawn(tmp_path, line):
+    thick = r"\newcommand{\thick}{\noalign{\ifnum0=`}\fi\hrule height 1pt\futurelet\reserved\xhline}"
+    body = rf"{line} k & 1 \\ {line} BM25 & 18.7 \\ {line} Heron & 39.9 \\ {line}"
+    (table,) = manuscript(tmp_path, rf"\begin{{tabular}}{{lc}}{body}\end{{tabular}}", thick).tables
+    assert (heads(table), rows(table)) == ([["k", "1"]], [["BM25", "18.7"], ["Heron", "39.9"]])
+    assert table.rules == {1} and not table.notes
 
 
 SPANS = {

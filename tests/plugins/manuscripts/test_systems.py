@@ -39,7 +39,7 @@ def test_without_an_equal_number_the_name_alone_is_likely():
 
 
 def test_a_number_that_no_row_of_that_name_has_is_asked_for_with_the_rows():
-    match = found("RetroMAE", rr10="0.416")
+    match = found("RetroMAE", rr10="0.466")
     assert match.row is None and len(match.choices) > 1
     assert found("RetroMAE", rr10="0.393").row.options == {"system": "retromae"}
 

@@ -131,7 +131,10 @@ def test_a_system_that_papers_name_alike_and_measure_apart_is_noted(findings, sy
 
 
 def test_no_other_name_is_said_to_stand_for_several_measurements(findings):
-    assert {f.id for f in findings if f.id.startswith("names/")} == {
+    known = {"costa", "cotmae_v2", "cpdae", "simlm"}
+    named = (f for f in findings if f.id.startswith("names/"))
+    several = {f.id for f in named if len(known & {place.partition("/")[0] for place in f.places}) > 1}
+    assert several == {
         "names/seed",
         "names/bert",
         "names/rocketqa",

@@ -130,12 +130,15 @@ def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
     wrong = {printed: cells for printed, cells in told.items() if _is_new(printed.stated, cells)}
     for printed, cells in wrong.items() if 3 * len(wrong) <= len(told) else ():
         places = [stated for cell in cells for stated in (_published(cell), *_of_others(cell))]
-        numbers = [place.number for place in places]
-        if 30 * (max(numbers) - min(numbers)) < max(numbers):
-            near = min(places, key=lambda place: abs(place.number - printed.stated.number))
-            says = f"{grid.where(printed.series, printed.value)} stands nowhere else"
-            why = f"of {len(places)} known values the nearest is {near.number:f} % ({near.where})"
-            yield Finding("note", "published", printed.value.place, says, why)
+        yield from _of_places(grid, printed, sorted(places, key=lambda place: place.number))
+
+
+def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterator[Finding]:
+    if 30 * (places[-1].number - places[0].number) < places[-1].number:
+        near = min(places, key=lambda place: abs(place.number - printed.stated.number))
+        says = f"{grid.where(printed.series, printed.value)} stands nowhere else"
+        why = f"of {len(places)} known values the nearest is {near.number:f} % ({near.where})"
+        yield Finding("note", "published", printed.value.place, says, why)
 
 
 def _is_new(stated: Stated, cells: Sequence[Cell]) -> bool:

@@ -121,10 +121,20 @@ def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
     habits = [_habit(grid, style) for grid in grids]
     right, wrong = sum(habit.right for habit in habits), sum(habit.wrong for habit in habits)
     for habit in habits if right >= LEAST * max(1, wrong) else ():
-        if habit.wrong <= habit.right:
+        if habit.wrong <= habit.right > _right_along_lines(habit.grid, style):
             outside = _habit(habit.grid, BOLD).outside
             for scope in filter(lambda each: each.is_told, habit.scopes):
                 yield from _of_scope(habit, scope, outside)
+
+
+def _right_along_lines(grid: Grid, style: Style) -> int:
+    """Return in how many lines the style is where it belongs among all series, not among all lines of one."""
+    lines: dict[int, list[Value]] = {}
+    series = [each for each in grid.series if each.sign]
+    for value in (value for each in series for value in each.values.values()):
+        lines.setdefault(value.line, []).append(value)
+    scopes = [Scope(series[0], tuple(members), style) for members in lines.values()]
+    return sum(scope.is_right for scope in scopes if 0 < len(scope.styled) < len(scope.members))
 
 
 def _habit(grid: Grid, style: Style) -> Habit:

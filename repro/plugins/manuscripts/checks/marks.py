@@ -37,17 +37,20 @@ def _over_baselines(grid: Grid) -> Iterator[Finding]:
     """Find marked numbers that a row without any mark reaches, where hardly any are so."""
     scores = [(series, value) for series in grid.scores for value in series.values.values()]
     marked = [(series, value) for series, value in scores if value.cell.marks]
-    ours, behind = {value.line for _, value in marked}, []
-    for series, value in marked:
-        others = [other for other in series.values.values() if other.line not in ours]
-        best = max(others, key=lambda other: other.number * series.sign, default=None)
-        if best and best.number * series.sign >= value.number * series.sign:
-            behind.append((series, value, best))
+    ours = {value.line for _, value in marked}
+    behind = [(s, v, best) for s, v in marked if (best := _not_behind(s, v, ours))]
     for series, value, best in behind if 4 * len(behind) <= len(marked) else ():
         says = f"{grid.where(series, value)} has the mark {value.cell.marks[0]}"
         label = grid.lines[best.line].label
         why = f"it stands for a significant improvement over baselines, and {label} has {best.cell.text}"
         yield Finding("doubt", "mark", value.place, says, why)
+
+
+def _not_behind(series: Series, value: Value, ours: set[int]) -> Value | None:
+    """Return the best number of a series outside of some lines; None where it is behind a value."""
+    others = (other for other in series.values.values() if other.line not in ours)
+    best = max(others, key=lambda other: other.number * series.sign, default=value)
+    return best if best is not value and (best.number - value.number) * series.sign >= 0 else None
 
 
 def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) -> Iterator[Finding]:

@@ -85,7 +85,13 @@ def totals(grid: Grid) -> Iterator[Finding]:
         parts = _explanation(plausible)
         if parts:
             wrong = [n for n in parts.lines if not any(each.lines.get(n) for each in (parts, *plausible))]
+            wrong = [n for n in wrong if parts.check == "average" or not _is_share(series.values[n])]
             yield from (_finding(grid, parts, line) for line in wrong)
+
+
+def _is_share(value: Value) -> bool:
+    """Return whether a number is a percentage, which no sum of percentages is."""
+    return "%" in value.cell.text
 
 
 def _explanation(plausible: Sequence[Parts]) -> Parts | None:

@@ -1,0 +1,14 @@
+"""The objective, small: see ``tests/papers/pretraining_in_parts.py``, which goes through every paper's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.papers.retromae import test_masked_autoencoder as retromae
+
+
+def made(kind, folder: Path, **changes):
+    return kind.objective(**changes)
+
+
+CASES = {"retromae": (retromae, {}), "retromae, basic": (retromae, retromae.BASIC)}
