@@ -73,7 +73,7 @@ class Gullet:
 
     def let_out(self, token: Token) -> None:
         """Add a token to the flat text, unless it stands in a file of definitions."""
-        if not self._readers or not self._readers[-1].only_defines:
+        if not self._defines_only:
             self._out.append(token)
             self._characters += len(token.text)
             if self._characters > CHARACTERS:
@@ -200,16 +200,19 @@ class Gullet:
 
     # macros
 
+    @property
+    def _defines_only(self) -> bool:
+        return bool(self._readers) and self._readers[-1].only_defines
+
     def define(self, name: str, macro: Macro, *, keep: bool = False) -> None:
         """Let ``name`` stand for ``macro``, unless the reader rests on it; a line drawn is a line."""
         texts = {token.text for token in macro.body}
-        internal = self._readers and self._readers[-1].only_defines and any("@" in text for text in texts)
-        known = name[1:] in names("kept", "rules") or not name.startswith("\\")
-        if known or internal or (keep and name in self._macros):
+        internal = self._defines_only and any("@" in text for text in texts)
+        known = name[1:] in names("kept", "rules") or (keep and name in self._macros)
+        if known or internal or not name.startswith("\\"):
             return
-        if texts & {"\\noalign", "\\hrule"} and not texts & {"&", "\\\\"}:
-            macro = macro._replace(body=(macro.body[0]._replace(text="\\hline"),))
-        self._macros[name] = macro
+        draws = texts & {"\\noalign", "\\hrule"} and not texts & {"&", "\\\\"}
+        self._macros[name] = macro._replace(body=(_line(macro.body[0]),)) if draws else macro
         self._given_up.discard(name)
 
     def let(self, name: str, other: Token) -> None:
@@ -321,6 +324,10 @@ class Gullet:
             kept.append(token._replace(text=token.text[:cut]))
             cut -= len(token.text)
         return kept
+
+
+def _line(token: Token) -> Token:
+    return token._replace(text="\\hline")
 
 
 def braced(tokens: list[Token], like: Token) -> list[Token]:

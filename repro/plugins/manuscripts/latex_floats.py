@@ -122,6 +122,13 @@ class Scope:
                 return scope.captions[max(0, min(before, len(scope.captions)) - 1)]
         return None
 
+    def labelled(self) -> Iterator[tuple[str, Caption]]:
+        """Yield the labels of this scope with the captions that have their numbers."""
+        for label, before in self.labels:
+            caption = self.caption_of(before)
+            if caption is not None and caption.number:
+                yield label, caption
+
 
 def _is_table(node: Any) -> bool:
     cells = sum(getattr(one, "specials_chars", "") == "&" for one in node.nodelist)
@@ -137,11 +144,8 @@ def numbered(floats: Iterable[Scope]) -> dict[str, str]:
         scopes = list(one.walk())
         _count([caption for scope in scopes if not scope.is_half for caption in scope.captions], counters)
         _letter([scope for scope in scopes if scope.is_half])
-        for scope in scopes:
-            for label, before in scope.labels:
-                caption = scope.caption_of(before)
-                if caption is not None and caption.number:
-                    numbers[label], numbers[f"kind of {label}"] = caption.number, caption.kind
+        for label, caption in (pair for scope in scopes for pair in scope.labelled()):
+            numbers[label], numbers[f"kind of {label}"] = caption.number, caption.kind
     return numbers
 
 

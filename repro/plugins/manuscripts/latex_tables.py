@@ -133,11 +133,7 @@ class Tabular:
         check_size(width * len(grid), self.flat.place(self.offset + self.node.pos))
         for filled in grid:
             filled += [SourceCell("", filled[-1].place) for _ in range(width - len(filled))]
-        for top, column, rows in spans:
-            below = range(top + 1, top + rows) if rows > 0 else range(top - 1, top + rows, -1)
-            for other in below:
-                if 0 <= other < len(grid) and not grid[other][column].text:
-                    grid[other][column] = grid[top][column]
+        _spread(grid, spans)
         return grid, width
 
     def _starts(self, row: list[list[Any]]) -> list[int]:
@@ -160,6 +156,15 @@ class Tabular:
             source = self.flat.source(start, self.offset + nodes[-1].pos + nodes[-1].len)
         place = self.flat.place(start)
         return made.cell(place, source, columns=columns, rows=abs(rows)), rows
+
+
+def _spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]]) -> None:
+    """Repeat cells in the rows that they go over, where nothing else is written."""
+    for top, column, rows in spans:
+        below = range(top + 1, top + rows) if rows > 0 else range(top - 1, top + rows, -1)
+        for other in below:
+            if 0 <= other < len(grid) and not grid[other][column].text:
+                grid[other][column] = grid[top][column]
 
 
 def is_written(nodes: Iterable[Any]) -> bool:

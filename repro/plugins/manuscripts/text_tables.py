@@ -76,11 +76,14 @@ def _of_markdown(text: str) -> Iterator[Piece]:
     """Yield the text of one line of Markdown, of HTML or of LaTeX's mathematics in it."""
     if "\\" in text and ("$" in text or re.search(r"\\[a-zA-Z]+\{", text)):
         yield from _of_latex(re.sub(r"\*\*(.+?)\*\*", r"\\textbf{\1}", text))
-        return
+    elif not _SPECIAL.search(text):
+        yield Piece(text, Style())
+    else:
+        yield from _inline(text)
+
+
+def _inline(text: str) -> Iterator[Piece]:
     styles = [Style()]
-    if not _SPECIAL.search(text):
-        yield Piece(text, styles[0])
-        return
     for token in _markdown_it().parseInline(text)[0].children or []:
         tag, opens = _tag(token)
         if tag in TAGS and opens:
