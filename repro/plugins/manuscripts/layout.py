@@ -135,11 +135,15 @@ def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
 def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
     """Return the columns that name a row: the first, and on as long as a cell stands for several rows.
 
+    The first is that of words in the left half where numbers stand before them, ranks or settings.
     Numbers are among them if they are whole, as depths are, and words stand behind them. Where names come
     twice or more often, the words behind them tell their rows apart.
     """
-    labels, width = [0], len(body[0]) if body else 0
-    for place in range(1, width - 1):
+    width = len(body[0]) if body else 0
+    counted = all(is_number(row[0]) for row in body)
+    first = next((p for p in range(1, (width + 1) // 2) if counted and p not in values), 0)
+    labels = [first]
+    for place in range(first + 1, width - 1):
         cells = [row[labels[-1]] for row in body]
         goes_on = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
         if not goes_on and 2 * sum(not cell.text.strip() for cell in cells) < len(cells):

@@ -55,3 +55,10 @@ def test_words_behind_names_that_come_twice_tell_their_rows_apart():
 def test_a_row_without_a_label_is_called_by_its_words():
     plan = layout(table("|Template|Ratio", "T1|said at length|1.4\nT2|said once|1.6\n|Both|1.5"))
     assert [plan.label(row) for row in plan.rows] == ["T1", "T2", "Both"]
+
+
+def test_ranks_and_settings_before_names_are_no_names():
+    plan = layout(table("k|b|Method|FiQA|NQ", "1.2|0.75|Oak|1|2\n1.5|0.75|Elm|3|4"))
+    assert [plan.label(row) for row in plan.rows] == ["Oak", "Elm"]
+    plan = layout(table("Layers|MRR|R|Remark", "3|1|2|small\n4|3|4|large"))
+    assert plan.labels == (0,)
