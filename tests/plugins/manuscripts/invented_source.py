@@ -46,7 +46,7 @@ Ponds|310|40|50|400
 """
 PROSE = (
     "Stork reaches 38.2 in Table 1. It improves from 18.7 to 38.2 in MRR@10, as Table 1 shows. "
-    "Stork outperforms Stoat by 1.6 points in MRR@10."
+    "Stork outperforms Stoat by 1.6 points in MRR@10. As Table 1 shows, Otter has an MRR@10 of 25.0."
 )
 FIRST = {"main": 1, "zero": 101, "questions": 201, "sizes": 301, "prose": 401}
 

@@ -1,5 +1,6 @@
 """Every fault planted in an invented source is found at its line, and the source itself has none."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ PLANTED = [  # severity, check, what is changed into what, words of the finding
     ("doubt", "prose", "reaches 38.2", "reaches 38.4", "38.4 is said to stand in Table 1"),
     ("doubt", "prose", "from 18.7 to 38.2", "from 18.7 to 38.6", "38.6 is no number of Table 1"),
     ("doubt", "prose", "by 1.6 points", "by 2.6 points", "they have 36.6 and 38.2"),
+    ("doubt", "prose", "MRR@10 of 25.0", "MRR@10 of 25.4", "it has 25.0 at paper.tex"),
 ]
 
 
@@ -61,6 +63,7 @@ def _of(*tables):
     return [(f.severity, f.check, f.place.line) for f in findings(Manuscript(Path("paper.tex"), tables))]
 
 
+BEST = "Z|**1.2**|**2.2**|**3.2**|4.2"
 LETTERS = "Letters: significant improvement over that row."
 
 
@@ -82,6 +85,7 @@ LETTERS = "Letters: significant improvement over that row."
             [("doubt", "mark", 3)],
         ),
         ("Model|Latency (ms)|MRR@10", "A|**9**|**33**\nB|12|31\nC|20|30\nD|30|29", "", []),
+        ("Model|A|B|C|D", f"X|1.0|2.0|3.0|4.0\nY|1.1|2.1|3.1|4.1\n{BEST}", "nDCG@10", [("note", "bold", 4)]),
         # what differences, capped recall, seeds, and averages of nobody knows what say is left alone
         ("Model|R@100|R@1000", "A|75.1|91.2\nB|77.0|92.0\nΔ|1.9|0.8", "", []),
         ("Model|R_cap@100|R_cap@1000", "A|75.1|71.2\nB|77.0|92.0\nC|78.1|93.0", "", []),
@@ -122,9 +126,9 @@ def test_bold_that_is_best_along_rows_is_not_held_against_columns():
     assert _of(table("First stage|None|Small|Large", rows, "nDCG@10")) == []
 
 
-def test_of_the_four_papers_only_a_bold_number_is_told_which_their_audit_has_too(tmp_path):
-    told = set()
+def test_papers_at_hand_have_a_wrong_bold_number_and_success_that_no_number_of_queries_gives(tmp_path):
+    told: Counter[tuple[str, str]] = Counter()
     for paper in written_tables.papers_of_results():
         (tmp_path / "paper.tex").write_text(written_tables.latex(written_tables.results(paper)))
-        told |= {(paper.name, f.check, f.says) for f in audit(read(tmp_path / "paper.tex"))}
-    assert told == {("costa", "bold", "Base, R@1000: 0.952 is bold and not the best")}
+        told.update((paper.name, finding.check) for finding in audit(read(tmp_path / "paper.tex")))
+    assert told == {("costa", "bold"): 1, ("retromae", "queries"): 6}

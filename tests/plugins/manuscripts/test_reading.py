@@ -3,7 +3,6 @@
 import gzip
 import io
 import tarfile
-import time
 import zipfile
 
 import pytest
@@ -92,11 +91,9 @@ BROKEN = {
 def test_what_cannot_be_read_is_one_sentence(tmp_path, kind):
     content, sentence = BROKEN[kind]
     (tmp_path / "main.tex").write_bytes(content)
-    started = time.monotonic()
     with pytest.raises(DataError, match=sentence) as caught:
         read(tmp_path / "main.tex")
     assert "\n" not in str(caught.value)
-    assert time.monotonic() - started < 2
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ BY = re.compile(
     r"\bby\s+(?:about |around |over |more than |only )?(?P<number>\d*\.\d+)\s*"
     r"(?P<unit>%|percent|points?|absolute)?"
 )
+RELATION = re.compile(r"(?i)\b(by|from|than|below|above|over|gain|improve\w*|drop\w*|difference)\b")
 NO_QUOTE = re.compile(r"(?i)\bon average\b|\baverag|\bp\s*[<=]|respectively|up to")
 
 
@@ -41,8 +42,8 @@ class Numbered:
 def wrong_quotes(manuscript: Manuscript, grids: Sequence[Grid]) -> Iterator[Finding]:
     """Find sentences whose number is not that of the table or cell that they plainly point at.
 
-    Plain is "0.366 in Table 2", "from 33.5 to 36.6" in a sentence with one table's number, and one system of
-    a table (or two, and "by 1.4") with one measure or none.
+    Plain is "0.366 in Table 2", "from 33.5 to 36.6" in a sentence with one table's number, two systems of a
+    table and "by 1.4" with one measure or none, and one system with the only number, a measure and a table.
     """
     tables = _numbered(manuscript, grids)
     by_number = {table.number: table for table in tables}
@@ -51,6 +52,7 @@ def wrong_quotes(manuscript: Manuscript, grids: Sequence[Grid]) -> Iterator[Find
             yield from _in_table(place, sentence, by_number)
             yield from _from_to(place, sentence, by_number)
             yield from _by(place, sentence, tables)
+            yield from _of_one(place, sentence, by_number)
 
 
 def _numbered(manuscript: Manuscript, grids: Sequence[Grid]) -> list[Numbered]:
@@ -96,6 +98,29 @@ def _by(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Fin
         says = f"{matches[0][0]}: no two numbers of the two are so far apart"
         why = f"they have {one.cell.text} and {other.cell.text} at {one.place}"
         yield Finding("doubt", "prose", place, says, why)
+
+
+def _of_one(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
+    """Find "as Table 2 shows, A has 38.4 MRR@10", the only number of a sentence, where A has another."""
+    pointers = {match["table"] for match in re.finditer(_TABLE, sentence)}
+    numbers = re.findall(_NUMBER, sentence)
+    table = tables.get(next(iter(pointers))) if len(pointers) == len(numbers) == 1 else None
+    if table is None or NO_QUOTE.search(sentence) or RELATION.search(sentence) or not _measured(sentence):
+        return
+    lines = _labels_in(sentence, table)
+    values = [series.values.get(line) for series in _series_in(sentence, table) for line in lines]
+    cells = [value for value in values if value]
+    [text] = numbers
+    near = _nearest(text, table) if len(lines) == 1 and cells else None
+    if near and not any(_is_same(text, value) for value in cells):
+        says = f"{text} is said of {table.grid.lines[lines[0]].label} by Table {table.number}"
+        told = ", ".join(f"{value.cell.text} at {value.place}" for value in cells[:3])
+        yield Finding("doubt", "prose", place, says, f"it has {told}")
+
+
+def _measured(sentence: str) -> bool:
+    """Return whether a sentence names one measure."""
+    return len({str(measure) for measure in measures(re.sub(r"[.,;:](?=\s|$)", " ", sentence))}) == 1
 
 
 def _pairs_in(sentence: str, table: Numbered) -> Iterator[tuple[Value, Value]]:
@@ -148,12 +173,8 @@ def _is_in(text: str, table: Numbered) -> bool:
     """Return whether a number is one of a table's, or between two of them; in per cent or as a fraction."""
     stated = Decimal(text)
     half = half_unit(decimals_of(stated))
-    values = table.values
-    for value in values:
-        for digits in (0, 2, -2):
-            number = shift_point(value.number, digits)
-            if abs(number - stated) <= max(half, shift_point(value.half, digits)):
-                return True
+    if any(_is_same(text, value) for value in table.values):
+        return True
     differences = (
         abs(a.number - b.number)
         for s in table.grid.series
@@ -161,6 +182,16 @@ def _is_in(text: str, table: Numbered) -> bool:
         for b in s.values.values()
     )
     return any(abs(shift_point(d, digits) - stated) <= half for d in differences for digits in (0, 2))
+
+
+def _is_same(text: str, value: Value) -> bool:
+    """Return whether a quoted number is that of a cell, in per cent or as a fraction."""
+    stated = Decimal(text)
+    half = half_unit(decimals_of(stated))
+    return any(
+        abs(shift_point(value.number, digits) - stated) <= max(half, shift_point(value.half, digits))
+        for digits in (0, 2, -2)
+    )
 
 
 def _nearest(text: str, table: Numbered) -> Value | None:
