@@ -7,7 +7,7 @@ from repro.plugins.manuscripts.findings import Finding, in_order, without_ignore
 from repro.plugins.manuscripts.series import grids
 from repro.plugins.manuscripts.tables import Manuscript
 
-BOTH_WAYS = (means.totals, deltas.in_series)
+BOTH_WAYS = (means.totals, deltas.in_series, deltas.in_groups)
 BY_SYSTEMS = (
     deltas.behind_values,
     marks.impossible,

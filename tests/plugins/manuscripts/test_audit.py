@@ -115,6 +115,14 @@ def test_digits_may_be_as_many_in_all_as_in_the_rest_of_a_column():
     assert _of(table("Model|FiQA nDCG@10", f"{body}\nOak|9.12")) == [("note", "decimals", 9)]
 
 
+@pytest.mark.parametrize(("gain", "told"), [("+41.2%", []), ("+37.4%", [("error", "delta", 4)])])
+def test_gains_of_two_rows_in_each_of_several_groups_are_held_together(gain, told):
+    body = f"Games|Oak|0.0532|0.0341\nGames|Elm|0.0751|0.0331\nGames|Gain|{gain}|-2.9%\n"
+    body += "Films|Oak|0.0541|0.0370\nFilms|Elm|0.1063|0.0437\nFilms|Gain|+96.5%|+18.1%\n"
+    body += "Toys|Oak|0.0420|0.0207\nToys|Elm|0.0463|0.0225\nToys|Gain|+10.2%|+8.7%"
+    assert _of(table("Set|Model|HR@20|NDCG@20", body)) == told
+
+
 def test_a_share_in_a_row_of_sums_is_none():
     body = "Oak|5|6|64%\nElm|9|12|43%\nAsh|6|8|71%\nTotal|20|26|49%"
     assert _of(table("Tree|Seen|Cut|Rare", body)) == []

@@ -1,6 +1,6 @@
 """Differences against the two numbers that they are between, which are found by what fits most cells."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import product
@@ -10,6 +10,7 @@ from repro.plugins.manuscripts.findings import Finding
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
 LEAST = 4  # differences that have to fit before others are at fault
+MOST_IN_GROUP = 30  # series among which two are searched for
 MOST_PAIRS = 5000  # of series; in a table with more none is searched for
 FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
     ("its group", lambda line: line.group),
@@ -100,7 +101,27 @@ def in_series(grid: Grid) -> Iterator[Finding]:
         for series in filter(lambda each: each.is_difference, grid.series):
             best = max((_explained(series, *pair) for pair in pairs), key=lambda each: len(each.right))
             if len(best.right) >= max(LEAST, 3 * len(best.wrong)):
-                yield from (_finding(grid, series, best, line) for line in best.wrong)
+                yield from (_finding(grid, series, best, line, len(best.right)) for line in best.wrong)
+
+
+def in_groups(grid: Grid) -> Iterator[Finding]:
+    """Find likewise differences of two series that every group has, where one group has too few to tell."""
+    pooled: dict[tuple[str, str, str, bool], list[tuple[Series, Explained]]] = {}
+    for series in (each for each in grid.series if each.is_difference and 0 < len(each.values) < LEAST):
+        others = [o for o in grid.series if o.heads[:-1] == series.heads[:-1] and not o.is_difference]
+        for one, other, is_share in product(others, others, (False, True)):
+            if one is not other and len(others) <= MOST_IN_GROUP:
+                key = (series.heads[-1], one.heads[-1], other.heads[-1], is_share)
+                pooled.setdefault(key, []).append((series, _explained(series, one, other, is_share)))
+    for name in dict.fromkeys(key[0] for key in pooled):
+        best = max((each for key, each in pooled.items() if key[0] == name), key=_fitting)
+        if _fitting(best) >= max(LEAST, 3 * sum(len(pair.wrong) for _, pair in best)):
+            for series, pair in best:
+                yield from (_finding(grid, series, pair, line, _fitting(best)) for line in pair.wrong)
+
+
+def _fitting(explained: Sequence[tuple[Series, Explained]]) -> int:
+    return sum(len(pair.right) for _, pair in explained)
 
 
 def _explained(series: Series, one: Series, other: Series, is_share: bool) -> Explained:
@@ -110,13 +131,13 @@ def _explained(series: Series, one: Series, other: Series, is_share: bool) -> Ex
     return Explained(one, other, is_share, right, wrong)
 
 
-def _finding(grid: Grid, series: Series, pair: Explained, line: int) -> Finding:
+def _finding(grid: Grid, series: Series, pair: Explained, line: int, right: int) -> Finding:
     value, one, other = series.values[line], pair.one.values[line], pair.other.values[line]
     exact = one.number - other.number
     exact = 100 * exact / other.number if pair.is_share and other.number else exact
     says = f"{grid.where(series, value)} is not the difference of {one.cell.text} and {other.cell.text}"
     told = f"{exact:+.3f}{' %' * pair.is_share}"
-    why = f"{pair.one.name} to {pair.other.name} is {told}, and {len(pair.right)} others are so"
+    why = f"{pair.one.name} to {pair.other.name} is {told}, and {right} others are so"
     return Finding("error", "delta", value.place, says, why)
 
 
