@@ -140,20 +140,33 @@ def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
     twice or more often, the words behind them tell their rows apart.
     """
     width = len(body[0]) if body else 0
-    counted = all(is_number(row[0]) for row in body)
-    first = next((p for p in range(1, (width + 1) // 2) if counted and p not in values), 0)
-    labels = [first]
-    for place in range(first + 1, width - 1):
-        cells = [row[labels[-1]] for row in body]
-        goes_on = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
-        if not goes_on and 2 * sum(not cell.text.strip() for cell in cells) < len(cells):
+    labels = [_first_label(body, values)]
+    for place in range(labels[0] + 1, width - 1):
+        if not _goes_on([row[labels[-1]] for row in body]):
             break
         whole = all(re.fullmatch(r"\d*", row[place].text.strip()) for row in body)
         if place not in values or (whole and not set(range(place, width)) <= set(values)):
             labels.append(place)
+    return tuple(labels + _telling_apart(body, values, labels))
+
+
+def _first_label(body: Sequence[Row], values: Sequence[int]) -> int:
+    counted = all(is_number(row[0]) for row in body)
+    places = range(1, (len(body[0]) + 1) // 2) if body and counted else ()
+    return next((place for place in places if place not in values), 0)
+
+
+def _goes_on(cells: Sequence[SourceCell]) -> bool:
+    """Return whether cells of a column stand for several rows: one over several, or blanks below one."""
+    is_shared = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
+    return is_shared or 2 * sum(not cell.text.strip() for cell in cells) >= len(cells)
+
+
+def _telling_apart(body: Sequence[Row], values: Sequence[int], labels: Sequence[int]) -> list[int]:
+    """Return the words behind labels, if these come twice or more often."""
     names = {tuple(row[place].text for place in labels) for row in body}
     words = [place for place in range(labels[-1] + 1, min(values, default=0)) if place not in values]
-    return tuple(labels + words[:1] if 2 * len(names) <= len(body) else labels)
+    return words[:1] if 2 * len(names) <= len(body) else []
 
 
 def _blocks(texts: Sequence[str]) -> list[str]:

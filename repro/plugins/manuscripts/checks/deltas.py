@@ -106,18 +106,22 @@ def in_series(grid: Grid) -> Iterator[Finding]:
 
 def in_groups(grid: Grid) -> Iterator[Finding]:
     """Find likewise differences of two series that every group has, where one group has too few to tell."""
-    pooled: dict[tuple[str, str, str, bool], list[tuple[Series, Explained]]] = {}
+    pooled: dict[str, dict[Hashable, list[tuple[Series, Explained]]]] = {}
+    for series, pair in _within_groups(grid):
+        key = (pair.one.heads[-1], pair.other.heads[-1], pair.is_share)
+        pooled.setdefault(series.heads[-1], {}).setdefault(key, []).append((series, pair))
+    for pairs in pooled.values():
+        best = max(pairs.values(), key=_fitting)
+        if _fitting(best) >= max(LEAST, 3 * sum(len(pair.wrong) for _, pair in best)):
+            wrong = [(series, pair, line) for series, pair in best for line in pair.wrong]
+            yield from (_finding(grid, *each, _fitting(best)) for each in wrong)
+
+
+def _within_groups(grid: Grid) -> Iterator[tuple[Series, Explained]]:
     for series in (each for each in grid.series if each.is_difference and 0 < len(each.values) < LEAST):
         others = [o for o in grid.series if o.heads[:-1] == series.heads[:-1] and not o.is_difference]
-        for one, other, is_share in product(others, others, (False, True)):
-            if one is not other and len(others) <= MOST_IN_GROUP:
-                key = (series.heads[-1], one.heads[-1], other.heads[-1], is_share)
-                pooled.setdefault(key, []).append((series, _explained(series, one, other, is_share)))
-    for name in dict.fromkeys(key[0] for key in pooled):
-        best = max((each for key, each in pooled.items() if key[0] == name), key=_fitting)
-        if _fitting(best) >= max(LEAST, 3 * sum(len(pair.wrong) for _, pair in best)):
-            for series, pair in best:
-                yield from (_finding(grid, series, pair, line, _fitting(best)) for line in pair.wrong)
+        pairs = product(others, others, (False, True)) if len(others) <= MOST_IN_GROUP else ()
+        yield from ((series, _explained(series, *pair)) for pair in pairs if pair[0] is not pair[1])
 
 
 def _fitting(explained: Sequence[tuple[Series, Explained]]) -> int:
