@@ -222,11 +222,14 @@ def origins(plan: Plan, store: Store) -> Origins:
     """Return the origins of the plan's artefacts that were stored when it was looked up in the store."""
     result = Origins()
     nearest: dict[str, tuple[str, ...]] = {}
+    contents: dict[str, str] = {}
     for node in plan.nodes:
         parents = tuple(fingerprint for p in node.parents() for fingerprint in nearest[p.fingerprint])
         if plan.states.get(node.fingerprint) == "stored":
-            inputs = (p for p in node.parents() if plan.states.get(p.fingerprint) == "stored")
-            result.add(node.fingerprint, store.record(node).get("facts", {}), store.contents(inputs), node)
+            inputs = [p for p in node.parents() if plan.states.get(p.fingerprint) == "stored"]
+            contents |= store.contents(p for p in inputs if p.fingerprint not in contents)
+            by_input = {p.fingerprint: contents[p.fingerprint] for p in inputs if p.fingerprint in contents}
+            result.add(node.fingerprint, store.record(node).get("facts", {}), by_input, node)
             result.parents[node.fingerprint], parents = parents, (node.fingerprint,)
         nearest[node.fingerprint] = parents  # or what it was made from, where it is not stored any more
     return result

@@ -114,7 +114,7 @@ class Store:
 
     def is_unchecked(self, node: Node) -> bool:
         """Return whether a node's artefact came from another store, and nothing here has made it again."""
-        return os.path.lexists(self.path(node).with_suffix(UNCHECKED))
+        return os.path.lexists(f"{self.root}/{node.stage}/{node.fingerprint}{UNCHECKED}")
 
     def mark_unchecked(self, node: Node, giver: str) -> None:
         """Note beside a node's artefact that it came from another store."""

@@ -83,8 +83,12 @@ def _by_cell(items: Iterable[T], cell: Callable[[T], str]) -> dict[str, list[T]]
 
 
 def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
-    """Compare the plan's cells, with the tests between rows that are stored; not even tests are run."""
-    plan.look(store)
+    """Compare the plan's cells, with the tests between rows that are stored; not even tests are run.
+
+    The store is looked at, unless the plan has looked already.
+    """
+    if not plan.states:
+        plan.look(store)
     comparison = compare(plan, results, store=store)
     comparison.tests.update(stored_tests(plan, store))
     comparison.paired.update(stored_paired_tests(comparison, plan, store))
