@@ -218,6 +218,12 @@ class Origins:
         return f"{', '.join(parts)}; {REMEDY}" if self.other or self.unknown or self.from_others else ""
 
 
+def _known_contents(nodes: Sequence[Node], store: Store, read: dict[str, str]) -> dict[str, str]:
+    """Return the contents of stored artefacts; what has been ``read`` is not read again."""
+    read |= store.contents(node for node in nodes if node.fingerprint not in read)
+    return {node.fingerprint: read[node.fingerprint] for node in nodes if node.fingerprint in read}
+
+
 def origins(plan: Plan, store: Store) -> Origins:
     """Return the origins of the plan's artefacts that were stored when it was looked up in the store."""
     result = Origins()
@@ -227,9 +233,8 @@ def origins(plan: Plan, store: Store) -> Origins:
         parents = tuple(fingerprint for p in node.parents() for fingerprint in nearest[p.fingerprint])
         if plan.states.get(node.fingerprint) == "stored":
             inputs = [p for p in node.parents() if plan.states.get(p.fingerprint) == "stored"]
-            contents |= store.contents(p for p in inputs if p.fingerprint not in contents)
-            by_input = {p.fingerprint: contents[p.fingerprint] for p in inputs if p.fingerprint in contents}
-            result.add(node.fingerprint, store.record(node).get("facts", {}), by_input, node)
+            known = _known_contents(inputs, store, contents)
+            result.add(node.fingerprint, store.record(node).get("facts", {}), known, node)
             result.parents[node.fingerprint], parents = parents, (node.fingerprint,)
         nearest[node.fingerprint] = parents  # or what it was made from, where it is not stored any more
     return result

@@ -119,9 +119,14 @@ def in_groups(grid: Grid) -> Iterator[Finding]:
 
 def _within_groups(grid: Grid) -> Iterator[tuple[Series, Explained]]:
     for series in (each for each in grid.series if each.is_difference and 0 < len(each.values) < LEAST):
-        others = [o for o in grid.series if o.heads[:-1] == series.heads[:-1] and not o.is_difference]
+        others = _absolute_beside(grid, series)
         pairs = product(others, others, (False, True)) if len(others) <= MOST_IN_GROUP else ()
         yield from ((series, _explained(series, *pair)) for pair in pairs if pair[0] is not pair[1])
+
+
+def _absolute_beside(grid: Grid, series: Series) -> list[Series]:
+    """Return the series under the same heading that are no differences."""
+    return [o for o in grid.series if o.heads[:-1] == series.heads[:-1] and not o.is_difference]
 
 
 def _fitting(explained: Sequence[tuple[Series, Explained]]) -> int:

@@ -125,19 +125,20 @@ def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
             outside = _habit(habit.grid, BOLD).outside
             for scope in filter(lambda each: each.is_told, habit.scopes):
                 yield from _of_scope(habit, scope, outside)
-            yield from _bare(habit, style)
+            if style is BOLD:
+                yield from _bare(habit, outside)
 
 
-def _bare(habit: Habit, style: Style) -> Iterator[Finding]:
-    """Find the one series without a styled number in a table whose others all have theirs right."""
-    rest = [each for each in habit.grid.series if each.sign and len(each.values) > 2]
-    bare = [each for each in rest if not any(map(style.has, each.values.values()))]
-    if habit.scope == "column" and len(bare) == 1 and not habit.wrong and habit.right >= LEAST:
-        target = Scope(bare[0], tuple(bare[0].values.values()), style).target
-        if target:
-            says = f"{habit.grid.where(bare[0], target[0])} is the {style.target}, and not {style.adjective}"
-            why = f"the {style.target} of the {habit.right} other columns is"
-            yield Finding("note", style.check, target[0].place, says, why)
+def _bare(habit: Habit, outside: set[int]) -> Iterator[Finding]:
+    """Find the one series without a bold number in a table whose others all have theirs right."""
+    bare = [each for each in habit.grid.series if each.sign and not any(map(BOLD.has, each.values.values()))]
+    if habit.scope != "column" or len(bare) != 1 or habit.wrong or habit.right < LEAST:
+        return
+    members = tuple(value for value in bare[0].values.values() if value.line not in outside)
+    for value in Scope(bare[0], members, BOLD).target[: len(members) // 3]:
+        says = f"{habit.grid.where(bare[0], value)} is the best, and not bold"
+        why = f"the best of the {habit.right} other columns is"
+        yield Finding("note", BOLD.check, value.place, says, why)
 
 
 def _right_along_lines(grid: Grid, style: Style) -> int:

@@ -84,9 +84,13 @@ def totals(grid: Grid) -> Iterator[Finding]:
         plausible = [Parts(series.total, series, parts) for parts in _plausible(grid, series)]
         parts = _explanation(plausible)
         if parts:
-            wrong = [n for n in parts.lines if not any(each.lines.get(n) for each in (parts, *plausible))]
-            wrong = [n for n in wrong if parts.check == "average" or not _is_share(series.values[n])]
-            yield from (_finding(grid, parts, line) for line in wrong)
+            yield from (_finding(grid, parts, line) for line in _wrong_lines(parts, plausible))
+
+
+def _wrong_lines(parts: Parts, plausible: Sequence[Parts]) -> list[int]:
+    """Return the lines that no parts explain; a sum that is a percentage is none of these."""
+    wrong = [n for n in parts.lines if not any(each.lines.get(n) for each in (parts, *plausible))]
+    return [n for n in wrong if parts.check == "average" or not _is_share(parts.total.values[n])]
 
 
 def _is_share(value: Value) -> bool:

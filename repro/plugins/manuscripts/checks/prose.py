@@ -102,20 +102,29 @@ def _by(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Fin
 
 def _of_one(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
     """Find "as Table 2 shows, A has 38.4 MRR@10", the only number of a sentence, where A has another."""
-    pointers = {match["table"] for match in re.finditer(_TABLE, sentence)}
-    numbers = re.findall(_NUMBER, sentence)
-    table = tables.get(next(iter(pointers))) if len(pointers) == len(numbers) == 1 else None
-    if table is None or NO_QUOTE.search(sentence) or RELATION.search(sentence) or not _measured(sentence):
+    if (found := _only_number(sentence, tables)) is None:
         return
+    table, text = found
     lines = _labels_in(sentence, table)
-    values = [series.values.get(line) for series in _series_in(sentence, table) for line in lines]
-    cells = [value for value in values if value]
-    [text] = numbers
-    near = _nearest(text, table) if len(lines) == 1 and cells else None
-    if near and not any(_is_same(text, value) for value in cells):
+    if len(lines) != 1 or _nearest(text, table) is None:
+        return
+    cells = [each.values[lines[0]] for each in _series_in(sentence, table) if lines[0] in each.values]
+    if cells and not any(_is_same(text, value) for value in cells):
         says = f"{text} is said of {table.grid.lines[lines[0]].label} by Table {table.number}"
         told = ", ".join(f"{value.cell.text} at {value.place}" for value in cells[:3])
         yield Finding("doubt", "prose", place, says, f"it has {told}")
+
+
+def _only_number(sentence: str, tables: Mapping[str, Numbered]) -> tuple[Numbered, str] | None:
+    """Return the one table that a sentence points at, and its one number, which is of one measure."""
+    pointers = {match["table"] for match in re.finditer(_TABLE, sentence)}
+    numbers = re.findall(_NUMBER, sentence)
+    if len(pointers) != 1 or len(numbers) != 1 or not _measured(sentence):
+        return None
+    table = tables.get(pointers.pop())
+    if table is None or NO_QUOTE.search(sentence) or RELATION.search(sentence):
+        return None
+    return table, numbers[0]
 
 
 def _measured(sentence: str) -> bool:
