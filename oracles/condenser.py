@@ -152,8 +152,8 @@ ORACLE = Declared(
         Mutation("papers.baselines.condenser:Condenser.forward", "late[:, :1]", "-late[:, :1]"),
         Mutation(
             "papers.baselines.condenser:Condenser.forward",
-            "self._cross_entropy(late[masked]",
-            "-self._cross_entropy(late[masked]",
+            "self._cross_entropy(values_at(late",
+            "-self._cross_entropy(values_at(late",
         ),
         Mutation("papers.baselines.whole_words:WholeWords.chosen", "_sums(inside, lengths) if", "lengths if"),
     ),

@@ -235,7 +235,7 @@ VERBS_AS_OUTLETS = {
         printed("compare", *TABLE, "--format", "json"),
         at_a_terminal("compare", *TABLE),
     ],
-    **dict.fromkeys(("audit", "audit papers", "audit file"), NO_NUMBER),
+    **dict.fromkeys(("audit papers", "audit file"), NO_NUMBER),
     "audit claims": [
         printed("audit", "claims", "costa", "--scale", "tiny"),
         printed("audit", "claims", "costa", "--scale", "tiny", "--format", "json"),

@@ -127,7 +127,8 @@ def test_every_verb_has_help_with_examples_and_no_leftover_markup(repro, verb):
     said = repro(*verb, "--help")
     assert said.status == 0
     assert "Examples:\n  " in said.out
-    assert f"repro {' '.join(verb)}" in said.out.split("Examples:")[1]
+    words = verb[:1] if verb[0] == "audit" else verb  # whose view is found by what is named
+    assert f"repro {' '.join(words)}" in said.out.split("Examples:")[1]
     assert "``" not in said.out
 
 

@@ -60,7 +60,7 @@ def cells_text(name: str, source: str, draft: Draft) -> str:
 
 
 def readings_text(draft: Draft) -> str:
-    """Return entries of readings.yaml: what known systems' recipes ask for, with another paper's choices."""
+    """Return entries for readings.yaml: what known systems' recipes ask for, with another paper's choices."""
     lines = []
     for id, (reading, name) in _readings(draft).items():
         facts: dict[str, Any] = {
@@ -99,7 +99,7 @@ def _listed(draft: Draft, kind: str) -> str:
         lines += [f"  - {what} ({place})" for what, place in places]
     if kind == "asked":
         lines += [
-            f"- the choices of reading `{id}`, which are those of {name}"
+            f"- the choices of `{id}` in readings.yaml, which are those of {name}"
             for id, (_, name) in _readings(draft).items()
         ]
         lines += [f"- {place} is left out: {reason}" for place, reason in draft.left_out]

@@ -65,7 +65,7 @@ def test_a_training_goes_on_in_the_way_it_began_and_tells_that_another_was_asked
     assert told["resumed_at"] == 3 and told.get(name) == facts.get(name)
     assert (name in facts) == began_so and not notes
     [note] = heard
-    default = str(getattr(Execution(), name))
+    default = str(int(getattr(Execution(), name) or 0))
     wanted = (values[began_so] or default, values[not began_so] or default)
     assert note.startswith(f"this training began with {WAYS[name]}={wanted[0]}, not {wanted[1]}, and goes")
 
