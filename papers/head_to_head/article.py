@@ -18,7 +18,7 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from papers.head_to_head.pictures import NOT_MEASURED, Pictures
-from papers.head_to_head.references import References
+from papers.head_to_head.references import OBJECTIVES, References
 from papers.head_to_head.typeset import check_packages, pdf
 from repro import Workspace, __version__, select
 from repro.api.comparisons import ComparedCells, compare_selection
@@ -55,7 +55,7 @@ from repro.writers.table_files import table_texts
 NAME, FIGURES = "head_to_head", "curves"  # of the study, and the scale of its figures
 FOLDER = Path(__file__).resolve().parent
 AS_STATED = {True: ", as in the paper", False: ", contrary to the paper", None: ""}
-OBJECTIVES, PRIMARY = ("costa", "cpdae", "cotmae_v2", "simlm"), "dev.rr10"
+PRIMARY = "dev.rr10"
 
 
 class Article:
@@ -314,7 +314,7 @@ def render(article: Article, folder: Path) -> str:
     context = {name: getattr(part, name) for part in parts for name in dir(part) if name[0] != "_"}
     words = (capitalised, doubts_in_brief, escaped, label, study_pointer)
     context |= {function.__name__: function for function in words} | {"version": __version__}
-    context["papers"] = [source for source in papers().values() if source.manifest.authors]
+    context["papers"] = [papers()[name] for name in sorted(OBJECTIVES)]
     context |= {"analysis": analysis_of(article.source), "objectives": list(OBJECTIVES), "WITHIN": WITHIN}
     context["citation"] = yaml.safe_load((FOLDER.parents[1] / "CITATION.cff").read_text(encoding="utf-8"))
     options = f"--scale {article.scale} --seeds {article.seeds} -o FOLDER"

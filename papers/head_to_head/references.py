@@ -10,6 +10,8 @@ from repro.plugins.studies.words import join
 
 FILE = Path(__file__).with_name("bibliography.yaml")
 
+OBJECTIVES = ("costa", "cpdae", "cotmae_v2", "simlm")  # of the papers that are compared
+
 
 class References:
     """The works that the article cites, by their names in the order of their authors.
@@ -19,7 +21,7 @@ class References:
 
     def __init__(self) -> None:
         works = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-        for name, source in papers().items():
+        for name, source in ((name, papers()[name]) for name in OBJECTIVES):
             venue, _, year = source.manifest.venue.rpartition(" ")
             facts = {"title": source.manifest.title, "venue": venue, "year": year, "doi": source.manifest.doi}
             works |= {name: facts | {"authors": source.manifest.authors}} if source.manifest.authors else {}

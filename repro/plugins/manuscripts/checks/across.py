@@ -16,7 +16,9 @@ from repro.plugins.manuscripts.findings import Finding
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.verdicts.additions import side_values
 
-_CITATION = re.compile(r"\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|et al\.?.*)\s*$")
+_REMARK = re.compile(
+    r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this work|proposed)\)|et al\.?.*)\s*$"
+)
 Key = tuple[str, str]  # collection, measure: success counts as recall, under whose name it is published
 
 
@@ -59,7 +61,12 @@ class Printed:
 
 def name_of(label: str) -> str:
     """Return a name without citation, case, spaces and hyphens."""
-    return re.sub(r"[\s_\-–—]+", "", _CITATION.sub("", label)).lower()
+    return re.sub(r"[\s_\-–—]+", "", without_remarks(label)).lower()
+
+
+def without_remarks(label: str) -> str:
+    """Return a label without the citation behind it, or that it is the paper's own."""
+    return _REMARK.sub("", label).strip()
 
 
 def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
@@ -152,7 +159,8 @@ def _is_new(stated: Stated, cells: Sequence[Cell]) -> bool:
 def known_cells() -> dict[tuple[str, str, str], list[Cell]]:
     """Return system, collection and measure -> the cells in which papers at hand publish it."""
     cells: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in (cell for source in at_hand.papers().values() for cell in numeric_cells(source)):
+    sources = [each for each in at_hand.papers().values() if not each.manifest.title.startswith("asked")]
+    for cell in (cell for source in sources for cell in numeric_cells(source)):  # of no draft
         kinds, column = (cell.table.kind, cell.column.kind), cell.column
         if kinds == ("results", "retrieval") and column.dataset and not column.with_:
             for name in {name_of(cell.row.label), name_of(cell.row.system)}:

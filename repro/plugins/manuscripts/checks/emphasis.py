@@ -131,13 +131,13 @@ def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
 
 def _bare(habit: Habit, outside: set[int]) -> Iterator[Finding]:
     """Find the one series without a bold number in a table whose others all have theirs right."""
-    bare = [each for each in habit.grid.series if each.sign and not any(map(BOLD.has, each.values.values()))]
+    bare = [each for each in habit.grid.scores if each.sign and not any(map(BOLD.has, each.values.values()))]
     if habit.scope != "column" or len(bare) != 1 or habit.wrong or habit.right < LEAST:
         return
     members = tuple(value for value in bare[0].values.values() if value.line not in outside)
     for value in Scope(bare[0], members, BOLD).target[: len(members) // 3]:
         says = f"{habit.grid.where(bare[0], value)} is the best, and not bold"
-        why = f"the best of the {habit.right} other columns is"
+        why = f"in the {habit.right} other columns the best is bold"
         yield Finding("note", BOLD.check, value.place, says, why)
 
 

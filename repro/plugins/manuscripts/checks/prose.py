@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from repro.manifest.decimals import decimals_of, half_unit, shift_point
-from repro.plugins.manuscripts.checks.across import family
+from repro.plugins.manuscripts.checks.across import family, without_remarks
 from repro.plugins.manuscripts.findings import Finding
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.tables import Manuscript, Place
@@ -143,7 +143,8 @@ def _pairs_in(sentence: str, table: Numbered) -> Iterator[tuple[Value, Value]]:
 
 def _labels_in(sentence: str, table: Numbered) -> list[int]:
     """Return the lines that a sentence names, of labels one within another the longest."""
-    lines = [(line.label.strip(), n) for n, line in table.grid.lines.items() if len(line.label.strip()) > 2]
+    names = [(without_remarks(line.label), n) for n, line in table.grid.lines.items()]
+    lines = [(name, n) for name, n in names if len(name) > 2]
     named = [
         (label, n) for label, n in lines if re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", sentence)
     ]
