@@ -130,8 +130,13 @@ def _content(path: Path) -> bytes:
     return path.read_bytes()
 
 
+def _is_text(name: str) -> bool:
+    """Return whether a file is read by its name; what begins with a dot is an editor's or a system's."""
+    return PurePosixPath(name).suffix.lower() in TEXT and not name.startswith(".")
+
+
 def _below(folder: Path) -> Iterator[str]:
-    """Yield files of text below a folder; links to folders, and what begins with a dot, are left out."""
+    """Yield files of text below a folder; no links to folders, no pipes, nothing hidden."""
     seen = 0
     for root, folders, files in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith("."))
@@ -140,7 +145,8 @@ def _below(folder: Path) -> Iterator[str]:
             if seen > MEMBERS:
                 raise DataError(f"{folder}: has more than {MEMBERS:,} files; name the folder of the source")
             path = Path(root, file)
-            if path.suffix.lower() in TEXT and path.resolve().is_relative_to(folder.resolve()):
+            is_text = _is_text(file) and path.is_file()
+            if is_text and path.resolve().is_relative_to(folder.resolve()):
                 yield path.relative_to(folder).as_posix()
 
 
@@ -211,7 +217,7 @@ def _texts(members, path: Path) -> dict[str, bytes]:
         if count > MEMBERS:
             raise DataError(f"{path}: has more than {MEMBERS:,} files, no paper's source")
         inner = os.path.normpath(name.replace("\\", "/"))
-        if inner.startswith(("..", "/")) or PurePosixPath(inner).suffix.lower() not in TEXT:
+        if inner.startswith(("..", "/")) or not _is_text(PurePosixPath(inner).name):
             continue
         total += size
         if size > FILE_BYTES or total > TOTAL_BYTES:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from repro.errors import unknown
+from repro.plugins.manuscripts.files import decoded
 from repro.plugins.manuscripts.tables import Place
 
 SEVERITIES = ("error", "doubt", "note")
@@ -89,7 +90,7 @@ class Ignored:
 
 def ignores(file: Path) -> Iterator[Ignored]:
     """Yield the comments of a file; one alone on its line is about the next line that is no such comment."""
-    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = decoded(file.read_bytes(), file).split("\n")  # as the tables' lines are counted
     comments = {number: match for number, line in enumerate(lines, 1) if (match := _COMMENT.search(line))}
     alone = {number for number, match in comments.items() if not match.string[: match.start()].strip()}
     for number, match in comments.items():

@@ -140,3 +140,14 @@ def test_papers_at_hand_have_a_wrong_bold_number_and_success_that_no_number_of_q
         (tmp_path / "paper.tex").write_text(written_tables.latex(written_tables.results(paper)))
         told.update((paper.name, finding.check) for finding in audit(read(tmp_path / "paper.tex")))
     assert told == {("costa", "bold"): 1, ("retromae", "queries"): 6}
+
+
+MORE = "".join(f"{name},32.{name}\n" for name in range(1, 6))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_comment_is_counted_in_the_lines_of_its_table(tmp_path, encoding):
+    """Neither a form feed nor a separator of Unicode ends a line."""
+    path = tmp_path / "a.csv"
+    path.write_text("Model,MRR@10\nA\u2028\fB,31.0\n# repro: ignore[range] x\nC,136.0\n" + MORE, encoding)
+    assert audit(read(path)) == []

@@ -41,6 +41,11 @@ def test_an_archive_is_read_where_it_is(tmp_path, name):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_what_a_system_hides_in_an_archive_is_left_out(tmp_path):
+    made = read(packed(tmp_path / "a.zip", {"._main.tex": "\0\5\26", "main.tex": PREAMBLE + TABLE}))
+    assert rows(made.tables[0]) == BODY
+
+
 def test_one_compressed_file_is_a_paper(tmp_path):
     path = tmp_path / "2101.00001.gz"
     path.write_bytes(gzip.compress((PREAMBLE + TABLE).encode()))
@@ -66,6 +71,8 @@ def test_the_paper_of_a_folder_is_the_one_with_a_document(tmp_path):
 def test_a_folder_of_tables_alone_is_read_file_by_file(tmp_path):
     written(tmp_path, TABLE, "b.tex")
     written(tmp_path, r"\input{b}" + TABLE, "a.tex")
+    (tmp_path / ".#a.tex").symlink_to("lock")  # as an editor leaves it
+    (tmp_path / "c.tex").symlink_to("nowhere")
     assert [t.place.file.name for t in read(tmp_path).tables] == ["b.tex", "a.tex"]
 
 
