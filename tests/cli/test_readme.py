@@ -103,7 +103,9 @@ def test_every_command_that_is_shown_has_its_verb_and_options(line):
     words, command = shlex.split(line, comments=True), cli
     options = {option for parameter in cli.params for option in parameter.opts}  # which may stand anywhere
     while isinstance(command, click.Group):
-        _, command, words = command.resolve_command(click.Context(command), words or [{"audit": "papers"}.get(command.name, "")])
+        _, command, words = command.resolve_command(
+            click.Context(command), words or [{"audit": "papers"}.get(command.name, "")]
+        )
     options |= {option for parameter in command.params for option in parameter.opts}
     for word in words[: words.index(">>") if ">>" in words else None]:
         assert not word.startswith("-") or word.partition("=")[0] in options, line

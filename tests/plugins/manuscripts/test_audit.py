@@ -63,7 +63,7 @@ def _of(*tables):
     return [(f.severity, f.check, f.place.line) for f in findings(Manuscript(Path("paper.tex"), tables))]
 
 
-BEST = "Z|**1.2**|**2.2**|**3.2**|4.2"
+BEIR, BEST = "Model|NFCorpus|FiQA|SciFact|ArguAna", "Z|**31.2**|**22.2**|**63.2**|44.2"
 LETTERS = "Letters: significant improvement over that row."
 
 
@@ -85,7 +85,7 @@ LETTERS = "Letters: significant improvement over that row."
             [("doubt", "mark", 3)],
         ),
         ("Model|Latency (ms)|MRR@10", "A|**9**|**33**\nB|12|31\nC|20|30\nD|30|29", "", []),
-        ("Model|A|B|C|D", f"X|1.0|2.0|3.0|4.0\nY|1.1|2.1|3.1|4.1\n{BEST}", "nDCG@10", [("note", "bold", 4)]),
+        (BEIR, f"X|31.0|22.0|63.0|44.0\nY|31.1|22.1|63.1|44.1\n{BEST}", "nDCG@10", [("note", "bold", 4)]),
         # what differences, capped recall, seeds, and averages of nobody knows what say is left alone
         ("Model|R@100|R@1000", "A|75.1|91.2\nB|77.0|92.0\nΔ|1.9|0.8", "", []),
         ("Model|R_cap@100|R_cap@1000", "A|75.1|71.2\nB|77.0|92.0\nC|78.1|93.0", "", []),
