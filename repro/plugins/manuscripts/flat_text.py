@@ -8,7 +8,9 @@ from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.tables import Place
 
 _PIECES = re.compile(
-    r"""(?P<comment>%[^\n]*(?:\n[ \t]*)?) | (?P<control>\\(?:[A-Za-z]+|.|\n)) | (?P<argument>\#\#|\#\d)
+    r"""(?P<comment>%[^\n]*(?:\n[ \t]*)?)
+      | (?P<verb>\\(?:verb\*?|lstinline)(?P<bar>[^\w\s*{\[])(?P<shown>.*?)(?P=bar))
+      | (?P<control>\\(?:[A-Za-z]+|.|\n)) | (?P<argument>\#\#|\#\d)
       | (?P<space>\s+) | (?P<text>[^\\%\#\s{}\[\]$&~^_]+) | (?P<one>.)""",
     re.VERBOSE,
 )
@@ -39,31 +41,41 @@ class Macro(NamedTuple):
     """What a control sequence stands for.
 
     Attributes:
-        takes: an entry per argument: None for one in braces, tokens for the default of one in brackets, a
-            string for the text that ends it (``\\def\\a#1.{}``), ``"*"`` for a star.
-        before: text that has to stand before the first argument.
+        number: how many arguments it takes.
+        default: the first one's where it stands in brackets and may be left out.
     """
 
-    takes: tuple
     body: tuple[Token, ...]
-    before: str = ""
+    number: int = 0
+    default: tuple[Token, ...] | None = None
 
 
 class Reader:
-    """A file whose tokens are taken one by one, since what a macro does changes what comes."""
+    """A file whose tokens are taken one by one, since what a macro does changes what comes.
+
+    Attributes:
+        back: tokens that come before the rest of the file, in reverse.
+    """
 
     def __init__(self, text: str, number: int, name: str):
         """Stand at the start of ``text``, of the file of that number."""
         self.text, self.number, self.name, self.at = text, number, name, 0
+        self.back: list[Token] = []
         self.at_is_letter = self.only_defines = name.endswith(_DEFINE)
 
     def next(self) -> Token | None:
-        """Return the next piece; comments are left out, and blanks are a space, ``\\n`` or ``\\n\\n``."""
+        """Return the next piece of the file.
+
+        Comments are left out, and blanks are a space, ``\\n`` or ``\\n\\n``.
+        """
         after_comment = False
         while match := _PIECES.match(self.text, self.at):
             start, self.at = self.at, match.end()
             if match.lastgroup == "control":
                 return self._control(match[0], start)
+            if match.lastgroup == "verb":
+                escaped = re.sub(r"([#$%&_{}])", r"\\\1", re.sub(r"[\\~^]", " ", match["shown"]))
+                return Token("{" + escaped + "}", self.number, start, self.at)
             if match.lastgroup == "space":
                 return Token(_blank(match[0], after_comment), self.number, start, self.at)
             if match.lastgroup != "comment":
@@ -81,17 +93,6 @@ class Reader:
         """Go on behind the next ``end``."""
         start = self.text.find(end, self.at)
         self.at = len(self.text) if start < 0 else start + len(end)
-
-    def verbatim(self) -> str:
-        """Return what stands up to the next character that is like this one, or closes this brace."""
-        self.at += self.text.startswith("*", self.at)
-        opening = self.text[self.at : self.at + 1]
-        start = self.at + 1
-        end = self.text.find("}" if opening == "{" else opening, start) if opening else -1
-        if end < 0:
-            return ""
-        self.at = end + 1
-        return self.text[start:end]
 
 
 def _blank(text: str, after_comment: bool) -> str:

@@ -25,9 +25,7 @@ class Gullet:
     """Files under way, tokens put back, macros and switches.
 
     Attributes:
-        switches: ``\\iffoo``, and names of toggles and booleans, -> whether they are on.
-        acronyms: key -> how it is printed.
-        left_out: environments that are not typeset.
+        switches: ``\\iffoo`` of the paper's own -> whether it is on.
     """
 
     def __init__(self, files: Files, orders: Mapping[str, Callable[["Gullet", Token], bool | None]]):
@@ -37,13 +35,8 @@ class Gullet:
         """
         self.files, self.flat, self._orders = files, Expanded(files), orders
         self.switches: dict[str, bool] = {}
-        self.acronyms: dict[str, list[Token]] = {}
-        self.left_out: set[str] = set()
         self._readers: list[Reader] = []
-        self._back: list[Token] = []  # in reverse
-        self._waiting: list[list[Token]] = []  # what was put back before each file was opened
         self._macros: dict[str, Macro] = {}
-        self._environments: dict[str, tuple[Macro, tuple[Token, ...]]] = {}
         self._given_up: set[str] = set()
         self._out: list[Token] = []
         self._characters = self._steps = self._tokens = self._call_steps = self._call_tokens = 0
@@ -55,6 +48,7 @@ class Gullet:
             self.open(name)
             while (token := self.next()) is not None:
                 self.step(token)
+            self._close(self._readers.pop())
         self.flat.close(self._out)
         return self.flat
 
@@ -64,7 +58,7 @@ class Gullet:
 
     def step(self, token: Token) -> None:
         """Carry out one token: expand it, do what it orders, or let it out."""
-        if token.text in self._macros and token.text not in self._given_up:
+        if self.is_macro(token.text):
             self.put_back(self.expanded(token))
             return
         order = self._orders.get(token.text) or (self._orders[""] if token.is_control else None)
@@ -73,7 +67,7 @@ class Gullet:
 
     def let_out(self, token: Token) -> None:
         """Add a token to the flat text, unless it stands in a file of definitions."""
-        if not self._defines_only:
+        if not self.defines_only:
             self._out.append(token)
             self._characters += len(token.text)
             if self._characters > CHARACTERS:
@@ -85,24 +79,26 @@ class Gullet:
 
     def next(self) -> Token | None:
         """Return the next token, unexpanded, of what was put back or of the file under way."""
-        if self._back:
-            return self._back.pop()
-        while self._readers:
-            token = self._readers[-1].next()
+        while True:
+            reader = self._readers[-1]
+            if reader.back:
+                return reader.back.pop()
+            token = reader.next()
             if token is not None:
                 self._call = None
                 return token
-            ended = self._readers.pop()
-            self._back = self._waiting.pop()
-            if self._out and not ended.only_defines:
-                self._out.append(self._out[-1]._replace(text="\n"))
-            if self._back:
-                return self._back.pop()
-        return None
+            if len(self._readers) == 1:
+                return None
+            self._close(self._readers.pop())
+
+    def _close(self, reader: Reader) -> None:
+        """Part what a file says from what comes behind it."""
+        if self._out and not reader.only_defines:
+            self._out.append(self._out[-1]._replace(text="\n"))
 
     def put_back(self, tokens: Iterable[Token]) -> None:
         """Let ``tokens`` come next."""
-        self._back.extend(reversed(list(tokens)))
+        self._readers[-1].back.extend(reversed(list(tokens)))
 
     def after_spaces(self) -> Token | None:
         """Return the next token that is no space."""
@@ -160,16 +156,9 @@ class Gullet:
         if token is not None and token.text != "*":
             self.put_back([token._replace(text=token.text.removeprefix("*"))])
 
-    def verbatim(self) -> str:
-        """Return what stands between two equal characters, or in braces, unread."""
-        if self._back or not self._readers:
-            return ""
-        return self._readers[-1].verbatim()
-
     def skip_past(self, end: str) -> None:
         """Leave out what stands before ``end`` in the file under way, and ``end``."""
-        if self._readers:
-            self._readers[-1].skip_past(end)
+        self._readers[-1].skip_past(end)
 
     # files
 
@@ -185,8 +174,6 @@ class Gullet:
             raise DataError(f"{self.files.shown(self.under_way[-1])}: reads itself in: {cycle}")
         if name not in self.flat.names:
             self.flat.names.append(name)
-        self._waiting.append(self._back)
-        self._back = []
         self._readers.append(Reader(self.files.text(name), self.flat.names.index(name), name))
 
     def close(self) -> None:
@@ -195,19 +182,19 @@ class Gullet:
 
     def at_is_letter(self, is_letter: bool) -> None:
         """Let @ be a letter of control words from here."""
-        if self._readers:
-            self._readers[-1].at_is_letter = is_letter
+        self._readers[-1].at_is_letter = is_letter
 
     # macros
 
     @property
-    def _defines_only(self) -> bool:
-        return bool(self._readers) and self._readers[-1].only_defines
+    def defines_only(self) -> bool:
+        """Whether the file under way is a package or class, of which nothing is printed."""
+        return self._readers[-1].only_defines
 
     def define(self, name: str, macro: Macro, *, keep: bool = False) -> None:
         """Let ``name`` stand for ``macro``, unless the reader rests on it; a line drawn is a line."""
         texts = {token.text for token in macro.body}
-        internal = self._defines_only and any("@" in text for text in texts)
+        internal = self.defines_only and any("@" in text for text in texts)
         known = name[1:] in names("kept", "rules") or (keep and name in self._macros)
         if known or internal or not name.startswith("\\"):
             return
@@ -220,46 +207,15 @@ class Gullet:
         if other.text in self._macros:
             self.define(name, self._macros[other.text])
         elif other.is_control or len(other.text) == 1:
-            self.define(name, Macro((), (other._replace(text=other.text),)))
+            self.define(name, Macro((other,)))
 
-    def is_defined(self, name: str) -> bool:
-        """Return whether a control sequence has a meaning here."""
-        return name in self._macros or name in self._orders
-
-    def meaning(self, token: Token) -> object:
-        """Return what two tokens of equal meaning have in common."""
-        macro = self._macros.get(token.text)
-        if macro is not None:
-            return macro.takes, tuple(t.text for t in macro.body)
-        known = self.is_defined(token.text) or token.text[1:] in names("kept")
-        return token.text if known or not token.is_control else "undefined"
-
-    def environment(self, name: str, begin: Macro, end: tuple[Token, ...]) -> None:
-        """Let an environment stand for what it begins and ends with."""
-        if name not in names("kept_environments"):
-            self._environments[name] = (begin, end)
-
-    def begins(self, name: str, token: Token) -> bool:
-        """Put back what an own environment begins with; False where it is none of the paper's."""
-        if name not in self._environments:
-            return False
-        self.put_back(self._filled(self._environments[name][0], token))
-        return True
-
-    def ends(self, name: str, token: Token) -> bool:
-        """Put back what an own environment ends with; False where it is none of the paper's."""
-        if name not in self._environments:
-            return False
-        self.put_back(self._filled(Macro((), self._environments[name][1]), token))
-        return True
+    def is_macro(self, name: str) -> bool:
+        """Return whether a control sequence, or ``\\begin{name}``, stands for what the paper says."""
+        return name in self._macros and name not in self._given_up
 
     def expanded(self, token: Token) -> list[Token]:
-        """Return what a token stands for, after one step; its arguments are taken."""
-        if token.text not in self._macros or token.text in self._given_up:
-            return [token]
-        return self._filled(self._macros[token.text], token)
-
-    def _filled(self, macro: Macro, token: Token) -> list[Token]:
+        """Return what a macro stands for, after one step; its arguments are taken."""
+        macro = self._macros[token.text]
         call = self._call or token
         if self._call is None:
             self._call, self._call_steps, self._call_tokens = token, 0, 0
@@ -283,47 +239,17 @@ class Gullet:
             raise DataError(f"{self.flat.place_of(call)}: the macros of this source come to no end")
         if self._call_steps > CALL_STEPS or self._call_tokens > CALL_TOKENS:
             self._given_up.add(call.text)
-            self._back.clear()
+            self._readers[-1].back.clear()
             self.note(call, f"the macro {call.text} comes to no end and is left out")
 
     def _arguments(self, macro: Macro) -> list[list[Token]]:
-        if macro.before:
-            self._delimited(macro.before)
         arguments: list[list[Token]] = []
-        for taken in macro.takes:
-            if taken == "*":
-                self.star()
-                arguments.append([])
-            elif taken is None:
-                arguments.append(self.argument())
-            elif isinstance(taken, str):
-                arguments.append(self._delimited(taken))
-            else:
-                inner = self.optional()
-                arguments.append(list(taken) if inner is None else inner)
+        if macro.number and macro.default is not None:
+            inner = self.optional()
+            arguments.append(list(macro.default) if inner is None else inner)
+        while len(arguments) < macro.number:
+            arguments.append(self.argument())
         return arguments
-
-    def _delimited(self, end: str) -> list[Token]:
-        """Return tokens up to the text ``end``, which is taken, too, within this paragraph."""
-        tokens: list[Token] = []
-        depth, text = 0, ""
-        while end not in text and (token := self.next()) is not None and token.text != "\n\n":
-            tokens.append(token)
-            depth += {"{": 1, "}": -1}.get(token.text, 0)
-            text = (text + token.text)[-len(end) - len(token.text) :] if depth == 0 else ""
-        if end not in text:
-            return tokens
-        rest = text[text.index(end) + len(end) :]
-        if rest:
-            self.put_back([tokens[-1]._replace(text=rest)])
-        cut = sum(len(t.text) for t in tokens) - len(rest) - len(end)
-        kept: list[Token] = []
-        for token in tokens:
-            if cut <= 0:
-                break
-            kept.append(token._replace(text=token.text[:cut]))
-            cut -= len(token.text)
-        return kept
 
 
 def _line(token: Token) -> Token:

@@ -10,6 +10,7 @@ from repro.plugins.manuscripts.gullet import Gullet, braced
 from repro.plugins.manuscripts.latex_names import names
 
 _TRUE = ("\\iftrue", "\\ifpdf", "\\ifPDFTeX")
+_COMPARISONS = ("\\ifx", "\\ifnum", "\\ifodd", "\\ifcase", "\\ifdefined", "\\ifcsname")
 
 
 def expand(files: Files, first: list[str]) -> Expanded:
@@ -25,49 +26,30 @@ def expand(files: Files, first: list[str]) -> Expanded:
 
 def _new_command(g: Gullet, token: Token) -> None:
     g.star()
-    name = g.name()
+    g.define(g.name(), _macro(g), keep=token.text == "\\providecommand")
+
+
+def _macro(g: Gullet) -> Macro:
     number, default = g.optional(), g.optional()
-    body = tuple(g.argument())
-    count = _number(number)
-    takes = ((tuple(default),) if default is not None else ()) + (None,) * (count - (default is not None))
-    g.define(name, Macro(takes[:count], body), keep=token.text == "\\providecommand")
-
-
-def _document_command(g: Gullet, token: Token) -> None:
-    name = g.name()
-    takes: list = []
-    spec, body = g.argument(), tuple(g.argument())
-    while spec:
-        letter = spec.pop(0).text.strip("+!> \n")
-        for one in letter:
-            takes.append({"s": "*", "o": (), "O": ()}.get(one))
-        if letter.endswith("O") and spec and spec[0].text == "{":
-            inner = spec[1 : next((i for i, t in enumerate(spec) if t.text == "}"), len(spec))]
-            takes[-1] = tuple(inner)
-            del spec[: len(inner) + 2]
-    g.define(name, Macro(tuple(takes), body))
+    text = "".join(t.text for t in number or ()).strip()
+    count = int(text) if text.isdigit() and int(text) < 10 else 0
+    return Macro(tuple(g.argument()), count, None if default is None else tuple(default))
 
 
 def _operator(g: Gullet, token: Token) -> None:
     g.star()
-    g.define(g.name(), Macro((), tuple(braced(g.argument(), token))))
+    g.define(g.name(), Macro(tuple(braced(g.argument(), token))))
 
 
 def _def(g: Gullet, token: Token) -> None:
+    """Define a macro, unless other text than braces ends its arguments."""
     name = g.after_spaces()
     pattern = ""
     while (piece := g.next()) is not None and piece.text != "{":
         pattern += piece.text
-    body = g.until("}")
-    if name is not None:
-        before, *ends = re.split(r"#\d", pattern)
-        takes = tuple(end.strip("\n") or None for end in ends)
-        g.define(name.text, Macro(takes, tuple(_unfolded(g, name, body)), before.strip()))
-
-
-def _unfolded(g: Gullet, name: Token, body: list[Token]) -> list[Token]:
-    """Return the body of a macro that adds to itself with what it stood for until now."""
-    return [piece for token in body for piece in (g.expanded(token) if token.text == name.text else [token])]
+    body = tuple(g.until("}"))
+    if name is not None and re.fullmatch(r"\s*(#\d\s*)*", pattern):
+        g.define(name.text, Macro(body, pattern.count("#")))
 
 
 def _let(g: Gullet, token: Token) -> None:
@@ -81,33 +63,14 @@ def _let(g: Gullet, token: Token) -> None:
 def _environment(g: Gullet, token: Token) -> None:
     g.star()
     name = g.name()
-    number, default = g.optional(), g.optional()
-    count = _number(number)
-    takes = ((tuple(default),) if default is not None else ()) + (None,) * (count - (default is not None))
-    begin, end = tuple(g.argument()), tuple(g.argument())
-    g.environment(name, Macro(takes[:count], begin), end)
-
-
-def _number(tokens: list[Token] | None) -> int:
-    text = "".join(t.text for t in tokens or ()).strip()
-    return int(text) if text.isdigit() and int(text) < 10 else 0
+    begin, end = _macro(g), Macro(tuple(g.argument()))
+    if name not in names("kept_environments"):
+        g.define(f"\\begin{{{name}}}", begin)
+        g.define(f"\\end{{{name}}}", end)
 
 
 def _column_type(g: Gullet, token: Token) -> None:
     g.argument(), g.optional(), g.optional(), g.argument()
-
-
-def _csname(g: Gullet, token: Token) -> None:
-    name = ""
-    while (piece := g.next()) is not None and piece.text != "\\endcsname" and len(name) < 200:
-        name += piece.text
-    g.put_back([token._replace(text="\\" + (name.strip() or " "))])
-
-
-def _expandafter(g: Gullet, token: Token) -> None:
-    first, second = g.next(), g.next()
-    made = [] if second is None else g.expanded(second)
-    g.put_back([*([first] if first else []), *made])
 
 
 # conditionals
@@ -118,74 +81,24 @@ def _new_if(g: Gullet, token: Token) -> None:
     g.switches[name] = False
 
 
-def _switch(g: Gullet, token: Token) -> bool:
-    """Set ``\\iffoo`` by ``\\footrue`` and ``\\foofalse``, where ``\\newif`` made it."""
-    for ending, value in (("true", True), ("false", False)):
-        name = "\\if" + token.text[1:].removesuffix(ending)
-        if token.text.endswith(ending) and name in g.switches:
-            g.switches[name] = value
-            return True
-    return False
-
-
-def _set_toggle(g: Gullet, token: Token) -> None:
-    g.switches[g.name()] = token.text.endswith("true")
-
-
-def _set_bool(g: Gullet, token: Token) -> None:
-    name = g.name()
-    g.switches[name] = g.name() == "true"
-
-
-def _of_toggle(g: Gullet, token: Token) -> None:
-    name, yes, no = g.name(), g.argument(), g.argument()
-    g.put_back(yes if g.switches.get(name) else no)
-
-
-def _if_then_else(g: Gullet, token: Token) -> None:
-    condition = "".join(t.text for t in g.argument()).replace(" ", "")
-    yes, no = g.argument(), g.argument()
-    equal = re.fullmatch(r"\\equal\{(.*?)\}\{(.*?)\}", condition)
-    boolean = re.fullmatch(r"\\boolean\{(.*?)\}", condition)
-    holds = equal[1] == equal[2] if equal else bool(boolean and g.switches.get(boolean[1]))
-    g.put_back(yes if holds else no)
-
-
-def _if_blank(g: Gullet, token: Token) -> None:
-    given, yes, no = g.name(), g.argument(), g.argument()
-    g.put_back(no if given else yes)
-
-
 def _other(g: Gullet, token: Token) -> bool:
     """Decide a conditional of the paper's own, or set its switch; False for all other sequences."""
+    switch = re.fullmatch(r"\\(.+)(true|false)", token.text)
     if token.text in g.switches:
         _conditional(g, token)
-        return True
-    return _switch(g, token)
+    elif switch and f"\\if{switch[1]}" in g.switches:
+        g.switches[f"\\if{switch[1]}"] = switch[2] == "true"
+    else:
+        return False
+    return True
 
 
 def _conditional(g: Gullet, token: Token) -> None:
-    if not _holds(g, token):
+    """Read on where a switch is on, else behind ``\\else``, which is told of a comparison."""
+    if token.text in _COMPARISONS and not g.defines_only:
+        g.note(token, f"{token.text} is not decided: what stands behind its \\else is read")
+    if not g.switches.get(token.text, token.text in _TRUE):
         _skip(g, token, ("\\else", "\\or", "\\fi"))
-
-
-def _holds(g: Gullet, token: Token) -> bool:
-    if token.text in g.switches:
-        return g.switches[token.text]
-    if token.text == "\\ifx":
-        first, second = g.next(), g.next()
-        return first is not None and second is not None and g.meaning(first) == g.meaning(second)
-    if token.text == "\\ifdefined":
-        return (name := g.next()) is not None and g.is_defined(name.text)
-    if token.text == "\\ifnum":
-        piece = g.after_spaces()
-        numbers = re.fullmatch(r"(\d+)([<=>])(\d+)", piece.text if piece else "")
-        if numbers:
-            first_number, second_number = int(numbers[1]), int(numbers[3])
-            return {"<": first_number < second_number, ">": first_number > second_number}.get(
-                numbers[2], first_number == second_number
-            )
-    return token.text in _TRUE
 
 
 def _skip(g: Gullet, token: Token, ends: tuple[str, ...]) -> None:
@@ -225,14 +138,6 @@ def _import(g: Gullet, token: Token) -> None:
     _open(g, token, f"{folder.rstrip('/')}/{name}")
 
 
-def _input_if_exists(g: Gullet, token: Token) -> None:
-    name, yes, no = g.name(), g.argument(), g.argument()
-    exists = g.files.resolve(name, beside=g.under_way) is not None
-    g.put_back(yes if exists else no)
-    if exists and token.text == "\\InputIfFileExists":
-        _open(g, token, name)
-
-
 def _open(g: Gullet, token: Token, name: str, endings: tuple[str, ...] = (".tex", "")) -> None:
     try:
         found = g.files.resolve(name, beside=g.under_way, endings=endings)
@@ -253,50 +158,30 @@ def _packages(g: Gullet, token: Token) -> None:
         _open(g, token, name.strip(), endings=(".sty",))
 
 
-def _begin(g: Gullet, token: Token) -> bool:
+def _edge(g: Gullet, token: Token) -> bool:
+    """Put in what an own environment begins or ends with; leave out what is verbatim, and inner documents."""
     group = g.argument()
     name = "".join(t.text for t in group)
-    if name in names("verbatim") or name in g.left_out:
+    own = token._replace(text=f"{token.text}{{{name}}}")
+    if token.text == "\\begin" and name in names("verbatim"):
         g.skip_past(f"\\end{{{name}}}")
-        return True
-    if g.begins(name, token) or (name == "document" and len(g.under_way) > 1):
-        return True
-    g.put_back(braced(group, token))
-    return False
-
-
-def _end(g: Gullet, token: Token) -> bool:
-    group = g.argument()
-    name = "".join(t.text for t in group)
-    if g.ends(name, token):
-        return True
-    if name == "document" and len(g.under_way) > 1:
-        g.close()
-        return True
-    g.put_back(braced(group, token))
-    return False
+    elif g.is_macro(own.text):
+        g.put_back(g.expanded(own))
+    elif name == "document" and len(g.under_way) > 1:
+        if token.text == "\\end":
+            g.close()
+    else:
+        g.put_back(braced(group, token))
+        return False
+    return True
 
 
 def _class(g: Gullet, token: Token) -> None:
     g.optional(), g.argument()
 
 
-def _leave_out(g: Gullet, token: Token) -> None:
-    g.left_out.add(g.name())
-
-
-def _verb(g: Gullet, token: Token) -> None:
-    text = g.verbatim()
-    escaped = re.sub(r"([#$%&_{}])", r"\\\1", re.sub(r"[\\~^]", " ", text))
-    g.let_out(token._replace(text="{" + escaped + "}"))
-
-
 def _letters(g: Gullet, token: Token) -> None:
     g.at_is_letter(token.text == "\\makeatletter")
-
-
-def _expl(g: Gullet, token: Token) -> None:
-    g.skip_past("\\ExplSyntaxOff")
 
 
 def _xspace(g: Gullet, token: Token) -> None:
@@ -305,23 +190,6 @@ def _xspace(g: Gullet, token: Token) -> None:
         g.put_back([behind])
         if behind.text[0].isalnum() or behind.text[0] in "\\$(":
             g.let_out(token._replace(text=" "))
-
-
-def _acronym(g: Gullet, token: Token) -> None:
-    g.optional()
-    key = g.name()
-    short, _ = g.argument(), g.argument()
-    g.acronyms[key] = short
-
-
-def _use_acronym(g: Gullet, token: Token) -> bool:
-    key = g.argument()
-    short = g.acronyms.get("".join(t.text for t in key))
-    if short is None:
-        g.put_back(braced(key, token))
-        return False
-    g.put_back(short)
-    return True
 
 
 def _nothing(g: Gullet, token: Token) -> None:
@@ -333,38 +201,22 @@ _ORDERS: Mapping[str, Callable[[Gullet, Token], bool | None]] = {
     for called, order in (
         (r"\newcommand \renewcommand \providecommand \DeclareRobustCommand", _new_command),
         (r"\newrobustcmd \renewrobustcmd", _new_command),
-        (r"\NewDocumentCommand \RenewDocumentCommand", _document_command),
-        (r"\ProvideDocumentCommand \DeclareDocumentCommand", _document_command),
         (r"\DeclareMathOperator", _operator),
         (r"\def \gdef \edef \xdef", _def),
         (r"\let", _let),
         (r"\newenvironment \renewenvironment", _environment),
         (r"\newcolumntype", _column_type),
-        (r"\csname", _csname),
-        (r"\expandafter", _expandafter),
         (r"\newif", _new_if),
-        (r"\toggletrue \togglefalse \booltrue \boolfalse", _set_toggle),
-        (r"\setbool \setboolean \settoggle", _set_bool),
-        (r"\iftoggle \ifbool", _of_toggle),
-        (r"\ifthenelse", _if_then_else),
-        (r"\ifblank \ifstrempty", _if_blank),
         (" ".join("\\" + name for name in names("conditionals")), _conditional),
         (r"\else \or", _else),
         (r"\input \include \subfile \subfileinclude \@input", _input),
         (r"\import \subimport", _import),
-        (r"\InputIfFileExists \IfFileExists", _input_if_exists),
         (r"\usepackage \RequirePackage", _packages),
         (r"\documentclass", _class),
         (r"\endinput", lambda g, _: g.close()),
-        (r"\begin", _begin),
-        (r"\end", _end),
-        (r"\excludecomment", _leave_out),
-        (r"\verb \lstinline", _verb),
+        (r"\begin \end", _edge),
         (r"\makeatletter \makeatother", _letters),
-        (r"\ExplSyntaxOn", _expl),
         (r"\xspace", _xspace),
-        (r"\newacronym", _acronym),
-        (r"\ac \acs \gls \Gls \acrshort \glspl \acp", _use_acronym),
         (r"\fi \global \long \protected \outer \noexpand \relax \unskip \ignorespaces \protect", _nothing),
     )
     for name in called.split()

@@ -189,15 +189,10 @@ def test_a_line_is_a_line_however_it_is_drawn(tmp_path, line):
     assert table.rules == {1} and not table.notes
 
 
+DOWN = [["x", "1.0", "2.0"], ["x", "3.0", "4.0"]]
 SPANS = {
-    r"A & B & C \\ \midrule \multirow{2}{*}{x} & 1.0 & 2.0 \\ & 3.0 & 4.0 \\": [
-        ["x", "1.0", "2.0"],
-        ["x", "3.0", "4.0"],
-    ],
-    r"A & B & C \\ \midrule & 1.0 & 2.0 \\ \multirow{-2}{*}{x} & 3.0 & 4.0 \\": [
-        ["x", "1.0", "2.0"],
-        ["x", "3.0", "4.0"],
-    ],
+    r"A & B & C \\ \midrule \multirow{2}{*}{x} & 1.0 & 2.0 \\ & 3.0 & 4.0 \\": DOWN,
+    r"A & B & C \\ \midrule & 1.0 & 2.0 \\ \multirow{-2}{*}{x} & 3.0 & 4.0 \\": DOWN,
     r"A & B & C \\ \midrule \multirow[c]{2}{3cm}[1ex]{x} & 1.0 \\ \cmidrule{2-3} & 3.0 & 4.0 \\": [
         ["x", "1.0", ""],
         ["x", "3.0", "4.0"],
