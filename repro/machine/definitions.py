@@ -21,6 +21,7 @@ from repro.machine.scopes import (
     imports_of,
     is_main_guard,
     loaded_by,
+    without_docstring,
 )
 
 if TYPE_CHECKING:
@@ -332,7 +333,7 @@ class Reader:
             self.read(part)
         scope, package = Scope({}, is_class=True), self.source.package
         self.scopes.append(scope)
-        for statement in _without_docstring(node.body):
+        for statement in without_docstring(node.body):
             self.read(statement)
             scope.names |= assigned_names([statement], package)  # what stands before it means what is outside
         self.scopes.pop()
@@ -350,7 +351,7 @@ class Reader:
 
     def _within(self, scope: Scope, body) -> None:
         self.scopes.append(scope)
-        self.read(_without_docstring(body) if isinstance(body, list) else body)
+        self.read(without_docstring(body) if isinstance(body, list) else body)
         self.scopes.pop()
 
 
@@ -394,9 +395,3 @@ def may_be_place(node: ast.AST) -> bool:
         case ast.BinOp(op=ast.Div()) | ast.Name(id="__file__"):
             return True
     return False
-
-
-def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    first = body[0].value if body and isinstance(body[0], ast.Expr) else None
-    is_docstring = isinstance(first, ast.Constant) and isinstance(first.value, str)
-    return body[1:] if is_docstring else body

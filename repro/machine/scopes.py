@@ -140,6 +140,13 @@ def is_type_guard(node: ast.AST) -> TypeGuard[ast.If]:
     return isinstance(node, ast.If) and ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING"
 
 
+def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements of a body without its docstring."""
+    first = body[0].value if body and isinstance(body[0], ast.Expr) else None
+    is_docstring = isinstance(first, ast.Constant) and isinstance(first.value, str)
+    return body[1:] if is_docstring else body
+
+
 @dataclass
 class Module:
     """A module by its top-level statements.
