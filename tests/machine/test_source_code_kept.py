@@ -1,8 +1,8 @@
-"""What code was found is kept on disk, and counts as long as every file says what it said then."""
+"""What source_code found is kept on disk, and counts as long as every file says what it said then."""
 
 import pytest
 
-from repro.machine import kept_code, source_code
+from repro.machine import source_code
 
 ENTRY = "repro.work"
 FACTS = {"digest": "0" * 64, "definitions": {"run": "00000000"}, "libraries": ["made_up"]}
@@ -21,7 +21,7 @@ def world(tmp_path, monkeypatch):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(kept_code, "SETTLED", 0)
+    monkeypatch.setattr(source_code, "SETTLED", 0)
     monkeypatch.setattr(source_code, "OURS", dict.fromkeys(source_code.OURS, tmp_path))
     monkeypatch.setattr(source_code, "sources_of", source_code.Sources)
     return tmp_path
@@ -31,8 +31,8 @@ def of_new_process() -> source_code.Code:
     return source_code.code.__wrapped__(ENTRY)
 
 
-def new(world) -> kept_code.KeptCode:
-    return kept_code.KeptCode([world / "repro", world / "papers"])
+def new(world) -> source_code.KeptCode:
+    return source_code.KeptCode([world / "repro", world / "papers"])
 
 
 def test_the_same_files_are_read_once_for_all_processes(world, monkeypatch):
@@ -75,14 +75,14 @@ def test_nothing_is_kept_of_files_elsewhere_or_that_change_meanwhile_or_have_jus
         kept.write((ENTRY,), FACTS, [world / place])
     (world / "repro/work.py").write_text("def run():\n    return 3\n")
     kept.write((ENTRY,), FACTS, [])
-    monkeypatch.setattr(kept_code, "SETTLED", 10**12)
+    monkeypatch.setattr(source_code, "SETTLED", 10**12)
     new(world).write((ENTRY,), FACTS, [])
     assert not (world / "cache").exists()
 
 
 def test_other_rules_and_a_folder_that_cannot_be_written_find_nothing(world, monkeypatch):
     new(world).write((ENTRY,), FACTS, [])
-    monkeypatch.setattr(kept_code.sys, "version", "another")
+    monkeypatch.setattr(source_code.sys, "version", "another")
     assert new(world).read((ENTRY,)) is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(world / "beside/data.txt"))
     new(world).write((ENTRY,), FACTS, [])
@@ -90,7 +90,7 @@ def test_other_rules_and_a_folder_that_cannot_be_written_find_nothing(world, mon
 
 
 def test_the_oldest_files_go(world, monkeypatch):
-    monkeypatch.setattr(kept_code, "MOST", 2)
+    monkeypatch.setattr(source_code, "MOST", 2)
     for number in range(4):
         new(world).write((str(number),), FACTS, [])
     assert len(list((world / "cache").rglob("*.json"))) == 2
