@@ -240,17 +240,13 @@ class _Drafting:
         role = "ours" if self._is_ours(label) else "cited"
         facts: dict[str, Any] = {"id": id} | ({"group": group} if group else {})
         facts |= {"label": label or "asked", "role": role}
-        facts |= _marked(named) | _described(plan.head, cells, self._others())
+        facts |= _marked(named) | _described(plan.head, cells, plan.words)
         facts["cells"] = [self.strings[row, place].text for place in self.columns]
         recipe, remark = self._recipe(label, role, row)
         remarks = [remark] if remark else []
         remarks += [Remark("asked", "label: nothing names the row")] if not label else []
         place = cells[0].place if cells else self.source.place
         return Entry({**facts, **recipe}, place, (*remarks, *self._left_out(row)))
-
-    def _others(self) -> list[int]:
-        plan = self.told.layout
-        return [p for p in range(plan.table.width) if p not in plan.labels and p not in self.columns]
 
     def _is_ours(self, label: str) -> bool:
         name = re.sub("[^a-z0-9]", "", self.name)

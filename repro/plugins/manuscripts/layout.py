@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 from repro.manifest.printed import DASHES
@@ -32,14 +33,18 @@ class Layout:
     def label(self, row: int) -> str:
         """Return what names a row of the body, without its group."""
         cells = self.table.body[row]
-        words = [place for place in range(len(cells)) if place not in (*self.labels, *self.values)]
-        texts = (cells[place].text.strip() for place in (*reversed(self.labels), *words))
+        texts = (cells[place].text.strip() for place in (*reversed(self.labels), *self.words))
         return next(filter(None, texts), "")
 
     def head(self, column: int) -> tuple[str, ...]:
         """Return the texts above a column, the outermost first, each cell once."""
         cells = {id(row[column]): row[column] for row in self.table.head if column < len(row)}
         return tuple(dict.fromkeys(text for cell in cells.values() if (text := cell.text.strip())))
+
+    @cached_property
+    def words(self) -> list[int]:
+        """Return the numbers of the columns that describe a row in words or ticks."""
+        return sorted({*range(self.table.width)} - {*self.labels, *self.values})
 
     @property
     def corner(self) -> str:

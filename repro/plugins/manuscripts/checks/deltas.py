@@ -11,7 +11,7 @@ from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
 LEAST = 4  # differences that have to fit before others are at fault
 MOST_IN_GROUP = 30  # series among which two are searched for
-MOST_PAIRS = 5000  # of series; in a table with more none is searched for
+MOST_SERIES = 50  # beside differences; in a table with more none of their pairs is tried
 FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
     ("its group", lambda line: line.group),
     ("its block between rules", lambda line: line.block),
@@ -96,8 +96,8 @@ class Explained:
 def in_series(grid: Grid) -> Iterator[Finding]:
     """Find numbers under a heading of differences that are not those of two series, found by search."""
     others = [series for series in grid.series if not series.is_difference]
-    pairs = [pair for pair in product(others, others, (False, True)) if pair[0] is not pair[1]]
-    if 0 < len(pairs) <= MOST_PAIRS:
+    if 1 < len(others) <= MOST_SERIES:
+        pairs = [pair for pair in product(others, others, (False, True)) if pair[0] is not pair[1]]
         for series in filter(lambda each: each.is_difference, grid.series):
             best = max((_explained(series, *pair) for pair in pairs), key=lambda each: len(each.right))
             if len(best.right) >= max(LEAST, 3 * len(best.wrong)):

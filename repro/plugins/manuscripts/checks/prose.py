@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import combinations_with_replacement
 
 from repro.manifest.decimals import decimals_of, half_unit, shift_point
 from repro.plugins.manuscripts.checks.across import family, without_remarks
@@ -185,12 +186,8 @@ def _is_in(text: str, table: Numbered) -> bool:
     half = half_unit(decimals_of(stated))
     if any(_is_same(text, value) for value in table.values):
         return True
-    differences = (
-        abs(a.number - b.number)
-        for s in table.grid.series
-        for a in s.values.values()
-        for b in s.values.values()
-    )
+    pairs = (pair for s in table.grid.series for pair in combinations_with_replacement(s.values.values(), 2))
+    differences = (abs(one.number - other.number) for one, other in pairs)
     return any(abs(shift_point(d, digits) - stated) <= half for d in differences for digits in (0, 2))
 
 

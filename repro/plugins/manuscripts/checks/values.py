@@ -118,9 +118,12 @@ class Cut:
 def falling(grid: Grid) -> Iterator[Finding]:
     """Find R@100 above R@1000 of one row on one collection; likewise of success and of reciprocal ranks."""
     cuts = [Cut(measure, series) for series in grid.scores if (measure := _measure(series))]
-    cuts = [c for c in cuts if c.measure.name in MONOTONE and not CAPPED.search(c.series.name)]
-    for few, many in combinations(sorted(cuts, key=lambda cut: cut.measure.cutoff), 2):
-        if few.ranking == many.ranking and few.measure.cutoff < many.measure.cutoff:
+    alike: dict[Hashable, list[Cut]] = {}
+    for cut in sorted(cuts, key=lambda cut: cut.measure.cutoff):
+        if cut.measure.name in MONOTONE and not CAPPED.search(cut.series.name):
+            alike.setdefault(cut.ranking, []).append(cut)
+    for few, many in (pair for group in alike.values() for pair in combinations(group, 2)):
+        if few.measure.cutoff < many.measure.cutoff:
             yield from _of_cuts(grid, few, many)
 
 
