@@ -1,7 +1,6 @@
 """The files of a source: one file, a folder or an archive, read within limits and never outside of it."""
 
 import gzip
-import io
 import os
 import tarfile
 import zipfile
@@ -36,21 +35,22 @@ class Files:
                 self.root, self._names = path, list(_below(path))
             elif path.is_file():
                 self._open_file(path)
+            elif path.parts[:1] in (("http:",), ("https:",)):
+                address = f"{path.parts[0]}//{'/'.join(path.parts[1:])}"
+                raise UsageError(f"{address!r} is an address: download it, and name the file")
             else:
                 raise UsageError(f"there is no file or folder {str(path)!r}")
         except OSError as error:
             raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
     def _open_file(self, path: Path) -> None:
-        self.root, self._names = path, []
-        self._members = _unpacked(path)
-        if self._members:
-            self._names = list(self._members)
-            if len(self._members) == 1:
-                self.only = self._names[0]
+        members = _unpacked(path)
+        if members is None:
+            self.root, self._names = path.parent, [path.name]
         else:
-            self.root, self.only = path.parent, path.name
-            self._names = [path.name]
+            self.root, self._members, self._names = path, members, list(members)
+        if len(self._names) == 1:
+            self.only = self._names[0]
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the files of text, in order."""
@@ -122,11 +122,8 @@ def decoded(content: bytes, shown: Path) -> str:
 
 
 def _content(path: Path) -> bytes:
-    size = path.stat().st_size
-    if size > FILE_BYTES:
-        raise DataError(
-            f"{path}: has {size >> 20} MB; a source of more than {FILE_BYTES >> 20} MB is not read"
-        )
+    if path.stat().st_size > FILE_BYTES:
+        raise DataError(f"{path}: is too large: a source of more than {FILE_BYTES >> 20} MB is not read")
     return path.read_bytes()
 
 
@@ -150,55 +147,32 @@ def _below(folder: Path) -> Iterator[str]:
                 yield path.relative_to(folder).as_posix()
 
 
-class _Limited(io.RawIOBase):
-    """A stream that fails once more than ``UNPACKED_BYTES`` came out of it."""
-
-    def __init__(self, stream, path: Path):
-        self._stream, self._path, self._left = stream, path, UNPACKED_BYTES
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        chunk = self._stream.read(min(size, self._left + 1) if size >= 0 else self._left + 1)
-        self._left -= len(chunk)
-        if self._left < 0:
-            raise DataError(
-                f"{self._path}: unpacks to more than {UNPACKED_BYTES >> 30} GB, no paper's source"
-            )
-        return chunk
-
-
-def _unpacked(path: Path) -> dict[str, bytes]:
-    """Return the files of text in an archive, of which nothing is written to disk; none of any other file."""
+def _unpacked(path: Path) -> dict[str, bytes] | None:
+    """Return the files of text in an archive, of which nothing is written to disk; None for no archive."""
     with path.open("rb") as stream:
-        start = stream.read(512)
+        start = stream.read(4)
     try:
-        if start.startswith(b"PK\x03\x04"):
+        if start == b"PK\x03\x04":
             return _of_zip(path)
-        if start[257:262] == b"ustar" or path.suffix == ".tar":
-            with path.open("rb") as stream:
-                return _of_tar(stream, path)
+        if tarfile.is_tarfile(path):
+            return _of_tar(path)
         if start.startswith(b"\x1f\x8b"):
-            with gzip.open(path) as stream:
-                is_tar = stream.read(512)[257:262] == b"ustar"
-            with gzip.open(path) as stream:
-                limited = _Limited(stream, path)
-                return _of_tar(limited, path) if is_tar else {path.stem: _single(limited, path)}
+            with gzip.open(path) as unpacked:
+                return {path.stem: _limited(unpacked, path)}
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile) as error:
         raise DataError(f"{path}: is a broken archive: {error}") from error
-    return {}
+    return None
 
 
-def _single(stream: _Limited, path: Path) -> bytes:
+def _limited(stream, shown: Path) -> bytes:
     content = stream.read(FILE_BYTES + 1)
     if len(content) > FILE_BYTES:
-        raise DataError(f"{path}: unpacks to a file of more than {FILE_BYTES >> 20} MB, no paper's source")
+        raise DataError(f"{shown}: unpacks to more than {FILE_BYTES >> 20} MB, no paper's source")
     return content
 
 
-def _of_tar(stream, path: Path) -> dict[str, bytes]:
-    with tarfile.open(fileobj=stream, mode="r|") as archive:
+def _of_tar(path: Path) -> dict[str, bytes]:
+    with tarfile.open(path) as archive:
         members = ((m.name, m.size, lambda m=m: archive.extractfile(m)) for m in archive if m.isfile())
         return _texts(members, path)
 
@@ -212,20 +186,16 @@ def _of_zip(path: Path) -> dict[str, bytes]:
 def _texts(members, path: Path) -> dict[str, bytes]:
     """Return name -> content of files of text; a name that leads outside of the archive is left out."""
     kept: dict[str, bytes] = {}
-    total = 0
+    unpacked = text = 0
     for count, (name, size, opened) in enumerate(members):
-        if count > MEMBERS:
-            raise DataError(f"{path}: has more than {MEMBERS:,} files, no paper's source")
+        unpacked += size
+        if count > MEMBERS or unpacked > UNPACKED_BYTES:
+            limit = f"{UNPACKED_BYTES >> 30} GB or {MEMBERS:,} files"
+            raise DataError(f"{path}: unpacks to more than {limit}, no paper's source")
         inner = os.path.normpath(name.replace("\\", "/"))
-        if inner.startswith(("..", "/")) or not _is_text(PurePosixPath(inner).name):
-            continue
-        total += size
-        if size > FILE_BYTES or total > TOTAL_BYTES:
-            limit = (FILE_BYTES if size > FILE_BYTES else TOTAL_BYTES) >> 20
-            raise DataError(f"{path}: {inner} unpacks to more than {limit} MB of text, no paper's source")
-        kept[inner] = opened().read(FILE_BYTES + 1)
-        if len(kept[inner]) > FILE_BYTES:
-            raise DataError(f"{path}: {inner} unpacks to more than {FILE_BYTES >> 20} MB, no paper's source")
-    if not kept:
-        raise DataError(f"{path}: has no file that ends in {', '.join(TEXT[:2])}, .md, .csv, .tsv or .html")
+        if not inner.startswith(("..", "/")) and _is_text(PurePosixPath(inner).name):
+            kept[inner] = _limited(opened(), path / inner)
+            text += len(kept[inner])
+        if text > TOTAL_BYTES:
+            raise DataError(f"{path}: has more than {TOTAL_BYTES >> 20} MB of text, no paper's source")
     return kept

@@ -64,7 +64,7 @@ class _Table:
             for one in row:
                 _take(made, above)
                 source = "".join(piece.text for piece in one.pieces).strip()
-                cell = styled(one.pieces).cell(one.place, source, columns=one.columns, rows=one.rows)
+                cell = styled(one.pieces, one.place, source, columns=one.columns, rows=one.rows)
                 above.update(
                     {len(made) + i: (cell, one.rows - 1) for i in range(cell.columns) if one.rows > 1}
                 )

@@ -149,13 +149,12 @@ class Tabular:
 
     def _cell(self, nodes: list[Any], start: int) -> tuple[SourceCell, int]:
         """Return a cell, and over how many rows it goes: below 0 upwards."""
-        made = styled(self.words.pieces(nodes))
         columns, rows = _spans(nodes)
         source = ""
         if is_written(nodes):
             source = self.flat.source(start, self.offset + nodes[-1].pos + nodes[-1].len)
-        place = self.flat.place(start)
-        return made.cell(place, source, columns=columns, rows=abs(rows)), rows
+        pieces = self.words.pieces(nodes)
+        return styled(pieces, self.flat.place(start), source, columns=columns, rows=abs(rows)), rows
 
 
 def _spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]]) -> None:

@@ -37,29 +37,16 @@ def _tidy(text: str) -> str:
     return text.replace(" ,", ",").strip()
 
 
-class Styled(NamedTuple):
-    """Text of a cell without its marks, and how it is set."""
-
-    text: str
-    bold: bool
-    underlined: bool
-    italic: bool
-    marks: tuple[str, ...]
-
-    def cell(self, place: Place, source: str, *, columns: int = 1, rows: int = 1) -> SourceCell:
-        """Return the cell that stands at a place."""
-        text, bold, underlined, italic, marks = self
-        return SourceCell(text, place, source, bold, underlined, italic, marks, columns, rows)
-
-
 _SYMBOLS = "†‡§¶*∗⋆★✶♣♠♦♥♢♡△▲▽▼⋄◇◆○•∘⊕"
 _NUMBER_BEFORE = re.compile(r"\d[%)]?\s*$")
 _DIFFERENCE = re.compile(r"\(?[-+−↑↓]\s*\d*\.?\d")
 _BASE_BEFORE = re.compile(r"(?:^|[^\d.])10$|(?:^|[^A-Za-z])[A-Za-z]$")
 
 
-def styled(pieces: Iterable[Piece]) -> Styled:
-    """Part a cell into its text and its marks.
+def styled(
+    pieces: Iterable[Piece], place: Place, source: str, *, columns: int = 1, rows: int = 1
+) -> SourceCell:
+    """Return the cell that stands at a place, with its text and its marks apart.
 
     Raised symbols, letters and numbers are marks, and so are symbols at either end. A raised or lowered
     deviation (``36.6_{\\pm0.1}``) stays in the text, a difference in brackets: ``36.6 (+1.2)``. Bold,
@@ -84,8 +71,8 @@ def styled(pieces: Iterable[Piece]) -> Styled:
         before, after = text[: text.index(inner_text)], text[text.index(inner_text) + len(inner_text) :]
         marks = [*_marks(before), *_marks(after), *marks]
         text = inner_text
-    first = first or Style()
-    return Styled(text, first.bold, first.underlined, first.italic, tuple(marks))
+    bold, underlined, italic, _ = first or Style()
+    return SourceCell(text, place, source, bold, underlined, italic, tuple(marks), columns, rows)
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:

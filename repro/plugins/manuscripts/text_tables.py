@@ -68,7 +68,7 @@ def _table_of_tokens(tokens: list, path: Path, caption: str) -> list[SourceTable
             line = token.map[0] + 1 if token.map else line + 1
             rows.append([])
         elif token.type == "inline":
-            rows[-1].append(styled(_of_markdown(token.content)).cell(Place(path, line), token.content))
+            rows[-1].append(styled(_of_markdown(token.content), Place(path, line), token.content))
     return table_of(rows, caption, head=head_length(rows, [1]))
 
 
@@ -123,7 +123,7 @@ def _separated(text: str, files: Files, name: str) -> list[SourceTable]:
             if any(value.strip() for value in values):
                 cells += len(values)
                 check_size(cells, place)
-                rows.append([styled(_of_markdown(v.strip())).cell(place, v) for v in values])
+                rows.append([styled(_of_markdown(v.strip()), place, v) for v in values])
     except csv.Error as error:
         raise DataError(f"{files.shown(name)}:{reader.line_num}: is no table of values: {error}") from error
     return table_of(rows)

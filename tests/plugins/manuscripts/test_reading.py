@@ -4,6 +4,7 @@ import gzip
 import io
 import tarfile
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -176,8 +177,23 @@ def test_what_is_cut_off_is_read_as_far_as_it_goes(tmp_path, cut):
     assert made.tables[0].body[0][0].text == "BM25"
 
 
+def test_a_folder_or_archive_of_files_of_tables_is_read(tmp_path):
+    texts = {"a.csv": "Model,MRR\nBM25,18.7\nHeron,39.9\n", "b.md": "Words.", "c.sty": "% no table"}
+    for name, text in texts.items():
+        written(tmp_path / "results", text, name)
+    for path in (tmp_path / "results", packed(tmp_path / "a.tar.gz", texts)):
+        made = read(path)
+        assert [rows(table) for table in made.tables] == [BODY]
+        assert [said for _, said in made.prose] == ["Words."]
+
+
+def test_an_address_is_told_as_it_was_written(tmp_path):
+    with pytest.raises(UsageError, match=r"'https://example\.org/a\.tex' is an address"):
+        read(Path("https://example.org/a.tex"))
+
+
 def test_an_archive_or_folder_without_a_source_is_told(tmp_path):
-    with pytest.raises(DataError, match=r"has no file that ends in \.tex"):
+    with pytest.raises(DataError, match=r"has no file that ends in \.tex, .*\.csv"):
         read(tmp_path)
     with pytest.raises(DataError, match="has no file that ends in"):
         read(packed(tmp_path / "a.zip", {"figure.png": "x"}))
