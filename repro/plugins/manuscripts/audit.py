@@ -1,16 +1,90 @@
-"""All findings on a manuscript."""
+"""``repro audit FILE``: all findings on a manuscript, as lines or as other programs read them."""
 
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 
-from repro.plugins.manuscripts.checks import across, deltas, emphasis, marks, means, prose, values
-from repro.plugins.manuscripts.findings import Finding, in_order, without_ignored
+import click
+
+from repro import __version__
+from repro.cli.options import format_option
+from repro.cli.printing import emit_json, say
+from repro.errors import unknown
+from repro.plugins.manuscripts.checks import (
+    CHECKS,
+    SEVERITIES,
+    Finding,
+    across,
+    arithmetic,
+    emphasis,
+    in_order,
+    values,
+)
+from repro.plugins.manuscripts.files import decoded
 from repro.plugins.manuscripts.series import grids
-from repro.plugins.manuscripts.tables import Manuscript
+from repro.plugins.manuscripts.tables import Manuscript, Place
 
-BOTH_WAYS = (means.totals, deltas.in_series, deltas.in_groups)
+_COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])?")
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """A comment ``repro: ignore[check, …] reason``: the line it stands on, those it is about, its checks."""
+
+    place: Place
+    lines: tuple[int, ...]
+    checks: tuple[str, ...]
+
+    def is_about(self, finding: Finding) -> bool:
+        """Return whether the comment sets a finding aside."""
+        place = finding.place
+        return finding.check in self.checks and place.file == self.place.file and place.line in self.lines
+
+
+def ignores(file: Path) -> Iterator[Ignored]:
+    """Yield the comments of a file; one alone on its line is about the next line that is no such comment."""
+    lines = decoded(file.read_bytes(), file).split("\n")  # as the tables' lines are counted
+    comments = {number: match for number, line in enumerate(lines, 1) if (match := _COMMENT.search(line))}
+    alone = {number for number, match in comments.items() if not match.string[: match.start()].strip()}
+    for number, match in comments.items():
+        below = next((n for n in range(number, len(lines) + 1) if n not in alone), number)
+        names = map(str.strip, (match["checks"] or "").split(","))
+        yield Ignored(Place(file, number), (number, below), tuple(filter(None, names)))
+
+
+def without_ignored(findings: Iterable[Finding], files: Iterable[Path]) -> list[Finding]:
+    """Return the findings that no comment sets aside, and one for each comment that sets nothing aside."""
+    kept, told = list(findings), list[Finding]()
+    for comment in (comment for file in files for comment in ignores(file)):
+        aside = list(filter(comment.is_about, kept))
+        kept = [finding for finding in kept if finding not in aside]
+        told += _of_comment(comment, {finding.check for finding in aside})
+    return in_order([*kept, *told])
+
+
+def _of_comment(comment: Ignored, used: set[str]) -> Iterator[Finding]:
+    note = Finding(
+        "note", "ignore", comment.place, "this comment sets nothing aside", "no check has fault here"
+    )
+    if not comment.checks:
+        says = "this comment names no check"
+        yield replace(note, says=says, why="write repro: ignore[check] and the reason")
+    for name in comment.checks:
+        if name not in CHECKS:
+            yield replace(note, says=str(unknown("check", name, CHECKS)), why="nothing is set aside by it")
+        elif name not in used:
+            yield replace(
+                note, says=f"nothing of {name} is set aside here", why="no such finding on this line"
+            )
+
+
+BOTH_WAYS = (arithmetic.totals, arithmetic.in_series, arithmetic.in_groups)
 BY_SYSTEMS = (
-    deltas.behind_values,
-    marks.impossible,
+    arithmetic.behind_values,
+    emphasis.impossible,
     values.decimals,
     values.out_of_range,
     values.falling,
@@ -32,7 +106,7 @@ def findings(manuscript: Manuscript) -> list[Finding]:
         all_findings += check(grid)
     for check_of_all in ACROSS:
         all_findings += check_of_all(by_systems)
-    return in_order([*all_findings, *prose.wrong_quotes(manuscript, by_systems)])
+    return in_order([*all_findings, *across.wrong_quotes(manuscript, by_systems)])
 
 
 def audit(manuscript: Manuscript) -> list[Finding]:
@@ -41,3 +115,103 @@ def audit(manuscript: Manuscript) -> list[Finding]:
     places += [place for place, _ in manuscript.prose]
     files = dict.fromkeys(place.file for place in places)
     return without_ignored(findings(manuscript), [file for file in files if file.is_file()])
+
+
+SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+LEVELS = {"error": "error", "doubt": "warning", "note": "note"}
+COMMANDS = {"error": "error", "doubt": "warning", "note": "notice"}
+
+
+def print_lines(findings: Sequence[Finding]) -> None:
+    """Print ``file:line: severity [check] what; why``."""
+    for f in findings:
+        print(f"{f.place}: {f.severity} [{f.check}] {f.says}; {f.why}")
+
+
+def print_json(findings: Sequence[Finding]) -> None:
+    """Print an object for each."""
+    emit_json([finding.as_json() for finding in findings])
+
+
+def print_sarif(findings: Sequence[Finding]) -> None:
+    """Print a log of SARIF."""
+    emit_json(sarif(findings))
+
+
+def sarif(findings: Sequence[Finding]) -> dict:
+    """Return a log of SARIF 2.1.0 with one run; a doubt is a warning, and addresses are relative."""
+    rules = [{"id": check, "shortDescription": {"text": what}} for check, what in CHECKS.items()]
+    driver = {"name": "repro audit", "version": __version__, "rules": rules}
+    results = [
+        {
+            "ruleId": f.check,
+            "ruleIndex": list(CHECKS).index(f.check),
+            "level": LEVELS[f.severity],
+            "message": {"text": f"{f.says}; {f.why}"},
+            "locations": [{"physicalLocation": _location(f)}],
+        }
+        for f in findings
+    ]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return {"$schema": SARIF, "version": "2.1.0", "runs": [run]}
+
+
+def _location(finding: Finding) -> dict:
+    from urllib.parse import quote
+
+    uri = quote(finding.place.file.as_posix())
+    return {"artifactLocation": {"uri": uri}, "region": {"startLine": finding.place.line}}
+
+
+def print_commands(findings: Sequence[Finding]) -> None:
+    """Print commands that a workflow shows at lines of a change; signs are escaped as GitHub asks."""
+    for f in findings:
+        file, title = _property(str(f.place.file)), _property(f"repro audit: {f.check}")
+        place = f"file={file},line={f.place.line},title={title}"
+        print(f"::{COMMANDS[f.severity]} {place}::{_data(f'{f.says}; {f.why}')}")
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+WRITERS = {"terminal": print_lines, "json": print_json, "sarif": print_sarif, "github": print_commands}
+
+
+@click.command(
+    "file",
+    epilog="""\b
+Examples:
+  repro audit paper.tex
+  repro audit arxiv-source/ --strict
+  repro audit paper.tex --format github
+  repro audit results.csv --format sarif > findings.sarif""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors or doubts.")
+@format_option("json", "sarif", "github")
+def file_command(file, strict, form):
+    """List what does not fit in the tables of a paper's source, and in sentences that quote them.
+
+    FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error is what
+    arithmetic cannot have otherwise, a doubt breaks a habit of its table, a note is worth a look. A check
+    that cannot tell what a table means says nothing. `% repro: ignore[CHECK] reason` on a line, or on one of
+    its own above, sets a finding aside (`<!-- ... -->` in Markdown and HTML, `#` in CSV). Nothing is run.
+    """
+
+    from repro.plugins.manuscripts.reading import read
+
+    manuscript = read(file)
+    findings = audit(manuscript)
+    WRITERS[form](findings)
+    for note in manuscript.notes:
+        say(note)
+    numbers = Counter(finding.severity for finding in findings)
+    told = [f"{numbers[name]} {name}{'s' * (numbers[name] != 1)}" for name in SEVERITIES]
+    number = len(manuscript.tables)
+    say(f"{number} table{'s' * (number != 1)}: {', '.join(told)}")
+    return int(strict and numbers.total() > numbers["note"])

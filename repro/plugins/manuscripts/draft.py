@@ -9,11 +9,20 @@ from pydantic import ValidationError
 
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Manifest, faults
-from repro.plugins.manuscripts.headings import ColumnMeaning, Meaning, meaning
-from repro.plugins.manuscripts.neighbours import with_neighbours
-from repro.plugins.manuscripts.systems import Match, Values, as_fraction, key, match, plain
+from repro.plugins.manuscripts.headings import ColumnMeaning, Meaning, meaning, with_neighbours
+from repro.plugins.manuscripts.rows import (
+    MARKS,
+    Match,
+    Transcription,
+    Values,
+    as_fraction,
+    bold_scope,
+    key,
+    match,
+    plain,
+    transcribe,
+)
 from repro.plugins.manuscripts.tables import Manuscript, Place, SourceCell, SourceTable
-from repro.plugins.manuscripts.transcription import MARKS, Transcription, bold_scope, transcribe
 from repro.retrieval.datasets.catalog import catalog
 
 TICKS = {"✓": True, "✔": True, "✗": False, "✘": False, "×": False, "yes": True, "no": False}

@@ -1,11 +1,168 @@
-"""``repro new paper``, with a draft of its cells from a source."""
+"""``repro new paper NAME --from SOURCE``: cells.yaml, readings.yaml and README.md from a draft."""
 
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from repro.plugins.manuscripts.draft import Draft, Entry, TableDraft
 from pathlib import Path
 
 import click
 
 from repro.cli.verbs.new import paper as plain_paper
 from repro.errors import UsageError
+
+WIDTH = 110
+TABLE_KEYS = ("bold", "transposed")  # beside ``unit`` in one line
+HEAD = """\
+# Drafted from {source}. Numbers, marks and labels are the source's; nothing else is copied.
+# What is `asked:` is to be answered where it stands, what is `likely:` is usual and to be confirmed; delete
+# each comment once you have. A column without dataset and measure is open, and so is a row without recipe or
+# not_measurable.
+paper: {name}
+title: "asked: the title of the paper"
+authors: []
+venue: "asked: where and when it was published"
+readings_of: [papers.baselines]
+
+tables:
+"""
+README = """\
+# {name}
+
+Drafted from `{source}` by `repro new paper {name} --from`. Say here in five lines what the paper does, what
+of it is reproduced, and what is not.
+
+| file | what stands in it |
+|---|---|
+| `cells.yaml` | the published cells, how each row is made, and what is asked |
+| `readings.yaml` | what the paper leaves open, misprints or contradicts |
+| `recipes.py`, `halves_contrast.py` | placeholders: a pre-training that runs, to be replaced by the paper's |
+
+    repro show {name} --table {table}
+    repro run {name} --table {table} --scale tiny
+    repro show coverage {name}
+
+What the text states (`claims.yaml`), its settings (`settings.yaml`) and costs (`costs.yaml`) come later.
+
+## Asked
+
+Answer each in `cells.yaml` or `readings.yaml`, beside the comment that asks it.
+
+{asked}
+## Likely
+
+Taken from what is usual, where the source does not say it. Confirm each, or change it.
+
+{likely}"""
+
+
+def cells_text(name: str, source: str, draft: Draft) -> str:
+    """Return cells.yaml."""
+    head = HEAD.format(name=_scalar(name), source=source)
+    return head + "\n".join(_table(table) for table in draft.tables)
+
+
+def readings_text(draft: Draft) -> str:
+    """Return entries for readings.yaml: what known systems' recipes ask for, with another paper's choices."""
+    lines = []
+    for id, (reading, name) in _readings(draft).items():
+        facts: dict[str, Any] = {
+            "id": id,
+            "kind": "silence",
+            "where": "asked",
+            "paper": "asked: whether the paper says it",
+        }
+        facts |= {"evidence": f"asked; choices and default are those of {name}"}
+        facts |= {"choices": dict(reading.choices), "default": reading.default}
+        lines.append(yaml.safe_dump([facts], sort_keys=False, allow_unicode=True, width=WIDTH).rstrip())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def readme_text(name: str, source: str, draft: Draft) -> str:
+    """Return README.md with every question, and the places in the source that it is about."""
+    listed = {kind: _listed(draft, kind) or "Nothing.\n" for kind in ("asked", "likely")}
+    return README.format(name=name, source=source, table=draft.tables[0].id, **listed)
+
+
+def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:
+    """Return each remark of a kind, with what in the draft and where in the source it is about."""
+    by_text: dict[str, list[tuple[str, str]]] = {}
+    for table in draft.tables:
+        for what, entry in table.entries():
+            for remark in entry.remarks:
+                if remark.kind == kind:
+                    by_text.setdefault(remark.text, []).append((what, str(entry.place)))
+    return by_text
+
+
+def _listed(draft: Draft, kind: str) -> str:
+    lines = []
+    for text, places in questions(draft, kind).items():
+        lines.append(textwrap.fill(text, WIDTH, initial_indent="- ", subsequent_indent="  "))
+        lines += [f"  - {what} ({place})" for what, place in places]
+    if kind == "asked":
+        lines += [
+            f"- the choices of `{id}` in readings.yaml, which are those of {name}"
+            for id, (_, name) in _readings(draft).items()
+        ]
+        lines += [f"- {place} is left out: {reason}" for place, reason in draft.left_out]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _readings(draft: Draft) -> dict[str, Any]:
+    return {id: found for table in reversed(draft.tables) for id, found in table.readings.items()}
+
+
+def _table(table: TableDraft) -> str:
+    facts = table.head.facts
+    first = [f"- id: {_scalar(facts['id'])}", "  kind: results", f"  about: {_scalar(facts['about'])}"]
+    rest = [f"  {name}: {_scalar(facts[name])}" for name in ("unit", *TABLE_KEYS) if name in facts]
+    lines = [*_comments(table.head, ""), *first, *rest]
+    if table.marks:
+        lines.append("  marks:")
+        for mark, entry in table.marks.items():
+            lines += [*_comments(entry, "    "), f"    {_scalar(mark)}: {{{_inner(entry.facts)}}}"]
+    lines += ["  columns:", *_entries(table.columns, (("dataset", "measure", "kind"), ("not_measurable",)))]
+    if table.groups:
+        lines += ["  groups:", *(f"  - {{{_inner(group)}}}" for group in table.groups)]
+    lines += ["  rows:", *_entries(table.rows, (("cells",), ("recipe", "with"), ("not_measurable",)))]
+    return "\n".join(lines) + "\n"
+
+
+def _entries(entries: Iterable[Entry], lines: tuple[tuple[str, ...], ...]) -> Iterator[str]:
+    """Yield entries as mappings in braces; the keys of each of ``lines`` begin a line of their own."""
+    for entry in entries:
+        yield from _comments(entry, "  ")
+        below = [{key: entry.facts[key] for key in keys if key in entry.facts} for keys in lines]
+        first = {k: v for k, v in entry.facts.items() if not any(k in keys for keys in lines)}
+        yield "  - {" + ",\n     ".join(_inner(part) for part in (first, *below) if part) + "}"
+
+
+def _comments(entry: Entry, indent: str) -> Iterator[str]:
+    for remark in entry.remarks:
+        kind = "" if remark.kind == "note" else f"{remark.kind}: "
+        lines = textwrap.wrap(f"{kind}{remark.text}", WIDTH - len(indent) - 2, break_long_words=False)
+        yield from (f"{indent}# {line}" for line in lines)
+
+
+def _inner(facts: Mapping[str, Any]) -> str:
+    """Return a mapping in one line, without its braces."""
+    return _flow(dict(facts))[1:-1]
+
+
+def _scalar(value: object) -> str:
+    return _flow([value])[1:-1]
+
+
+def _flow(value: object) -> str:
+    flow = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**6)
+    return flow.strip()
 
 
 @click.command(
@@ -53,14 +210,13 @@ def command(name, source, directory):
 
 def _contents(name: str, source: str, made) -> dict[str, str | None]:
     """Return the files that are another paper's than the template's; what nobody has read yet is absent."""
-    from repro.plugins.manuscripts import draft_text
 
     title = Path(source).name
     placeholder = plain_paper.TEMPLATES / "readings.yaml.txt"  # which the placeholder of a recipe asks for
     return {
-        "cells.yaml": draft_text.cells_text(name, title, made),
-        "readings.yaml": placeholder.read_text() + draft_text.readings_text(made),
-        "README.md": draft_text.readme_text(name, title, made),
+        "cells.yaml": cells_text(name, title, made),
+        "readings.yaml": placeholder.read_text() + readings_text(made),
+        "README.md": readme_text(name, title, made),
         **dict.fromkeys(("claims.yaml", "audit.yaml", "settings.yaml", "costs.yaml")),
     }
 
@@ -68,7 +224,6 @@ def _contents(name: str, source: str, made) -> dict[str, str | None]:
 def _show(name: str, folder: Path, made, notes) -> None:
     """Print what was resolved of each table, what was left out, and what to do next."""
     from repro.cli.printing import say, table
-    from repro.plugins.manuscripts.draft_text import questions
 
     head = ("table", "columns", "known", "likely", "asked", "rows", "measurable", "in the source")
     lines = [(t.id, *map(str, _counts(t)), str(t.head.place)) for t in made.tables]

@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping
 
 from repro.errors import UsageError
 from repro.plugins.manuscripts.files import Files
-from repro.plugins.manuscripts.flat_text import Expanded, Macro, Token
-from repro.plugins.manuscripts.gullet import Gullet, braced
-from repro.plugins.manuscripts.latex_names import names
+from repro.plugins.manuscripts.gullet import Expanded, Gullet, Macro, Token, braced
+from repro.plugins.manuscripts.latex_text import names
 
 _TRUE = ("\\iftrue", "\\ifpdf", "\\ifPDFTeX")
 _COMPARISONS = ("\\ifx", "\\ifnum", "\\ifodd", "\\ifcase", "\\ifdefined", "\\ifcsname")
@@ -95,7 +94,7 @@ def _other(g: Gullet, token: Token) -> bool:
 
 def _conditional(g: Gullet, token: Token) -> None:
     """Read on where a switch is on, else behind ``\\else``, which is told of a comparison."""
-    if token.text in _COMPARISONS and not g.defines_only:
+    if token.text in _COMPARISONS and not g.reader.only_defines:
         g.note(token, f"{token.text} is not decided: what stands behind its \\else is read")
     if not g.switches.get(token.text, token.text in _TRUE):
         _skip(g, token, ("\\else", "\\or", "\\fi"))
@@ -164,12 +163,12 @@ def _edge(g: Gullet, token: Token) -> bool:
     name = "".join(t.text for t in group)
     own = token._replace(text=f"{token.text}{{{name}}}")
     if token.text == "\\begin" and name in names("verbatim"):
-        g.skip_past(f"\\end{{{name}}}")
+        g.reader.skip_past(f"\\end{{{name}}}")
     elif g.is_macro(own.text):
         g.put_back(g.expanded(own))
     elif name == "document" and len(g.under_way) > 1:
         if token.text == "\\end":
-            g.close()
+            g.reader.close()
     else:
         g.put_back(braced(group, token))
         return False
@@ -181,7 +180,7 @@ def _class(g: Gullet, token: Token) -> None:
 
 
 def _letters(g: Gullet, token: Token) -> None:
-    g.at_is_letter(token.text == "\\makeatletter")
+    g.reader.at_is_letter = token.text == "\\makeatletter"
 
 
 def _xspace(g: Gullet, token: Token) -> None:
@@ -213,7 +212,7 @@ _ORDERS: Mapping[str, Callable[[Gullet, Token], bool | None]] = {
         (r"\import \subimport", _import),
         (r"\usepackage \RequirePackage", _packages),
         (r"\documentclass", _class),
-        (r"\endinput", lambda g, _: g.close()),
+        (r"\endinput", lambda g, _: g.reader.close()),
         (r"\begin \end", _edge),
         (r"\makeatletter \makeatother", _letters),
         (r"\xspace", _xspace),

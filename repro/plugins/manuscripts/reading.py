@@ -1,12 +1,17 @@
-"""A source of any form, read whole."""
+"""A source of any form, read whole: the floats and prose of LaTeX, and files of tables."""
 
 import re
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from repro.errors import DataError, UsageError
 from repro.plugins.manuscripts.files import Files
-from repro.plugins.manuscripts.latex import read_latex
-from repro.plugins.manuscripts.tables import Manuscript, Place, SourceTable
+from repro.plugins.manuscripts.gullet import Expanded
+from repro.plugins.manuscripts.latex_tables import Caption, Scope, Tabular, numbered
+from repro.plugins.manuscripts.latex_text import Words, arguments, last, names, parse
+from repro.plugins.manuscripts.orders import expand
+from repro.plugins.manuscripts.tables import Manuscript, Place, SourceTable, check_size, plain
 from repro.plugins.manuscripts.text_tables import HTML, MARKDOWN, SEPARATED, read_tables
 
 _LATEX = (".tex", ".ltx")
@@ -93,3 +98,138 @@ def _source(files: Files) -> str:
             f"a folder or an archive"
         )
     return files.only
+
+
+_EDGE = re.compile(r"\\(begin|end)\s*\{([^{}]*)\}")
+_UNREAD = re.compile(
+    r"\\begin\{(equation|align|gather|eqnarray|multline|displaymath|tikzpicture|algorithm|thebibliography|CCSXML)"
+    r"(\*?)\}.*?\\end\{\1\2\}",
+    re.DOTALL,
+)
+_FRAME = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}(?:\[[^\]]*\])?|\\item\b(?:\[[^\]]*\])?")
+_PARAGRAPH = re.compile(
+    r"\n\n|\\par\b|(?=\\(?:(?:sub)*section|(?:sub)?paragraph|chapter|title|abstract|item)\b)|\\maketitle"
+)
+
+
+class _Float:
+    """A float, or a tabular that stands in none."""
+
+    def __init__(self, flat: Expanded, start: int, end: int, name: str):
+        self.flat, self.start, self.text = flat, start, flat.text[start:end]
+        check_size(self.text.count("&"), flat.place(start))
+        self.nodes = parse(self.text)
+        kinds = {"Table": "tables", "Figure": "figures"}
+        self.scope = Scope(next((word for word, key in kinds.items() if name in names(key)), ""))
+        self.scope.gather(self.nodes)
+
+    def tables(self, numbers: dict[str, str]) -> list[SourceTable]:
+        """Return the tables in the order of the text."""
+        made: list[tuple[int, SourceTable]] = []
+        legend = self._legend(numbers) if any(scope.tabulars for scope in self.scope.walk()) else ()
+        for scope in self.scope.walk():
+            for which, node in enumerate(scope.tabulars):
+                captions = scope.captions_of(which)
+                tabular = Tabular(node, self.flat, self.start, Words(numbers))
+                tabular.notes += self._notes()
+                tables = tabular.tables(
+                    caption=" ".join(_text_of(caption, numbers) for caption in captions),
+                    label=scope.label_of(which),
+                    number="".join(caption.number for caption in captions[-1:] if caption.kind == "Table"),
+                    legend=legend,
+                )
+                made += [(node.pos, table) for table in tables]
+        return [table for _, table in sorted(made, key=lambda pair: pair[0])]
+
+    def _legend(self, numbers: dict[str, str]) -> tuple[str, ...]:
+        """Return the lines of text in the float beside its tables and captions."""
+        words = Words(numbers, is_legend=True)
+        pieces = words.pieces(self.nodes)
+        lines = (
+            plain(part) for is_end, part in groupby(pieces, key=lambda p: p.text == "\n\n") if not is_end
+        )
+        return tuple(line for line in [*lines, *words.footnotes] if sum(map(str.isalpha, line)) > 2)
+
+    def _notes(self) -> list[str]:
+        text = re.sub(r"\\.", "", self.text, flags=re.DOTALL)
+        if text.count("{") == text.count("}"):
+            return []
+        return [
+            f"{self.flat.place(self.start)}: braces are not balanced, so that cells may run into each other"
+        ]
+
+
+def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
+    nodes = last(caption.node)
+    if getattr(caption.node, "macroname", "") == "subfloat":
+        nodes = next(given.nodelist for given in arguments(caption.node)[:2] if given is not None)
+    return plain(piece for piece in Words(numbers).pieces(nodes) if piece.text != "footnote")
+
+
+def read_latex(
+    files: Files, first: list[str]
+) -> tuple[list[SourceTable], list[tuple[Place, str]], dict[str, str], list[str]]:
+    """Return the tables, prose, numbers of labels and notes of LaTeX files, in the order of the text."""
+    flat = expand(files, first)
+    floats, outside = _parts(flat)
+    numbers = numbered(one.scope for one in floats)
+    tables = [table for one in floats for table in one.tables(numbers)]
+    prose = [said for part in outside for said in _prose(flat, *part, numbers)]
+    labels = {label: number for label, number in numbers.items() if not label.startswith("kind of ")}
+    return tables, prose, labels, flat.notes
+
+
+def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
+    """Return the floats and tabulars that stand in no other, and the text between them."""
+    begin, end = flat.text.find("\\begin{document}"), flat.text.rfind("\\end{document}")
+    at, end = begin + len("\\begin{document}") if begin >= 0 else 0, end if end >= 0 else len(flat.text)
+    outermost = names("tables", "figures", "tabulars") - {"array"} | {"minipage", "center"}
+    start = re.compile(rf"\\begin\s*\{{({'|'.join(map(re.escape, outermost))})\}}")
+    floats: list[_Float] = []
+    outside: list[tuple[int, int]] = []
+    while frame := start.search(flat.text, at, end):
+        behind, is_closed = _end_of(flat.text, frame, end)
+        if not is_closed:
+            flat.notes.append(f"{flat.place(frame.start())}: \\begin{{{frame[1]}}} has no \\end")
+        floats.append(_Float(flat, frame.start(), behind, frame[1]))
+        outside.append((at, frame.start()))
+        at = behind
+    return floats, [*outside, (at, end)]
+
+
+def _end_of(text: str, frame: re.Match, end: int) -> tuple[int, bool]:
+    """Return where an environment ends, and whether it says so; a float ends where another begins."""
+    framed, depth = names("tables", "figures"), 1
+    for edge in _EDGE.finditer(text, frame.end(), end):
+        if edge[1] == "begin" and edge[2] in framed and frame[1] in framed:
+            return edge.start(), False
+        if edge[2].rstrip("*") == frame[1].rstrip("*"):
+            depth += 1 if edge[1] == "begin" else -1
+        if not depth:
+            return edge.end(), True
+    return end, False
+
+
+def _prose(flat: Expanded, start: int, end: int, numbers: dict[str, str]) -> Iterator[tuple[Place, str]]:
+    """Yield the paragraphs between two floats, and after each the footnotes in it."""
+    text = _UNREAD.sub(_blanks, flat.text[start:end])
+    at = 0
+    for edge in [*(match.span() for match in _PARAGRAPH.finditer(text)), (len(text), len(text))]:
+        paragraph = _FRAME.sub(_blanks, text[at : edge[0]])
+        place = start + at + len(paragraph) - len(paragraph.lstrip())
+        at = edge[1]
+        for line in _lines(paragraph, numbers):
+            yield flat.place(place), line
+
+
+def _blanks(match: re.Match) -> str:
+    return " " * len(match[0])
+
+
+def _lines(paragraph: str, numbers: dict[str, str]) -> Iterator[str]:
+    """Yield what a paragraph says, and its footnotes."""
+    words = Words(numbers)
+    said = " ".join(paragraph.split())
+    if re.search(r"[\\${}~^_`'-]", said):
+        said = plain(piece for piece in words.pieces(parse(paragraph)) if piece.text != "footnote")
+    yield from (line for line in (said, *words.footnotes) if any(map(str.isalpha, line)))

@@ -4,15 +4,232 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 from repro.errors import DataError
 from repro.plugins.manuscripts.files import Files
-from repro.plugins.manuscripts.heads import head_length
-from repro.plugins.manuscripts.html_tables import NUMBERED, TAGS, read_html, table_of
-from repro.plugins.manuscripts.styles import Piece, Style, plain, styled
-from repro.plugins.manuscripts.tables import Place, SourceCell, SourceTable, check_size
+from repro.plugins.manuscripts.layout import head_length
+from repro.plugins.manuscripts.tables import (
+    Piece,
+    Place,
+    SourceCell,
+    SourceTable,
+    Style,
+    check_size,
+    plain,
+    styled,
+)
+
+TAGS: dict[str, dict[str, Any]] = {
+    "b": {"bold": True},
+    "strong": {"bold": True},
+    "u": {"underlined": True},
+    "ins": {"underlined": True},
+    "i": {"italic": True},
+    "em": {"italic": True},
+    "sup": {"script": "^"},
+    "sub": {"script": "_"},
+}
+NUMBERED = re.compile(r"\s*Table\s+(\d+[a-z]?)\b", re.IGNORECASE)
+_PARAGRAPHS = frozenset({"p", "div", "li", "h1", "h2", "h3", "h4"})
+_SPAN_LIMIT = 200
+
+
+def table_of(
+    rows: list[list[SourceCell]], caption: str = "", *, head: int | None = None
+) -> list[SourceTable]:
+    """Return rows of any length as a table; none for a single row or column."""
+    width = max(map(len, rows), default=0)
+    if len(rows) < 2 or width < 2:
+        return []
+    check_size(width * len(rows), rows[0][0].place)
+    full = [(*row, *(SourceCell("", row[0].place) for _ in range(width - len(row)))) for row in rows]
+    head = head_length(full, []) if head is None else head
+    number = NUMBERED.match(caption)
+    place, above, body = rows[0][0].place, tuple(full[:head]), tuple(full[head:])
+    return [SourceTable(place, above, body, caption=caption, number=number[1] if number else "")]
+
+
+class _Cell(NamedTuple):
+    pieces: list[Piece]
+    place: Place
+    columns: int
+    rows: int
+    is_head: bool
+
+
+@dataclass
+class _Table:
+    rows: list[list[_Cell]] = field(default_factory=list)
+    caption: list[Piece] = field(default_factory=list)
+    text: list[Piece] | None = None  # of the cell or caption under way
+    head: int = 0
+
+    def grid(self) -> list[list[SourceCell]]:
+        """Return rows with cells repeated wherever they go; one from above takes its columns first."""
+        grid: list[list[SourceCell]] = []
+        above: dict[int, tuple[SourceCell, int]] = {}  # column -> a cell, and for how many rows more
+        for row in self.rows:
+            made: list[SourceCell] = []
+            for one in row:
+                _take(made, above)
+                source = "".join(piece.text for piece in one.pieces).strip()
+                cell = styled(one.pieces, one.place, source, columns=one.columns, rows=one.rows)
+                above.update(
+                    {len(made) + i: (cell, one.rows - 1) for i in range(cell.columns) if one.rows > 1}
+                )
+                made += [cell] * one.columns
+            _take(made, above)
+            grid.append(made)
+        return [row for row in grid if any(cell.text for cell in row)]
+
+
+def _take(made: list[SourceCell], above: dict[int, tuple[SourceCell, int]]) -> None:
+    """Add the cells from above that stand in the next columns."""
+    while len(made) in above:
+        cell, rows = above.pop(len(made))
+        if rows > 1:
+            above[len(made)] = (cell, rows - 1)
+        made.append(cell)
+
+
+class _Parser(HTMLParser):
+    """Takes tables, and paragraphs beside them; a table within a cell is a table of its own."""
+
+    def __init__(self, path: Path, first: int):
+        super().__init__()
+        self.tables: list[_Table] = []
+        self.prose: list[tuple[Place, str]] = []
+        self._path, self._first = path, first
+        self._open: list[_Table] = []
+        self._styles: list[tuple[str, Style]] = []
+        self._text: list[Piece] = []
+        self._at: Place | None = None
+        self._silent = self._cells = 0
+
+    def handle_starttag(self, tag: str, attrs) -> None:
+        given = dict(attrs)
+        begin = getattr(self, f"begin_{tag}", None)
+        if begin is not None:
+            begin(given)
+        elif tag in _PARAGRAPHS and not self._open:
+            self.end_paragraph()
+        if tag in TAGS or "bold" in (given.get("style") or ""):
+            self._styles.append((tag, self._style()._replace(**TAGS.get(tag, {"bold": True}))))
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._styles and self._styles[-1][0] == tag:
+            self._styles.pop()
+        end = getattr(self, f"end_{tag}", None)
+        if end is not None:
+            end()
+        elif tag in _PARAGRAPHS and not self._open:
+            self.end_paragraph()
+
+    def begin_script(self, given: dict) -> None:
+        """Keep silent."""
+        self._silent += 1
+
+    def end_script(self) -> None:
+        """Speak again."""
+        self._silent = max(0, self._silent - 1)
+
+    begin_style, end_style = begin_script, end_script
+
+    def begin_table(self, given: dict) -> None:
+        """Open a table."""
+        self.end_paragraph()
+        self._open.append(_Table())
+        self.tables.append(self._open[-1])
+
+    def end_table(self) -> None:
+        """Close the innermost table."""
+        del self._open[-1:]
+
+    def begin_tr(self, given: dict) -> None:
+        """Begin a row."""
+        if self._open:
+            self._open[-1].rows.append([])
+
+    def end_thead(self) -> None:
+        """End the head."""
+        if self._open:
+            self._open[-1].head = len(self._open[-1].rows)
+
+    def begin_td(self, given: dict, is_head: bool = False) -> None:
+        """Begin a cell."""
+        self._styles = []
+        if self._open:
+            table = self._open[-1]
+            table.rows, table.text = table.rows or [[]], []
+            place = Place(self._path, self._first + self.getpos()[0] - 1)
+            self._cells += 1
+            check_size(self._cells, place)
+            spans = _span(given.get("colspan")), _span(given.get("rowspan"))
+            table.rows[-1].append(_Cell(table.text, place, *spans, is_head))
+
+    def end_td(self) -> None:
+        """End a cell or caption."""
+        if self._open:
+            self._open[-1].text = None
+
+    def begin_th(self, given: dict) -> None:
+        """Begin a cell of the head."""
+        self.begin_td(given, is_head=True)
+
+    def begin_caption(self, given: dict) -> None:
+        """Begin the caption."""
+        if self._open:
+            self._open[-1].text = self._open[-1].caption
+
+    end_th = end_caption = end_td
+
+    def begin_br(self, given: dict) -> None:
+        """Part two lines."""
+        self.handle_data(" ")
+
+    def _style(self) -> Style:
+        return self._styles[-1][1] if self._styles else Style()
+
+    def handle_data(self, data: str) -> None:
+        if self._silent:
+            return
+        if not self._open:
+            if data.strip():
+                self._at = self._at or Place(self._path, self._first + self.getpos()[0] - 1)
+            self._text.append(Piece(data, self._style()))
+        elif self._open[-1].text is not None:
+            self._open[-1].text.append(Piece(data, self._style()))
+
+    def end_paragraph(self) -> None:
+        """Keep what was said since the last paragraph."""
+        if self._at:
+            self.prose.append((self._at, plain(self._text)))
+        self._text, self._at = [], None
+
+
+def _span(text: str | None) -> int:
+    return max(1, min(_SPAN_LIMIT, int(text))) if text and text.isdigit() else 1
+
+
+def read_html(
+    text: str, path: Path, *, first: int = 1, caption: str = ""
+) -> tuple[list[SourceTable], list[tuple[Place, str]]]:
+    """Return the tables and paragraphs of HTML whose first line is line ``first`` of a file."""
+    parser = _Parser(path, first)
+    parser.feed(text)
+    parser.close()
+    parser.end_paragraph()
+    tables: list[SourceTable] = []
+    for one in parser.tables:
+        heads = next((i for i, row in enumerate(one.rows) if not all(cell.is_head for cell in row)), 0)
+        tables += table_of(one.grid(), plain(one.caption) or caption, head=one.head or heads or None)
+    return tables, parser.prose
+
 
 HTML, MARKDOWN, SEPARATED = (".html", ".htm"), (".md", ".markdown"), (".csv", ".tsv")
 _SPECIAL = re.compile(r"[*_`<&!\[\\]|https?:")

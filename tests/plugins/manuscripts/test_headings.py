@@ -4,8 +4,7 @@ from collections import Counter
 
 import pytest
 
-from repro.plugins.manuscripts.headings import meaning
-from repro.plugins.manuscripts.neighbours import with_neighbours
+from repro.plugins.manuscripts.headings import meaning, with_neighbours
 from repro.plugins.manuscripts.reading import read
 from tests.plugins.manuscripts import written_tables
 from tests.plugins.manuscripts.source_tables import table

@@ -1,19 +1,21 @@
-"""One system in several tables, and known systems beside what was published and measured of them."""
+"""Values that stand in several places: in two tables, in a sentence, in what is known of a system."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import Cell, numeric_cells
-from repro.manifest.decimals import are_apart, half_unit, percent
-from repro.plugins.manuscripts.findings import Finding
+from repro.manifest.decimals import are_apart, decimals_of, half_unit, percent, shift_point
+from repro.plugins.manuscripts.checks import Finding
 from repro.plugins.manuscripts.series import Grid, Series, Value
+from repro.plugins.manuscripts.tables import Manuscript, Place
+from repro.plugins.manuscripts.vocabulary import measures, named_collections, without_measures
 from repro.verdicts.additions import side_values
 
 _REMARK = re.compile(
@@ -176,3 +178,198 @@ def _of_others(cell: Cell) -> Iterator[Stated]:
     for kind in side_values(cell).values():
         for value in kind.values:
             yield Stated.of(value.value, value.decimals, cell.unit, f"{value.maker} on {cell.id}")
+
+
+_END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z(])")
+_TABLE = r"(?:Table|Tab\.|Tbl\.)[\s~]*(?P<table>\d+)"
+_NUMBER = r"(?<![\d.,@-])(?P<number>\d*\.\d+)(?![\d.]*\d)"
+# a number right before the table that it is said to stand in
+IN_TABLE = re.compile(rf"{_NUMBER}\s*(?:%|points?)?[^.;:,\d]{{0,40}}\b(?:in|of|from)\s+{_TABLE}\b")
+FROM_TO = re.compile(r"\bfrom\s+(?P<low>\d*\.\d+)\s*%?\s+to\s+(?P<high>\d*\.\d+)(?![\d.]*\d)")
+BY = re.compile(
+    r"\bby\s+(?:about |around |over |more than |only )?(?P<number>\d*\.\d+)\s*"
+    r"(?P<unit>%|percent|points?|absolute)?"
+)
+RELATION = re.compile(r"(?i)\b(by|from|than|below|above|over|gain|improve\w*|drop\w*|difference)\b")
+NO_QUOTE = re.compile(r"(?i)\bon average\b|\baverag|\bp\s*[<=]|respectively|up to")
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A table with the number that the text knows it by."""
+
+    number: str
+    grid: Grid
+
+    @property
+    def values(self) -> list[Value]:
+        """Return its numbers."""
+        return [value for series in self.grid.series for value in series.values.values()]
+
+
+def wrong_quotes(manuscript: Manuscript, grids: Sequence[Grid]) -> Iterator[Finding]:
+    """Find sentences whose number is not that of the table or cell that they plainly point at.
+
+    Plain is "0.366 in Table 2", "from 33.5 to 36.6" in a sentence with one table's number, two systems of a
+    table and "by 1.4" with one measure or none, and one system with the only number, a measure and a table.
+    """
+    tables = _numbered(manuscript, grids)
+    by_number = {table.number: table for table in tables}
+    for place, paragraph in manuscript.prose:
+        for sentence in _END.split(paragraph):
+            yield from _in_table(place, sentence, by_number)
+            yield from _from_to(place, sentence, by_number)
+            yield from _by(place, sentence, tables)
+            yield from _of_one(place, sentence, by_number)
+
+
+def _numbered(manuscript: Manuscript, grids: Sequence[Grid]) -> list[Numbered]:
+    labels = manuscript.labels
+    numbers = [each.number or labels.get(each.label, "") for each in manuscript.tables]
+    return [Numbered(number, grid) for number, grid in zip(numbers, grids, strict=True)]
+
+
+def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
+    for match in IN_TABLE.finditer(sentence):
+        table, text = tables.get(match["table"]), match["number"]
+        if table and table.values and not NO_QUOTE.search(sentence) and not _is_in(text, table):
+            near = _nearest(text, table)
+            if near is not None:
+                why = f"it has none such; the nearest is {near.cell.text} at {near.place}"
+                yield Finding(
+                    "doubt", "prose", place, f"{text} is said to stand in Table {table.number}", why
+                )
+
+
+def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
+    pointers = {m["table"] for m in re.finditer(_TABLE, sentence)}
+    for match in FROM_TO.finditer(sentence):
+        table = tables.get(next(iter(pointers))) if len(pointers) == 1 else None
+        if table is None:
+            continue
+        lacking = [text for text in (match["low"], match["high"]) if not _is_in(text, table)]
+        if len(lacking) == 1 and (near := _nearest(lacking[0], table)):
+            why = f"the other of the two is; the nearest is {near.cell.text} at {near.place}"
+            says = f"{match[0]}: {lacking[0]} is no number of Table {table.number}"
+            yield Finding("doubt", "prose", place, says, why)
+
+
+def _by(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Finding]:
+    """Find "A outperforms B by 1.4 points" where no column has A and B so far apart."""
+    matches = list(BY.finditer(sentence))
+    if len(matches) != 1 or NO_QUOTE.search(sentence):
+        return
+    text, is_share = matches[0]["number"], matches[0]["unit"] in ("%", "percent", None)
+    pairs = [pair for table in tables for pair in _pairs_in(sentence, table)]
+    if pairs and not any(_differs_by(one, other, text, is_share) for one, other in pairs):
+        one, other = pairs[0]
+        says = f"{matches[0][0]}: no two numbers of the two are so far apart"
+        why = f"they have {one.cell.text} and {other.cell.text} at {one.place}"
+        yield Finding("doubt", "prose", place, says, why)
+
+
+def _of_one(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
+    """Find "as Table 2 shows, A has 38.4 MRR@10", the only number of a sentence, where A has another."""
+    if (found := _only_number(sentence, tables)) is None:
+        return
+    table, text = found
+    lines = _labels_in(sentence, table)
+    if len(lines) != 1 or _nearest(text, table) is None:
+        return
+    cells = [each.values[lines[0]] for each in _series_in(sentence, table) if lines[0] in each.values]
+    if cells and not any(_is_same(text, value) for value in cells):
+        says = f"{text} is said of {table.grid.lines[lines[0]].label} by Table {table.number}"
+        told = ", ".join(f"{value.cell.text} at {value.place}" for value in cells[:3])
+        yield Finding("doubt", "prose", place, says, f"it has {told}")
+
+
+def _only_number(sentence: str, tables: Mapping[str, Numbered]) -> tuple[Numbered, str] | None:
+    """Return the one table that a sentence points at, and its one number, which is of one measure."""
+    pointers = {match["table"] for match in re.finditer(_TABLE, sentence)}
+    numbers = re.findall(_NUMBER, sentence)
+    if len(pointers) != 1 or len(numbers) != 1 or not _measured(sentence):
+        return None
+    table = tables.get(pointers.pop())
+    if table is None or NO_QUOTE.search(sentence) or RELATION.search(sentence):
+        return None
+    return table, numbers[0]
+
+
+def _measured(sentence: str) -> bool:
+    """Return whether a sentence names one measure."""
+    return len({str(measure) for measure in measures(re.sub(r"[.,;:](?=\s|$)", " ", sentence))}) == 1
+
+
+def _pairs_in(sentence: str, table: Numbered) -> Iterator[tuple[Value, Value]]:
+    """Yield the numbers of the two lines that a sentence names, in the columns that it names."""
+    lines = _labels_in(sentence, table)
+    for series in _series_in(sentence, table) if len(lines) == 2 else ():
+        one, other = (series.values.get(line) for line in lines)
+        if one and other:
+            yield one, other
+
+
+def _labels_in(sentence: str, table: Numbered) -> list[int]:
+    """Return the lines that a sentence names, of labels one within another the longest."""
+    names = [(without_remarks(line.label), n) for n, line in table.grid.lines.items()]
+    lines = [(name, n) for name, n in names if len(name) > 2]
+    named = [
+        (label, n) for label, n in lines if re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", sentence)
+    ]
+    return [n for label, n in named if not any(label != other and label in other for other, _ in named)]
+
+
+def _series_in(sentence: str, table: Numbered) -> list[Series]:
+    """Return the scores of the measures and collections that a sentence names; of all that it leaves open."""
+    plain = re.sub(r"[.,;:](?=\s|$)", " ", sentence)
+    named = {family(str(measure)) for measure in measures(plain)}
+    collections = {each.id for each in named_collections(without_measures(plain))}
+    return [
+        series
+        for series in table.grid.scores
+        if (not named or family(series.measure or "") in named)
+        and (not collections or series.dataset in collections)
+    ]
+
+
+def _differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
+    stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
+    slack = one.half + other.half
+    for digits in (0, 2):  # points of fractions
+        apart = shift_point(abs(one.number - other.number), digits)
+        if abs(apart - stated) <= shift_point(slack, digits) + half:
+            return True
+    for base in (one, other) if is_share else ():
+        if base.number > base.half:
+            share = 100 * abs(one.number - other.number) / base.number
+            if abs(share - stated) <= 100 * 2 * slack / base.number + half:
+                return True
+    return False
+
+
+def _is_in(text: str, table: Numbered) -> bool:
+    """Return whether a number is one of a table's, or between two of them; in per cent or as a fraction."""
+    stated = Decimal(text)
+    half = half_unit(decimals_of(stated))
+    if any(_is_same(text, value) for value in table.values):
+        return True
+    pairs = (pair for s in table.grid.series for pair in combinations_with_replacement(s.values.values(), 2))
+    differences = (abs(one.number - other.number) for one, other in pairs)
+    return any(abs(shift_point(d, digits) - stated) <= half for d in differences for digits in (0, 2))
+
+
+def _is_same(text: str, value: Value) -> bool:
+    """Return whether a quoted number is that of a cell, in per cent or as a fraction."""
+    stated = Decimal(text)
+    half = half_unit(decimals_of(stated))
+    return any(
+        abs(shift_point(value.number, digits) - stated) <= max(half, shift_point(value.half, digits))
+        for digits in (0, 2, -2)
+    )
+
+
+def _nearest(text: str, table: Numbered) -> Value | None:
+    """Return the number of a table that a quoted one is within a tenth of; None without one."""
+    stated = Decimal(text)
+    near = min(table.values, key=lambda value: abs(value.number - stated))
+    return near if abs(near.number - stated) * 10 <= near.number else None

@@ -10,7 +10,7 @@ from math import ceil, floor, lcm
 
 from repro.errors import UsageError
 from repro.manifest.measures_per_dataset import listed_measures
-from repro.plugins.manuscripts.findings import Finding
+from repro.plugins.manuscripts.checks import Finding
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.vocabulary import without_measures
 from repro.retrieval.datasets.catalog import catalog
