@@ -17,7 +17,7 @@ from repro.cli.variables import misspelt
 from repro.errors import ReproError, UsageError
 from repro.locations import resolved
 
-# verb -> one line for --help; the module, or folder of views, of that name holds the command
+# verb -> one line for --help; the module of that name holds the command
 VERBS = {
     "begin": {"demo": "what the suite does, in a minute or two"},
     "look": {"show": "papers, a table, a cell; and all that is known of their numbers and settings"},

@@ -14,7 +14,8 @@ class LazyGroup(click.Group):
     """A group that lists its commands without importing them, those of plugins among them.
 
     Args:
-        package: each command of the core is ``command`` of the module of its name in it.
+        package: each verb of the core is ``command`` of the module of its name in it; views are commands that
+            are added to the group.
         sections: these commands with a line of help each, as help prints them.
         hidden: commands that help does not list.
         kind: what an error calls one of them.
@@ -24,7 +25,7 @@ class LazyGroup(click.Group):
     def __init__(
         self,
         *args,
-        package: str,
+        package: str = "",
         sections: Sections,
         hidden: tuple[str, ...] = (),
         kind: str = "view",
@@ -132,8 +133,10 @@ class LazyGroup(click.Group):
                 formatter.write_dl(list(section.items()))
 
     def _import(self, name: str) -> click.Command:
-        module = "import_" if name == "import" else name.replace("-", "_")
         targets = {name: command.target for name, command in self.of_plugins.items()}
+        if name in self.commands and name not in targets:
+            return self.commands[name]
+        module = "import_" if name == "import" else name
         module, _, attribute = targets.get(name, f"{self.package}.{module}:command").partition(":")
         return getattr(importlib.import_module(module), attribute)
 
@@ -146,13 +149,12 @@ def plugin_commands() -> dict[str, Command]:
 def views(
     verb: str, lines: Mapping[str, str], *, title: str = "views", default: str = "", **how
 ) -> LazyGroup:
-    """Return a verb whose views are the modules of its folder.
+    """Return a verb, to which its views are then added as commands.
 
     Args:
         lines: view -> a line of help.
-        default: the module of the view that is meant where none is named.
+        default: the view that is meant where none is named.
         how: help, which else is the default view's, and epilog, as click takes them.
     """
-    package = f"repro.cli.verbs.{'import_' if verb == 'import' else verb}"
     kind = f"thing to {verb}" if not default else "view"
-    return LazyGroup(verb, package=package, sections={title: lines}, kind=kind, default=default, **how)
+    return LazyGroup(verb, sections={title: lines}, kind=kind, default=default, **how)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.cli.verbs.new import paper as scaffold
+from repro.cli.verbs import new as scaffold
 
 ROOT = Path(__file__).resolve().parents[2]
 

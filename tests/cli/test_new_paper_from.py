@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.cli.verbs.new import paper as scaffold
+from repro.cli.verbs import new as scaffold
 from repro.manifest.printed import parse
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -3,7 +3,7 @@
 import pytest
 
 from repro.api.selection import select
-from repro.cli.verbs.doctor import smoke
+from repro.cli.verbs import doctor
 from repro.running.workspace import Workspace
 from tests.cli.test_encoders import MANIFEST, RECIPES
 
@@ -33,5 +33,5 @@ def test_a_stage_that_fails_is_told_by_the_exit_status(repro, untrained):
 
 
 def test_without_a_name_bm25_and_the_cheapest_trained_row_are_run(tmp_path):
-    cells = select(*smoke._cheapest_cells(Workspace.open(str(tmp_path))), scale="smoke").cells
+    cells = select(*doctor._cheapest_cells(Workspace.open(str(tmp_path))), scale="smoke").cells
     assert [c.id for c in cells] == ["costa/1/sparse.bm25/dev.rr10", "costa/1/bm25neg.bert/dev.rr10"]

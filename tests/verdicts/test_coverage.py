@@ -160,8 +160,8 @@ def test_an_unknown_paper_is_named(tmp_path):
 def test_counting_needs_no_tensors():
     heavy = "{'torch', 'transformers', 'pandas', 'numpy'} & set(sys.modules)"
     program = (
-        "import sys; from repro.cli.verbs.show.coverage import command; "
-        "command(['--format', 'json'], standalone_mode=False); "
+        "import sys; from repro.cli.verbs.show import coverage; "
+        "coverage(['--format', 'json'], standalone_mode=False); "
         f"sys.exit(len({heavy}))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

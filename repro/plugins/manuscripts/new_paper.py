@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from repro.cli.verbs.new import paper as plain_paper
+from repro.cli.verbs import new as plain_paper
 from repro.errors import UsageError
 
 WIDTH = 110
@@ -167,7 +167,7 @@ def _flow(value: object) -> str:
 
 @click.command(
     "paper",
-    params=[*plain_paper.command.params],
+    params=[*plain_paper.paper.params],
     epilog="""\b
 Examples:
   repro new paper NAME                      placeholders that run
@@ -189,7 +189,7 @@ def command(name, source, directory):
     cells.yaml and listed in README.md. Captions and sentences are not copied.
     """
     if source is None:
-        return click.get_current_context().invoke(plain_paper.command, name=name, directory=directory)
+        return click.get_current_context().invoke(plain_paper.paper, name=name, directory=directory)
     from repro.plugins.manuscripts.draft import draft
     from repro.plugins.manuscripts.reading import read
 

@@ -4,7 +4,7 @@ import click
 
 from repro.cli import completion
 from repro.cli.options import table_and_row_options
-from repro.cli.verbs.doctor.smoke import SCALE, bm25_cell, run_rows, tell
+from repro.cli.verbs.doctor import SCALE, bm25_cell, run_rows, tell
 from repro.errors import UsageError
 from repro.plugins.yours.sources import is_encoder
 

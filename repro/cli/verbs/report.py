@@ -1,4 +1,4 @@
-"""``repro report``"""
+"""``repro report``: the page of everything, figures, pages of a site, an article."""
 
 import sys
 import webbrowser
@@ -8,11 +8,28 @@ from pathlib import Path
 import click
 
 from repro.cli import completion
-from repro.cli.options import scale_option
+from repro.cli.groups import views
+from repro.cli.options import scale_option, selecting_everything
 from repro.errors import UsageError
 
+command = views(
+    "report",
+    {
+        "figures": "drawings and views from what was measured",
+        "site": "a page per table for a documentation site: row, command, published, measured",
+    },
+    default="page",
+    epilog="""\b
+Examples:
+  repro report --open                          report.html in the browser
+  repro report PAPER --scale tiny -o FILE      one paper, one scale
+  repro report --format markdown               a summary, what fails first
+  repro report figures PAPER --scale tiny      its figures
+  repro report site -o docs/tables             a page for every table""",
+)
 
-@click.command("page")
+
+@command.command("page")
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @scale_option("scale_names", multiple=True, metavar="NAME", help="Of these scales only.")
 @click.option(
@@ -28,7 +45,7 @@ from repro.errors import UsageError
     help="The page, or a summary.",
 )
 @click.option("--readme", metavar="FILE", help="Rewrite the table of verdicts in this file.")
-def command(names, scale_names, output, opened, form, readme):
+def page(names, scale_names, output, opened, form, readme):
     """Write an HTML file with every table, published and measured, that needs no network.
 
     It is of full scale; FILE-SCALE beside it is of each other that has a number, which lead to one another.
@@ -152,3 +169,79 @@ def _origin() -> tuple[str, ...]:
 
     version = commit(CHECKOUT)
     return (date.today().isoformat(), *([f"commit {version[:12]}{version[40:]}"] if version else []))
+
+
+@command.command(
+    "figures",
+    epilog="""\b
+Examples:
+  repro report figures PAPER --table figure-4 --scale tiny""",
+)
+@selecting_everything
+def figures(selection):
+    """Draw the selected figures and views from what was measured, below RESULTS/figures/SCALE.
+
+    Run them first: `repro run PAPER --table figure-N`. Beside each drawing lie its numbers as CSV.
+    """
+    from repro.api.comparisons import compare_selection
+    from repro.cli.printing import say
+    from repro.store import translated_errors
+    from repro.verdicts.training_costs import training_hours
+    from repro.writers.drawing import draw_curves, draw_exhibits
+
+    cells, store = compare_selection(selection, new_tests=False), selection.workspace.store
+    folder = selection.workspace.results.root / "figures" / selection.scale
+    with translated_errors(selection.workspace.results.root, "results folder", "--results or REPRO_RESULTS"):
+        folder.mkdir(parents=True, exist_ok=True)
+        hours = training_hours(cells.plan, store)
+        curves = draw_curves(cells, folder, hours=hours)
+        paths = [*curves, *draw_exhibits(cells.plan, store, folder)]
+    for path in paths:
+        print(path)
+    if not paths:
+        say("nothing to draw: what is selected has no figure that was measured; `repro run` measures it")
+
+
+@command.command(
+    "site",
+    epilog="""\b
+Examples:
+  repro report site -o docs/tables
+  repro report site PAPER --scale smoke -o DIR""",
+)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@click.option("-o", "--out", metavar="DIR", required=True, help="Where to write them.")
+@scale_option(default="tiny", help="The scale whose measurements stand beside those of full scale.")
+def site(names, out, scale_name):
+    """Write a page of Markdown for every table: row, the command that measures it, published, measured.
+
+    They are for a documentation site; index.md leads to them. Nothing is measured: they are written from the
+    manifests and the records in the results folder.
+    """
+    from pathlib import Path
+
+    from repro.manifest.cells import select
+    from repro.running.plan import plan
+    from repro.running.scale import scale
+    from repro.running.workspace import Workspace
+    from repro.store import translated_errors
+    from repro.verdicts.comparison import judged_cells
+    from repro.writers.table_pages import table_pages
+
+    if scale_name == "full":
+        raise UsageError("--scale names what stands beside full scale; leave it out, or name a smaller one")
+    workspace = Workspace.open()
+    cells = select(names, tables=(), rows=(), cells=())
+    full, rehearsal = (
+        judged_cells(
+            plan(cells, scale=scale(name), machine=workspace.machine), workspace.results, workspace.store
+        )
+        for name in ("full", scale_name)
+    )
+    folder = Path(out)
+    with translated_errors(folder, "folder", "--out"):
+        folder.mkdir(parents=True, exist_ok=True)
+        pages = table_pages(full, rehearsal)
+        for name, text in pages.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    print(f"{len(pages)} pages in {folder}")

@@ -1,74 +1,29 @@
-"""``repro show readings``"""
+"""The unspecified choices of papers, what rests on each, and what is said of them outside."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-import click
-
-from repro.cli import completion
-from repro.cli.options import json_option
-from repro.errors import UsageError
-
-if TYPE_CHECKING:
-    from repro.manifest.papers import Paper
-    from repro.manifest.reading_schema import Reading
-
-
-@click.command(
-    "readings",
-    epilog="\b\nExamples:\n  repro show readings PAPER\n"
-    "  repro show readings PAPER/1/ROW/COLUMN --kind conflict\n  repro show readings PAPER --citations",
-)
-@click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
-@click.option(
-    "--table",
-    "tables",
-    multiple=True,
-    metavar="N",
-    shell_complete=completion.tables,
-    help="Behind this table or figure-N.",
-)
-@click.option("--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Of this kind.")
-@click.option("--citations", is_flag=True, help="What authors and others state outside of the paper.")
-@json_option
-def command(names, tables, kind, citations, as_json):
-    """List what the papers leave open or contradict, with the choices and the default of each.
-
-    First stands what most numbers rest on. Take another choice with `repro run … --reading ID=CHOICE`; its
-    result is never mixed with the default. What a choice does, only a measurement tells.
-    """
-    from repro.cli.printing import emit_json
-
-    cells = [name for name in names if "/" in name]
-    if cells and (tables or len(cells) < len(names)):
-        raise UsageError("a cell is named by its path alone; leave papers and --table out")
-    groups = [_Readings.of(source, rests) for source, rests in _selected(names, cells, tables)]
-    groups = [group.of_kind(kind) for group in groups] if kind else groups
-    if as_json:
-        return emit_json([item for group in groups for item in group.as_json()])
-    for group in groups:
-        if citations:
-            group.show_citations()
-        else:
-            group.show()
+from repro.cli.printing import table
+from repro.locations import Locations
+from repro.manifest.cells import cell, cells_of, exhibits, table_of
+from repro.manifest.papers import Paper, paper, papers
+from repro.manifest.reading_schema import Reading
+from repro.running.cell_readings import CellReadings
+from repro.running.requirements import Machine
+from repro.running.workspace import Workspace
+from repro.verdicts.additions import NoAnswers, answers_in
 
 
-def _selected(names, cells, tables) -> Iterator[tuple[Paper, dict[str, list[str]]]]:
-    """Yield papers with what rests on each of their readings: rows and cells."""
-    from repro.locations import Locations
-    from repro.manifest.cells import cell, cells_of, exhibits, table_of
-    from repro.manifest.papers import paper, papers
-    from repro.running.cell_readings import CellReadings
-    from repro.running.requirements import Machine
-
+def selected(names, cells, tables) -> Iterator[ShownReadings]:
+    """Yield the readings of papers, or of cells, with the rows and cells that rest on each."""
     known = CellReadings(Machine(Locations.resolve().data))
     for source, members in groupby(map(cell, cells), key=lambda item: item.paper):
         group = list(members)
-        yield source, {id: [c.id for c in group if id in known.of(c)] for c in group for id in known.of(c)}
+        rests = {id: [c.id for c in group if id in known.of(c)] for c in group for id in known.of(c)}
+        yield ShownReadings.of(source, rests)
     for source in map(paper, () if cells else names or papers()):
         places = known.places(source)
         if tables:
@@ -76,11 +31,11 @@ def _selected(names, cells, tables) -> Iterator[tuple[Paper, dict[str, list[str]
             behind = {id for cell in cells_of_tables for id in known.of(cell)}
             behind |= {id for exhibit in exhibits((source.name,), tables) for id in known.of(exhibit)}
             places = {id: rests for id, rests in places.items() if id in behind}
-        yield source, places
+        yield ShownReadings.of(source, places)
 
 
 @dataclass(frozen=True)
-class _Readings:
+class ShownReadings:
     """Readings of a paper, and the rows, cells and tables that rest on each."""
 
     source: Paper
@@ -88,16 +43,15 @@ class _Readings:
     readings: Sequence[Reading]
 
     @classmethod
-    def of(cls, source: Paper, places: dict[str, list[str]]) -> _Readings:
+    def of(cls, source: Paper, places: dict[str, list[str]]) -> ShownReadings:
         """Return them in the order of how much rests on them, those with a single choice last."""
-        from repro.manifest.papers import papers
-
         known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
         readings = [(known | dict(source.readings))[id] for id in places]
         return cls(source, places, sorted(readings, key=lambda r: (len(r.choices) < 2, -len(places[r.id]))))
 
-    def of_kind(self, kind: str) -> _Readings:
-        return _Readings(self.source, self.places, [r for r in self.readings if r.kind == kind])
+    def of_kind(self, kind: str) -> ShownReadings:
+        """Return those of one kind."""
+        return ShownReadings(self.source, self.places, [r for r in self.readings if r.kind == kind])
 
     def as_json(self) -> Iterator[dict]:
         """Yield an object per reading."""
@@ -109,8 +63,6 @@ class _Readings:
 
     def show(self) -> None:
         """Print a line for each, and what studies say of them."""
-        from repro.cli.printing import table
-
         head = ["id", "kind", "where", "what is open", "choices", "rests on it"]
         title = f"{self.source.name}: {len(self.readings)} unspecified choices (default in brackets)"
         table(title, head, [self._line(r) for r in self.readings], drop=(2, 5, 1))
@@ -124,8 +76,6 @@ class _Readings:
         return [r.id, r.kind, r.where, r.paper, " | ".join(choices), first + more]
 
     def _answers(self):
-        from repro.running.workspace import Workspace
-        from repro.verdicts.additions import NoAnswers, answers_in
 
         pointers = [text for reading in self.readings for text in reading.study]
         if not pointers:
@@ -135,8 +85,6 @@ class _Readings:
 
     def show_citations(self) -> None:
         """Print what is cited from outside of the paper, and the choices that each speaks for."""
-        from repro.cli.printing import table
-
         lines = [
             [r.id, r.default, c.who, c.says, " | ".join(c.choices), c.place]
             for r in self.readings

@@ -1,4 +1,4 @@
-"""``repro new paper``"""
+"""``repro new``: begin a paper, or what plugins add."""
 
 import importlib.util
 import keyword
@@ -11,12 +11,29 @@ from types import MappingProxyType
 
 import click
 
+from repro.cli.groups import views
 from repro.cli.printing import say
 from repro.errors import UsageError
 from repro.manifest.papers import ROOT, papers
+from repro.store.disk import translated_errors
+
+command = views(
+    "new",
+    {
+        "paper": "a folder of placeholders that runs",
+        "site": "what jobs ask of a cluster, as a profile of Snakemake",
+    },
+    title="things to begin",
+    help="""Begin another paper, a profile of a cluster, or an entry of what somebody measured.""",
+    epilog="""\b
+Examples:
+  repro new paper NAME
+  repro new site DIR
+  repro new value form.md""",
+)
 
 
-@click.command("paper", epilog="\b\nExamples:\n  repro new paper NAME\n  repro new paper NAME --dir DIR")
+@command.command("paper", epilog="\b\nExamples:\n  repro new paper NAME\n  repro new paper NAME --dir DIR")
 @click.argument("name")
 @click.option(
     "--dir",
@@ -24,7 +41,7 @@ from repro.manifest.papers import ROOT, papers
     metavar="DIR",
     help="Make a distribution of its own there, instead of adding to this checkout.",
 )
-def command(name, directory):
+def paper(name, directory):
     """Begin another paper: a folder of placeholders that runs at tiny scale, with tests that pass.
 
     NAME is a Python package's: lower-case letters, digits, underscores.
@@ -50,7 +67,7 @@ def folder_of(directory: str | None) -> Path | None:
     return Path(directory).expanduser().resolve() if directory is not None else None
 
 
-TEMPLATES = Path(__file__).parents[2] / "templates" / "paper"
+TEMPLATES = Path(__file__).parents[1] / "templates" / "paper"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -119,3 +136,24 @@ def _write(contents: dict[Path, str], folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         reason = f"{error.strerror}; name another folder with --dir"
         raise UsageError(f"{error.filename} cannot be written: {reason}") from None
+
+
+TEMPLATE = Path(__file__).parents[1] / "templates" / "site" / "config.yaml"
+
+
+@command.command("site", epilog="\b\nExamples:\n  repro new site ~/slurm")
+@click.argument("directory", metavar="DIR")
+def site(directory):
+    """Begin a profile of Snakemake for a cluster of Slurm: partitions, jobs at once, how often each is tried.
+
+    It is one file, DIR/config.yaml, to be changed to what the cluster has.
+    """
+    folder = Path(directory).expanduser()
+    file = folder / TEMPLATE.name
+    if file.exists() or file.is_symlink():
+        raise UsageError(f"{file} exists already; name another folder")
+    with translated_errors(folder, "folder", ""):
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(TEMPLATE.read_text(encoding="utf-8"), encoding="utf-8")
+    print(file)
+    say(f"then: repro run PAPER --engine snakemake --profile {folder}")

@@ -1,13 +1,33 @@
-"""``repro store verify``"""
+"""``repro store``: verify the store and its records, and remove what nothing needs."""
+
+import math
+import sys
+from itertools import product
 
 import click
 
-from repro.cli.options import json_option
+from repro.cli import completion
+from repro.cli.groups import views
+from repro.cli.options import json_option, scale_option
 from repro.errors import UsageError
 from repro.locations import Locations
 
+command = views(
+    "store",
+    {
+        "verify": "read every artefact and record, name the damaged ones, compute some again",
+        "gc": "what in the store no manifest needs; --yes removes it",
+    },
+    title="things to do",
+    help="""Look after the store of artefacts and the records.""",
+    epilog="""\b
+Examples:
+  repro store verify --deep
+  repro store gc --yes""",
+)
 
-@click.command(
+
+@command.command(
     "verify",
     epilog="""\b
 Examples:
@@ -31,7 +51,7 @@ Examples:
 @click.option("--seed", default=0, show_default=True, metavar="S", help="Draws the sample, with --deep.")
 @click.option("-v", "--verbose", is_flag=True, help="Name the code and libraries that are others here.")
 @json_option
-def command(rebuild, sample, seed, verbose, as_json):
+def verify(rebuild, sample, seed, verbose, as_json):
     """Read every artefact of the store and every record, and name those that are truncated or altered.
 
     What other code or other versions of libraries made is counted. An imported run is not removed: nothing
@@ -57,7 +77,7 @@ def command(rebuild, sample, seed, verbose, as_json):
     total, damages = _read_all(artefact_store, origins)
     if click.get_current_context().find_root().params.get("store") and not places.store.is_dir():
         raise UsageError(f"there is no folder {places.store} to verify; name another with --store")
-    removals = _remove(artefact_store, damages) if rebuild else []
+    removals = _remove_damaged(artefact_store, damages) if rebuild else []
     values = {"artefacts": total, "damaged": damages, "removed": removals}
     values |= {"records": records, "damaged_records": list(map(str, faults))}
     values |= {"unfinished_records": list(map(str, unfinished))}
@@ -158,7 +178,7 @@ def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
     return len(artefacts), damages
 
 
-def _remove(store, damages: dict[str, list[str]]) -> list[str]:
+def _remove_damaged(store, damages: dict[str, list[str]]) -> list[str]:
     """Remove damaged artefacts; returns those that went, and adds to the faults of others why not."""
     from repro.store.leftovers import remove_damaged
 
@@ -208,3 +228,129 @@ def _print_origins(origins, verbose: bool) -> None:
 def _short(name: str) -> str:
     stage, _, fingerprint = name.partition("/")
     return f"{stage}/{fingerprint[:12]}"
+
+
+@command.command(
+    "gc",
+    epilog="\b\nExamples:\n  repro store gc\n  repro store gc --yes\n  repro store gc PAPER --scale tiny\n"
+    "  repro store gc --finished --yes",
+)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@scale_option(
+    "scales_",
+    metavar="SCALE",
+    multiple=True,
+    help="Keep what is needed at this scale; may be repeated. Without it, at any of the suite's.",
+)
+@click.option(
+    "--keep-days",
+    type=click.FloatRange(0),
+    default=14,
+    show_default=True,
+    help="Nothing younger than that goes.",
+)
+@click.option(
+    "--finished", is_flag=True, help="Also vectors, of any age, that no cell is still to be measured with."
+)
+@click.option("--yes", is_flag=True, help="Remove it.")
+def gc(names, scales_, keep_days, finished, yes):
+    """Say what of the store nothing needs, and remove it with --yes.
+
+    Kept is what a manifest's cells need (of the named papers and scales; of all without names), with the
+    defaults of unspecified choices and the data at hand, and what lies behind a record of those: other
+    seeds, other choices, tests between kept runs. Of a scale of your own whose file is not given, only
+    what lies behind its records is kept: what has no record yet, trained weights too, goes by its age.
+
+    What was made from data or checkpoints that are not at hand now is kept where a manifest names them,
+    since its fingerprint cannot be told. Interrupted attempts, locks and notes go by their age. What a run
+    or `plan --remember` asked for within --keep-days, what a running process builds, what there is of these,
+    and what they read, stays.
+
+    With --finished go the vectors of rows that are measured; they are made again when something asks for
+    them.
+    """
+    from repro.manifest.papers import paper, papers
+    from repro.progress import TerminalProgress
+    from repro.running.kept_artefacts import kept_artefacts
+    from repro.running.scale import known_scales, scale
+    from repro.running.workspace import Workspace
+    from repro.store.leftovers import any_old, leftovers
+
+    if not math.isfinite(keep_days):
+        raise UsageError(f"--keep-days is {keep_days}; give a number of days, 0 or more")
+    workspace = Workspace.open()
+    sources = [paper(name) for name in names] or list(papers().values())
+    progress = TerminalProgress()
+    extras = () if scales_ else workspace.results.scales("records") - known_scales().keys()
+    scales = [scale(name) for name in scales_ or known_scales()]
+    some_may_go = finished or any_old(workspace.store, keep_days=keep_days)
+    for source, kept_scale in () if some_may_go else product(sources, scales):
+        workspace.results.read(kept_scale.name, source.name)  # a fault in a record is told whatever goes
+    needs = kept_artefacts(sources, scales if some_may_go else [], workspace, progress, undescribed=extras)
+    for notice in needs.notices:
+        print(notice, file=sys.stderr)
+    if not some_may_go:
+        print("0 removed, 0 bytes" if yes else "0 could go, 0 bytes")
+        return 0
+    with progress.task("what nothing needs"):
+        items = leftovers(workspace.store, needs.fingerprints, keep_days=keep_days)
+    _tell_of_trainings(items)
+    removals = _remove(workspace.store, items) if yes else set(items)
+    removable = [item for item in items if _print_item(item, item in removals)]
+    if finished:
+        vectors = _finished_items(needs.plans, workspace.store, keep_days=keep_days, yes=yes)
+        items, removable = items + vectors, removable + vectors
+    size = sum(item.bytes for item in removable)
+    print(f"{len(removable)} {'removed' if yes else 'could go'}, {size:,} bytes")
+    if items and not yes:
+        print("add --yes to remove them")
+    return 0
+
+
+def _remove(store, items) -> set:
+    """Remove items, but those that a process, which may have begun since they were listed, is to read."""
+    from repro.store.leftovers import remove_leftovers
+    from repro.store.underway import awaited_inputs, one_at_a_time
+
+    if not items:
+        return set()
+    with one_at_a_time(store.root):
+        inputs = awaited_inputs(store.root)
+        return remove_leftovers(store, [item for item in items if item.fingerprint not in inputs])
+
+
+def _tell_of_trainings(items) -> None:
+    """Say on standard error how many trainings go, which may be of a scale that nobody described."""
+    from repro.stage_table import TRAININGS
+
+    number = sum(item.kind == "artefact" and item.stage in TRAININGS for item in items)
+    if number:
+        words = f"{number} training{'s' * (number != 1)} that no scale described here needs"
+        print(f"{words}; name the file of a scale of your own with --scale to keep its", file=sys.stderr)
+
+
+def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
+    """The vectors of finished rows that went, or that could go, each with a line about it."""
+    from repro.running.kept_artefacts import finished_vectors
+    from repro.store import underway
+    from repro.store.disk import size_on_disk
+    from repro.store.leftovers import Leftover
+
+    items = []
+    for node in finished_vectors(plans, store, keep_days=keep_days):
+        path = store.root / node.stage / node.fingerprint
+        item = Leftover("vectors", path, node.stage, node.fingerprint, size_on_disk(path))
+        if yes:
+            is_free = underway.let_go(store, node)
+        else:
+            is_free = node.fingerprint not in underway.awaited_inputs(store.root)
+        if _print_item(item, is_free):
+            items.append(item)
+    return items
+
+
+def _print_item(item, is_gone: bool) -> bool:
+    """Print a line about an item; returns ``gone``."""
+    name = f"{item.path.parent.name}/{item.path.name.replace(item.fingerprint, item.fingerprint[:12])}"
+    print(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if is_gone else '; in use, stays'}")
+    return is_gone

@@ -1,0 +1,200 @@
+"""``repro doctor``: what this machine can run, how fast it is, and whether everything works."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from repro.cli import completion
+from repro.cli.groups import views
+from repro.cli.options import json_option, table_and_row_options
+from repro.locations import Locations
+
+if TYPE_CHECKING:
+    from repro.manifest.cells import Cell
+    from repro.running.workspace import Workspace
+
+command = views(
+    "doctor",
+    {
+        "smoke": "train and score a few steps from nothing, for a CI of yours",
+        "calibrate": "measure this machine, for estimates of hours",
+    },
+    default="machine",
+    epilog="""\b
+Examples:
+  repro doctor
+  repro --data /data doctor --format json
+  repro doctor smoke
+  repro doctor calibrate""",
+)
+
+
+@command.command("machine")
+@json_option
+def machine(as_json):
+    """Say in one screen what this machine can run, and what to do about the rest.
+
+    Below the components, all that the papers need at full scale and that is not here.
+    """
+    from dataclasses import asdict
+
+    from repro.cli.printing import emit_json, say, table
+    from repro.machine.components import survey
+    from repro.running.workspace import Workspace
+
+    workspace = Workspace.open()
+    full_scale = _full_scale(workspace)
+    components = survey(workspace.locations.store, workspace.data)
+    missing = [c.name for c in components if c.state == "missing"]
+    if as_json:
+        emit_json([asdict(component) for component in (*components, full_scale)])
+    else:
+        rows = [[c.state, c.name, c.detail, c.remedy] for c in components]
+        table("this machine", ["", "component", "what there is", "what to do"], rows)
+        say("; ".join(filter(None, [f"full scale {full_scale.detail}", full_scale.remedy])))
+        summary = f"missing: {', '.join(missing)}" if missing else "nothing is missing for scale tiny"
+        say(f"{summary}; full scale {'needs more, as said above' if full_scale.remedy else 'too'}")
+    return 4 if missing else 0
+
+
+def _full_scale(workspace):
+    """A component on what the papers at hand need at full scale; what is stored needs nothing."""
+    from repro.api.selection import select
+    from repro.machine.components import Component
+    from repro.retrieval.datasets.fetching import amount
+
+    plan = select(workspace=workspace).plan()
+    plan.look(workspace.store)
+    obstacles = plan.lacking
+    parts = [o.short for o in obstacles.of_machine]
+    parts += [amount(obstacles.fetch)] if obstacles.fetch else []
+    parts += [_manual_data(obstacles.otherwise)] if obstacles.otherwise else []
+    if not parts:
+        return Component("full scale", "ok", "lacks nothing here")
+    remedy = "`repro data fetch --for PAPER/TABLE` fetches, `repro plan PAPER` says what to do about the rest"
+    return Component("full scale", "note", f"lacks {', '.join(parts)}", remedy)
+
+
+def _manual_data(sentences):
+    """The names of data that no command fetches."""
+    names = sorted(sentence.partition(": ")[0] for sentence in sentences)
+    return f"{len(names)} to be got by hand ({', '.join(names)})"
+
+
+SCALE = "smoke"
+
+
+@command.command(
+    "smoke",
+    epilog="""\b
+Examples:
+  repro doctor smoke                       one trained row and BM25: that this installation works
+  repro doctor smoke PAPER --table 1       every row of a table, as of a paper of yours""",
+)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@table_and_row_options
+def smoke(names, tables, rows):
+    """Run stages from nothing on the embedded collection, two steps of each training, and keep nothing.
+
+    For continuous integration: exit status 0 says that everything ran, 3 that a stage failed, 4 that
+    something is missing. The numbers say nothing. Without a PAPER the cheapest trained row and BM25 are run.
+    What is printed is Markdown, for $GITHUB_STEP_SUMMARY.
+    """
+    return tell(lambda workspace: run_rows(names, tables, rows, workspace))
+
+
+def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
+    """Print what a run in an empty workspace says, and how long it took; return its exit status."""
+    import tempfile
+    import time
+
+    from repro.running.workspace import Workspace
+
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
+        lines, status = run(Workspace.open(f"{folder}/store", f"{folder}/results"))
+    lines.append(
+        f"{'everything ran' if status == 0 else 'NOT everything ran'} in {time.monotonic() - start:.0f} s"
+    )
+    print("\n".join(f"- {line}" for line in lines))
+    return status
+
+
+def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]:
+    """Run rows; return a line each of stages, of what was scored and what was not, and the exit status."""
+    from repro.api.measurement import measure
+    from repro.api.selection import select
+    from repro.cli import verdicts
+    from repro.progress import TerminalProgress
+
+    cell_names = names or _cheapest_cells(workspace)
+    selection = select(*cell_names, tables=tables, rows=rows, scale=SCALE, workspace=workspace)
+    cells = measure(selection, progress=TerminalProgress())
+    stages = Counter(node.stage for node in cells.outcome.run) if cells.outcome else Counter()
+    row_names = dict.fromkeys(c.cell.id.rpartition("/")[0] for c in cells if c.measured is not None)
+    lines = [f"stages: {', '.join(f'{number} {stage}' for stage, number in stages.items())}"]
+    lines += [f"scored: {row}" for row in row_names]
+    notices = verdicts.notices(cells.comparison, list(cells))
+    lines += [notice for notice in notices if notice.startswith(("failed", "blocked"))]
+    return lines, verdicts.status(cells.comparison, strict=False, outcome=cells.outcome)
+
+
+def _cheapest_cells(workspace) -> list[str]:
+    """Two cells of the first table with BM25, of one dataset: BM25's and that of the cheapest trained row."""
+    from repro.api.selection import select
+    from repro.graph import walk
+
+    bm25 = bm25_cell()
+    table = select(f"{bm25.paper.name}/{bm25.table.id}", scale=SCALE, workspace=workspace)
+    parts: dict[str, list] = {}
+    for m in table.plan().measurements:
+        if m.cell.column.dataset == bm25.column.dataset and m.cell.role != "reference":
+            parts.setdefault(m.cell.id, []).extend(m.parts)
+    stages = {cell: [node.stage for node in walk(nodes)] for cell, nodes in parts.items()}
+    training_cells = [cell for cell in stages if "finetune" in stages[cell]]
+    return [bm25.id, min(training_cells, key=lambda cell: len(stages[cell]))]
+
+
+def bm25_cell() -> Cell:
+    """Return the first cell of BM25 that a recipe measures."""
+    from repro.api.papers import papers
+
+    cells = (cell for paper in papers().values() for cell in paper.cells)
+    return next(cell for cell in cells if cell.row.system == "bm25" and cell.recipe)
+
+
+@command.command("calibrate", epilog="\b\nExamples:\n  repro doctor calibrate")
+def calibrate():
+    """Measure how fast this machine trains and encodes, in ten seconds or so.
+
+    `repro plan` then tells hours, and `repro run --max-gpu-hours` can keep to a budget. Nothing else should
+    run meanwhile. A GPU is measured if there is one.
+    """
+    from repro.running.cost.throughput import calibrate, calibration_file
+    from repro.store import Store, make_writable, translated_errors
+    from repro.store.disk import write_whole
+
+    artefact_store = Store(Locations.resolve().store)
+    make_writable(artefact_store.root)
+    rates = calibrate()
+    path = calibration_file(artefact_store)
+    with translated_errors(artefact_store.root):
+        write_whole(path, json.dumps(rates, indent=1) + "\n")
+    model, peak = rates["model"], rates["matrix_product_flops_per_second"]
+    print(
+        f"{rates['name']}, {rates['precision']}; BERT of {model['layers']} layers, "
+        f"width {model['hidden_size']}, texts of {model['length']} tokens"
+    )
+    for kind in ("training", "encoding"):
+        rate = rates[kind]["flops_per_second"]
+        print(
+            f"{kind}: {rates[kind]['tokens_per_second']:,.0f} tokens/s, {rate / 1e9:,.0f} GFLOP/s, "
+            f"{rate / peak:.0%} of the matrix product's"
+        )
+    print(f"matrix product: {peak / 1e9:,.0f} GFLOP/s")
+    print(f"kept in {path}")

@@ -1,0 +1,346 @@
+"""``repro show``: papers, tables, cells, and views of what is known of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from repro.cli import completion
+from repro.cli.groups import views
+from repro.cli.options import FIGURE, format_option, json_option
+from repro.errors import UsageError
+
+if TYPE_CHECKING:
+    from repro.api.papers import PublishedPaper
+
+command = views(
+    "show",
+    {
+        "cells": "every numeric result cell",
+        "readings": "the unspecified choices of a paper, and what may be chosen",
+        "coverage": "what is measured, what could be and how, and what cannot be",
+    },
+    default="page",
+    epilog="""\b
+Examples:
+  repro show                          papers, tables, figures
+  repro show PAPER --table 1          a table as published
+  repro show PAPER/1/bm25/dev.rr10    all that is known of a cell
+  repro show readings PAPER           what the paper leaves open
+  repro show PAPER --table figure-4   what a figure plots""",
+)
+
+
+@command.command("page")
+@click.argument("what", metavar="[PAPER|CELL]", required=False, shell_complete=completion.papers_and_cells)
+@click.option(
+    "--table",
+    "tables",
+    multiple=True,
+    metavar="N",
+    shell_complete=completion.tables,
+    help="A table, or figure-N, as published; may be repeated.",
+)
+@click.option(
+    "-v", "--verbose", is_flag=True, help="All of a cell's unspecified choices, not the weightiest."
+)
+@json_option
+def page(what, tables, verbose, as_json):
+    """Show papers, a table as published, or everything known about one cell.
+
+    Of a cell: what was measured, the verdict, the command that measures it, and the unspecified choices that
+    its number rests on.
+    """
+    if what is None:
+        if tables or verbose:
+            raise UsageError("--table and --verbose are of a paper or a cell; name one")
+        return _show_papers(as_json=as_json)
+    name, _, number = what.partition("/")
+    if number and tables:
+        raise UsageError("what has a path is named by it alone; leave --table out")
+    if "/" in number:
+        return _show_cell(what, as_json, verbose)
+    return _show_paper(name, (number,) if number else tables, as_json)
+
+
+def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
+    from repro.cli.printing import emit_json
+    from repro.manifest.cells import figure_of, table_of
+    from repro.manifest.papers import paper
+
+    source = paper(name)
+    shown_tables = [table_of(source, t) for t in tables if not t.startswith(FIGURE)]
+    shown_figures = [figure_of(source, t.removeprefix(FIGURE)) for t in tables if t.startswith(FIGURE)]
+    if not tables:
+        shown_tables, shown_figures = [*source.manifest.tables], [*source.manifest.figures]
+    if as_json:
+        return emit_json([e.model_dump(mode="json", by_alias=True) for e in [*shown_tables, *shown_figures]])
+    for table in shown_tables:
+        _show_table(source, table)
+    for figure in shown_figures:
+        _show_figure(source.name, figure)
+
+
+def _show_figure(name: str, figure) -> None:
+    print(f"{name} figure {figure.id}: {figure.about}\n  x: {figure.x}\n  y: {figure.y}")
+    for line in figure.series:
+        print(f"  series: {line}")
+    for setting, value in figure.settings.items():
+        print(f"  {setting}: {value}")
+
+
+def _show_table(source, table) -> None:
+    from repro.cli.printing import show
+    from repro.manifest.cells import cells_of
+    from repro.writers.grid import meaning
+    from repro.writers.terminal import printed_table
+
+    if table.entries:
+        return _show_examples(source.name, table)
+    cells = cells_of(source, (table,))
+    if table.kind == "study":
+        return _show_study(source.name, table)
+    show(printed_table(source.name, table, cells))
+    for sign, mark in table.marks.items():
+        print(f"{sign} {meaning(mark)}")
+
+
+def _show_study(name: str, table) -> None:
+    """Print what a study, of which nothing is published, compares, and what shows its measurements."""
+    from rich.text import Text
+
+    from repro.cli.printing import show
+    from repro.running.scale import known_scales
+    from repro.running.workspace import Workspace
+
+    show(Text(f"{name} table {table.id}: {table.about}"))
+    show(Text(f"rows: {'; '.join(row.label for row in table.rows)}"))
+    show(Text(f"columns: {'; '.join(column.label for column in table.columns)}"))
+    results, place = Workspace.open().results, f"{name}/{table.id}/"
+    scales = [s for s in known_scales() if any(r.cell.startswith(place) for r in results.read(s, name))]
+    print("what was measured:" if scales else "nothing of it is measured yet:")
+    for scale in scales or ["SCALE"]:
+        print(f"  repro {'compare' if scales else 'run'} {name} --table {table.id} --scale {scale}")
+
+
+def _show_examples(name: str, table) -> None:
+    print(f"{name} table {table.id}: {table.about}")
+    for entry in table.entries:
+        print(f"  query: {entry.query}" if entry.query else f"  {entry.note}")
+        for ranking in entry.shown:
+            relevant = {True: "relevant", False: "not relevant", None: ""}[ranking.relevant]
+            print(f"    {ranking.system}: rank {ranking.rank} {relevant}")
+
+
+def _show_cell(identifier: str, as_json: bool, verbose: bool) -> None:
+    from repro.cli.cell_page import CellPage
+    from repro.cli.printing import emit_json
+    from repro.manifest.cells import cell
+    from repro.running.workspace import Workspace
+
+    page = CellPage.of(cell(identifier), Workspace.open())
+    if as_json:
+        return emit_json(page.as_json())
+    page.show(verbose=verbose)
+
+
+HEAD = ("what", "kind", "cells", "recipe", "about")
+
+
+def _show_papers(*, as_json: bool) -> None:
+    """Print every table and figure of every paper, with its published cells and those that a recipe measures.
+
+    JSON has the whole of what each is about.
+    """
+    from repro.api.papers import papers
+    from repro.cli.printing import emit_json, say, table
+
+    rows = {source: list(_entries(source)) for source in papers().values()}
+    if as_json:
+        names = ("paper", *HEAD)
+        return emit_json([dict(zip(names, (s.name, *r), strict=True)) for s in rows for r in rows[s]])
+    for source, entries in rows.items():
+        title = f"{source.name}: {source.title} ({source.source.manifest.venue})"
+        lines = [_line(entry) for entry in entries]
+        table(f"{title}, {_count([source])}", ["", *HEAD[1:]], lines, drop=(3, 1, 2))
+    say(f"{_count(rows)}.")
+
+
+def _count(sources: Iterable[PublishedPaper]) -> str:
+    from repro.manifest.cells import count_in_words, every_cell
+
+    return count_in_words(cell for source in sources for cell in every_cell(source.source))
+
+
+def _line(entry: tuple) -> list[str]:
+    """The words of an entry, with the first sentence of what it is about; ``repro show`` has the others."""
+    *values, about = entry
+    return [*(str(value or "") for value in values), about.partition(". ")[0]]
+
+
+def _entries(source: PublishedPaper) -> Iterator[tuple]:
+    """The values below ``HEAD`` of each table and figure."""
+    for number, item in source.tables.items():
+        cells = [c for c in item.cells if c.counted_as == "published"]
+        recipes = sum(bool(c.recipe) for c in cells)
+        yield f"table {number}", item.content.kind, len(cells), recipes, item.about
+    for figure in source.source.manifest.figures:
+        yield f"figure {figure.id}", "figure", 0, int(figure.is_measured), figure.about
+
+
+@command.command(
+    "cells", epilog="\b\nExamples:\n  repro show cells PAPER\n  repro show cells --format csv > cells.csv"
+)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@format_option("csv", "json")
+def cells(names, form):
+    """List every numeric result cell of the papers, one a line."""
+    from repro.api.papers import paper, papers
+    from repro.cli.printing import emit_csv, emit_json, table
+    from repro.manifest.cells import count_in_words
+
+    cells = [cell for name in names or papers() for cell in paper(name).cells]
+    rows = [cell.as_json() for cell in cells]
+    if form == "json":
+        return emit_json(rows)
+    if form == "csv":
+        return emit_csv(rows)
+    keys = ("id", "printed", "dataset", "measure", "role")
+    lines = [[*(r[key] or "" for key in keys), r["recipe"] or "–"] for r in rows]
+    head = ["cell", "published", "dataset", "measure", "role", "recipe"]
+    table(count_in_words(cells), head, lines, right=(1,))
+
+
+@command.command(
+    "coverage",
+    epilog="\b\nExamples:\n  repro show coverage\n"
+    "  repro show coverage PAPER     with why each of the rest cannot be measured",
+)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@json_option
+def coverage(names, as_json):
+    """Count what is measured, what could be and how, and what cannot.
+
+    Every published number is counted once, by the strongest way there is: a recipe that trains it, a released
+    checkpoint, an imported run, computed, not measurable. Between the rules are the scales at which it was
+    measured. After a plus stands what no paper has a number for: points of figures, rows of reference,
+    drawings, the suite's own study. Cells of tables of settings are counted apart, with how many of them the
+    plan at full has as published (`repro show settings` tells the rest), and so are words.
+    """
+    from repro.cli.printing import emit_json, say
+    from repro.manifest.papers import paper, papers
+    from repro.running.workspace import Workspace
+    from repro.verdicts.coverage import tallies, total
+
+    records = Workspace.open().results
+    by_paper = {name: tallies(paper(name), records) for name in names or papers()}
+    grand_total = total((tally for rows in by_paper.values() for tally in rows), what="all")
+    if as_json:
+        return emit_json([tally.as_json() for rows in by_paper.values() for tally in rows])
+    _print_tables(by_paper, grand_total, with_reasons=bool(names))
+    say(f"{_count_in_words(by_paper, grand_total)}.")
+
+
+def _print_tables(by_paper, grand_total, *, with_reasons: bool) -> None:
+    from repro.manifest.papers import paper
+    from repro.verdicts.coverage import total, usual_first
+
+    scales = usual_first({"full", "small", "tiny", *grand_total.measured})
+    for name, rows in by_paper.items():
+        _print_table(f"{name}: {paper(name).manifest.title}", [*rows, total(rows, what="all")], scales)
+        if with_reasons:
+            _print_reasons(rows)
+    if len(by_paper) > 1:
+        totals = [total(rows, what=name) for name, rows in by_paper.items()]
+        _print_table("all papers", [*totals, grand_total], scales)
+
+
+def _count_in_words(names, grand_total) -> str:
+    """The sentence on what is measured at full that every outlet says."""
+    from repro.manifest.cells import count_in_words, every_cell
+    from repro.manifest.papers import paper
+
+    measured = {c.id for c in grand_total.cells if "full" in c.measured}
+    cells = (cell for name in names for cell in every_cell(paper(name)))
+    return count_in_words(cells, measured=measured, scale="full")
+
+
+def _print_table(title, rows, scales) -> None:
+    from repro.cli.printing import table
+    from repro.verdicts.coverage import WAYS
+
+    head = ["", "published cells", *WAYS, "│", *scales, "│", "settings", "nothing to measure"]
+    lines = []
+    for tally in rows:
+        published, apart = tally.published, tally.apart
+        ways = [_number(published.ways[way], apart.ways[way]) for way in WAYS]
+        counts = [_number(published.measured[scale], apart.measured[scale]) for scale in scales]
+        cells = _number(len(published.cells), len(apart.cells))
+        idle = _number(tally.idle)
+        lines.append([tally.what, cells, *ways, "│", *counts, "│", _settings_share(tally), idle])
+    table(title, head, lines, right=range(1, len(head)))
+
+
+def _settings_share(tally) -> str:
+    total = tally.settings.total()
+    return f"{tally.settings['as published']} of {total}" if total else "–"
+
+
+def _number(published: int, apart: int = 0) -> str:
+    """Return a count and, after a plus, what is counted apart."""
+    return " ".join(filter(None, [str(published or ""), f"+{apart}" if apart else ""])) or "–"
+
+
+def _print_reasons(rows) -> None:
+    """A line for every row of a table that cannot be measured."""
+    from repro.cli.printing import say
+
+    cells = [(tally.what, cell) for tally in rows for cell in tally.cells if cell.reason]
+    reasons = Counter((exhibit, cell.id.split("/")[2], cell.reason) for exhibit, cell in cells)
+    for (exhibit, system, reason), count in reasons.items():
+        say(f"{exhibit}, {system}, {count} cell{'s' if count > 1 else ''}: {reason}")
+    if reasons:
+        print()
+
+
+@command.command(
+    "readings",
+    epilog="\b\nExamples:\n  repro show readings PAPER\n"
+    "  repro show readings PAPER/1/ROW/COLUMN --kind conflict\n  repro show readings PAPER --citations",
+)
+@click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
+@click.option(
+    "--table",
+    "tables",
+    multiple=True,
+    metavar="N",
+    shell_complete=completion.tables,
+    help="Behind this table or figure-N.",
+)
+@click.option("--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Of this kind.")
+@click.option("--citations", is_flag=True, help="What authors and others state outside of the paper.")
+@json_option
+def readings(names, tables, kind, citations, as_json):
+    """List what the papers leave open or contradict, with the choices and the default of each.
+
+    First stands what most numbers rest on. Take another choice with `repro run … --reading ID=CHOICE`; its
+    result is never mixed with the default. What a choice does, only a measurement tells.
+    """
+    from repro.cli.printing import emit_json
+    from repro.cli.readings import selected
+
+    cells = [name for name in names if "/" in name]
+    if cells and (tables or len(cells) < len(names)):
+        raise UsageError("a cell is named by its path alone; leave papers and --table out")
+    groups = list(selected(names, cells, tables))
+    groups = [group.of_kind(kind) for group in groups] if kind else groups
+    if as_json:
+        return emit_json([item for group in groups for item in group.as_json()])
+    for group in groups:
+        if citations:
+            group.show_citations()
+        else:
+            group.show()
