@@ -19,7 +19,7 @@ from repro.api.public import offered
 from repro.api.selection import select
 from repro.cli import cli
 from repro.cli.groups import LazyGroup
-from repro.exchange.model_card import _scores
+from repro.exchange.encoder_export import _scores
 from repro.exchange.run_export import ExportedRun
 from repro.running.engines import table as engines
 from repro.running.provenance import planned_code

@@ -32,9 +32,8 @@ from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.plugins.statements.claims import claims_of
 from repro.plugins.studies.analysis_schema import analysis_of
 from repro.plugins.studies.contrasts import WITHIN, Contrast
-from repro.plugins.studies.published_effects import published_effects
 from repro.plugins.studies.studies import study_of
-from repro.plugins.studies.study_answers import of_means, primary_column, tested_answer
+from repro.plugins.studies.study_answers import of_means, primary_column, published_effects, tested_answer
 from repro.plugins.studies.words import (
     capitalised,
     join,

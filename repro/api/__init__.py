@@ -1,1 +1,53 @@
 """The suite as a library: what the verbs of the command line call, re-exported lazily by ``repro`` itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+if TYPE_CHECKING:
+    import pandas
+
+
+T = TypeVar("T")
+
+
+class Listing(Sequence[T], Generic[T]):
+    """Some objects in order; ``to_frame()`` gives a line for each, of its plain values.
+
+    Args:
+        line: the plain values of one object, by the names of columns.
+        index: the column that names the lines.
+    """
+
+    def __init__(self, items: Iterable[T], *, line: Callable[[T], Mapping[str, Any]], index: str):
+        self._items, self._line, self._index = tuple(items), line, index
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+    @overload
+    def __getitem__(self, place: slice) -> Listing[T]: ...
+    def __getitem__(self, place: int | slice) -> T | Listing[T]:
+        if isinstance(place, slice):
+            return Listing(self._items[place], line=self._line, index=self._index)
+        return self._items[place]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._items)
+
+    def __repr__(self) -> str:
+        kinds = sorted({type(item).__name__ for item in self._items})
+        return f"<{len(self)} of {', '.join(kinds) or 'nothing'}; to_frame() shows them>"
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A line per object; NaN where an object has no such value."""
+        import pandas
+
+        if not self._items:
+            return pandas.DataFrame()
+        frame = pandas.DataFrame([dict(self._line(item)) for item in self._items]).set_index(self._index)
+        empty = frame.columns[frame.isna().all()]
+        return frame.astype(dict.fromkeys(empty, float))  # None in all lines would make it one of objects

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from repro.api.listing import Listing
+from repro.api import Listing
 from repro.api.selection import Selection, select
 from repro.running.plan import Plan
 from repro.running.records import Recurrence
@@ -15,7 +15,6 @@ from repro.running.workspace import Workspace
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.comparison import compare as compared
 from repro.verdicts.comparison import judged_cells
-from repro.verdicts.plain_values import cell_as_row
 from repro.verdicts.summary import Summary, summarise
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class ComparedCells(Listing[ComparedCell]):
         outcome: Outcome | None = None,
         recurrences: Sequence[Recurrence] = (),
     ):
-        super().__init__(comparison.cells, line=cell_as_row, index="cell")
+        super().__init__(comparison.cells, line=_plain_values, index="cell")
         self.comparison, self.plan, self.outcome, self.recurrences = comparison, plan, outcome, recurrences
 
     @property
@@ -70,7 +69,7 @@ class ComparedCells(Listing[ComparedCell]):
 
         Raises UsageError where the cells are of several tables, or none was measured.
         """
-        from repro.writers.figures.comparison_panels import panels
+        from repro.writers.drawing import panels
 
         return panels(self.comparison.cells)
 
@@ -120,10 +119,17 @@ def compare_selection(
     plan = plan or selection.plan()
     if not new_tests:
         return ComparedCells(judged_cells(plan, results, store), plan)
-    from repro.verdicts.new_tests import add_tests
+    from repro.verdicts.row_tests import add_tests
 
     if not outcome:  # else its records were made of what is stored now
         plan.look(store)
     comparison = compared(plan, results, store=store, outcome=outcome)
     add_tests(comparison, plan, store, progress)
     return ComparedCells(comparison, plan, outcome, recurrences)
+
+
+def _plain_values(cell: ComparedCell) -> dict[str, Any]:
+    """Return a cell as a line of a table; what makes it is read where a table is asked for."""
+    from repro.verdicts.plain_values import cell_as_row
+
+    return cell_as_row(cell)

@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict
 
+from repro.api import Listing
 from repro.api.comparisons import ComparedCells, compare_selection
-from repro.api.listing import Listing
 from repro.api.selection import Selection
 from repro.graph import Node
 from repro.manifest.papers import sources

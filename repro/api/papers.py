@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repro.api.listing import Listing
+from repro.api import Listing
 from repro.errors import UsageError
 from repro.manifest.cells import Cell, cell_of, cells_of, numeric_cells, table_of
 from repro.manifest.papers import Paper

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from repro.api import Listing
 from repro.api.comparisons import ComparedCells, compare
-from repro.api.listing import Listing
 from repro.api.measurement import measure, records
 from repro.api.papers import PublishedPaper, PublishedTable, paper, papers, table
 from repro.api.selection import Selection, select

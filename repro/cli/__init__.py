@@ -7,13 +7,12 @@ import itertools
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 
 from repro import __version__
 from repro.cli.groups import LazyGroup, plugin_commands
-from repro.cli.variables import misspelt
 from repro.errors import ReproError, UsageError
 from repro.locations import resolved
 
@@ -50,6 +49,14 @@ BRIEF = {"show", "plan", "compare", "audit", "tables", "report", "store"}
 PAGED = {"show", "plan", "compare", "audit"}
 # verbs that keep what is done, and go on from there when they are given again
 CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}
+# of the environment, those that the suite heeds
+VARIABLES = (
+    *("REPRO_STORE", "REPRO_RESULTS", "REPRO_DATA", "REPRO_JAVA_HOME"),
+    *("REPRO_PAGER", "REPRO_PLUGINS"),
+    *("REPRO_MICRO_BATCH", "REPRO_LENGTH_BUCKETS", "REPRO_PADDING_FREE", "REPRO_SAVE_STEPS"),
+    "REPRO_SEARCH_MEMORY",
+)
+NEAR = 0.85  # of difflib's ratio; REPRO_TEST_STORE, which tests heed, is farther from REPRO_STORE
 FOLDERS = {"store": "artefacts", "results": "records", "data": "collections of yours"}
 
 
@@ -169,7 +176,7 @@ def _pages() -> contextlib.AbstractContextManager:
     """Return what shows standard output in a pager where it is a terminal and the verb prints much."""
     if _verb() not in PAGED | _plugin_verbs() or not sys.stdout.isatty():
         return contextlib.nullcontext()
-    from repro.cli.pager import paged
+    from repro.cli.printing import paged
 
     return paged()
 
@@ -246,3 +253,13 @@ def _hint(error: click.ClickException) -> str:
 def _say(sentence: str) -> None:
     with contextlib.suppress(OSError):  # a standard error that cannot be written changes no exit status
         print(f"repro: {sentence}", file=sys.stderr)
+
+
+def misspelt(names: Iterable[str]) -> Iterator[str]:
+    """A sentence for each variable that is almost one of the suite's, and so has no effect."""
+    for name in names:
+        if name.startswith("REPRO_") and name not in VARIABLES:
+            import difflib
+
+            for near in difflib.get_close_matches(name, VARIABLES, n=1, cutoff=NEAR):
+                yield f"the variable {name} has no effect; did you mean {near}?"

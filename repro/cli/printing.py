@@ -1,12 +1,16 @@
-"""Printing: results on standard output, JSON for programs, tables for people."""
+"""Printing: results on standard output (long ones in a pager), JSON for programs, tables for people."""
 
 import contextlib
 import json
 import os
+import shlex
 import shutil
+import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+
+from repro.cli import printing
 
 
 def emit_json(value) -> None:
@@ -120,3 +124,33 @@ def show_transfer(transfer) -> int:
     counts = ", ".join(f"{number} {outcome}" for outcome, number in transfer.counts.items())
     print(f"{sum(transfer.counts.values())} artefacts: {counts}")
     return 4 if transfer.is_empty else 0
+
+
+@contextlib.contextmanager
+def paged() -> Iterator[None]:
+    """Show standard output, where it is a terminal, in the pager of REPRO_PAGER or PAGER, else in less.
+
+    Sentences for standard error are printed when the pager has ended, which else they would run through.
+    """
+    words = shlex.split(os.environ.get("REPRO_PAGER") or os.environ.get("PAGER") or "less")
+    if not sys.stdout.isatty() or words[:1] in ([], ["cat"]) or not shutil.which(words[0]):
+        yield
+        return
+    width = {"COLUMNS": str(shutil.get_terminal_size().columns)}
+    environment = {"LESS": "FRX", **os.environ}  # to end with a short text, and to keep colours
+    pager = subprocess.Popen(words, stdin=subprocess.PIPE, env=environment)
+    terminal = os.dup(sys.stdout.fileno())
+    assert pager.stdin is not None  # a pipe, as was asked for
+    os.dup2(pager.stdin.fileno(), sys.stdout.fileno())
+    pager.stdin.close()
+    os.environ |= width
+    try:
+        with printing.held_back():
+            try:
+                yield
+                sys.stdout.flush()
+            finally:
+                os.dup2(terminal, sys.stdout.fileno())
+                pager.wait()
+    finally:
+        os.close(terminal)

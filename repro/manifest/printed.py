@@ -1,8 +1,11 @@
-"""Parses the string of a printed cell: number, decimals, bold, marks."""
+"""Printed numbers: a cell's string parsed (number, decimals, bold, marks), and the digits of stated ones.
+
+The latter are how many stand after the point, and how far rounding to them may move.
+"""
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 _NUMBER = re.compile(
     r"""\s*(?P<bound>[<>≤≥~])?
@@ -79,3 +82,37 @@ def parse(text: str) -> PublishedCell:
     decimals, bound = len(number.partition(".")[2]), match["bound"] or ""
     difference = Decimal(delta) if delta else None
     return PublishedCell(text, Decimal(number), decimals, match["marks"], bold, bound, difference)
+
+
+def decimals_of(value: Decimal) -> int:
+    """Return the number of digits after the point with which a value is stated."""
+    return max(0, -int(value.as_tuple().exponent))
+
+
+def half_unit(decimals: int) -> Decimal:
+    """Return half a unit of the last of so many digits: the farthest that rounding to them goes."""
+    return Decimal(5).scaleb(-decimals - 1)
+
+
+def half_up(value: Decimal, decimals: int) -> Decimal:
+    """Round a value to so many digits after the point, halves away from zero."""
+    return value.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
+
+
+def shift_point(value: Decimal | str, digits: int) -> Decimal:
+    """Move the point of a number to the right, or left where negative; no exponent is left to be shown."""
+    number = Decimal(value).scaleb(digits)
+    return number.quantize(Decimal(1)) if int(number.as_tuple().exponent) > 0 else number
+
+
+def percent(value: Decimal, unit: str) -> Decimal:
+    """Return a number of a cell in percent; of another unit than a fraction or percent, as it is."""
+    return shift_point(value, 2) if unit == "fraction" else value
+
+
+def are_apart(one: Decimal, half: Decimal, other: Decimal, other_half: Decimal) -> bool:
+    """Return whether two stated numbers, each with half a unit of its last digit, cannot be of one number.
+
+    Those of equal precision are compared by their digits, others are apart where their roundings part.
+    """
+    return one != other if half == other_half else abs(one - other) > half + other_half

@@ -1,17 +1,19 @@
 """The measurement of a cell: its recipe called once, its graph finished, its runs scored."""
 
+import functools
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from repro.errors import ReproError, UsageError, check_known
 from repro.graph import Node, canonical, check_types, walk
+from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, ShownExhibit
-from repro.manifest.measures_per_dataset import measures
 from repro.retrieval.datasets.catalog import Dataset, dataset
 from repro.retrieval.evaluation.measures import looks_deeper, parse_measure
 from repro.retrieval.recipe.request import Choices, Runs
@@ -343,3 +345,15 @@ def scoring_settings(measurement: Measurement) -> dict[str, Any]:
     """Return the settings of scoring that a record of an imported run states, beside measure and unit."""
     params = measurement.parts[0].params
     return {"dataset": measurement.cell.column.dataset} | {name: params[name] for name in RULES}
+
+
+def measures(dataset: str, wanted: str) -> list[str]:
+    """Return the sorted measures that score a run over ``dataset``: those listed for it, and ``wanted``."""
+    return sorted({*listed_measures(dataset), wanted})
+
+
+@functools.cache
+def listed_measures(dataset: str) -> tuple[str, ...]:
+    """Return the measures of measures_per_dataset.yaml; none for a dataset that it does not name."""
+    path = Path(__file__).with_name("measures_per_dataset.yaml")
+    return yaml_file.read_shared(path, dict[str, tuple[str, ...]]).get(dataset, ())

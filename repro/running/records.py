@@ -22,9 +22,9 @@ from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.provenance import Makers, join_codes
 from repro.running.requirements import PIECES
+from repro.running.workspace import keep_data
 from repro.stage_table import STAGES
 from repro.store import RECORD, Store, read_json
-from repro.store.measured_data import keep_data
 from repro.store.results import Record, Results, time_of
 
 SHOWN = 3  # of those that did not come back

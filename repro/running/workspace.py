@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
+from repro.errors import DataError
 from repro.locations import Locations
 from repro.running.measurement import MeasurementBuilder
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
-from repro.store import Store
-from repro.store.measured_data import measured_data
-from repro.store.results import Results
+from repro.store import Store, translated_errors
+from repro.store.disk import write_whole
+from repro.store.results import FOLDER, Results
+
+# of a results folder: the identities of the files on which something was measured, with which the records
+# are found where the files are not
+FILE = "data.json"
+_IDENTITIES = TypeAdapter(dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -56,3 +67,27 @@ class Workspace:
     def builder(self, scale: Scale) -> MeasurementBuilder:
         """Return a maker of the graphs of single cells, by the default choice of every reading."""
         return MeasurementBuilder(scale, self.machine)
+
+
+def measured_data(results: Results) -> dict[str, str]:
+    """Return the identities by ``<dataset> <piece>``. Raises DataError where a file of them is malformed."""
+    identities: dict[str, str] = {}
+    for path in (folder / FILE for folder in results.folders):
+        with translated_errors(results.root, *FOLDER), contextlib.suppress(FileNotFoundError):
+            try:
+                identities |= _IDENTITIES.validate_json(path.read_bytes())
+            except ValidationError as error:
+                raise DataError(f"{path}: no names with a digest each; restore it") from error
+    return identities
+
+
+def keep_data(results: Results, identities: Mapping[str, str]) -> None:
+    """Note the identities of further files. Safe between processes."""
+    from filelock import FileLock
+
+    path = results.root / FILE
+    if identities.items() <= measured_data(results).items():
+        return
+    with translated_errors(results.root, *FOLDER), FileLock(path.with_suffix(".lock")):
+        content = measured_data(results) | dict(identities)
+        write_whole(path, json.dumps(content, indent=1, sort_keys=True) + "\n")

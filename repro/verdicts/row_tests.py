@@ -1,11 +1,16 @@
-"""Tests between the rows of a table, and of our runs against those that others made of the same systems."""
+"""Tests between the rows of a table, and of our runs against those that others made of the same systems.
 
+Those that are not stored yet are computed where that is asked for, and then stored.
+"""
+
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from repro.errors import ReproError
 from repro.graph import Node
+from repro.progress import Progress, span
 from repro.retrieval.datasets.catalog import dataset
-from repro.retrieval.evaluation.p_values import holm
 from repro.running.measurement import Measurement, import_of
 from repro.running.plan import Plan
 from repro.store import Store, read_json
@@ -151,6 +156,8 @@ def corrected_tests(
     contents: Sequence[tuple[ComparedCell, ImportedRun, Mapping]],
 ) -> dict[str, tuple[PairedTest, ...]]:
     """The tests of each cell, Holm's correction over those of one table and measure."""
+    from repro.retrieval.evaluation.p_values import holm
+
     families: dict[tuple[str, ...], list[tuple[str, PairedTest]]] = {}
     for c, run, content in contents:
         [(measure, table)] = content["measures"].items()
@@ -171,3 +178,54 @@ def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
     return PairedTest(
         run.file, run.maker, **ours, **outcomes, holm_p=None, interval=interval and tuple(interval)
     )
+
+
+def add_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress | None = None) -> None:
+    """Add every test to ``comparison``, computing those not stored yet; without progress nothing is said."""
+    for compute in (run_tests, run_paired_tests):
+        compute(comparison, plan, store, progress or Progress())
+
+
+def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
+    """Add the tests between rows to ``comparison``, computing those not stored yet; what fails is noted."""
+    for key, node in tests(plan, store).items():
+        try:
+            comparison.tests[key] = compute_test(node, plan, store, progress, about=_test_in_words(node, key))
+        except ReproError as error:
+            comparison.untested.append(str(error))
+
+
+def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
+    """The content of a test, which is made (and told in words) where it is not stored or of older scores."""
+    if not is_stored(node, store):
+        from repro.running.engines.inline import ensure
+
+        if store.state(node) == "stored":
+            store.discard(node)
+        start = time.monotonic()
+        with progress.showing():
+            progress.begins(about)
+            outcome = ensure([node], store, progress, machine=plan.machine, quiet=True)
+            progress.ends(about, span(time.monotonic() - start) if outcome.run else "failed")
+        outcome.raise_first()
+    return read_json(store.path(node) / "significance.json")
+
+
+def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
+    """A test in words, with the data that its rows are judged on, a stand-in by its own name."""
+    from repro.running.run_progress import collections
+
+    data = ", ".join(collections(node))
+    return f"{key[0]}/{key[1]}: comparing {len(node.params['names'])} rows on {data}"
+
+
+def run_paired_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
+    """Add the tests to ``comparison``, computing those not stored yet; what fails is noted."""
+    contents = []
+    for c, run, node in pairs_with_others(comparison, plan, store):
+        try:
+            about = f"{c.cell.id}: comparing our run with {run.file}"
+            contents.append((c, run, compute_test(node, plan, store, progress, about=about)))
+        except ReproError as error:
+            comparison.untested.append(str(error))
+    comparison.paired.update(corrected_tests(contents))

@@ -17,8 +17,7 @@ from repro.errors import DataError, check_known
 from repro.graph import Node, walk
 from repro.machine.bounded_reading import read_facts
 from repro.manifest.arithmetic import rounded
-from repro.manifest.decimals import half_unit
-from repro.manifest.printed import PublishedCell
+from repro.manifest.printed import PublishedCell, half_unit
 from repro.stage_table import TRAININGS
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})

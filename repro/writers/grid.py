@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Generic, Self, TypeVar
 
 from repro.manifest.cells import Cell
-from repro.manifest.decimals import half_up
+from repro.manifest.printed import half_up
 from repro.manifest.schema import Column, Mark, Row, Table
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 

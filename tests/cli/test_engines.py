@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from repro.running.engines.jobs import GROUP, takes_gpu
+from repro.running.engines.snakemake import GROUP, takes_gpu
 from repro.stage_table import STAGES
 from tests.cli.conftest import CELL
 

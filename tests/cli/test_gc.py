@@ -69,7 +69,7 @@ def test_what_is_young_stays(repro, measured, stray):
 
 
 def test_where_nothing_is_old_nothing_is_planned(repro, folders, monkeypatch):
-    monkeypatch.setattr("repro.running.kept_artefacts.plan", None)
+    monkeypatch.setattr("repro.running.discarding.plan", None)
     assert repro("store", "gc").out == "0 could go, 0 bytes\n"
     assert repro("store", "gc", "--scale", "tinny").status == 2
 
@@ -258,7 +258,7 @@ def test_vectors_of_finished_rows_could_go_whatever_their_age(repro, measured, m
     vectors = Node("encode", {"kind": "passages"}, {})
     store = Store(measured / "store")
     path = store.build(vectors, lambda out: (out / "x").write_bytes(b"0" * 100), waiting=lambda: None)
-    monkeypatch.setattr("repro.running.kept_artefacts.finished_vectors", lambda *args, **options: [vectors])
+    monkeypatch.setattr("repro.running.discarding.finished_vectors", lambda *args, **options: [vectors])
     said = repro("store", "gc", "costa", "--scale", "tiny", "--finished")
     assert f"vectors: encode/{vectors.fingerprint[:12]}, " in said.out and path.exists()
     assert "1 could go, " in said.out and said.out.endswith("add --yes to remove them\n")

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from repro.cli.variables import VARIABLES, misspelt
+from repro.cli import VARIABLES, misspelt
 
 ROOT = Path(__file__).resolve().parents[2]
 # click's, one between processes of a run, and those that tests heed

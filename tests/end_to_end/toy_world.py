@@ -17,11 +17,10 @@ import pytest
 
 from repro.errors import StoreError
 from repro.machine import source_code
-from repro.manifest import measures_per_dataset
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import select
 from repro.retrieval.datasets import catalog, digests
-from repro.running import provenance
+from repro.running import measurement, provenance
 from repro.running.plan import plan
 from repro.running.runner import prepare
 from repro.running.scale import scale
@@ -323,7 +322,7 @@ def patched(root: Path) -> Iterator[Moments]:
         patch.setattr(provenance, "_code_of_all", provenance._code_of_all.__wrapped__)
         patch.setattr(digests, "SETTLED", 0)  # an edit waits for the next tick of the clock itself
         patch.setattr(catalog, "FILE", root / "catalog.yaml")
-        patch.setattr(measures_per_dataset, "listed_measures", lambda dataset: LISTED.get(dataset, ()))
+        patch.setattr(measurement, "listed_measures", lambda dataset: LISTED.get(dataset, ()))
         patch.setattr(importlib.metadata, "entry_points", lambda **_: importlib.metadata.EntryPoints())
         patch.setitem(STAGES, "embed", StageSpec({"texts": "corpus|queries"}, "embeddings"))
         patch.setitem(transfer.WRITTEN_FILES, "embed", r"code\.txt|ids\.txt|vectors\.npy")

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from repro.manifest.decimals import decimals_of, half_unit, half_up, percent, shift_point
+from repro.manifest.printed import decimals_of, half_unit, half_up, percent, shift_point
 
 
 @pytest.mark.parametrize(("text", "decimals"), [("0.340", 3), ("34", 0), ("1E+2", 0), ("-0.5", 1)])

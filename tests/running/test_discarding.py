@@ -15,10 +15,10 @@ from repro.progress import Progress
 from repro.running.discarding import (
     Consumers,
     discarded_stages,
+    finished_vectors,
     readers_first,
 )
 from repro.running.engines.inline import ensure
-from repro.running.kept_artefacts import finished_vectors
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.runner import Options

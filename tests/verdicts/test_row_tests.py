@@ -13,8 +13,8 @@ from repro.store.results import Results
 from repro.verdicts import row_tests
 from repro.verdicts.compared import Comparison
 from repro.verdicts.comparison import compare
-from repro.verdicts.new_tests import run_tests
 from repro.verdicts.plain_values import cells_as_json
+from repro.verdicts.row_tests import run_tests
 
 
 @pytest.fixture

@@ -109,8 +109,7 @@ def encoder(what, output, scale_name, seed):
     transformers finds the model and its tokenizer, sentence-transformers what comes behind it as well, and
     `repro compare` all of it. README.md tells what it was made from and what it reached.
     """
-    from repro.exchange.encoder_export import encoder_of, export
-    from repro.exchange.model_card import card_of
+    from repro.exchange.encoder_export import card_of, encoder_of, export
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
 

@@ -271,7 +271,7 @@ def gc(names, scales_, keep_days, finished, yes):
     """
     from repro.manifest.papers import paper, papers
     from repro.progress import TerminalProgress
-    from repro.running.kept_artefacts import kept_artefacts
+    from repro.running.discarding import kept_artefacts
     from repro.running.scale import known_scales, scale
     from repro.running.workspace import Workspace
     from repro.store.leftovers import any_old, leftovers
@@ -331,7 +331,7 @@ def _tell_of_trainings(items) -> None:
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
     """The vectors of finished rows that went, or that could go, each with a line about it."""
-    from repro.running.kept_artefacts import finished_vectors
+    from repro.running.discarding import finished_vectors
     from repro.store import underway
     from repro.store.disk import size_on_disk
     from repro.store.leftovers import Leftover

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
-from repro.manifest.decimals import half_unit
-from repro.manifest.printed import parse
+from repro.manifest.printed import half_unit, parse
 from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
 from repro.plugins.manuscripts.layout import Layout, layout, transposed
 from repro.plugins.manuscripts.tables import Place, SourceCell, SourceTable

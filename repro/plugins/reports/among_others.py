@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from repro.manifest.cells import Cell
-from repro.manifest.decimals import decimals_of, half_unit, half_up
+from repro.manifest.printed import decimals_of, half_unit, half_up
 from repro.plugins.reports.others import others_values
 from repro.plugins.reports.reports import CellReport
 

@@ -16,8 +16,8 @@ from pydantic import Field
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.decimals import decimals_of, half_unit, percent
 from repro.manifest.papers import kept_with_papers, papers
+from repro.manifest.printed import decimals_of, half_unit, percent
 from repro.manifest.yaml_file import Fault, Identified, StrictMapping
 from repro.plugins.reports.quantities import RELEASED, Entry, Quantity
 from repro.plugins.reports.reports import CellReport, reports

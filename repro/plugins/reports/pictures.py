@@ -9,7 +9,7 @@ from decimal import Decimal
 from math import asinh
 from typing import NamedTuple
 
-from repro.manifest.decimals import decimals_of
+from repro.manifest.printed import decimals_of
 from repro.plugins.reports.findings import words
 from repro.plugins.reports.others import HOW
 from repro.plugins.reports.page import Fold, Grid, Link, Picture

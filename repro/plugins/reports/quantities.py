@@ -10,8 +10,8 @@ from decimal import Decimal
 from statistics import median
 
 from repro.manifest.cells import Cell, numeric_cells
-from repro.manifest.decimals import decimals_of, half_unit, percent
 from repro.manifest.papers import kept_with_papers, papers
+from repro.manifest.printed import decimals_of, half_unit, percent
 from repro.plugins.reports.others import HOW
 from repro.plugins.reports.reports import CellReport, Search, reports, searches
 

@@ -18,9 +18,9 @@ from pydantic import BeforeValidator, Field
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.decimals import decimals_of, half_unit, half_up, shift_point
 from repro.manifest.papers import Paper
 from repro.manifest.places import DAY, Place, Who
+from repro.manifest.printed import decimals_of, half_unit, half_up, shift_point
 from repro.manifest.schema import SHARES
 from repro.manifest.yaml_file import Fault, Identified, StrictMapping
 

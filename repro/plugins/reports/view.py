@@ -129,9 +129,9 @@ def _is_chosen(id: str, names) -> bool:
 
 def _show_searches(as_json: bool) -> int:
     from repro.cli.printing import emit_json, table
+    from repro.plugins.reports.cell import in_words, run_places
     from repro.plugins.reports.quantities import published_cells, systems
     from repro.plugins.reports.reports import searches
-    from repro.plugins.reports.run_places import in_words, run_places
 
     entries = [search for group in searches().values() for search in group]
     if as_json:

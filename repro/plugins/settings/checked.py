@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from repro.api.listing import Listing
+from repro.api import Listing
 from repro.errors import ReproError
 from repro.graph import Node, canonical
 from repro.manifest.cells import Cell, cell, cells_of

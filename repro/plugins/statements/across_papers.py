@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import combinations, product
 
 from repro.manifest.cells import Cell, numeric_cells
-from repro.manifest.decimals import are_apart, half_unit, percent
 from repro.manifest.papers import Paper
+from repro.manifest.printed import are_apart, half_unit, percent
 from repro.plugins.statements.findings import Finding, Notes
 
 Scored = tuple[str, str]  # data set, measure

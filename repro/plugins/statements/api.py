@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from repro.api.listing import Listing
+from repro.api import Listing
 from repro.manifest.papers import sources as sources_named
 from repro.plugins.statements.audit import altered_records
 from repro.plugins.statements.audit import audit as findings

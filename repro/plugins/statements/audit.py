@@ -1,14 +1,20 @@
-"""All findings of the audit, and those that a paper shows by itself: tables, and sentences about them."""
+"""All findings of the audit, and those that a paper shows by itself: tables, and sentences about them.
 
+Among the latter are sentences that tell a lead over one system, though their paper's own table has a stronger
+one beside it, and domains and indices, held against facts that audit.yaml states.
+"""
+
+import ast
 from collections.abc import Iterator
+from string import ascii_uppercase
 
 from repro.manifest import arithmetic
+from repro.manifest.cells import Cell, cells_of
 from repro.manifest.cells import cell as cell_named
 from repro.manifest.papers import Paper, papers
 from repro.manifest.reading_schema import Reading
 from repro.plugins.statements.across_papers import conventions, disagreements, namesakes
-from repro.plugins.statements.claims import FAILS
-from repro.plugins.statements.domains_and_indices import of_domains, of_indices
+from repro.plugins.statements.claims import FAILS, Claim, claims_of, parts_of
 from repro.plugins.statements.findings import (
     Finding,
     Notes,
@@ -20,7 +26,6 @@ from repro.plugins.statements.findings import (
 )
 from repro.plugins.statements.judged import named_papers
 from repro.plugins.statements.language import Places
-from repro.plugins.statements.leads import of_leads
 from repro.plugins.statements.marks import of_marks, of_words
 from repro.plugins.statements.references import of_references, other_numbers
 from repro.plugins.statements.statements import Statement, statements
@@ -153,3 +158,102 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
         if fault.path.stem in names
         for place in [f"{fault.path}:{fault.line}"]
     ]
+
+
+def of_domains(source: Paper) -> Iterator[Finding]:
+    """A doubt for every number in a table of other domains whose system was trained on that very set.
+
+    Which systems learnt from which sets is ``trained_on``, which tables are said to be of other domains
+    ``out_of_domain``.
+    """
+    own_notes = notes_of(source)
+    tables = [t for t in source.manifest.tables if t.id in own_notes.out_of_domain]
+    for cell in cells_of(source, tuple(tables)):
+        sets = own_notes.trained_on[cell.row.system]
+        if cell.is_numeric and any(f"{cell.column.dataset}/".startswith(f"{name}/") for name in sets):
+            says = (
+                f"Table {cell.table.id} is of sets that its systems were not trained on; {cell.row.label} was"
+            )
+            identifier = f"{source.name}/domain/{cell.table.id}/{cell.row.id}/{cell.column.id}"
+            values = (cell.printed.plain,)
+            yield Finding("doubt", "domain", "third party", source.name, identifier, (cell.id,), values, says)
+
+
+def of_indices(source: Paper) -> Iterator[Finding]:
+    """A doubt for every index of an equation that leaves the entries which its sequence has."""
+    for index in notes_of(source).indices:
+        first, last = (_number(end) for end in index.sequence)
+        used = [_number(end) + _number(index.uses.replace("i", "")) for end in index.runs]
+        beyond = [word for word, is_so in (("first", used[0] < first), ("last", used[1] > last)) if is_so]
+        if beyond:
+            says = f"{index.where}: {index.says}; the {' and the '.join(beyond)} of the sequence has none"
+            place = (f"{source.name}/{index.where}",)
+            identifier = f"{source.name}/index/{index.id}"
+            yield Finding("doubt", "index", "paper", source.name, identifier, place, (index.uses,), says)
+
+
+def _number(end: str) -> int:
+    """A bound such as ``N+1`` as a number that keeps the order: a letter stands for a million."""
+    return 1_000_000 * end[:1].isalpha() + int(end.lstrip(ascii_uppercase) or 0)
+
+
+LEADS = ("gain", "percent")
+
+
+def of_leads(source: Paper) -> Iterator[Finding]:
+    """A note for every claim that states how large a lead is, where a system that it passes over leaves less.
+
+    Asked are claims that hold the lead of a row of the paper's own against a number, as in
+    ``rounds(gain(a, b), "3.6")`` and ``gain(a, b) >= 1``. What is passed over stands in the table and group
+    of ``b``, is no row of the paper's own, is not named in the expression, and lies between ``a`` and ``b``.
+    """
+    places = Places(source)
+    for claim in claims_of(source).values():
+        for mine, theirs in _leads(claim, places):
+            between = [c for c in _beside(theirs, places) if theirs.number < c.number < mine.number]
+            if stronger := [c for c in between if not _is_named(c, claim)]:
+                yield _finding(source, claim, mine, theirs, stronger)
+
+
+def _leads(claim: Claim, places: Places) -> Iterator[tuple[Cell, Cell]]:
+    """The cells of every lead that a claim holds against a number: one of the paper's, one of others."""
+    for part in parts_of(claim.expect):
+        match part:
+            case ast.Call(func=ast.Name(id="rounds" | "about"), args=[lead, *_]):
+                pass
+            case ast.Compare(left=lead, comparators=[ast.Constant()]):
+                pass
+            case _:
+                continue
+        match lead:
+            case ast.Call(func=ast.Name(id=name), args=[ast.Constant(a), ast.Constant(b)]) if name in LEADS:
+                mine, theirs = places.cell(str(a)), places.cell(str(b))
+                comparable = mine.row.group == theirs.row.group and mine.is_numeric and theirs.is_numeric
+                if comparable and mine.role == "ours" != theirs.role and not mine.smaller_is_better:
+                    yield mine, theirs
+
+
+def _beside(cell: Cell, places: Places) -> list[Cell]:
+    """The other numbers of a cell's column and group that are not the paper's own."""
+    table = f"{cell.paper.name}:{cell.table.id}"
+    others = [places.cell(f"{row}/{cell.column.id}") for row in places.rows(table)]
+    return [c for c in others if c.is_numeric and c.role != "ours" and c.row.group == cell.row.group]
+
+
+def _is_named(cell: Cell, claim: Claim) -> bool:
+    """Whether the expression of a claim names a cell or its row."""
+    row = f"{cell.table.id}/{cell.row.id}"
+    texts = [str(part.value) for part in parts_of(claim.expect) if isinstance(part, ast.Constant)]
+    return any(f"{text}/".startswith(f"{row}/") for text in texts)
+
+
+def _finding(source: Paper, claim: Claim, mine: Cell, theirs: Cell, stronger: list[Cell]) -> Finding:
+    passed_over = ", ".join(f"{c.row.label} leaves {mine.number - c.number}" for c in stronger)
+    says = (
+        f"{claim.where}: {mine.row.label} leads by {mine.number - theirs.number}, which is over "
+        f"{theirs.row.label}; {passed_over}"
+    )
+    cells = (mine, theirs, *stronger)
+    places, values = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
+    identifier = f"{source.name}/lead/{claim.id}"
+    return Finding("note", "lead", "paper", source.name, identifier, places, values, says)

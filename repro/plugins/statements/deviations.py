@@ -18,7 +18,7 @@ from repro.errors import UsageError
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell
-from repro.manifest.decimals import half_unit, percent
+from repro.manifest.printed import half_unit, percent
 from repro.manifest.yaml_file import Fault, StrictMapping
 from repro.plugins.statements.language import LEVEL
 from repro.retrieval.datasets.catalog import catalog, dataset

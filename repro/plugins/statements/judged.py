@@ -9,8 +9,8 @@ from functools import partial
 
 from repro.hooks import merged
 from repro.manifest.cells import Cell, exhibits, select
-from repro.manifest.decimals import half_unit
 from repro.manifest.papers import Paper, papers
+from repro.manifest.printed import half_unit
 from repro.plugins.statements.claims import FAILS, UNTESTED, MissingNumber, claims_of, format_value
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import Judgement, Statement, statements

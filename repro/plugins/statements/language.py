@@ -11,8 +11,8 @@ from itertools import chain, combinations
 from repro.errors import UsageError, unknown
 from repro.manifest.arithmetic import rounded
 from repro.manifest.cells import Cell, cell_of, cells_of, table_of
-from repro.manifest.decimals import decimals_of
 from repro.manifest.papers import Paper, paper
+from repro.manifest.printed import decimals_of
 from repro.manifest.schema import Row, Table
 from repro.plugins.statements.claims import (
     FAILS,

@@ -10,7 +10,7 @@ def commands():
     smoke = "two steps of every stage on the embedded collection, or with an encoder of yours"
     return {
         "compare": Command(line, "repro.plugins.yours.verb:command"),
-        "doctor smoke": Command(smoke, "repro.plugins.yours.smoke:command"),
+        "doctor smoke": Command(smoke, "repro.plugins.yours.verb:smoke"),
     }
 
 

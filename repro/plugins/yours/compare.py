@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from repro.api import Listing
 from repro.api.comparisons import ComparedCells, compare_selection
-from repro.api.listing import Listing
 from repro.api.selection import Selection, check_several, select
 from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.plugins.yours.sources import Yours, own_runs, sources

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError, UsageError
-from repro.manifest import measures_per_dataset
 from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
 from repro.plugins.yours.sources import SUFFIXES
@@ -28,6 +27,7 @@ from repro.retrieval.evaluation.measures import looks_deeper, scores_by_query
 from repro.retrieval.evaluation.peer_files import check_is_read, read_json
 from repro.retrieval.evaluation.qrels import Qrels
 from repro.retrieval.evaluation.runs import RunFile
+from repro.running import measurement
 from repro.store import check_where_stored
 
 BY_CHANCE = 10  # times as often another set's documents are found: ids are whole numbers in several sets
@@ -102,7 +102,7 @@ def usual_measures(identifier: str) -> list[str]:
 
     Raises UsageError when there is none.
     """
-    if names := measures_per_dataset.listed_measures(identifier):
+    if names := measurement.listed_measures(identifier):
         return list(names)
     columns = [c.column for source in papers().values() for c in numeric_cells(source)]
     measures = {c.measure for c in columns if c.dataset == identifier and c.measure}

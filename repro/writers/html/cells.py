@@ -7,8 +7,7 @@ from shlex import quote
 from urllib.parse import urlencode
 
 from repro.manifest.cells import Cell
-from repro.manifest.decimals import half_unit
-from repro.manifest.printed import PublishedCell
+from repro.manifest.printed import PublishedCell, half_unit
 from repro.store.results import Record
 from repro.verdicts.additions import kinds
 from repro.verdicts.compared import ComparedCell, Comparison

@@ -21,8 +21,8 @@ from repro.manifest.reading_schema import study_pointer
 from repro.plugins.statements.claims import claims_of
 from repro.plugins.studies.analysis_schema import Analysis, analysis_of
 from repro.plugins.studies.contrasts import Contrast
-from repro.plugins.studies.published_effects import FILE, PublishedPair
 from repro.plugins.studies.studies import Study
+from repro.plugins.studies.study_answers import FILE, PublishedPair
 from repro.retrieval.evaluation.crossed import Estimate, Variances
 from repro.running.workspace import Workspace
 

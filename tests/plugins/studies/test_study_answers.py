@@ -12,13 +12,15 @@ from repro.manifest.cells import cell, select, table_of
 from repro.manifest.papers import paper, papers
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.plugins.statements.claims import claims_of
-from repro.plugins.studies.published_effects import FILE, PublishedPair, published_effects
 from repro.plugins.studies.study_answers import (
+    FILE,
     Answer,
+    PublishedPair,
     StudyAnswers,
     StudyRecords,
     answers,
     check_pointer,
+    published_effects,
 )
 from repro.running.plan import plan
 from repro.running.records import record

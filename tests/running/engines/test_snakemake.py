@@ -11,8 +11,7 @@ import pytest
 from repro.errors import BlockedError, UsageError
 from repro.progress import Progress
 from repro.running.engines import snakemake
-from repro.running.engines.jobs import BASE
-from repro.running.engines.snakemake import execute, write
+from repro.running.engines.snakemake import BASE, execute, write
 from repro.running.runner import Options
 from repro.stage_table import STAGES
 from repro.store import Store

@@ -11,7 +11,7 @@ from itertools import combinations, combinations_with_replacement
 
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import Cell, numeric_cells
-from repro.manifest.decimals import are_apart, decimals_of, half_unit, percent, shift_point
+from repro.manifest.printed import are_apart, decimals_of, half_unit, percent, shift_point
 from repro.plugins.manuscripts.checks import Finding
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.tables import Manuscript, Place

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import product, takewhile
 
-from repro.manifest.decimals import half_unit
+from repro.manifest.printed import half_unit
 from repro.plugins.manuscripts.checks import Finding
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 

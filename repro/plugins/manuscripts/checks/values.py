@@ -9,12 +9,12 @@ from itertools import combinations
 from math import ceil, floor, lcm
 
 from repro.errors import UsageError
-from repro.manifest.measures_per_dataset import listed_measures
 from repro.plugins.manuscripts.checks import Finding
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.vocabulary import without_measures
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.evaluation.measures import Measure, parse_measure
+from repro.running.measurement import listed_measures
 
 MONOTONE = ("R", "Success", "RR")  # more ranks never lower them; nDCG and P may fall
 CAPPED = re.compile(r"(?i)capp?ed|\bcap\b")  # recall over at most as many as ranks: it may fall

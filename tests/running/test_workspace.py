@@ -3,7 +3,7 @@
 import pytest
 
 from repro.errors import DataError
-from repro.store.measured_data import keep_data, measured_data
+from repro.running.workspace import keep_data, measured_data
 from repro.store.results import Results
 
 

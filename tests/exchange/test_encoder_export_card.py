@@ -1,7 +1,6 @@
 """The scores that the card of an exported encoder lists."""
 
-from repro.exchange.encoder_export import MeasuredEncoder
-from repro.exchange.model_card import _compared_cells
+from repro.exchange.encoder_export import MeasuredEncoder, _compared_cells
 from repro.manifest.cells import cell
 from repro.running.plan import plan
 from repro.running.scale import scale
