@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -119,7 +119,6 @@ def audit(manuscript: Manuscript) -> list[Finding]:
 
 SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"error": "error", "doubt": "warning", "note": "note"}
-COMMANDS = {"error": "error", "doubt": "warning", "note": "notice"}
 
 
 def print_lines(findings: Sequence[Finding]) -> None:
@@ -128,18 +127,10 @@ def print_lines(findings: Sequence[Finding]) -> None:
         print(f"{f.place}: {f.severity} [{f.check}] {f.says}; {f.why}")
 
 
-def print_json(findings: Sequence[Finding]) -> None:
-    """Print an object for each."""
-    emit_json([finding.as_json() for finding in findings])
-
-
-def print_sarif(findings: Sequence[Finding]) -> None:
-    """Print a log of SARIF."""
-    emit_json(sarif(findings))
-
-
 def sarif(findings: Sequence[Finding]) -> dict:
     """Return a log of SARIF 2.1.0 with one run; a doubt is a warning, and addresses are relative."""
+    from urllib.parse import quote
+
     rules = [{"id": check, "shortDescription": {"text": what}} for check, what in CHECKS.items()]
     driver = {"name": "repro audit", "version": __version__, "rules": rules}
     results = [
@@ -148,38 +139,33 @@ def sarif(findings: Sequence[Finding]) -> dict:
             "ruleIndex": list(CHECKS).index(f.check),
             "level": LEVELS[f.severity],
             "message": {"text": f"{f.says}; {f.why}"},
-            "locations": [{"physicalLocation": _location(f)}],
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}],
         }
         for f in findings
+        for uri, region in [(quote(f.place.file.as_posix()), {"startLine": f.place.line})]
     ]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return {"$schema": SARIF, "version": "2.1.0", "runs": [run]}
 
 
-def _location(finding: Finding) -> dict:
-    from urllib.parse import quote
-
-    uri = quote(finding.place.file.as_posix())
-    return {"artifactLocation": {"uri": uri}, "region": {"startLine": finding.place.line}}
-
-
 def print_commands(findings: Sequence[Finding]) -> None:
     """Print commands that a workflow shows at lines of a change; signs are escaped as GitHub asks."""
     for f in findings:
-        file, title = _property(str(f.place.file)), _property(f"repro audit: {f.check}")
+        file, title = (_escaped(text, ":,") for text in (str(f.place.file), f"repro audit: {f.check}"))
         place = f"file={file},line={f.place.line},title={title}"
-        print(f"::{COMMANDS[f.severity]} {place}::{_data(f'{f.says}; {f.why}')}")
+        print(f"::{LEVELS[f.severity].replace('note', 'notice')} {place}::{_escaped(f'{f.says}; {f.why}')}")
 
 
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+def _escaped(text: str, more: str = "") -> str:
+    return "".join(f"%{ord(sign):02X}" if sign in f"%\r\n{more}" else sign for sign in text)
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-WRITERS = {"terminal": print_lines, "json": print_json, "sarif": print_sarif, "github": print_commands}
+WRITERS: dict[str, Callable[[Sequence[Finding]], None]] = {
+    "terminal": print_lines,
+    "json": lambda found: emit_json([finding.as_json() for finding in found]),
+    "sarif": lambda found: emit_json(sarif(found)),
+    "github": print_commands,
+}
 
 
 @click.command(
@@ -202,7 +188,6 @@ def file_command(file, strict, form):
     that cannot tell what a table means says nothing. `% repro: ignore[CHECK] reason` on a line, or on one of
     its own above, sets a finding aside (`<!-- ... -->` in Markdown and HTML, `#` in CSV). Nothing is run.
     """
-
     from repro.plugins.manuscripts.reading import read
 
     manuscript = read(file)

@@ -1,10 +1,10 @@
 """The layout of a table: its head, the columns of labels and values, the rows that are headings of groups."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from repro.manifest.printed import DASHES
 from repro.plugins.manuscripts.tables import SourceCell, SourceTable
@@ -269,8 +269,5 @@ def _telling_apart(body: Sequence[Row], values: Sequence[int], labels: Sequence[
 
 def _blocks(texts: Sequence[str]) -> list[str]:
     """Return the text that each row stands under, where a text counts until the next one."""
-    blocks, current = [], ""
-    for text in texts:
-        current = text or current
-        blocks.append(current)
-    return blocks
+    blocks: Iterator[str] = accumulate(texts, lambda current, text: text or current)
+    return list(blocks)

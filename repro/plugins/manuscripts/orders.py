@@ -112,10 +112,6 @@ def _skip(g: Gullet, token: Token, ends: tuple[str, ...]) -> None:
     g.note(token, f"{token.text} has no \\fi, so that nothing behind it is read")
 
 
-def _else(g: Gullet, token: Token) -> None:
-    _skip(g, token, ("\\fi",))
-
-
 # files, and what is not typeset
 
 
@@ -207,7 +203,7 @@ _ORDERS: Mapping[str, Callable[[Gullet, Token], bool | None]] = {
         (r"\newcolumntype", _column_type),
         (r"\newif", _new_if),
         (" ".join("\\" + name for name in names("conditionals")), _conditional),
-        (r"\else \or", _else),
+        (r"\else \or", lambda g, token: _skip(g, token, ("\\fi",))),
         (r"\input \include \subfile \subfileinclude \@input", _input),
         (r"\import \subimport", _import),
         (r"\usepackage \RequirePackage", _packages),

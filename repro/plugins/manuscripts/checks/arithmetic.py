@@ -1,7 +1,7 @@
 """Averages, sums and differences against the numbers that they are of, found by what fits most cells."""
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -89,14 +89,9 @@ def totals(grid: Grid) -> Iterator[Finding]:
 
 
 def _wrong_lines(parts: Parts, plausible: Sequence[Parts]) -> list[int]:
-    """Return the lines that no parts explain; a sum that is a percentage is none of these."""
+    """Return the lines that no parts explain; a percentage, which no sum of such is, is none of these."""
     wrong = [n for n in parts.lines if not any(each.lines.get(n) for each in (parts, *plausible))]
-    return [n for n in wrong if parts.check == "average" or not _is_share(parts.total.values[n])]
-
-
-def _is_share(value: Value) -> bool:
-    """Return whether a number is a percentage, which no sum of percentages is."""
-    return "%" in value.cell.text
+    return [n for n in wrong if parts.check == "average" or "%" not in parts.total.values[n].cell.text]
 
 
 def _explanation(plausible: Sequence[Parts]) -> Parts | None:
@@ -112,19 +107,12 @@ def _plausible(grid: Grid, total: Series) -> list[tuple[Series, ...]]:
     """Return the sets of series that a total may be of, each once, of two at least."""
     place = grid.series.index(total)
     around = (grid.series[:place][::-1], grid.series[place + 1 :], grid.series)
-    sets = [*map(_parts, around), *(_parts(takewhile(_is_part, part)) for part in around)]
-    sets += [tuple(filter(lambda series: series.is_score, part)) for part in sets[:3]]
-    sets += [tuple(series for series in sets[2] if head in series.heads) for head in total.heads]
-    unique = dict.fromkeys(tuple(sorted(parts, key=grid.series.index)) for parts in sets)
-    return [parts for parts in unique if len(parts) > 1]
-
-
-def _parts(series: Iterable[Series]) -> tuple[Series, ...]:
-    return tuple(filter(_is_part, series))
-
-
-def _is_part(series: Series) -> bool:
-    return not series.total
+    parts = [[series for series in part if not series.total] for part in around]
+    sets = [*parts, *([*takewhile(lambda series: not series.total, part)] for part in around)]
+    sets += [[series for series in part if series.is_score] for part in parts]
+    sets += [[series for series in parts[2] if head in series.heads] for head in total.heads]
+    unique = dict.fromkeys(tuple(sorted(part, key=grid.series.index)) for part in sets)
+    return [part for part in unique if len(part) > 1]
 
 
 def _finding(grid: Grid, parts: Parts, line: int) -> Finding:
@@ -143,27 +131,11 @@ def _finding(grid: Grid, parts: Parts, line: int) -> Finding:
 LEAST = 4  # differences that have to fit before others are at fault
 MOST_IN_GROUP = 30  # series among which two are searched for
 MOST_SERIES = 50  # beside differences; in a table with more none of their pairs is tried
+Bases = dict[tuple[Series, int], Value]  # what the number of a series on a line may differ from
 FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
     ("its group", lambda line: line.group),
     ("its block between rules", lambda line: line.block),
 )
-
-
-@dataclass(frozen=True)
-class Between:
-    """Numbers that a difference may be between: what it is from, and its series for words."""
-
-    series: Series
-    value: Value
-    base: Value
-
-    @property
-    def fits(self) -> bool:
-        """Return whether the difference printed behind the value is that to the base."""
-        assert self.value.delta is not None
-        shares = (True, False) if self.value.relative else (False,)
-        delta, decimals = self.value.delta, self.value.delta_decimals
-        return any(_agrees(self.value, self.base, delta, decimals, share) for share in shares)
 
 
 def behind_values(grid: Grid) -> Iterator[Finding]:
@@ -173,28 +145,32 @@ def behind_values(grid: Grid) -> Iterator[Finding]:
     counts.
     """
     printed = [(s, v) for s in grid.series for v in s.values.values() if v.delta is not None]
-    bases = _bases(grid) if len(printed) >= LEAST else ()
-    pairs = ((words, _between(printed, base)) for words, base in bases)
-    name, best = max(pairs, key=lambda pair: _right(pair[1]), default=("", []))
-    right = _right(best)
-    for pair in best if right >= LEAST and 4 * right >= 3 * len(best) else ():
-        if not pair.fits:
-            exact = pair.value.number - pair.base.number
-            says = f"{grid.where(pair.series, pair.value)} does not differ so from {pair.base.cell.text}"
-            why = f"the difference to {name} is {exact:+f}, and {right} of {len(best)} differences are to it"
-            yield Finding("error", "delta", pair.value.place, says, why)
+    found = (
+        [(name, _fitting_to(bases, printed)) for name, bases in _bases(grid)] if len(printed) >= LEAST else []
+    )
+    name, best = max(found, key=lambda pair: sum(pair[1].values()), default=("", {}))
+    right = sum(best.values())
+    wrong = [each for each, fits in best.items() if not fits]
+    for series, value, base in wrong if right >= LEAST and 4 * right >= 3 * len(best) else ():
+        says = f"{grid.where(series, value)} does not differ so from {base.cell.text}"
+        exact = value.number - base.number
+        why = f"the difference to {name} is {exact:+f}, and {right} of {len(best)} differences are to it"
+        yield Finding("error", "delta", value.place, says, why)
 
 
-def _between(printed: list[tuple[Series, Value]], base: dict[tuple[Series, int], Value]) -> list[Between]:
-    pairs = [Between(s, v, base[s, v.line]) for s, v in printed if (s, v.line) in base]
-    return [pair for pair in pairs if pair.base is not pair.value]
+def _fitting_to(bases: Bases, printed: list[tuple[Series, Value]]) -> dict[tuple[Series, Value, Value], bool]:
+    """Return numbers with what they may differ from, and whether the difference behind them is that."""
+    pairs = [(series, value, bases.get((series, value.line), value)) for series, value in printed]
+    return {pair: _is_printed(*pair[1:]) for pair in pairs if pair[1] is not pair[2]}
 
 
-def _right(pairs: list[Between]) -> int:
-    return sum(pair.fits for pair in pairs)
+def _is_printed(value: Value, base: Value) -> bool:
+    assert value.delta is not None
+    shares = (True, False) if value.relative else (False,)
+    return any(_agrees(value, base, value.delta, value.delta_decimals, share) for share in shares)
 
 
-def _bases(grid: Grid) -> Iterator[tuple[str, dict[tuple[Series, int], Value]]]:
+def _bases(grid: Grid) -> Iterator[tuple[str, Bases]]:
     """Yield what differences may be from: a line, the first of a group, the line above, another series."""
     lines = list(grid.lines)
     for number, line in grid.lines.items():
@@ -209,7 +185,7 @@ def _bases(grid: Grid) -> Iterator[tuple[str, dict[tuple[Series, int], Value]]]:
         yield other.name, {(s, line): value for s in grid.series for line, value in other.values.items()}
 
 
-def _from_lines(grid: Grid, bases: dict[int, int]) -> dict[tuple[Series, int], Value]:
+def _from_lines(grid: Grid, bases: dict[int, int]) -> Bases:
     return {(s, n): s.values[base] for s in grid.series for n, base in bases.items() if base in s.values}
 
 
@@ -250,14 +226,10 @@ def in_groups(grid: Grid) -> Iterator[Finding]:
 
 def _within_groups(grid: Grid) -> Iterator[tuple[Series, Explained]]:
     for series in (each for each in grid.series if each.is_difference and 0 < len(each.values) < LEAST):
-        others = _absolute_beside(grid, series)
+        beside = [each for each in grid.series if each.heads[:-1] == series.heads[:-1]]
+        others = [each for each in beside if not each.is_difference]
         pairs = product(others, others, (False, True)) if len(others) <= MOST_IN_GROUP else ()
         yield from ((series, _explained(series, *pair)) for pair in pairs if pair[0] is not pair[1])
-
-
-def _absolute_beside(grid: Grid, series: Series) -> list[Series]:
-    """Return the series under the same heading that are no differences."""
-    return [o for o in grid.series if o.heads[:-1] == series.heads[:-1] and not o.is_difference]
 
 
 def _fitting(explained: Sequence[tuple[Series, Explained]]) -> int:
@@ -266,7 +238,8 @@ def _fitting(explained: Sequence[tuple[Series, Explained]]) -> int:
 
 def _explained(series: Series, one: Series, other: Series, is_share: bool) -> Explained:
     lines = [n for n in series.values if n in one.values and n in other.values]
-    fits = {n: _difference_is(series.values[n], one.values[n], other.values[n], is_share) for n in lines}
+    printed = {n: (series.values[n].number, series.values[n].decimals) for n in lines}
+    fits = {n: _agrees(one.values[n], other.values[n], *printed[n], is_share) for n in lines}
     right, wrong = (tuple(n for n in lines if fits[n] is is_right) for is_right in (True, False))
     return Explained(one, other, is_share, right, wrong)
 
@@ -279,10 +252,6 @@ def _of_difference(grid: Grid, series: Series, pair: Explained, line: int, right
     told = f"{exact:+.3f}{' %' * pair.is_share}"
     why = f"{pair.one.name} to {pair.other.name} is {told}, and {right} others are so"
     return Finding("error", "delta", value.place, says, why)
-
-
-def _difference_is(delta: Value, one: Value, base: Value, is_share: bool) -> bool:
-    return _agrees(one, base, delta.number, delta.decimals, is_share)
 
 
 def _agrees(one: Value, base: Value, delta: Decimal, decimals: int, is_share: bool) -> bool:

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
 from math import ceil, floor, lcm
@@ -101,40 +100,26 @@ def _digits(value: Value) -> int:
     return len(value.number.as_tuple().digits)
 
 
-@dataclass(frozen=True)
-class Cut:
-    """A series of a measure with its cut-off."""
-
-    measure: Measure
-    series: Series
-
-    @property
-    def ranking(self) -> Hashable:
-        """Return what series of one measure at several depths have in common."""
-        words = without_measures(self.series.name)
-        return self.series.dataset, words, self.measure.name, self.measure.rel
-
-
 def falling(grid: Grid) -> Iterator[Finding]:
     """Find R@100 above R@1000 of one row on one collection; likewise of success and of reciprocal ranks."""
-    cuts = [Cut(measure, series) for series in grid.scores if (measure := _measure(series))]
-    alike: dict[Hashable, list[Cut]] = {}
-    for cut in sorted(cuts, key=lambda cut: cut.measure.cutoff):
-        if cut.measure.name in MONOTONE and not CAPPED.search(cut.series.name):
-            alike.setdefault(cut.ranking, []).append(cut)
-    for few, many in (pair for group in alike.values() for pair in combinations(group, 2)):
-        if few.measure.cutoff < many.measure.cutoff:
-            yield from _of_cuts(grid, few, many)
+    alike: dict[Hashable, list[tuple[Measure, Series]]] = {}
+    for series in grid.scores:
+        measure = _measure(series)
+        if measure and measure.name in MONOTONE and not CAPPED.search(series.name):
+            ranking = (series.dataset, without_measures(series.name), measure.name, measure.rel)
+            alike.setdefault(ranking, []).append((measure, series))
+    for group in alike.values():
+        for (first, few), (last, many) in combinations(sorted(group, key=lambda cut: cut[0].cutoff), 2):
+            if first.cutoff < last.cutoff:
+                why = f"no ranking has less of {first.name} in {last.cutoff} ranks than in {first.cutoff}"
+                yield from _of_cuts(grid, few, many, why)
 
 
-def _of_cuts(grid: Grid, few: Cut, many: Cut) -> Iterator[Finding]:
-    deep = many.series.values
-    pairs = [(value, deep[n]) for n, value in few.series.values.items() if n in deep]
+def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Finding]:
+    pairs = [(value, many.values[n]) for n, value in few.values.items() if n in many.values]
     wrong = [(one, other) for one, other in pairs if one.number - one.half > other.number + other.half]
     for one, other in wrong if 2 * len(wrong) <= max(2, len(pairs)) else ():  # else the heads mean others
-        says = f"{grid.where(few.series, one)} is above {other.cell.text} of {many.series.name}"
-        name, first, last = few.measure.name, few.measure.cutoff, many.measure.cutoff
-        why = f"no ranking has less of {name} in {last} ranks than in {first}"
+        says = f"{grid.where(few, one)} is above {other.cell.text} of {many.name}"
         yield Finding("error", "cut-off", one.place, says, why)
 
 
