@@ -341,8 +341,8 @@ class Gullet:
         if known or internal or not name.startswith("\\"):
             return
         draws = texts & {"\\noalign", "\\hrule"} and not texts & {"&", "\\\\"}
-        line = macro.body[:1] and (macro.body[0]._replace(text="\\hline"),)
-        self._macros[name] = macro._replace(body=line) if draws else macro
+        body = (macro.body[0]._replace(text="\\hline"),) if draws else macro.body
+        self._macros[name] = macro._replace(body=body)
         self._given_up.discard(name)
 
     def let(self, name: str, other: Token) -> None:

@@ -113,55 +113,42 @@ class _Parser(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs) -> None:
         given = dict(attrs)
-        begin = getattr(self, f"begin_{tag}", None)
-        if begin is not None:
-            begin(given)
-        elif tag in _PARAGRAPHS and not self._open:
-            self.end_paragraph()
+        match tag:
+            case "script" | "style":
+                self._silent += 1
+            case "table":
+                self._end_paragraph()
+                self._open.append(_Table())
+                self.tables.append(self._open[-1])
+            case "tr" if self._open:
+                self._open[-1].rows.append([])
+            case "td" | "th":
+                self._begin_cell(given, is_head=tag == "th")
+            case "caption" if self._open:
+                self._open[-1].text = self._open[-1].caption
+            case "br":
+                self.handle_data(" ")
+            case _:
+                self._part(tag)
         if tag in TAGS or "bold" in (given.get("style") or ""):
             self._styles.append((tag, self._style()._replace(**TAGS.get(tag, {"bold": True}))))
 
     def handle_endtag(self, tag: str) -> None:
         if self._styles and self._styles[-1][0] == tag:
             self._styles.pop()
-        end = getattr(self, f"end_{tag}", None)
-        if end is not None:
-            end()
-        elif tag in _PARAGRAPHS and not self._open:
-            self.end_paragraph()
+        match tag:
+            case "script" | "style":
+                self._silent = max(0, self._silent - 1)
+            case "table":
+                del self._open[-1:]
+            case "thead" if self._open:
+                self._open[-1].head = len(self._open[-1].rows)
+            case "td" | "th" | "caption" if self._open:
+                self._open[-1].text = None
+            case _:
+                self._part(tag)
 
-    def begin_script(self, given: dict) -> None:
-        """Keep silent."""
-        self._silent += 1
-
-    def end_script(self) -> None:
-        """Speak again."""
-        self._silent = max(0, self._silent - 1)
-
-    begin_style, end_style = begin_script, end_script
-
-    def begin_table(self, given: dict) -> None:
-        """Open a table."""
-        self.end_paragraph()
-        self._open.append(_Table())
-        self.tables.append(self._open[-1])
-
-    def end_table(self) -> None:
-        """Close the innermost table."""
-        del self._open[-1:]
-
-    def begin_tr(self, given: dict) -> None:
-        """Begin a row."""
-        if self._open:
-            self._open[-1].rows.append([])
-
-    def end_thead(self) -> None:
-        """End the head."""
-        if self._open:
-            self._open[-1].head = len(self._open[-1].rows)
-
-    def begin_td(self, given: dict, is_head: bool = False) -> None:
-        """Begin a cell."""
+    def _begin_cell(self, given: dict, *, is_head: bool) -> None:
         self._styles = []
         if self._open:
             table = self._open[-1]
@@ -171,26 +158,6 @@ class _Parser(HTMLParser):
             check_size(self._cells, place)
             spans = _span(given.get("colspan")), _span(given.get("rowspan"))
             table.rows[-1].append(_Cell(table.text, place, *spans, is_head))
-
-    def end_td(self) -> None:
-        """End a cell or caption."""
-        if self._open:
-            self._open[-1].text = None
-
-    def begin_th(self, given: dict) -> None:
-        """Begin a cell of the head."""
-        self.begin_td(given, is_head=True)
-
-    def begin_caption(self, given: dict) -> None:
-        """Begin the caption."""
-        if self._open:
-            self._open[-1].text = self._open[-1].caption
-
-    end_th = end_caption = end_td
-
-    def begin_br(self, given: dict) -> None:
-        """Part two lines."""
-        self.handle_data(" ")
 
     def _style(self) -> Style:
         return self._styles[-1][1] if self._styles else Style()
@@ -205,7 +172,15 @@ class _Parser(HTMLParser):
         elif self._open[-1].text is not None:
             self._open[-1].text.append(Piece(data, self._style()))
 
-    def end_paragraph(self) -> None:
+    def close(self) -> None:
+        super().close()
+        self._end_paragraph()
+
+    def _part(self, tag: str) -> None:
+        if tag in _PARAGRAPHS and not self._open:
+            self._end_paragraph()
+
+    def _end_paragraph(self) -> None:
         """Keep what was said since the last paragraph."""
         if self._at:
             self.prose.append((self._at, plain(self._text)))
@@ -223,7 +198,6 @@ def read_html(
     parser = _Parser(path, first)
     parser.feed(text)
     parser.close()
-    parser.end_paragraph()
     tables: list[SourceTable] = []
     for one in parser.tables:
         heads = next((i for i, row in enumerate(one.rows) if not all(cell.is_head for cell in row)), 0)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import combinations, combinations_with_replacement
+from itertools import chain, combinations, combinations_with_replacement, filterfalse
 
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import Cell, numeric_cells
@@ -161,8 +161,8 @@ def _is_new(stated: Stated, cells: Sequence[Cell]) -> bool:
 def known_cells() -> dict[tuple[str, str, str], list[Cell]]:
     """Return system, collection and measure -> the cells in which papers at hand publish it."""
     cells: dict[tuple[str, str, str], list[Cell]] = {}
-    sources = [each for each in at_hand.papers().values() if not each.manifest.title.startswith("asked")]
-    for cell in (cell for source in sources for cell in numeric_cells(source)):  # of no draft
+    sources = filterfalse(lambda paper: paper.manifest.title.startswith("asked"), at_hand.papers().values())
+    for cell in chain.from_iterable(map(numeric_cells, sources)):  # of no draft
         kinds, column = (cell.table.kind, cell.column.kind), cell.column
         if kinds == ("results", "retrieval") and column.dataset and not column.with_:
             for name in {name_of(cell.row.label), name_of(cell.row.system)}:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from itertools import product, takewhile
+from itertools import filterfalse, product, takewhile
+from operator import attrgetter
 
 from repro.manifest.printed import half_unit
 from repro.plugins.manuscripts.checks import Finding
@@ -107,9 +108,9 @@ def _plausible(grid: Grid, total: Series) -> list[tuple[Series, ...]]:
     """Return the sets of series that a total may be of, each once, of two at least."""
     place = grid.series.index(total)
     around = (grid.series[:place][::-1], grid.series[place + 1 :], grid.series)
-    parts = [[series for series in part if not series.total] for part in around]
-    sets = [*parts, *([*takewhile(lambda series: not series.total, part)] for part in around)]
-    sets += [[series for series in part if series.is_score] for part in parts]
+    parts = [list(filterfalse(attrgetter("total"), part)) for part in around]
+    sets = [*parts, *(list(takewhile(lambda series: not series.total, part)) for part in around)]
+    sets += [list(filter(attrgetter("is_score"), part)) for part in parts]
     sets += [[series for series in parts[2] if head in series.heads] for head in total.heads]
     unique = dict.fromkeys(tuple(sorted(part, key=grid.series.index)) for part in sets)
     return [part for part in unique if len(part) > 1]
@@ -145,12 +146,11 @@ def behind_values(grid: Grid) -> Iterator[Finding]:
     counts.
     """
     printed = [(s, v) for s in grid.series for v in s.values.values() if v.delta is not None]
-    found = (
-        [(name, _fitting_to(bases, printed)) for name, bases in _bases(grid)] if len(printed) >= LEAST else []
-    )
+    bases = _bases(grid) if len(printed) >= LEAST else ()
+    found = [(name, _fitting_to(base, printed)) for name, base in bases]
     name, best = max(found, key=lambda pair: sum(pair[1].values()), default=("", {}))
     right = sum(best.values())
-    wrong = [each for each, fits in best.items() if not fits]
+    wrong = filterfalse(best.get, best)
     for series, value, base in wrong if right >= LEAST and 4 * right >= 3 * len(best) else ():
         says = f"{grid.where(series, value)} does not differ so from {base.cell.text}"
         exact = value.number - base.number
@@ -226,10 +226,14 @@ def in_groups(grid: Grid) -> Iterator[Finding]:
 
 def _within_groups(grid: Grid) -> Iterator[tuple[Series, Explained]]:
     for series in (each for each in grid.series if each.is_difference and 0 < len(each.values) < LEAST):
-        beside = [each for each in grid.series if each.heads[:-1] == series.heads[:-1]]
-        others = [each for each in beside if not each.is_difference]
+        others = _absolute_beside(grid, series)
         pairs = product(others, others, (False, True)) if len(others) <= MOST_IN_GROUP else ()
         yield from ((series, _explained(series, *pair)) for pair in pairs if pair[0] is not pair[1])
+
+
+def _absolute_beside(grid: Grid, series: Series) -> list[Series]:
+    """Return the series under the same heading that are no differences."""
+    return [o for o in grid.series if o.heads[:-1] == series.heads[:-1] and not o.is_difference]
 
 
 def _fitting(explained: Sequence[tuple[Series, Explained]]) -> int:
