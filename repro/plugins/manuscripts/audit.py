@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -66,19 +66,16 @@ def without_ignored(findings: Iterable[Finding], files: Iterable[Path]) -> list[
 
 
 def _of_comment(comment: Ignored, used: set[str]) -> Iterator[Finding]:
-    note = Finding(
-        "note", "ignore", comment.place, "this comment sets nothing aside", "no check has fault here"
-    )
+    def note(says: str, why: str) -> Finding:
+        return Finding("note", "ignore", comment.place, says, why)
+
     if not comment.checks:
-        says = "this comment names no check"
-        yield replace(note, says=says, why="write repro: ignore[check] and the reason")
+        yield note("this comment names no check", "write repro: ignore[check] and the reason")
     for name in comment.checks:
         if name not in CHECKS:
-            yield replace(note, says=str(unknown("check", name, CHECKS)), why="nothing is set aside by it")
+            yield note(str(unknown("check", name, CHECKS)), "nothing is set aside by it")
         elif name not in used:
-            yield replace(
-                note, says=f"nothing of {name} is set aside here", why="no such finding on this line"
-            )
+            yield note(f"nothing of {name} is set aside here", "no such finding on this line")
 
 
 BOTH_WAYS = (arithmetic.totals, arithmetic.in_series, arithmetic.in_groups)

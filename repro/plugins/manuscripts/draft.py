@@ -40,6 +40,10 @@ class Remark:
     text: str
 
 
+def _asked(text: str) -> Remark:
+    return Remark("asked", text)
+
+
 @dataclass(frozen=True)
 class Entry:
     """A column, a row, a mark or a table of the draft, with the place in the source that it is from."""
@@ -157,14 +161,8 @@ class _Drafting:
             made = self._row(row, names.get(group), _unused(".".join(parts), rows))
             rows[made.facts["id"]] = made
         groups = tuple({"id": name, "label": text} for text, name in names.items())
-        return TableDraft(
-            self._head(id),
-            self._marks(rows.values()),
-            tuple(self.columns.values()),
-            groups,
-            tuple(rows.values()),
-            self.readings,
-        )
+        columns, entries = tuple(self.columns.values()), tuple(rows.values())
+        return TableDraft(self._head(id), self._marks(entries), columns, groups, entries, self.readings)
 
     def _head(self, id: str) -> Entry:
         plan = self.told.layout
@@ -173,31 +171,19 @@ class _Drafting:
         facts: dict[str, Any] = {"id": id, "about": "asked: in your own words, what the table compares"}
         facts |= {"unit": self.told.unit or "fraction", "bold": bold}
         facts |= {"transposed": True} if self.told.is_transposed else {}
-        remarks = [
-            Remark("asked", "about: in your own words, what the table compares"),
-            Remark("likely", ROLES),
-        ]
+        remarks = [_asked("about: in your own words, what the table compares"), Remark("likely", ROLES)]
         if bold == "unknown":
-            remarks.append(
-                Remark("asked", "bold: within what it marks the best: column, group, row or table")
-            )
+            remarks.append(_asked("bold: within what it marks the best: column, group, row or table"))
         if self.told.unit is None:
-            remarks.append(Remark("asked", "unit: fraction or percent; no number tells"))
+            remarks.append(_asked("unit: fraction or percent; no number tells"))
         return Entry(facts, self.source.place, (*remarks, *(Remark("note", n) for n in self.source.notes)))
 
     def _marks(self, rows: Iterable[Entry]) -> dict[str, Entry]:
-        used = {
-            mark
-            for entry in rows
-            for text in (*entry.facts["cells"], entry.facts.get("marks", ""))
-            for mark in text.replace("**", "")
-            if mark in MARKS
-        }
-        text = "what the mark means: significant, with `over`; source, with `source`; or property"
-        facts = {"means": "property", "property": "asked"}
-        return {
-            mark: Entry(facts, self.source.place, (Remark("asked", text),)) for mark in MARKS if mark in used
-        }
+        strings = [text for row in rows for text in (*row.facts["cells"], row.facts.get("marks", ""))]
+        used = " ".join(strings).replace("**", "")
+        asked = _asked("what the mark means: significant, with `over`; source, with `source`; or property")
+        entry = Entry({"means": "property", "property": "asked"}, self.source.place, (asked,))
+        return {mark: entry for mark in MARKS if mark in used}
 
     def _column(self, column: ColumnMeaning, id: str) -> Entry:
         """Return a column; one of whom collection or measure is open has neither, and is asked for."""
@@ -209,14 +195,14 @@ class _Drafting:
         elif column.mean_of:
             facts |= self._mean(column)
         elif column.is_mean:
-            remarks = [Remark("asked", f"mean_of, the ids of columns: {column.dataset.reason}")]
+            remarks = [_asked(f"mean_of, the ids of columns: {column.dataset.reason}")]
         elif column.dataset.value and column.measure.value:
             facts |= {"dataset": column.dataset.value, "measure": column.measure.value}
             facts |= {"kind": "answers"} if catalog()[column.dataset.value].answers else {}
             remarks = [Remark("likely", f"{part.value}: {part.reason}") for part in meant if part.reason]
         else:
             questions = map(_question, ("dataset", "measure"), meant)
-            remarks = [Remark("asked", "; ".join(questions))]
+            remarks = [_asked("; ".join(questions))]
         return Entry(facts, self._place(column), tuple(remarks))
 
     def _mean(self, column: ColumnMeaning) -> dict[str, Any]:
@@ -253,7 +239,7 @@ class _Drafting:
         facts["cells"] = [self.strings[row, place].text for place in self.columns]
         recipe, remark = self._recipe(label, role, row)
         remarks = [remark] if remark else []
-        remarks += [Remark("asked", "label: nothing names the row")] if not label else []
+        remarks += [_asked("label: nothing names the row")] if not label else []
         place = cells[0].place if cells else self.source.place
         return Entry({**facts, **recipe}, place, (*remarks, *self._left_out(row)))
 
@@ -264,12 +250,10 @@ class _Drafting:
     def _recipe(self, label: str, role: str, row: int) -> tuple[dict[str, Any], Remark | None]:
         """Return what says how a row is measured, and what is to be said of it."""
         if role == "ours":
-            return {}, Remark(
-                "asked", "recipe: the function of recipes.py that makes the row, and its options"
-            )
+            return {}, _asked("recipe: the function of recipes.py that makes the row, and its options")
         found = match(label, self._values(row))
         if found.row is None:
-            return {}, Remark("asked", _unknown_system(found))
+            return {}, _asked(_unknown_system(found))
         remark = Remark("likely", f"recipe: {found.reason}") if found.sure == "likely" else None
         if not found.row.recipe:
             return {"not_measurable": found.row.not_measurable}, remark

@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from repro.errors import DataError, UsageError
 
@@ -93,14 +94,12 @@ class Files:
         if name not in self._texts:
             shown = self.shown(name)
             try:
-                content = self._members[name] if self._members else _content(shown)
+                content = self._members[name] if self._members else _limited(shown.open("rb"), shown)
             except OSError as error:
                 raise DataError(f"{shown}: cannot be read: {error.strerror or error}") from error
             self._read += len(content)
             if self._read > TOTAL_BYTES:
-                raise DataError(
-                    f"{self.path}: has more than {TOTAL_BYTES >> 20} MB of text, no paper's source"
-                )
+                raise _too_much_text(self.path)
             self._texts[name] = decoded(content, shown)
         return self._texts[name]
 
@@ -119,12 +118,6 @@ def decoded(content: bytes, shown: Path) -> str:
         except UnicodeDecodeError:
             text = content.decode("cp1252", errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _content(path: Path) -> bytes:
-    if path.stat().st_size > FILE_BYTES:
-        raise DataError(f"{path}: is too large: a source of more than {FILE_BYTES >> 20} MB is not read")
-    return path.read_bytes()
 
 
 def _is_text(name: str) -> bool:
@@ -157,17 +150,17 @@ def _unpacked(path: Path) -> dict[str, bytes] | None:
         if tarfile.is_tarfile(path):
             return _of_tar(path)
         if start.startswith(b"\x1f\x8b"):
-            with gzip.open(path) as unpacked:
-                return {path.stem: _limited(unpacked, path)}
+            return {path.stem: _limited(gzip.open(path), path)}
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile) as error:
         raise DataError(f"{path}: is a broken archive: {error}") from error
     return None
 
 
-def _limited(stream, shown: Path) -> bytes:
-    content = stream.read(FILE_BYTES + 1)
+def _limited(stream: gzip.GzipFile | IO[bytes], shown: Path) -> bytes:
+    with stream:
+        content = stream.read(FILE_BYTES + 1)
     if len(content) > FILE_BYTES:
-        raise DataError(f"{shown}: unpacks to more than {FILE_BYTES >> 20} MB, no paper's source")
+        raise DataError(f"{shown}: is too large: a source of more than {FILE_BYTES >> 20} MB is not read")
     return content
 
 
@@ -181,6 +174,10 @@ def _of_zip(path: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(path) as archive:
         members = ((m.filename, m.file_size, lambda m=m: archive.open(m)) for m in archive.infolist())
         return _texts(members, path)
+
+
+def _too_much_text(path: Path) -> DataError:
+    return DataError(f"{path}: has more than {TOTAL_BYTES >> 20} MB of text, no paper's source")
 
 
 def _texts(members, path: Path) -> dict[str, bytes]:
@@ -197,5 +194,5 @@ def _texts(members, path: Path) -> dict[str, bytes]:
             kept[inner] = _limited(opened(), path / inner)
             text += len(kept[inner])
         if text > TOTAL_BYTES:
-            raise DataError(f"{path}: has more than {TOTAL_BYTES >> 20} MB of text, no paper's source")
+            raise _too_much_text(path)
     return kept

@@ -226,9 +226,8 @@ class Gullet:
             self._out.append(token)
             self._characters += len(token.text)
             if self._characters > CHARACTERS:
-                raise DataError(
-                    f"{self.files.path}: has more than {CHARACTERS:,} characters, no paper's source"
-                )
+                limit = f"{CHARACTERS:,} characters"
+                raise DataError(f"{self.files.path}: has more than {limit}, no paper's source")
 
     # what comes next
 

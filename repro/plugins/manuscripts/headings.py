@@ -135,11 +135,9 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
     name = named.name if isinstance(named, NamedMeasure) else None
     plain = vocabulary.without_measures(text)
     dataset = _of_part(vocabulary.collection(_refined(plain, shared.words), name), plain)
-    if (
-        dataset.choices
-        and (nearest := vocabulary.collection(vocabulary.without_measures(head[-1]), name)).value
-    ):
-        dataset = nearest
+    if dataset.choices:
+        nearest = vocabulary.collection(vocabulary.without_measures(head[-1]), name)
+        dataset = nearest if nearest.value else dataset
     if dataset.sure == "unknown" and not dataset.choices:
         dataset = _of_part(_of_caption(shared.words, name), shared.words)
         if prior == _BEIR and dataset.value is None and not _is_mean(head, plain):
@@ -186,9 +184,8 @@ def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
     meant = parts & set((dataset.value or "").split("/"))
     if not meant or not (parts & said) or meant & said:
         return dataset
-    return Resolution(
-        reason=f"{' and '.join(sorted(parts & said))} is said, and {dataset.value} is another part"
-    )
+    other = " and ".join(sorted(parts & said))
+    return Resolution(reason=f"{other} is said, and {dataset.value} is another part")
 
 
 def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:

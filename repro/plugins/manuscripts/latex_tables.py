@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from repro.plugins.manuscripts.gullet import Expanded
-from repro.plugins.manuscripts.latex_text import Words, arguments, kind, last, names, raw
+from repro.plugins.manuscripts.latex_text import Words, arguments, kind, last, names, raw, within
 from repro.plugins.manuscripts.layout import head_length, stacked
 from repro.plugins.manuscripts.tables import SourceCell, SourceTable, check_size, plain, styled
 
@@ -48,9 +48,7 @@ class Scope:
             elif name in names("tabulars"):
                 self._take_tabular(node)
             elif node is not None:
-                (self._half(node, name) or self).gather(
-                    [*(getattr(node, "nodelist", None) or []), *arguments(node)]
-                )
+                (self._half(node, name) or self).gather(within(node))
 
     def _take_caption(self, node: Any, name: str) -> None:
         kind = self.kind
@@ -61,15 +59,15 @@ class Scope:
 
     def _take_tabular(self, node: Any) -> None:
         """Take a tabular, or those in it where it only lays out others."""
-        within = Scope(self.kind, self)
-        within.gather(node.nodelist)
-        self.captions += within.captions
-        self.labels += [(label, len(self.captions)) for label, _ in within.labels]
-        if not any(_is_table(one) for scope in within.walk() for one in scope.tabulars):
+        inner = Scope(self.kind, self)
+        inner.gather(node.nodelist)
+        self.captions += inner.captions
+        self.labels += [(label, len(self.captions)) for label, _ in inner.labels]
+        if not any(_is_table(one) for scope in inner.walk() for one in scope.tabulars):
             self.tabulars.append(node)
             return
-        self.tabulars += within.tabulars
-        for child in within.children:
+        self.tabulars += inner.tabulars
+        for child in inner.children:
             child.parent = self
             self.children.append(child)
 
@@ -344,7 +342,7 @@ def _walk(nodes: Iterable[Any]) -> Iterator[Any]:
             continue
         yield node
         if getattr(node, "environmentname", "") not in names("tabulars"):
-            yield from _walk([*(getattr(node, "nodelist", None) or []), *arguments(node)])
+            yield from _walk(within(node))
 
 
 def _number(argument: list[Any]) -> int:

@@ -52,16 +52,7 @@ def symbols() -> Mapping[str, str]:
 
 _NO_STYLE = Style()
 _SPACES = frozenset(" \\\n,;:>")
-_KNOWN = (
-    "prints_last",
-    "prints_both",
-    "prints_nothing",
-    "cited",
-    "referenced",
-    "footnoted",
-    "spaces",
-    "rules",
-)
+_KNOWN = "prints_last prints_both prints_nothing cited referenced footnoted spaces rules"
 
 
 @cache
@@ -87,7 +78,7 @@ def _context():
 @cache
 def _of_tables() -> frozenset[str]:
     """Return the macros that the reader knows beside pylatexenc."""
-    return names(*_KNOWN) | _SPACES | {*symbols(), "footnotemark", "ding"}
+    return names(*_KNOWN.split()) | _SPACES | {*symbols(), "footnotemark", "ding"}
 
 
 @cache
@@ -120,6 +111,11 @@ def arguments(node: Any) -> list[Any]:
     """Return the arguments of a macro or environment, None for each that is absent."""
     given = getattr(node, "nodeargd", None)
     return list(given.argnlist or []) if given is not None and given.argnlist else []
+
+
+def within(node: Any) -> list[Any]:
+    """Return the nodes within an environment or group, and the arguments."""
+    return [*(getattr(node, "nodelist", None) or []), *arguments(node)]
 
 
 def last(node: Any) -> list[Any]:

@@ -150,11 +150,6 @@ def is_number(cell: SourceCell) -> bool:
     return _NUMBER.match(cell.text.strip()) is not None
 
 
-def is_dash(cell: SourceCell) -> bool:
-    """Return whether a cell says that there is no value."""
-    return cell.text.strip() in DASHES
-
-
 def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text: False) -> Layout:
     """Return where labels and values of a table stand.
 
@@ -226,7 +221,7 @@ def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
 
 
 def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
-    said = [cell for cell in cells if not is_dash(cell)]
+    said = [cell for cell in cells if cell.text.strip() not in DASHES]
     return 2 * sum(map(is_number, said)) >= max(len(said), 1) or (not said and bool(cells))
 
 

@@ -72,12 +72,8 @@ def readings_text(draft: Draft) -> str:
     """Return entries for readings.yaml: what known systems' recipes ask for, with another paper's choices."""
     lines = []
     for id, (reading, name) in _readings(draft).items():
-        facts: dict[str, Any] = {
-            "id": id,
-            "kind": "silence",
-            "where": "asked",
-            "paper": "asked: whether the paper says it",
-        }
+        facts: dict[str, Any] = {"id": id, "kind": "silence", "where": "asked"}
+        facts |= {"paper": "asked: whether the paper says it"}
         facts |= {"evidence": f"asked; choices and default are those of {name}"}
         facts |= {"choices": dict(reading.choices), "default": reading.default}
         lines.append(yaml.safe_dump([facts], sort_keys=False, allow_unicode=True, width=WIDTH).rstrip())

@@ -76,8 +76,7 @@ def _column_type(g: Gullet, token: Token) -> None:
 
 
 def _new_if(g: Gullet, token: Token) -> None:
-    name = g.name()
-    g.switches[name] = False
+    g.switches[g.name()] = False
 
 
 def _other(g: Gullet, token: Token) -> bool:

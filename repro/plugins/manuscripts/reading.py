@@ -81,9 +81,8 @@ def _main_files(files: Files) -> tuple[list[str], list[str]]:
 
 def _outer(texts: dict[str, str]) -> list[str]:
     """Return the files that no other reads in."""
-    inner = {
-        PurePosixPath(match[1].strip()).stem for text in texts.values() for match in _INPUT.finditer(text)
-    }
+    read_in = _INPUT.findall("\n".join(texts.values()))
+    inner = {PurePosixPath(name.strip()).stem for name in read_in}
     return [name for name in texts if PurePosixPath(name).stem not in inner] or list(texts)
 
 
@@ -145,18 +144,16 @@ class _Float:
         """Return the lines of text in the float beside its tables and captions."""
         words = Words(numbers, is_legend=True)
         pieces = words.pieces(self.nodes)
-        lines = (
-            plain(part) for is_end, part in groupby(pieces, key=lambda p: p.text == "\n\n") if not is_end
-        )
+        parts = groupby(pieces, key=lambda piece: piece.text == "\n\n")
+        lines = (plain(part) for is_end, part in parts if not is_end)
         return tuple(line for line in [*lines, *words.footnotes] if sum(map(str.isalpha, line)) > 2)
 
     def _notes(self) -> list[str]:
         text = re.sub(r"\\.", "", self.text, flags=re.DOTALL)
         if text.count("{") == text.count("}"):
             return []
-        return [
-            f"{self.flat.place(self.start)}: braces are not balanced, so that cells may run into each other"
-        ]
+        place = self.flat.place(self.start)
+        return [f"{place}: braces are not balanced, so that cells may run into each other"]
 
 
 def _text_of(caption: Caption, numbers: dict[str, str]) -> str:

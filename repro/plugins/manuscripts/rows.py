@@ -94,11 +94,9 @@ def _parts(cells: Sequence[PublishedCell], groups: Sequence[str]) -> list[list[P
 
 def _marks_best(cells: Sequence[PublishedCell]) -> bool:
     """Return whether cells in bold, one at least, are those with the greatest number, or hold none."""
-    numbers = [cell.value for cell in cells if cell.value is not None]
-    if not numbers:
-        return True
-    best = [cell.value == max(numbers) for cell in cells if cell.value is not None]
-    return best == [cell.bold for cell in cells if cell.value is not None]
+    numbers = [(cell.value, cell.bold) for cell in cells if cell.value is not None]
+    most = max((number for number, _ in numbers), default=None)
+    return all(is_bold == (number == most) for number, is_bold in numbers)
 
 
 CLOSE = Decimal("0.01")  # one point: as far apart as two runs of one system by hands of two may be

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from repro.errors import DataError
 from repro.plugins.manuscripts.files import Files
+from repro.plugins.manuscripts.latex_text import Words, parse
 from repro.plugins.manuscripts.layout import head_length
 from repro.plugins.manuscripts.tables import (
     Piece,
@@ -79,9 +80,8 @@ class _Table:
                 _take(made, above)
                 source = "".join(piece.text for piece in one.pieces).strip()
                 cell = styled(one.pieces, one.place, source, columns=one.columns, rows=one.rows)
-                above.update(
-                    {len(made) + i: (cell, one.rows - 1) for i in range(cell.columns) if one.rows > 1}
-                )
+                columns = range(len(made), len(made) + one.columns)
+                above |= dict.fromkeys(columns if one.rows > 1 else (), (cell, one.rows - 1))
                 made += [cell] * one.columns
             _take(made, above)
             grid.append(made)
@@ -266,7 +266,7 @@ def _table_of_tokens(tokens: list, path: Path, caption: str) -> list[SourceTable
 def _of_markdown(text: str) -> Iterator[Piece]:
     """Yield the text of one line of Markdown, of HTML or of LaTeX's mathematics in it."""
     if "\\" in text and ("$" in text or re.search(r"\\[a-zA-Z]+\{", text)):
-        yield from _of_latex(re.sub(r"\*\*(.+?)\*\*", r"\\textbf{\1}", text))
+        yield from Words().pieces(parse(re.sub(r"\*\*(.+?)\*\*", r"\\textbf{\1}", text)))
     elif not _SPECIAL.search(text):
         yield Piece(text, Style())
     else:
@@ -285,12 +285,6 @@ def _inline(text: str) -> Iterator[Piece]:
             yield Piece(" ", styles[-1])
         elif token.type != "html_inline":
             yield Piece(token.content, styles[-1])
-
-
-def _of_latex(text: str) -> Iterator[Piece]:
-    from repro.plugins.manuscripts.latex_text import Words, parse
-
-    return Words().pieces(parse(text))
 
 
 def _tag(token) -> tuple[str, bool]:

@@ -185,9 +185,8 @@ def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
         reason = "the share of questions with an answer among the first passages is called recall there"
         return Resolution(f"Success@{measure.cutoff}", "likely", reason)
     if id.startswith("msmarco") and counts["qrels"] > counts["queries"]:
-        reason = (
-            f"the mean share of relevant passages, or the share of queries with one found, differ on {id}"
-        )
+        shares = "the mean share of relevant passages, or the share of queries with one found"
+        reason = f"{shares}, differ on {id}"
         return Resolution(None, "unknown", reason, _recall_or_success(measure))
     return Resolution(str(measure), "certain")
 

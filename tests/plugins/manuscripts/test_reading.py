@@ -127,7 +127,7 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "FILE_BYTES", 2**20)
     monkeypatch.setattr(files, "UNPACKED_BYTES", 2**22)
     for name in ("a.zip", "a.tar.gz"):
-        with pytest.raises(DataError, match="unpacks to more than 1 MB"):
+        with pytest.raises(DataError, match="is too large: a source of more than 1 MB"):
             read(packed(tmp_path / name, {"main.tex": "x" * 2**21}))
     with pytest.raises(DataError, match="unpacks to more than"):
         read(packed(tmp_path / "b.tar.gz", {"main.tex": TABLE, "figure.png": "x" * 2**23}))

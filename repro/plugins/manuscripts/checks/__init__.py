@@ -50,18 +50,11 @@ class Finding:
 
     def as_json(self) -> dict:
         """Return plain values."""
-        line = {"severity": self.severity, "check": self.check}
-        return line | {
-            "file": str(self.place.file),
-            "line": self.place.line,
-            "says": self.says,
-            "why": self.why,
-        }
+        place = {"file": str(self.place.file), "line": self.place.line}
+        return {"severity": self.severity, "check": self.check, **place, "says": self.says, "why": self.why}
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Return each finding once, by file, line and severity."""
-    once = dict.fromkeys(findings)
-    return sorted(
-        once, key=lambda f: (f.place.file, f.place.line, SEVERITIES.index(f.severity), f.check, f.says)
-    )
+    once, rank = dict.fromkeys(findings), SEVERITIES.index
+    return sorted(once, key=lambda f: (f.place.file, f.place.line, rank(f.severity), f.check, f.says))

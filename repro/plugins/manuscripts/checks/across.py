@@ -213,7 +213,8 @@ def wrong_quotes(manuscript: Manuscript, grids: Sequence[Grid]) -> Iterator[Find
     Plain is "0.366 in Table 2", "from 33.5 to 36.6" in a sentence with one table's number, two systems of a
     table and "by 1.4" with one measure or none, and one system with the only number, a measure and a table.
     """
-    tables = _numbered(manuscript, grids)
+    labels, pairs = manuscript.labels, zip(manuscript.tables, grids, strict=True)
+    tables = [Numbered(each.number or labels.get(each.label, ""), grid) for each, grid in pairs]
     by_number = {table.number: table for table in tables}
     for place, paragraph in manuscript.prose:
         for sentence in _END.split(paragraph):
@@ -223,22 +224,13 @@ def wrong_quotes(manuscript: Manuscript, grids: Sequence[Grid]) -> Iterator[Find
             yield from _of_one(place, sentence, by_number)
 
 
-def _numbered(manuscript: Manuscript, grids: Sequence[Grid]) -> list[Numbered]:
-    labels = manuscript.labels
-    numbers = [each.number or labels.get(each.label, "") for each in manuscript.tables]
-    return [Numbered(number, grid) for number, grid in zip(numbers, grids, strict=True)]
-
-
 def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
-    for match in IN_TABLE.finditer(sentence):
+    for match in IN_TABLE.finditer(sentence) if not NO_QUOTE.search(sentence) else ():
         table, text = tables.get(match["table"]), match["number"]
-        if table and table.values and not NO_QUOTE.search(sentence) and not _is_in(text, table):
-            near = _nearest(text, table)
-            if near is not None:
-                why = f"it has none such; the nearest is {near.cell.text} at {near.place}"
-                yield Finding(
-                    "doubt", "prose", place, f"{text} is said to stand in Table {table.number}", why
-                )
+        if table and table.values and not _is_in(text, table) and (near := _nearest(text, table)):
+            says = f"{text} is said to stand in Table {table.number}"
+            why = f"it has none such; the nearest is {near.cell.text} at {near.place}"
+            yield Finding("doubt", "prose", place, says, why)
 
 
 def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
