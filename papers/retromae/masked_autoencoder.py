@@ -10,7 +10,14 @@ from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
 from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
-from repro.retrieval.nn.masked_tokens import CHUNK, IGNORED, chunked_token_cross_entropy, divisor
+from repro.retrieval.nn.masked_tokens import (
+    CHUNK,
+    IGNORED,
+    chunked_token_cross_entropy,
+    divisor,
+    labelled,
+    values_at,
+)
 from repro.retrieval.nn.objectives import MaskedPretraining
 from repro.retrieval.nn.text import frame_texts, inner_tokens, side_by_side
 
@@ -105,15 +112,11 @@ class MaskedAutoEncoder(MaskedPretraining):
         else:
             states["decoder"] = self.decoder(self.inputs(hidden[:, 0], batch), batch["attention_mask"])
         for side, some in states.items():
-            wanted = batch[f"{side}_labels"] != IGNORED  # (N, L)
-            if wanted.any():
-                losses[side] = chunked_token_cross_entropy(
-                    some[wanted],
-                    self.encoder.cls,
-                    batch[f"{side}_labels"][wanted],
-                    reduction="mean",
-                    chunk=CHUNK,
-                )
+            labels = batch[f"{side}_labels"]  # (N, L)
+            places = labelled(labels)
+            if len(places):
+                wanted = values_at(some, places), self.encoder.cls, values_at(labels, places)
+                losses[side] = chunked_token_cross_entropy(*wanted, reduction="mean", chunk=CHUNK)
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
