@@ -23,6 +23,7 @@ DATASETS = {  # words of a head, and what its dataset is then called
     "Dev": "/dev(/small)?$",
     "^NQ$": "/natural-questions/",
 }
+NOT_PUBLIC = {"retromae": {"bioasq", "signal-1m", "trec-news", "robust04"}}  # columns, as the manifest says
 
 
 def _within(identifier, prefix):
@@ -58,8 +59,10 @@ def test_every_retrieval_cell_names_a_dataset_and_a_measure_that_exist(name):
     from repro.retrieval.evaluation.measures import parse_measure
 
     for c in numeric_cells(papers()[name]):
-        is_measured = not (c.column.mean_of or c.column.not_measurable)
-        if c.column.kind in ("retrieval", "answers", "rerank") and is_measured:
+        if c.column.kind in ("retrieval", "answers", "rerank") and not c.column.mean_of:
+            if c.column.id in NOT_PUBLIC.get(name, ()):
+                assert c.column.not_measurable and not c.column.dataset
+                continue
             dataset(c.column.dataset)
             parse_measure(c.column.measure)
 
@@ -71,10 +74,11 @@ def test_a_column_is_measured_as_its_head_says_on_what_its_head_names(name):
     for column in (c for t in source.manifest.tables for c in t.columns if c.dataset and c.measure):
         where, what = column.head[0], HEAD.fullmatch(column.head[-1])
         told = NAMED_READING.search(column.note)
-        if what and not (told and told["id"] in misprints):
+        if what:
             cutoff = int(what["cutoff"]) * (1000 if what["thousands"] else 1)
             wanted = rf"{MEASURES[what['measure'].upper()]}(\(rel=2\))?@{cutoff}"
-            assert re.fullmatch(wanted, column.measure), (column.id, column.measure)
+            is_misprint = bool(told) and told["id"] in misprints
+            assert bool(re.fullmatch(wanted, column.measure)) != is_misprint, (column.id, column.measure)
         dataset, named = (
             column.dataset,
             [there for words, there in DATASETS.items() if re.search(words, where)],

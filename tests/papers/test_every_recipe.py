@@ -17,6 +17,7 @@ from repro.retrieval.training.objective import import_declared
 from repro.running.recipe_calls import readings_for, recipe_path
 
 EVERY = sorted(papers())
+NOT_READ = {f"retromae/{table}/laprador" for table in (1, 2, 3)}  # a checkpoint of unknown architecture
 
 
 @functools.cache
@@ -150,14 +151,14 @@ def test_every_choice_that_is_asked_for_changes_what_is_run_or_how_it_is_scored(
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_all_rows_that_the_authors_ran_have_a_recipe_or_say_why_not(name):
+def test_all_rows_that_the_authors_ran_have_a_recipe(name):
     source = papers()[name]
     missing = {
-        f"{c.table.id}/{c.row.id}"
+        f"{name}/{c.table.id}/{c.row.id}"
         for c in cells_of(source)
-        if c.is_numeric and c.role != "cited" and not (c.recipe or c.row.not_measurable)
+        if c.is_numeric and c.role != "cited" and not c.recipe
     }
-    assert missing == set()
+    assert missing == {row for row in NOT_READ if row.startswith(f"{name}/")}
     assert all(figure.is_measured for figure in source.manifest.figures)
 
 
