@@ -47,6 +47,12 @@ SEED = Objective(
     "decoder_input=masked|clean embeddings=shared|own head=shared|own reconstruct_sep weight "
     "reduction=mean|sum masking mlm_head length seed",
 )
+CONDENSER = Objective(
+    "condenser",
+    2,
+    "papers.baselines.condenser:Condenser",
+    "masking unit=whole-word|bernoulli quota=text|all head_layers early_share late length seed",
+)
 SIMCSE = Objective(
     "simcse",
     1,

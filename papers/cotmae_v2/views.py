@@ -4,25 +4,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from papers.baselines.ms_marco import PASSAGES
-from papers.baselines.two_stage import TwoStage, cls_texts
+from papers.baselines.two_stage import MULTI_VIEW, TwoStage, cls_texts
 from papers.cotmae_v2.encoders import VIEWS
 from repro.graph import Node
 from repro.retrieval import recipe
-from repro.retrieval.recipe import Objective, Texts
+from repro.retrieval.recipe import Texts
 from repro.retrieval.recipe.request import Request
 
-OBJECTIVE = Objective(
-    "multi-view-contrastive",
-    1,
-    "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder",
-    "views top_k sparse_truncation sparse_positions vocabulary_head dense_reduction hybrid_similarity "
-    "similarity=dot|cosine view_objective=sum|separate|both contrastive_denominator "
-    "in_batch_negatives=batch|own temperature flops_weight flops_vectors=before|after distillation "
-    "query_length passage_length separator start",
-    vector_widths=("top_k", "dense_reduction"),
-)
 # Eq. 15 as printed is in this folder; a fingerprint knows the denominator, not the class
-AS_PRINTED = replace(OBJECTIVE, path="papers.cotmae_v2.printed_denominator:PrintedDenominator")
+AS_PRINTED = replace(MULTI_VIEW, path="papers.cotmae_v2.printed_denominator:PrintedDenominator")
 QUERY = 32  # tokens, §4.2
 FULL_DIMENSION = TOP_K = 768  # §4.2
 
@@ -53,7 +43,7 @@ class Views:
             train=PASSAGES,
             texts=cls_texts(documents, PASSAGES, query=QUERY, passage=length, separator=separator),
             representation=self,
-            objective=AS_PRINTED if ask("contrastive-denominator") == "printed" else OBJECTIVE,
+            objective=AS_PRINTED if ask("contrastive-denominator") == "printed" else MULTI_VIEW,
             options=self._options() | {"distillation": None},
             passages_per_query=passages,
             negative_choice=ask("negatives-of-an-epoch"),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from papers.baselines.encoders import CONDENSER
 from papers.baselines.two_stage import marco_passages
 from repro.graph import Node
 from repro.retrieval import recipe
@@ -15,12 +16,6 @@ RETROMAE = Objective(
     "decoder=enhanced|basic decoder_layers encoder_rate decoder_rate unit=whole-word|bernoulli masking "
     "contexts length seed",
     passes={"encoders": 1, "layers": 1, "heads": 1.3},
-)
-CONDENSER = Objective(
-    "condenser",
-    2,
-    "papers.baselines.condenser:Condenser",
-    "masking unit=whole-word|bernoulli quota=text|all head_layers early_share late length seed",
 )
 ENCODER_RATE, DECODER_RATE = 0.3, 0.5  # §4.1
 LENGTH = 512  # the released preprocessing's

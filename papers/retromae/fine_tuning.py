@@ -4,22 +4,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from papers.baselines.ms_marco import CONTRASTIVE, NO_PROJECTOR, OFFICIAL_NEGATIVES, PASSAGES
-from papers.baselines.two_stage import Dense, TwoStage, cls_texts, marco_passages
+from papers.baselines.two_stage import MULTI_VIEW, Dense, TwoStage, cls_texts, marco_passages
 from repro.graph import Node
 from repro.retrieval import recipe
-from repro.retrieval.recipe import Objective, Optimisation
+from repro.retrieval.recipe import Optimisation
 from repro.retrieval.recipe.request import Request
 
-DISTILLATION = Objective(
-    "multi-view-contrastive",
-    1,
-    "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder",
-    "views top_k sparse_truncation sparse_positions vocabulary_head dense_reduction hybrid_similarity "
-    "similarity=dot|cosine view_objective=sum|separate|both contrastive_denominator "
-    "in_batch_negatives=batch|own temperature flops_weight flops_vectors=before|after distillation "
-    "query_length passage_length separator start",
-    vector_widths=("top_k", "dense_reduction"),
-)
 ONE_DENSE_VIEW = {  # of an objective that could also have sparse vectors
     "views": ["dense"],
     "top_k": None,
@@ -94,7 +84,7 @@ class FineTuning:
         options = ONE_DENSE_VIEW | SIMILARITY | {"distillation": distillation}
         start = encoder if read.pop("start") == "pre-trained" else second
         passages = read.pop("passages")
-        student = replace(stages, objective=DISTILLATION, options=options, passages_per_query=passages)
+        student = replace(stages, objective=MULTI_VIEW, options=options, passages_per_query=passages)
         return student.tuned(start, scored, replace(how, **read))
 
     def beir(self, encoder: Node) -> Node:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from papers.baselines.encoders import CONDENSER
 from papers.baselines.two_stage import marco_passages
 from repro.graph import Node
 from repro.retrieval import recipe
@@ -37,12 +38,6 @@ AUTOENCODER = Objective(
     "papers.simlm.autoencoder:AutoEncoder",
     "decoder token_loss length",
     own_parts=True,
-)
-CONDENSER = Objective(
-    "condenser",
-    2,
-    "papers.baselines.condenser:Condenser",
-    "masking unit=whole-word|bernoulli quota=text|all head_layers early_share late length seed",
 )
 MLM = Objective(
     "pair-mlm",

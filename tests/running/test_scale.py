@@ -2,8 +2,8 @@
 
 import pytest
 
+from papers.baselines.two_stage import MULTI_VIEW
 from papers.costa import recipes as costa
-from papers.cotmae_v2 import views
 from repro.errors import ManifestError, UsageError
 from repro.graph import Node, walk
 from repro.machine import kernels
@@ -130,7 +130,7 @@ def test_lengths_inside_a_text_shrink_in_proportion_to_it():
 
 def test_sizes_of_vectors_shrink_with_the_width_of_the_backbone():
     options = {"top_k": 384, "dense_reduction": {"to": 384, "by": "linear"}, "temperature": 1.0}
-    node = Node("finetune", {"objective": views.OBJECTIVE.identity, "options": options}, TRAINED.inputs)
+    node = Node("finetune", {"objective": MULTI_VIEW.identity, "options": options}, TRAINED.inputs)
     half = scale("tiny").facts.backbone.initialise.hidden_size // 2
     small = scale("tiny").rewriter()(node).params["options"]
     assert small == {"top_k": half, "dense_reduction": {"to": half, "by": "linear"}, "temperature": 1.0}
