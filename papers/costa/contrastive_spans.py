@@ -84,12 +84,7 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         stop_words_left_out: str = "before",
     ):
         super().__init__()
-        check_known("granularity", *spans, *span_tokens, valid=GRANULARITIES)
-        if not sum(spans.values()):
-            raise UsageError("there is no granularity with a span; give at least one in spans")
-        for granularity in spans:
-            if granularity != "word" and granularity not in span_tokens:
-                raise UsageError(f"there are no bounds in tokens for {granularity!r} spans; give span_tokens")
+        _check_granularities(spans, span_tokens)
         check_known("contrastive input", contrastive_input, valid=("masked", "clean"))
         check_known("resampling", resample, valid=("once", "epoch"))
         check_known("rounding", rounding, valid=tuple(ROUNDINGS))
@@ -101,11 +96,9 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
         self.projector = Projector.of(model.config, projector, layers=projector_layers)
         self.reduction = reduction
+        similarity = check_similarity(similarity)
         self.contrast = partial(
-            group_contrastive,
-            temperature=temperature,
-            similarity=check_similarity(similarity),
-            reduction=reduction,
+            group_contrastive, temperature=temperature, similarity=similarity, reduction=reduction
         )
         self.weight, self.clean, self.spans_reach_sep = weight, contrastive_input == "clean", spans_reach_sep
         self.each_epoch, self.masking, self.length, self.seed = resample == "epoch", masking, length, seed
@@ -157,6 +150,15 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         """The encoder with its masked-language head, and the projector beside it."""
         super().save(folder)
         self.projector.save(folder, encodes=False)
+
+
+def _check_granularities(spans: dict[str, int], span_tokens: dict[str, list[int]]) -> None:
+    check_known("granularity", *spans, *span_tokens, valid=GRANULARITIES)
+    if not sum(spans.values()):
+        raise UsageError("there is no granularity with a span; give at least one in spans")
+    for granularity in spans:
+        if granularity != "word" and granularity not in span_tokens:
+            raise UsageError(f"there are no bounds in tokens for {granularity!r} spans; give span_tokens")
 
 
 def _bounds(shortest: int, longest: int) -> tuple[int, int]:

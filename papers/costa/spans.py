@@ -1,6 +1,7 @@
 """Multi-granularity span sampling (§3.2, Eqs. 1-3)."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -91,6 +92,7 @@ def sampled_spans(
     edges = [_edges(text, words, unit) for text in texts]
     n = np.array([len(of_text) - 1 for of_text in edges])
     room = n - (0 if start == "inclusive" else 1)
+    draw_runs = partial(_draw_runs, beta=beta, rounding=rounding, start=start)
     spans, kept = [], np.ones(len(texts), dtype=bool)
     for granularity in (name for name in GRANULARITIES if counts.get(name, 0)):
         drawn = np.zeros((len(texts), counts[granularity], 2), dtype=np.int64)
@@ -98,16 +100,7 @@ def sampled_spans(
             has_any = _draw_words(drawn, texts, words, kept, generators, stop_words=stop_words)
         else:
             shortest, longest = _fitting(bounds[granularity], room, short_text=short_text)
-            _draw_runs(
-                drawn,
-                n,
-                (shortest, longest),
-                kept & (longest > 0),
-                generators,
-                beta=beta,
-                rounding=rounding,
-                start=start,
-            )
+            draw_runs(drawn, n, (shortest, longest), kept & (longest > 0), generators)
             if unit == "words":
                 drawn = np.stack([of_text[units] for of_text, units in zip(edges, drawn, strict=True)])
             has_any = drawn[:, 0, 1] > 0

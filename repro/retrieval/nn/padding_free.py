@@ -228,7 +228,8 @@ class PackedTexts(nn.Module):
             padded = hidden.new_zeros(rows["attention_mask"].numel(), hidden.shape[1])
             texts = padded.index_copy_(0, places, hidden).view(*rows["attention_mask"].shape, -1)
             counts = torch.tensor(lengths).to(processor, non_blocking=True)
-            return texts.sum(dim=1, dtype=torch.float32).div_(counts[:, None]).to(hidden.dtype)  # (n, H)
+            precise = torch.promote_types(hidden.dtype, torch.float32)
+            return texts.sum(dim=1, dtype=precise).div_(counts[:, None]).to(hidden.dtype)  # (n, H)
         firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(processor, non_blocking=True)
         vectors = layer_output(last, hidden[firsts], hidden, layout, **options)  # (n, H)
         if self.pooling == "cls" or self.model.pooler is None:

@@ -54,7 +54,7 @@ class PairScorer:
         length: int,
         separator: str,
         precision: str,
-        packed: bool | None = False,
+        packed: bool | None = None,
         say: Callable[[str], None] = print,
     ):
         self.precision, self.length, self.separator = check_precision(precision), length, separator

@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from contextlib import AbstractContextManager
 from functools import reduce
 from itertools import islice
 from operator import add
@@ -23,7 +23,7 @@ from repro.machine.system import freed_memory_kept
 from repro.progress import SILENT, Progress
 from repro.retrieval.nn.batches import release_memory
 from repro.retrieval.nn.padding_free import trains_faster
-from repro.retrieval.nn.precision import device, on_device, threads_for
+from repro.retrieval.nn.precision import device, on_device, threads_for, true_float32
 from repro.retrieval.nn.tokens import tokens_remembered
 from repro.retrieval.training.batch_order import BatchOrder, BatchReading, Place
 from repro.retrieval.training.checkpoints import (
@@ -283,15 +283,13 @@ def train(
     """
     start, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / "train_log.jsonl"
     execution = execution.for_parts_of(getattr(objective, "part_size", None))
-    if execution.padding_free is None:  # groups of similar lengths, if these are asked for, are another cure
-        is_packed = execution.length_buckets == 1 and trains_faster(objective, optimisation.precision)
-        execution = replace(execution, padding_free=int(is_packed))
     join_others()
     share = {"rank": rank(), "processes": processes(), "seed": optimisation.seed}
     order = BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share)
     checkpoint = _last_checkpoint(out / CHECKPOINTS, steps)
     bar = progress if rank() == 0 else SILENT
-    reading = BatchReading(execution, checkpoint, bar.note)
+    faster = trains_faster(objective, optimisation.precision)
+    reading = BatchReading(execution, checkpoint, bar.note, faster=faster)
     execution = with_estimated_micro_batch(reading.execution, memory, share=max(order.shares(0)))
     trainer = ObjectiveTrainer(
         objective,
@@ -304,20 +302,27 @@ def train(
         execution=execution,
         reading=reading,
     )
-    with (
-        bar.task("training", total=steps, log=log) as advance,
-        threads_for(objective),
-        tokens_remembered(),
-        freed_memory_kept(),
-        reading.applied_to(objective),
-    ):
-        trainer.run(advance)
+    _run(trainer, bar.task("training", total=steps, log=log))
     everybody_waits()
     seconds = round(time.monotonic() - start, 1)
     facts = _outcome(steps, len(examples), optimisation.batch_size, log) | {"seconds": seconds}
     everybody_waits()  # the first process may now hand the folder on
     facts |= trainer.flops.facts(steps * processes())
     return facts | options_in_effect(trainer, reading)
+
+
+def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int], None]]) -> None:
+    """Train to the end, on as many threads as the model takes, in the number formats that it states."""
+    objective = trainer.model
+    with (
+        task as advance,
+        threads_for(objective),
+        true_float32(),
+        tokens_remembered(),
+        freed_memory_kept(),
+        trainer.reading.applied_to(objective),
+    ):
+        trainer.run(advance)
 
 
 def _outcome(steps: int, examples: int, batch_size: int, log: Path) -> dict:

@@ -14,7 +14,7 @@ from tests.retrieval.nn.parted_objectives import Texts, objective
 from tests.retrieval.training.settings import settings
 from tests.retrieval.training.test_parts import FIVE_STEPS, failing
 
-VALUES = {"length_buckets": "2", "padding_free": "1"}
+VALUES = {"length_buckets": ("2", None), "padding_free": ("1", "0")}
 
 
 class Heard(Progress):
@@ -45,10 +45,10 @@ def alike(some, others) -> bool:
 def test_a_training_goes_on_in_the_way_it_began_and_tells_that_another_was_asked_for(
     tmp_path, monkeypatch, name, began_so
 ):
-    values = {True: VALUES[name], False: None}
+    values = dict(zip((True, False), VALUES[name], strict=True))
 
     def ask(so: bool) -> None:
-        if so:
+        if values[so]:
             monkeypatch.setenv(WAYS[name], values[so])
         else:
             monkeypatch.delenv(WAYS[name], raising=False)
@@ -83,10 +83,10 @@ def test_a_checkpoint_of_an_earlier_version_is_gone_on_from_as_is_asked(tmp_path
 
 
 def test_what_was_used_before_a_checkpoint_counts_behind_it(tmp_path):
-    reading = BatchReading(Execution(padding_free=1), None, print)
+    reading = BatchReading(Execution(padding_free=1), None, print, faster=False)
     with reading.applied_to(torch.nn.Linear(1, 1)):
         reading._read["padding_free"].used = True
         reading.save(tmp_path)
-    again = BatchReading(Execution(padding_free=1), tmp_path, print)
+    again = BatchReading(Execution(padding_free=1), tmp_path, print, faster=False)
     with again.applied_to(torch.nn.Linear(1, 1)):
         assert again.used("padding_free") and not again.used("length_buckets")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -58,43 +58,41 @@ class ViewScorer:
     def scores(self, queries: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:
         """Score P pairs by a view, or by the sum for "": (P,) float32, rounded once.
 
-        Passages are read in the order in which they are on disk, 4,096 pairs by each of torch's threads.
+        Passages are read in the order in which they are on disk, those of 4,096 pairs at a time.
 
         Args:
-            queries, rows: (P,) int64, of these queries and of all passages.
+            queries, rows: (P,) int64, of these queries and of all passages; no pair twice.
         """
         order, scores = np.argsort(rows, kind="stable"), np.empty(len(rows), np.float32)
-        terms = self.named(name)
-        is_dense = list(terms) == ["dense"] and self.passages.files["dense"].width > 1
-        rounded = self._dense_scores if is_dense else functools.partial(self._fixed_scores, terms=terms)
+        terms, file = self.named(name), self.passages.files.get("dense")
+        parts = [order[start : start + SCORED] for start in range(0, len(rows), SCORED)]
+        if list(terms) == ["dense"] and isinstance(file, VectorFile):
+            for pairs in parts:  # one after another: each is made by all of torch's threads
+                scores[pairs] = self._dense_scores(file, queries[pairs], rows[pairs])
+            return scores
 
-        def score(start: int) -> None:
-            pairs = order[start : start + SCORED]
-            scores[pairs] = rounded(queries[pairs], rows[pairs])
+        def score(pairs: np.ndarray) -> None:
+            sums = {v: self._products(v, queries[pairs], rows[pairs]) for v in dict.fromkeys(terms)}
+            scores[pairs] = sum(sums[term] for term in terms)
 
         with ThreadPoolExecutor(torch.get_num_threads()) as threads:
-            list(threads.map(score, range(0, len(rows), SCORED)))
+            list(threads.map(score, parts))
         return scores
 
-    def _fixed_scores(self, queries: np.ndarray, rows: np.ndarray, terms: Sequence[str]) -> Any:
-        """Score pairs by sums in one fixed order, (P,) float64."""
-        sums = {view: self._products(view, queries, rows) for view in dict.fromkeys(terms)}
-        return sum(sums[term] for term in terms)
-
-    def _dense_scores(self, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Score pairs, by ascending rows, which round to what ``_fixed_scores`` round to: (P,) float64.
+    def _dense_scores(self, file: VectorFile, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Score pairs by ascending rows: (P,) float64, which round as those of ``_products`` do.
 
         A product in any order of its sum is no further from one in another than twice the bound that
         ``errors`` speaks of. Where both ends of that round to one float32, the order does not matter; the
         few other pairs are scored again in the fixed one.
         """
         chosen, starts = np.unique(rows, return_index=True)
-        passages = torch.from_numpy(
-            self.passages.files["dense"].mapped()[chosen].astype(np.float64)  # type: ignore[union-attr]
-        )  # dense vectors are an array, which can be mapped
-        lengths_of, bounds = torch.linalg.vector_norm(passages, dim=1).numpy(), np.append(starts, len(rows))
+        bounds, width = np.append(starts, len(rows)), self._doubles.shape[1]
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+            warnings.filterwarnings(
+                "ignore", message="Sparse CSR tensor support|The given NumPy array is not w"
+            )
+            passages = torch.from_numpy(file.mapped())[torch.from_numpy(chosen)].double()
             wanted = torch.sparse_csr_tensor(
                 torch.from_numpy(bounds),
                 torch.from_numpy(queries),
@@ -103,21 +101,20 @@ class ViewScorer:
                 check_invariants=False,
             )
         products = torch.sparse.sampled_addmm(wanted, passages, self._doubles.T, beta=0).values().numpy()
-        count = passages.shape[1]
-        lengths_of = np.repeat(lengths_of, np.diff(bounds)) * self._lengths[queries]
-        errors = 2.02 * count * DOUBLE / (1 - count * DOUBLE) * lengths_of
+        lengths_of = np.repeat(passages.norm(dim=1).numpy(), np.diff(bounds)) * self._lengths[queries]
+        errors = 2.02 * width * DOUBLE / (1 - width * DOUBLE) * lengths_of
         with np.errstate(over="ignore", invalid="ignore"):
             unsure = (products - errors).astype(np.float32) != (products + errors).astype(np.float32)
         if unsure.any():
             products[unsure] = self._products("dense", queries[unsure], rows[unsure])
         return products
 
-    @functools.cached_property
+    @cached_property
     def _doubles(self) -> torch.Tensor:
         """The dense queries, (Q, H) float64."""
         return torch.from_numpy(self.vectors["dense"].astype(np.float64))
 
-    @functools.cached_property
+    @cached_property
     def _lengths(self) -> np.ndarray:
         return lengths(self.vectors["dense"])
 
@@ -314,8 +311,7 @@ class Tile:
     def _sums(self, passages: Mapping[str, Matrix], columns: Mapping[str, Matrix]) -> dict[str, torch.Tensor]:
         products = {name: _products(rows, columns[name]) for name, rows in passages.items()}
         return {
-            name: functools.reduce(torch.add, [products[term] for term in terms])
-            for name, terms in self.sums.items()
+            name: reduce(torch.add, [products[term] for term in terms]) for name, terms in self.sums.items()
         }
 
 
