@@ -48,7 +48,7 @@ def test_a_line_tells_row_table_collection_seconds_what_is_done_and_the_rest(tmp
 def test_a_training_tells_its_steps_as_they_are_known(tmp_path):
     nodes = _planned(("hardneg.costa",), columns=1).nodes
     told = [describe(node) for node in nodes if "max_steps" in node.params]
-    assert any("pretrain neighbours on tiny/text, 600 steps (" in line for line in told)
+    assert any("pretrain neighbours on tiny/text, 300 steps (" in line for line in told)
     assert any(
         re.search(r"finetune contrastive on tiny/passage/train, at most \d+ steps \(", t) for t in told
     )

@@ -80,7 +80,8 @@ def test_a_layer_of_a_backbone_from_scratch_adds_as_much_as_one_of_bert(name):
 
 def test_a_variation_takes_over_what_it_does_not_say_itself():
     tiny, variation = scale("tiny").facts, scale("tiny-long").facts
-    assert variation.caps == tiny.caps and variation.replace == tiny.replace
+    assert variation.replace == tiny.replace
+    assert variation.caps == tiny.caps | {"queries": variation.caps["queries"]}
     assert variation.backbone == tiny.backbone and variation.learning_rate != tiny.learning_rate
     longer = scale("tiny-long").rewriter()(TRAINED)
     assert (longer.params["max_steps"], longer.params["epochs"]) == (variation.steps["pretrain"], None)
