@@ -21,8 +21,8 @@ from search import made as made_vectors
 from repro.progress import Progress
 from repro.retrieval.nn import padding_free
 from repro.retrieval.nn.checkpoint import load_tokenizer
+from repro.retrieval.nn.cross_encoder import PairScorer
 from repro.retrieval.nn.encoder import load_text_encoder
-from repro.retrieval.nn.pair_scores import PairScorer
 from repro.retrieval.nn.text import passage_inputs
 from repro.retrieval.stages import encode
 from repro.retrieval.stages import search as stage

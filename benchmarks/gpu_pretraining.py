@@ -33,12 +33,11 @@ from pretraining import texts as planned_texts
 from transformers import AutoTokenizer, Trainer, TrainerCallback, TrainingArguments
 
 from repro.graph import Node
-from repro.retrieval.nn.mlm import MaskedLanguageModel
+from repro.retrieval.nn.objectives import MaskedLanguageModel
 from repro.retrieval.nn.padding_free import padding_free
+from repro.retrieval.training.declaration import Optimisation, step_memory
 from repro.retrieval.training.flop_count import needed_operations
 from repro.retrieval.training.loop import train
-from repro.retrieval.training.memory import step_memory
-from repro.retrieval.training.optimisation import Optimisation
 from repro.retrieval.training.parts import collating_processes
 
 ELSEWHERE = (  # tool, tokens a second, MFU, precision: to read the rates by

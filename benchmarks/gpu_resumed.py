@@ -27,8 +27,8 @@ from pretraining import RandomTexts, pretrainings
 from repro.progress import Progress
 from repro.retrieval.nn import precision as where
 from repro.retrieval.training import loop
+from repro.retrieval.training.declaration import Execution, Optimisation
 from repro.retrieval.training.loop import train
-from repro.retrieval.training.optimisation import Execution, Optimisation
 
 STEPS, KILLED, EVERY = 12, 7, 3
 FARTHER = 3  # times what two straight trainings are apart

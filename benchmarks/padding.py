@@ -36,9 +36,9 @@ from pretraining import (
 from report import write
 from torch import nn
 
-from repro.retrieval.nn.mlm import MaskedLanguageModel
+from repro.retrieval.nn.objectives import MaskedLanguageModel
+from repro.retrieval.training.declaration import Execution, Optimisation
 from repro.retrieval.training.loop import train
-from repro.retrieval.training.optimisation import Execution, Optimisation
 
 SHORTEST = 16
 WAYS = {

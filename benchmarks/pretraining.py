@@ -37,9 +37,9 @@ from repro.graph import Node, walk
 from repro.manifest.cells import cells_of, is_measured
 from repro.manifest.papers import papers, stated_costs
 from repro.progress import Progress
+from repro.retrieval.training.declaration import Execution, Optimisation
 from repro.retrieval.training.loop import train
 from repro.retrieval.training.objective import build, import_declared
-from repro.retrieval.training.optimisation import Execution, Optimisation
 from repro.running.cost import shapes
 from repro.running.cost.throughput import gpus
 from repro.running.plan import plan

@@ -31,8 +31,8 @@ from beside import BEFORE, Beside
 from pretraining import UNSAVED, Timed, made, pretrainings, sized
 from report import write
 
+from repro.retrieval.training.declaration import Optimisation
 from repro.retrieval.training.loop import train
-from repro.retrieval.training.optimisation import Optimisation
 
 HERE = Path(__file__).resolve().parents[1]
 WARM = 3  # steps, whose operations are counted

@@ -17,7 +17,7 @@ from oracles.made_up import masked_lm
 from oracles.shims import imported
 from oracles.sides import Side
 from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
-from repro.retrieval.training.optimisation import Optimisation
+from repro.retrieval.training.declaration import Optimisation
 from repro.retrieval.training.optimizer import Optimizer
 
 

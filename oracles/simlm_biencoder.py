@@ -13,8 +13,7 @@ from torch import distributed, multiprocessing
 
 from oracles import made_up, shims, simlm_examples, simlm_texts
 from oracles.sides import Side, gradients
-from repro.retrieval.nn.cosine_bi_encoder import CosineBiEncoder
-from repro.retrieval.nn.distilled_bi_encoder import DistilledBiEncoder
+from repro.retrieval.nn.bi_encoder import CosineBiEncoder, DistilledBiEncoder
 
 LENGTHS = {"query_length": 8, "passage_length": 24}
 INPUTS = {

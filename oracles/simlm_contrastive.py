@@ -49,12 +49,12 @@ ORACLE = Declared(
         Mutation(CONTRAST, "(positives, queries), ", "(positives, -queries), "),
         Mutation(CONTRAST, 'similarity="cosine") / temperature', 'similarity="cosine") / -temperature'),
         Mutation(
-            "repro.retrieval.nn.cosine_bi_encoder:CosineBiEncoder.contrastive",
+            "repro.retrieval.nn.bi_encoder:CosineBiEncoder.contrastive",
             "self.weight * reduce",
             "-self.weight * reduce",
         ),
-        Mutation("repro.retrieval.nn.cosine_bi_encoder:CosineBiEncoder.warmed", "min=1.0", "max=1.0"),
-        Mutation("repro.retrieval.nn.negatives:next_slice", "epoch + seed", "epoch - seed"),
+        Mutation("repro.retrieval.nn.bi_encoder:CosineBiEncoder.warmed", "min=1.0", "max=1.0"),
+        Mutation("repro.retrieval.stages.finetune:next_slice", "epoch + seed", "epoch - seed"),
     ),
     shims=simlm_texts.SHIMS,
 )

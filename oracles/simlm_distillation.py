@@ -48,7 +48,7 @@ ORACLE = Declared(
         Mutation(DIVERGENCE, "(log_p - log_q)", "(log_p + log_q)"),
         Mutation(DIVERGENCE, "in (target, scores)", "in (scores, target)"),
         Mutation(
-            "repro.retrieval.nn.distilled_bi_encoder:DistilledBiEncoder.losses",
+            "repro.retrieval.nn.bi_encoder:DistilledBiEncoder.losses",
             "cosines / self",
             "-cosines / self",
         ),

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from oracles import made_up
-from repro.retrieval.nn.negatives import next_slice
+from repro.retrieval.stages.finetune import next_slice
 
 
 def corpus(inputs: Mapping[str, Any]) -> list[dict[str, str]]:

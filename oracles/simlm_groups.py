@@ -12,7 +12,7 @@ from oracles import shims, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest
 from repro.plugins.settings.oracles import ConcernedNodes
-from repro.retrieval.nn.negatives import confident, next_slice
+from repro.retrieval.stages.finetune import confident, next_slice
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:
@@ -81,9 +81,11 @@ ORACLE = Declared(
         ),
     },
     mutations=(
-        Mutation("repro.retrieval.nn.negatives:next_slice", "epoch + seed", "epoch - seed"),
-        Mutation("repro.retrieval.nn.negatives:next_slice", "turn * count + place", "turn * count - place"),
-        Mutation("repro.retrieval.nn.negatives:confident", "score > best", "score >= best"),
+        Mutation("repro.retrieval.stages.finetune:next_slice", "epoch + seed", "epoch - seed"),
+        Mutation(
+            "repro.retrieval.stages.finetune:next_slice", "turn * count + place", "turn * count - place"
+        ),
+        Mutation("repro.retrieval.stages.finetune:confident", "score > best", "score >= best"),
     ),
     shims=simlm_texts.SHIMS,
 )

@@ -17,7 +17,7 @@ from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest, gradients
 from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
-from repro.retrieval.nn.negatives import next_window
+from repro.retrieval.stages.finetune import next_window
 
 LENGTHS = {"query_length": 8, "passage_length": 24}
 ROOT = "src"  # where the package lies in a checkout
@@ -213,9 +213,9 @@ MUTATIONS = (
     ),
     Mutation("repro.retrieval.nn.text:passage_text", "{title}{separator}{text}", "{text}{separator}{title}"),
     Mutation(
-        "repro.retrieval.nn.negatives:next_window", "integers(2**31)) + epoch", "integers(2**31)) - epoch"
+        "repro.retrieval.stages.finetune:next_window", "integers(2**31)) + epoch", "integers(2**31)) - epoch"
     ),
-    Mutation("repro.retrieval.nn.negatives:next_window", "(first + place)", "(first - place)"),
+    Mutation("repro.retrieval.stages.finetune:next_window", "(first + place)", "(first - place)"),
 )
 SHIMS = (
     "the modules for arguments and the trainer, of which no formula uses anything, are empty",

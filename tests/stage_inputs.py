@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from repro.retrieval.training.optimisation import Optimisation
+from repro.retrieval.training.declaration import Optimisation
 from tests.tiny_models import save_tiny_model
 
 OPTIMISATION = {

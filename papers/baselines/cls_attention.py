@@ -4,7 +4,7 @@ import copy
 
 import torch
 
-from repro.retrieval.nn.architectures import MaskedModel
+from repro.retrieval.nn.checkpoint import MaskedModel
 
 
 class ClsAttention:

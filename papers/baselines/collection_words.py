@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import DataError, check_known
-from repro.retrieval.nn.words import Words
+from repro.retrieval.nn.text import Words
 
 COUNTS = ("collection-frequency", "document-frequency")
 WORD_COUNTS = ("rarest-piece", "product")

@@ -17,11 +17,10 @@ from papers.baselines.word_set_preference import PreferenceLoss
 from papers.baselines.word_set_pretraining import ShortTexts, TextMasks
 from papers.baselines.word_sets import RESAMPLINGS, SetSampling, set_arrays
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
+from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.nn.objectives import MaskedPretraining
-from repro.retrieval.nn.text import padded
-from repro.retrieval.nn.words import Words, distinct
+from repro.retrieval.nn.text import Words, distinct, padded
 
 SETS, MASKS, SKIPS = 0, 1, 2  # streams of random numbers
 PIECES = ("first", "sum")

@@ -4,7 +4,7 @@ from functools import partial
 
 import torch
 
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
+from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.contrastive import check_similarity, in_batch_contrastive
 from repro.retrieval.nn.encoder import Projector
 from repro.retrieval.nn.masked_tokens import IGNORED, Masking, mlm_loss, mlm_rows

@@ -7,7 +7,7 @@ import torch
 
 from papers.baselines.sentences import sentence_ends_of, sentences
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
+from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.contrastive import check_similarity, in_batch_contrastive
 from repro.retrieval.nn.masked_tokens import Masking, mlm_loss, mlm_rows
 from repro.retrieval.nn.objectives import MaskedPretraining, Tensors, with_head

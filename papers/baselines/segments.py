@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from repro.retrieval.nn.architectures import MaskedModel
+from repro.retrieval.nn.checkpoint import MaskedModel
 
 
 def pair_segments(input_ids: np.ndarray, lengths: np.ndarray, *, separator: int) -> np.ndarray:

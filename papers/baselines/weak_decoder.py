@@ -10,8 +10,8 @@ from torch import nn
 
 from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
 from repro.errors import check_known
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
+from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.masked_tokens import (
     CHUNK,
     IGNORED,

@@ -5,7 +5,7 @@ import dataclasses
 import torch
 
 from repro.errors import check_known
-from repro.retrieval.nn.architectures import MaskedModel
+from repro.retrieval.nn.checkpoint import MaskedModel
 from repro.retrieval.nn.contrastive import check_similarity, own_scores
 from repro.retrieval.nn.masked_tokens import divisor, labelled, token_cross_entropy, values_at
 

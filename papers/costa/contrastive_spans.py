@@ -17,12 +17,12 @@ from papers.costa.spans import (
     sampled_spans,
 )
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
+from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.contrastive import check_similarity
 from repro.retrieval.nn.encoder import Projector, span_means
 from repro.retrieval.nn.masked_tokens import Masking, mlm_loss, mlm_rows
 from repro.retrieval.nn.objectives import BatchLoss, MaskedPretraining, with_head
-from repro.retrieval.nn.words import Words
+from repro.retrieval.nn.text import Words
 
 SPANS, MASKS = 0, 1  # streams of random numbers
 

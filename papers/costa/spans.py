@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from repro.retrieval.nn.words import Words
+from repro.retrieval.nn.text import Words
 
 GRANULARITIES = ("word", "phrase", "sentence", "paragraph")
 ROUNDINGS = {"floor": np.floor, "round": np.rint}

@@ -10,8 +10,7 @@ from papers.cotmae_v2.contexts import Contexts
 from papers.cotmae_v2.decoders import KINDS, SLOTS, decoded, new_decoder
 from papers.cotmae_v2.masked_texts import WINDOWS, AnchorsAndContexts, Masking
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
-from repro.retrieval.nn.checkpoint import save_model
+from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, save_model
 from repro.retrieval.nn.masked_tokens import CHUNK, chunked_token_cross_entropy, divisor, labelled, values_at
 from repro.retrieval.nn.view_encoder import kept_positions, max_log_saturated
 

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 from repro.errors import DataError, check_known
-from repro.retrieval.nn.architectures import MaskedModel
+from repro.retrieval.nn.checkpoint import MaskedModel
 
 LAYOUTS = ("mlm-head", "norm-last", "two-before")
 STARTS = ("new", "mlm-head", "tied")

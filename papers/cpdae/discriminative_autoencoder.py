@@ -15,7 +15,7 @@ from papers.cpdae.distribution_contrast import (
 from papers.cpdae.idf import weights_of
 from papers.cpdae.reconstruction import REDUCTIONS, SECOND_TERMS, text_losses, text_mean, word_labels
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
+from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.contrastive import check_similarity
 from repro.retrieval.nn.masked_tokens import CHUNK, Masking, mlm_loss, mlm_rows
 from repro.retrieval.nn.objectives import BatchLoss, MaskedPretraining, with_head

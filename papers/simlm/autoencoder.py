@@ -7,7 +7,7 @@ from torch import nn
 from papers.baselines.segments import pair_segments
 from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.token_losses import check_per, denominator, predicted, reconstruction
-from repro.retrieval.nn.architectures import MaskedModel
+from repro.retrieval.nn.checkpoint import MaskedModel
 from repro.retrieval.nn.text import frame_texts, side_by_side
 
 

@@ -9,9 +9,8 @@ from torch import nn
 
 from papers.baselines.segments import segments_for
 from repro.errors import check_known
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
-from repro.retrieval.nn.checkpoint import save_model
+from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, save_model
 
 SEGMENTS = ("zeros", "pair")
 SLOTS = ("replace", "prepend")

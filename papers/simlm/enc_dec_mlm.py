@@ -6,7 +6,7 @@ from torch import nn
 from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.masks import Masks, TwiceMasked
 from papers.simlm.token_losses import check_per, denominator, reconstruction
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
+from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 
 
 class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):

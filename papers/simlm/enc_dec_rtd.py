@@ -10,7 +10,7 @@ from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.generator import Generator, starting_generator
 from papers.simlm.masks import Masks, TwiceMasked
 from papers.simlm.token_losses import check_per, denominator, detection, predicted
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
+from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 
 
 class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):

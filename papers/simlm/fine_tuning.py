@@ -11,14 +11,14 @@ from repro.retrieval.recipe.request import Request
 CONTRASTIVE = Objective(
     "cosine-contrastive",
     1,
-    "repro.retrieval.nn.cosine_bi_encoder:CosineBiEncoder",
+    "repro.retrieval.nn.bi_encoder:CosineBiEncoder",
     "temperature temperature_warmup terms=four-blocks|query|printed shares weight pooling query_length "
     "passage_length separator warmup_steps",
 )
 DISTILLATION = Objective(
     "distillation",
     1,
-    "repro.retrieval.nn.distilled_bi_encoder:DistilledBiEncoder",
+    "repro.retrieval.nn.bi_encoder:DistilledBiEncoder",
     "teacher_temperature student_temperature temperature temperature_warmup "
     "terms=four-blocks|query|printed shares weight pooling query_length "
     "passage_length separator warmup_steps",

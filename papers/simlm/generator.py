@@ -12,8 +12,7 @@ from torch import nn
 
 from papers.baselines.segments import segments_for
 from repro.errors import DataError, UsageError, check_known
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
-from repro.retrieval.nn.checkpoint import check_fits, load_masked_lm, load_tokenizer
+from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, check_fits, load_masked_lm, load_tokenizer
 from repro.retrieval.nn.masked_tokens import CHUNK, chunked_token_cross_entropy, places_of, values_at
 
 TRAININGS = ("frozen", "joint", "joint-from-random")

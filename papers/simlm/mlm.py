@@ -7,7 +7,7 @@ from papers.baselines.segments import pair_segments, segments_for
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import check_known
 from repro.retrieval.nn.masked_tokens import IGNORED, Masking
-from repro.retrieval.nn.mlm import MaskedLanguageModel
+from repro.retrieval.nn.objectives import MaskedLanguageModel
 from repro.retrieval.nn.text import frame_texts, side_by_side
 
 

@@ -5,9 +5,8 @@ from typing import ClassVar
 import torch
 from torch.nn import functional
 
+from repro.retrieval.nn.bi_encoder import CosineBiEncoder, DistilledBiEncoder
 from repro.retrieval.nn.contrastive import similarities
-from repro.retrieval.nn.cosine_bi_encoder import CosineBiEncoder
-from repro.retrieval.nn.distilled_bi_encoder import DistilledBiEncoder
 
 
 def printed_contrastive(

@@ -10,7 +10,7 @@ from repro.api.selection import Selection
 from repro.graph import Node
 from repro.manifest.papers import sources
 from repro.progress import Progress
-from repro.retrieval.training.optimisation import VARIABLES, Execution
+from repro.retrieval.training.declaration import VARIABLES, Execution
 from repro.running.engines.table import ENGINES
 from repro.running.plan import Plan
 from repro.running.records import record

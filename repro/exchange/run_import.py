@@ -14,7 +14,7 @@ from repro.progress import Progress
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.evaluation.given_runs import GivenRun, read_given
 from repro.retrieval.evaluation.measures import cutoff, looks_deeper
-from repro.retrieval.evaluation.qrels import Qrels, read_qrels
+from repro.retrieval.evaluation.text_lines import Qrels, read_qrels
 from repro.running.cell_readings import CellReadings
 from repro.running.engines.inline import ensure
 from repro.running.measurement import COMPUTED, Measurement, import_of, scoring_settings

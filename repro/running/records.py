@@ -16,7 +16,7 @@ from repro.machine import kernels
 from repro.machine.system import hardware
 from repro.machine.versions import commit, software
 from repro.manifest.cells import Cell
-from repro.retrieval.datasets import published_rows
+from repro.retrieval.datasets import digests
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
@@ -140,7 +140,7 @@ def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
     recorded = {r.identity for name in sorted(papers) for r in results.read(plan.scale.name, name)}
     nodes = walk(part for m in plan.measurements if m.identity in recorded for part in m.parts)
     files = (n for n in nodes if n.stage in PIECES and n.params.get("source", {}).get("kind") in IN_FILES)
-    return {published_rows.key(n.params["dataset"], PIECES[n.stage]): n.params["identity"] for n in files}
+    return {digests.key(n.params["dataset"], PIECES[n.stage]): n.params["identity"] for n in files}
 
 
 def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> list[Record]:
@@ -229,25 +229,25 @@ def unchecked(ends: Iterable[Node], store: Store) -> list[str]:
 def _in_words(node: Node) -> str:
     """Return an artefact as "judgements of beir/scifact/test", "model" or "scores"."""
     if piece := PIECES.get(node.stage):
-        return published_rows.in_words(published_rows.key_of(dataset(node.params["dataset"]), piece))
+        return digests.in_words(digests.key_of(dataset(node.params["dataset"]), piece))
     return STAGES[node.stage].output.replace("_", " ")
 
 
 def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
-    """Return the digest of the content of every piece of data below a measurement, by ``published_rows.key``.
+    """Return the digest of the content of every piece of data below a measurement, by ``digests.key``.
 
     Empty where the store has it no more, or in the state of a version that did not say. Triples and negatives
     are known by their files.
     """
-    digests: dict[str, str] = {}
+    rows: dict[str, str] = {}
     for node in walk(measurement.parts):
         if piece := PIECES.get(node.stage):
             digest = str(node.params.get("identity", ""))
             if piece in KNOWN_BY_ROWS:
                 digest = makers.rows(node)
-            key = published_rows.key_of(dataset(node.params["dataset"]), piece)
-            digests[key] = digests.get(key) or digest
-    return digests
+            key = digests.key_of(dataset(node.params["dataset"]), piece)
+            rows[key] = rows.get(key) or digest
+    return rows
 
 
 def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None:

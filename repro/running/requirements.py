@@ -10,7 +10,7 @@ from repro.errors import BlockedError
 from repro.graph import Node, distinct, missing_files, rewrite
 from repro.locations import data_folder
 from repro.manifest.checkpoints import by_hand, known_checkpoints
-from repro.retrieval.datasets import published_rows, word_lists
+from repro.retrieval.datasets import digests, word_lists
 from repro.retrieval.datasets.catalog import catalog, dataset
 from repro.retrieval.datasets.digests import digest, identity
 from repro.retrieval.datasets.hub_models import (
@@ -150,7 +150,7 @@ class Machine:
                 otherwise=source.otherwise,
             )
             obstacle = self._or_stand_in(missing, name)
-            if known := self.recorded.get(published_rows.key(name, piece)):
+            if known := self.recorded.get(digests.key(name, piece)):
                 return Node(node.stage, {**node.params, "identity": known}, node.inputs), obstacle
             library_key = ("library", name, piece)  # to plan with, until it is here
             source = self.once(library_key, lambda: locate(name, piece, None, allow_download=True))

@@ -15,7 +15,7 @@ from repro.progress import Progress
 from repro.retrieval import recipe
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.catalog import dataset as catalogued
-from repro.retrieval.datasets.published_rows import highest_grade
+from repro.retrieval.datasets.digests import highest_grade
 from repro.retrieval.evaluation.measures import is_defined
 from repro.retrieval.training.declaration import declared
 from repro.running import scale_facts

@@ -11,7 +11,7 @@ from repro.manifest.cells import Cell
 from repro.manifest.printed import PublishedCell
 from repro.manifest.reading_schema import Reading
 from repro.retrieval.datasets.catalog import catalog, dataset
-from repro.retrieval.datasets.published_rows import unknown
+from repro.retrieval.datasets.digests import unknown
 from repro.running.provenance import Origins
 from repro.running.requirements import Obstacle
 from repro.store.results import Record

@@ -14,7 +14,7 @@ from repro.graph import walk
 from repro.locations import CHECKOUT
 from repro.machine.versions import DIRTY, is_in_history
 from repro.manifest.printed import PublishedCell
-from repro.retrieval.datasets.published_rows import differing
+from repro.retrieval.datasets.digests import differing
 from repro.store.results import Record, is_future
 from repro.verdicts.evidence import Evidence
 from repro.verdicts.verdict import (

@@ -10,9 +10,9 @@ from repro.exchange.run_import import departures
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.evaluation.given_runs import read_given, read_given_file
 from repro.retrieval.evaluation.measures import score
-from repro.retrieval.evaluation.qrels import read_qrels
 from repro.retrieval.evaluation.run_writer import write_run
 from repro.retrieval.evaluation.runs import read_run
+from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.running.cell_readings import CellReadings
 from tests.floats import close
 

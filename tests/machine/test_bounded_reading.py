@@ -15,8 +15,8 @@ from repro.retrieval.datasets.record_files import json_rows
 from repro.retrieval.evaluation import runs as run_columns
 from repro.retrieval.evaluation.answers import read_answers
 from repro.retrieval.evaluation.given_runs import read_given_file
-from repro.retrieval.evaluation.qrels import read_qrels
 from repro.retrieval.evaluation.runs import BLOCK, read_run
+from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.store import read_json
 from tests.bounded_memory import peak_growth
 

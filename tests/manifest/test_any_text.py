@@ -9,7 +9,7 @@ from repro.manifest import yaml_file
 from repro.manifest.papers import papers
 from repro.manifest.reading_schema import Reading, reading_faults
 from repro.manifest.schema import Manifest, faults
-from repro.retrieval.evaluation.qrels import read_qrels
+from repro.retrieval.evaluation.text_lines import read_qrels
 
 FOLDER = papers()["cpdae"].folder
 SHAPES = {  # a file of a paper -> its text, shape and faults

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from papers.simlm.masks import Masks, TwiceMasked
-from repro.retrieval.nn.mlm import MaskedLanguageModel
+from repro.retrieval.nn.objectives import MaskedLanguageModel
 from tests.papers.costa.test_contrastive_spans import objective as costa
 from tests.papers.cotmae_v2.pretraining import FIRST_VERSION, made, rows
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer

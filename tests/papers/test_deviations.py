@@ -9,8 +9,8 @@ import pytest
 from repro.manifest.papers import ROOT
 from repro.plugins.statements.deviations import FILE, read
 from repro.retrieval.evaluation.measures import parse_measure, score
-from repro.retrieval.evaluation.qrels import read_qrels
 from repro.retrieval.evaluation.runs import read_run
+from repro.retrieval.evaluation.text_lines import read_qrels
 
 CONTENT = read(ROOT / "baselines" / FILE)
 DATASET, QRELS = "msmarco-passage/trec-dl-2019/judged", "dl19-passage"

@@ -63,7 +63,7 @@ def check_(ids, as_json):
     with any white space, they are to say the same.
     """
     from repro.cli.printing import emit_json
-    from repro.retrieval.datasets.published_rows import key, unknown
+    from repro.retrieval.datasets.digests import key, unknown
     from repro.retrieval.datasets.survey import check, problems_of
 
     places = Locations.resolve()
@@ -140,7 +140,7 @@ def make_(name, files):
     lists/stopwords.txt, of NLTK's and INQUERY's stop words. Other files are refused.
     """
     from repro.progress import TerminalProgress
-    from repro.retrieval.datasets.writing import make
+    from repro.retrieval.datasets.fetching import make
     from repro.store import translated_errors
 
     target = data_folder()

@@ -12,21 +12,21 @@ from repro.manifest.papers import papers
 from repro.plugins.yours.sources import SUFFIXES
 from repro.retrieval.datasets import reading, record_files
 from repro.retrieval.datasets.catalog import Dataset, dataset
-from repro.retrieval.datasets.digests import ContentDigest
+from repro.retrieval.datasets.digests import ContentDigest, differing, key
 from repro.retrieval.datasets.lines import lines
-from repro.retrieval.datasets.published_rows import differing, key
 from repro.retrieval.datasets.sources import MissingPiece, locate
 from repro.retrieval.evaluation.given_runs import (
     GivenRun,
     OtherQueriesError,
+    check_is_read,
     given_run,
     misspelt,
     read_given_file,
+    read_json,
 )
 from repro.retrieval.evaluation.measures import looks_deeper, scores_by_query
-from repro.retrieval.evaluation.peer_files import check_is_read, read_json
-from repro.retrieval.evaluation.qrels import Qrels
 from repro.retrieval.evaluation.runs import RunFile
+from repro.retrieval.evaluation.text_lines import Qrels
 from repro.running import measurement
 from repro.store import check_where_stored
 

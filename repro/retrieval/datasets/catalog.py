@@ -1,17 +1,42 @@
-"""The catalogue of collections: pieces, counts, licence and stand-ins of each, by id."""
+"""The catalogue of collections: pieces, counts, licence and stand-ins of each, by id; and their records."""
 
 import functools
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from repro.errors import UsageError, check_known, unknown
 from repro.machine.bounded_reading import read_facts
 
 FOLDS = FITTING, VALIDATION = "fitting", "validation"
 EVERY = 11  # one query of so many is held out
+
+
+class Document(NamedTuple):
+    """A passage or document; ``url`` is empty for collections without addresses."""
+
+    id: str
+    title: str
+    text: str
+    url: str = ""
+
+
+class Query(NamedTuple):
+    """A topic; ``answers`` are the accepted strings of an answer-judged set, else empty."""
+
+    id: str
+    text: str
+    answers: tuple[str, ...] = ()
+
+
+class Judgement(NamedTuple):
+    """One line of relevance judgements; negative grades occur (judged and worse than irrelevant)."""
+
+    query: str
+    document: str
+    grade: int
 
 
 def in_fold(query: str, fold: str | None) -> bool:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from repro.retrieval.datasets.arrow import IdColumn, read_rows
+from repro.retrieval.datasets.catalog import Judgement
 from repro.retrieval.datasets.negative_files import Item, ListedQuery, Triple
-from repro.retrieval.datasets.records import Judgement
 
 
 class FirstRows:

@@ -16,8 +16,7 @@ from typing import Any, BinaryIO
 
 from repro.errors import BlockedError
 from repro.progress import Progress
-from repro.retrieval.datasets.catalog import Dataset, dataset
-from repro.retrieval.datasets.records import Document, Judgement, Query
+from repro.retrieval.datasets.catalog import Dataset, Document, Judgement, Query, dataset
 from repro.store.disk import file_lock
 
 BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datasets/{}.zip"

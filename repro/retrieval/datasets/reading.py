@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 
 from repro.errors import DataError
 from repro.retrieval.datasets import libraries, negative_files, record_files
-from repro.retrieval.datasets.catalog import WORDS, Dataset, dataset, in_fold
+from repro.retrieval.datasets.catalog import WORDS, Dataset, Document, Judgement, Query, dataset, in_fold
 from repro.retrieval.datasets.negative_files import Chunk, ListedQuery, read_listed_queries
-from repro.retrieval.datasets.records import Document, Judgement, Query
 from repro.retrieval.datasets.sources import Source, check_home
 
 T = TypeVar("T")

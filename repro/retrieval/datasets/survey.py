@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError, ReproError
-from repro.retrieval.datasets import published_rows, reading
+from repro.retrieval.datasets import digests, reading
 from repro.retrieval.datasets.catalog import Dataset, catalog, dataset
 from repro.retrieval.datasets.digests import file_sha256, files
 from repro.retrieval.datasets.sources import MissingPiece, Source, locate
@@ -38,7 +38,7 @@ class Piece:
     """One piece of a collection that was read in full.
 
     Attributes:
-        facts: as ``published_rows.summary`` has them; empty of triples, negatives and what cannot be read.
+        facts: as ``digests.summary`` has them; empty of triples, negatives and what cannot be read.
         problems: an error for each fault.
     """
 
@@ -81,8 +81,8 @@ def _check_source(source: Source | MissingPiece, data_root: Path | None) -> Piec
         elif source.piece == "negatives":
             _exhaust(reading.negatives(source))
         else:
-            facts = published_rows.summary(source)
-            sentences = [published_rows.problem(source, facts)]
+            facts = digests.summary(source)
+            sentences = [digests.problem(source, facts)]
     except DataError as error:
         sentences = [str(error)]
     if data_root is not None:

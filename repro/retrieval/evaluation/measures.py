@@ -13,8 +13,7 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from repro.errors import DataError, UsageError, unknown
-from repro.retrieval.evaluation.qrels import Qrels
-from repro.retrieval.evaluation.text_lines import many_objects
+from repro.retrieval.evaluation.text_lines import Qrels, many_objects
 
 if TYPE_CHECKING:
     from repro.retrieval.evaluation.runs import Run

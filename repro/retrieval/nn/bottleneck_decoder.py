@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.architectures import MaskedModel
+from repro.retrieval.nn.checkpoint import MaskedModel
 
 ATTENTIONS = ("full", "causal")
 

@@ -1,14 +1,29 @@
-"""Model directories: read and written the way transformers does, quietly and without a network."""
+"""Model directories: read and written the way transformers does, quietly and without a network.
+
+``MaskedModel`` and its parts are transformers' models as types see them, under the names that BERT's have.
+None of these classes is ever made. A model that is read from a directory has these parts or, where a function
+says so, is checked for them first.
+"""
+
+from __future__ import annotations
 
 import contextlib
 import copy
 import re
+from collections.abc import Sequence
 from itertools import filterfalse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from torch import nn
 
 from repro.errors import DataError, UsageError
 from repro.machine.bounded_reading import LARGEST_SETTINGS, read_json_file
+
+if TYPE_CHECKING:
+    from transformers import BertConfig, PreTrainedTokenizerFast
+    from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead
+    from transformers.models.roberta.modeling_roberta import RobertaEmbeddings
 
 # what encoders are released with, and retrieval has no use for
 HEADS = re.compile(
@@ -16,6 +31,7 @@ HEADS = re.compile(
 )
 OTHER = "it is another model's"
 POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # what families call theirs
+Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
 def load_tokenizer(folder: Path):
@@ -209,3 +225,26 @@ def quiet():
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
+
+
+class Layers(nn.Module):
+    """The layers of an encoder."""
+
+    layer: Sequence[BertLayer]
+
+
+class TextModel(nn.Module):
+    """A transformers encoder without heads; its call gives ``last_hidden_state``, (N, L, H)."""
+
+    config: BertConfig
+    embeddings: RobertaEmbeddings
+    encoder: Layers
+    pooler: nn.Module | None
+
+
+class MaskedModel(nn.Module):
+    """BertForMaskedLM, or one with ``base_model`` and ``cls`` like it."""
+
+    config: BertConfig
+    base_model: TextModel
+    cls: BertOnlyMLMHead

@@ -13,9 +13,10 @@ import torch
 from torch import nn
 
 from repro.errors import DataError, check_known
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.batches import is_out_of_memory, release_memory
 from repro.retrieval.nn.checkpoint import (
+    MaskedModel,
+    Tokenizer,
     check_heads,
     check_missing,
     check_self_contained,

@@ -10,9 +10,8 @@ import torch
 from torch.nn import functional
 
 from repro.errors import check_known
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
 from repro.retrieval.nn.batches import in_buckets, side_inputs
-from repro.retrieval.nn.checkpoint import load_masked_lm
+from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, load_masked_lm
 from repro.retrieval.nn.contrastive import (
     OBJECTIVES,
     check_similarity,

@@ -17,7 +17,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from repro.errors import UsageError
-from repro.retrieval.nn.architectures import TextModel
+from repro.retrieval.nn.checkpoint import TextModel
 from repro.retrieval.nn.encoder import Encoder, PooledEncoder
 from repro.retrieval.nn.precision import device, is_small, on_device
 

@@ -12,8 +12,7 @@ from torch.nn import functional
 
 from repro.errors import DataError, UsageError, check_known
 from repro.machine.bounded_reading import read_json_file
-from repro.retrieval.nn.architectures import MaskedModel, Tokenizer
-from repro.retrieval.nn.checkpoint import load_masked_lm, load_tokenizer, save_model
+from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, load_masked_lm, load_tokenizer, save_model
 
 
 class SparsePositions(TypedDict):

@@ -5,18 +5,6 @@ node whose artefact is measured: a run over ``request.dataset`` (or several, as 
 leaves open comes from ``request.reading(id)``; no verb has a default for a hyper-parameter.
 """
 
-from repro.retrieval.recipe.data import (
-    Texts,
-    corpus,
-    listed_negatives,
-    official_negatives,
-    qrels,
-    queries,
-    sample,
-    term_statistics,
-    tokenize,
-    tokenize_spans,
-)
 from repro.retrieval.recipe.ranking import (
     bm25,
     encode,
@@ -27,6 +15,8 @@ from repro.retrieval.recipe.ranking import (
     mine,
     mine_answers,
     project,
+    released_encoder,
+    released_reranker_or,
     rerank,
     score_pairs,
     search,
@@ -35,18 +25,26 @@ from repro.retrieval.recipe.ranking import (
     union,
     weigh_terms,
 )
-from repro.retrieval.recipe.released import released_encoder, released_reranker_or
 from repro.retrieval.recipe.request import full_only, only_at
 from repro.retrieval.recipe.training import (
     MLM,
     NEIGHBOURS,
+    Texts,
     backbone,
+    corpus,
     finetune,
     initialise,
+    listed_negatives,
+    official_negatives,
     pretrain,
     pretrained_like,
+    qrels,
+    queries,
     random_weights,
     released_or,
+    sample,
+    term_statistics,
+    tokenize,
+    tokenize_spans,
 )
-from repro.retrieval.training.declaration import Objective
-from repro.retrieval.training.optimisation import Optimisation
+from repro.retrieval.training.declaration import Objective, Optimisation

@@ -9,8 +9,8 @@ from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.evaluation import significance
 from repro.retrieval.evaluation.measures import coverage
-from repro.retrieval.evaluation.qrels import Qrels, read_qrels
 from repro.retrieval.evaluation.runs import Run, read_run
+from repro.retrieval.evaluation.text_lines import Qrels, read_qrels
 
 
 class Inputs(TypedDict, total=False):

@@ -10,8 +10,8 @@ from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 from repro.retrieval.evaluation.answers import answer_measures, read_answers, score_by_answers
 from repro.retrieval.evaluation.measures import Scores, check_grades, score
-from repro.retrieval.evaluation.qrels import read_qrels
 from repro.retrieval.evaluation.runs import Run, read_run
+from repro.retrieval.evaluation.text_lines import read_qrels
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:

@@ -6,7 +6,7 @@ from pathlib import Path
 from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import SCORED_EXAMPLES, write_rows
-from repro.retrieval.evaluation.qrels import read_qrels
+from repro.retrieval.evaluation.text_lines import read_qrels
 
 FIRST_SCORE = 1000.0  # what DPR's files give an annotated passage
 

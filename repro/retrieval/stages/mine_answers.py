@@ -11,7 +11,7 @@ from repro.retrieval.datasets.arrow import BATCH, SCORED_EXAMPLES, read_rows, ro
 from repro.retrieval.datasets.digests import stamps
 from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.retrieval.evaluation.answers import contains_answer, read_answers
-from repro.retrieval.evaluation.qrels import read_qrels
+from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.retrieval.stages.mine import fill_blocks, sample
 from repro.store.disk import BLOCKS
 

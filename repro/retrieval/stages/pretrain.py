@@ -90,10 +90,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     from repro.errors import DataError
     from repro.retrieval.nn.checkpoint import check_fits, load_masked_lm, load_tokenizer
+    from repro.retrieval.training.declaration import Execution, Optimisation, step_memory
     from repro.retrieval.training.loop import save_model, train
-    from repro.retrieval.training.memory import step_memory
     from repro.retrieval.training.objective import build, import_declared
-    from repro.retrieval.training.optimisation import Execution, Optimisation
 
     check_choices("pretrain", params)
     optimisation = Optimisation.of(params, batch_size=params["texts_per_batch"])

@@ -7,8 +7,8 @@ import numpy as np
 
 from repro.errors import DataError
 from repro.progress import Progress
-from repro.retrieval.evaluation.qrels import read_qrels
 from repro.retrieval.evaluation.runs import read_run
+from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.stage_table import check_choices
 
 FEWEST = 4  # candidates; t-SNE's perplexity must stay below a third of the points

@@ -10,8 +10,7 @@ from repro.errors import DataError
 from repro.machine.shard import shard
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import document_rows, query_texts
-from repro.retrieval.evaluation.rankings import rankings
-from repro.retrieval.evaluation.run_writer import write_run
+from repro.retrieval.evaluation.run_writer import rankings, write_run
 from repro.store.disk import BLOCKS
 
 Ranking = tuple[str, list[str], list[float]]
@@ -34,8 +33,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     import pyarrow as pa
 
+    from repro.retrieval.nn.cross_encoder import PairScorer, PairTexts, score_pairs
     from repro.retrieval.nn.padding_free import is_asked_for
-    from repro.retrieval.nn.pair_scores import PairScorer, PairTexts, score_pairs
 
     source, depth = inputs["run"] / "run.trec", params["depth"]
     results = list(rankings(source))

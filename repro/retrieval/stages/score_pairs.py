@@ -38,8 +38,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     import pyarrow.compute as pc
 
+    from repro.retrieval.nn.cross_encoder import PairScorer, score_pairs
     from repro.retrieval.nn.padding_free import is_asked_for
-    from repro.retrieval.nn.pair_scores import PairScorer, score_pairs
 
     rows = read_rows(inputs["training_set"])
     if len(rows) == 0:
@@ -77,7 +77,7 @@ def _pairs(lists, queries: list[str], inputs: dict[str, Path]):
     """Pair each row's query with each document of its list."""
     import pyarrow.compute as pc
 
-    from repro.retrieval.nn.pair_scores import PairTexts
+    from repro.retrieval.nn.cross_encoder import PairTexts
 
     rows = document_rows(pc.list_flatten(lists), inputs["corpus"], source=inputs["training_set"])
     query = np.repeat(np.arange(len(queries)), np.diff(list_offsets(lists)))

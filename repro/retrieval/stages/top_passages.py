@@ -7,8 +7,8 @@ from pathlib import Path
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import document_rows, read_rows
-from repro.retrieval.evaluation.qrels import read_qrels
 from repro.retrieval.evaluation.runs import read_run
+from repro.retrieval.evaluation.text_lines import read_qrels
 
 Query = dict[str, str]
 

@@ -12,7 +12,7 @@ from torch import nn
 from repro.errors import UsageError
 from repro.retrieval.nn.batches import Buckets, length_buckets
 from repro.retrieval.nn.padding_free import VARIABLE, PaddingFree, padding_free
-from repro.retrieval.training.optimisation import VARIABLES, Execution
+from repro.retrieval.training.declaration import VARIABLES, Execution
 
 Place = tuple[int, int]  # epoch, index
 

@@ -1,8 +1,18 @@
-"""Objectives as recipes declare them: a plan imports no objective, nor torch with it."""
+"""Trainings as recipes state them: the objective, how it is minimised, and how a machine carries that out.
 
+A plan imports no objective, nor torch with it. The memory of a step follows from a formula simple enough to
+check by hand: weights, gradients and both of Adam's means take 16 bytes a parameter. A layer keeps for its
+backward pass 34 bytes a number of its hidden states where these have 16 bits, without the attention's own
+matrices, which its kernels compute again (Korthikanti et al. 2022, section 4.1); with 32 bits twice as many,
+but for the bytes of dropout. What automatic casting leaves in 32 bits lies between the two.
+"""
+
+from __future__ import annotations
+
+import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +26,11 @@ OPTION_NUMBERS = {  # of options, and of what lies within one, which mean the sa
     **dict.fromkeys(("temperature", "student_temperature", "teacher_temperature"), POSITIVE),
     **dict.fromkeys(("rate", "encoder_rate", "decoder_rate", "mask", "random"), SHARE),
 }
+STATE = 16  # bytes of a parameter: four numbers of 32 bits
+ACTIVATIONS = {"fp32": 66, "fp16": 50, "bf16": 50}  # bytes a layer, token and hidden number
+USABLE = 0.9  # of a GPU's memory; the rest is for its context, for NCCL, and lost between blocks
+PREDICTED = 0.15  # share of the tokens whose words are predicted, at BERT's rate
+LOGIT = 12  # bytes of a logit over the vocabulary: it, its softmax and its gradient
 
 
 @dataclass(frozen=True)
@@ -137,3 +152,216 @@ def _check_values(objective: Objective, options: Mapping[str, Any]) -> None:
 
 def _quote(names: Iterable[str]) -> str:
     return ", ".join(map(repr, sorted(names)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimisation:
+    """How an objective is minimised; names as in HF's TrainingArguments where it has them.
+
+    Attributes:
+        batch_size: examples a step, of all processes together: in-batch negatives make it part of the loss.
+            An example is a text, or a query with its passages.
+        epochs, max_steps: the training ends at whichever comes first; either may be None, not both.
+        warmup_ratio, warmup_steps: linear warm-up over that share or number of steps; one is 0 or None.
+        schedule: the learning rate's course after warm-up, HF's name where HF has it; ``linear`` falls to 0
+            at the last step. ``logarithmic`` does too, after a warm-up that rises with the step's logarithm;
+            ``deepspeed-0.6.0`` likewise, one step later, its first step at the peak.
+        weight_decay: AdamW's, applied to neither biases nor LayerNorm; 0 makes it Adam.
+        max_grad_norm: gradients are clipped to it; 0 for no clipping.
+        precision: ``fp32``, ``fp16`` or ``bf16``.
+        seed: of dropout and of the order of the examples.
+
+    Raises UsageError where neither or both of two exclusive arguments are given.
+    """
+
+    batch_size: int
+    epochs: float | None = None
+    max_steps: int | None = None
+    learning_rate: float
+    warmup_ratio: float | None = 0.0
+    warmup_steps: int | None = 0
+    schedule: str
+    weight_decay: float
+    max_grad_norm: float
+    precision: str
+    seed: int
+
+    def __post_init__(self):
+        if self.epochs is None and self.max_steps is None:
+            raise UsageError("a training needs epochs or max_steps; both are null")
+        if self.warmup_ratio and self.warmup_steps:
+            raise UsageError("a training takes warmup_ratio or warmup_steps, not both; set one to 0")
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any], *, batch_size: int) -> Optimisation:
+        """The optimisation among a training node's parameters.
+
+        Raises:
+            UsageError: the precision is unknown, or as of the class.
+            BlockedError: half precision without a GPU.
+        """
+        from repro.retrieval.nn.precision import check_precision
+
+        names = [field.name for field in fields(cls) if field.name != "batch_size"]
+        optimisation = cls(batch_size=batch_size, **{name: params[name] for name in names})
+        check_precision(optimisation.precision)
+        return optimisation
+
+    def as_params(self) -> dict[str, Any]:
+        """Parameters of a training node, without the batch size, which stages call by names of their own."""
+        names = (field.name for field in fields(self) if field.name != "batch_size")
+        return {name: getattr(self, name) for name in names}
+
+    def steps(self, examples: int) -> int:
+        """Optimiser steps over so many examples; the last batch of an epoch may be smaller."""
+        limits = [] if self.max_steps is None else [self.max_steps]
+        if self.epochs is not None:
+            limits.append(math.ceil(self.epochs * math.ceil(examples / self.batch_size)))
+        return min(limits)
+
+    @property
+    def is_all_warm_up(self) -> bool:
+        """Whether a warm-up of so many steps goes on beyond the end of the training, where that is known."""
+        return (
+            self.epochs is None and self.max_steps is not None and (self.warmup_steps or 0) > self.max_steps
+        )
+
+    def warmup(self, steps: int) -> int:
+        """Steps of warm-up in a training of so many steps."""
+        return self.warmup_steps or math.ceil(steps * (self.warmup_ratio or 0.0))
+
+
+VARIABLES = {
+    "micro_batch": ("REPRO_MICRO_BATCH", "examples encoded at once, or unset it for all"),
+    "length_buckets": ("REPRO_LENGTH_BUCKETS", "groups of a batch's texts, or unset it for one"),
+    "save_steps": ("REPRO_SAVE_STEPS", "steps, or unset it for every ten minutes"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Execution:
+    """Options that leave the gradient as it is, but for what is drawn from torch's generator, as dropout is.
+
+    To end with the same bits, an interrupted training goes on with the same ones.
+
+    Attributes:
+        micro_batch: examples encoded at a time where a process's share of a batch does not fit; None for all.
+        length_buckets: groups of similar lengths that a batch is encoded in, in fine-tuning and where a
+            pre-training's losses are sums over single texts (not where texts meet in a loss).
+        padding_free: 1 where models that are built as BERT read the texts of a batch end to end, 0 where no
+            model does; None for whichever takes less time (``padding_free.trains_faster``).
+        save_steps: steps between checkpoints; None for one every ten minutes.
+        origin: how the micro-batch came about, in a word or two; empty where it was asked for.
+        parts_are_fixed: whether the objective's loss is a mean over parts of just that size.
+    """
+
+    micro_batch: int | None = None
+    length_buckets: int = 1
+    padding_free: int | None = None
+    save_steps: int | None = None
+    origin: str = ""
+    parts_are_fixed: bool = False
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Execution:
+        """Read the REPRO_ variables.
+
+        Raises:
+            UsageError: one is no number above 0, or REPRO_PADDING_FREE is neither 0 nor 1.
+        """
+        from repro.retrieval.nn.padding_free import is_asked_for
+
+        is_packed = is_asked_for(environment)
+        values: dict[str, Any] = {} if is_packed is None else {"padding_free": int(is_packed)}
+        for name, (variable, description) in VARIABLES.items():
+            text = environment.get(variable)
+            if text is None:
+                continue
+            if not (text.isascii() and text.isdigit()) or int(text) == 0:
+                raise UsageError(f"{variable} is {text!r}; give a number of {description}")
+            values[name] = int(text)
+        return cls(**values)
+
+    def for_parts_of(self, size: int | None) -> Execution:
+        """The execution of an objective of ``MeansOfParts``: its losses are means over parts of ``size``.
+
+        Batches are then cut into just these parts, and into no groups of similar lengths. None leaves the
+        execution as it is.
+        """
+        if size is None:
+            return self
+        return replace(self, micro_batch=size, length_buckets=1, parts_are_fixed=True)
+
+
+WHOLE_BATCHES = Execution()
+
+
+@dataclass(frozen=True)
+class StepMemory:
+    """The sizes that the memory of a step follows from.
+
+    Attributes:
+        parameters: all that are trained.
+        layers, hidden: of the encoder.
+        tokens: of an example, with padding.
+        vocabulary: over which words are predicted; 0 where none are.
+        precision: ``fp32``, ``fp16`` or ``bf16``.
+    """
+
+    parameters: int
+    layers: int
+    hidden: int
+    tokens: int
+    vocabulary: int
+    precision: str
+
+    @property
+    def example(self) -> float:
+        """Bytes that an example keeps for the backward pass."""
+        hidden_states = max(1, self.layers) * self.hidden * ACTIVATIONS[self.precision]  # or the embeddings'
+        return self.tokens * (hidden_states + PREDICTED * self.vocabulary * LOGIT)
+
+    def whole(self, examples: int) -> float:
+        """Bytes of a step over so many examples at once, with the parameters."""
+        return STATE * self.parameters + examples * self.example
+
+    def fitting(self, memory: float) -> int:
+        """The number of examples that a GPU of so many bytes holds beside the parameters; at least 1."""
+        return max(1, int((USABLE * memory - STATE * self.parameters) // self.example))
+
+    def micro_batch(self, examples: int, memory: float) -> int | None:
+        """The examples of a part where a step is cut into as few equal parts as fit; None for one part."""
+        parts = math.ceil(examples / self.fitting(memory))
+        return None if parts == 1 else math.ceil(examples / parts)
+
+
+def step_memory(objective, params: dict) -> StepMemory | None:
+    """The memory of a step of an ``nn.Module``; None where the sizes of its encoder are not known."""
+    configs = (getattr(module, "config", None) for module in objective.modules())
+    config = next((candidate for candidate in configs if hasattr(candidate, "num_hidden_layers")), None)
+    if config is None:
+        return None
+    return StepMemory(
+        parameters=sum(parameter.numel() for parameter in objective.parameters()),
+        layers=config.num_hidden_layers,
+        hidden=config.hidden_size,
+        tokens=example_tokens(params),
+        vocabulary=config.vocab_size if predicts_words(params) else 0,
+        precision=params["precision"],
+    )
+
+
+def example_tokens(params: dict) -> int:
+    """Tokens of an example of a training, with padding, from the parameters of its stage.
+
+    It is one text of a pre-training. In fine-tuning it is a query with its passages, whose texts begin with
+    the query where there is no ``query_length``.
+    """
+    if "texts_per_batch" in params:
+        return params["length"]
+    return params.get("query_length", 0) + params["passages_per_query"] * params["passage_length"]
+
+
+def predicts_words(params: dict) -> bool:
+    """Whether a training with these parameters predicts words, as pre-training does."""
+    return "texts_per_batch" in params

@@ -35,10 +35,9 @@ from repro.retrieval.training.checkpoints import (
     step_of,
     write_state,
 )
+from repro.retrieval.training.declaration import WHOLE_BATCHES, Execution, Optimisation, StepMemory
 from repro.retrieval.training.flop_count import Flops
-from repro.retrieval.training.memory import StepMemory
 from repro.retrieval.training.objective import SumObjective, as_objective
-from repro.retrieval.training.optimisation import WHOLE_BATCHES, Execution, Optimisation
 from repro.retrieval.training.optimizer import Optimizer
 from repro.retrieval.training.parts import (
     Fitting,

@@ -11,7 +11,7 @@ from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from transformers import get_scheduler
 from transformers.trainer_pt_utils import get_parameter_names
 
-from repro.retrieval.training.optimisation import Optimisation
+from repro.retrieval.training.declaration import Optimisation
 
 
 def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:

@@ -19,9 +19,8 @@ import torch
 
 from repro.errors import StageError
 from repro.machine.system import cores, gpu_memory, local_processes
-from repro.retrieval.training.memory import StepMemory
+from repro.retrieval.training.declaration import VARIABLES, Execution, StepMemory
 from repro.retrieval.training.objective import BatchObjective, SumObjective
-from repro.retrieval.training.optimisation import VARIABLES, Execution
 from repro.retrieval.training.process_group import gather_rows, in_memory, sum_values
 
 MOST = 16  # each holds two batches, and pages of what it reads

@@ -93,7 +93,7 @@ def size_of(node: Node, store: Store) -> int:
 
 
 def trained_steps(node: Node) -> Number:
-    """Return the steps of a training, counted as ``repro.retrieval.training.optimisation.Optimisation`` does.
+    """Return the steps of a training, counted as ``repro.retrieval.training.declaration.Optimisation`` does.
 
     None where nobody counted its examples, and nothing else ends it.
     """

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from repro.graph import Node
-from repro.retrieval.training.declaration import declared
-from repro.retrieval.training.memory import StepMemory, example_tokens, predicts_words
+from repro.retrieval.training.declaration import StepMemory, declared, example_tokens, predicts_words
 from repro.running.cost import shapes
 from repro.running.cost.amounts import BATCHES, amount, cost_of, total, trained_steps
 from repro.running.cost.shapes import Number, Shape, TextLength, product, texts_read
@@ -117,7 +116,7 @@ class Batching:
 
 
 def step_memory_of(node: Node) -> StepMemory:
-    """Return the memory of a step of a planned training, as ``training.memory.step_memory`` has it."""
+    """Return the memory of a step of a planned training, as ``training.declaration.step_memory`` has it."""
     model, params = shapes.shape(node), dict(node.params)
     words, sizes = model.vocabulary if predicts_words(params) else 0, (model.all_weights, model.layers)
     return StepMemory(*sizes, model.hidden, example_tokens(params), words, params["precision"])

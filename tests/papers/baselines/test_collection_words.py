@@ -6,7 +6,7 @@ import pytest
 from papers.baselines.collection_words import CollectionWords
 from papers.baselines.function_words import FUNCTION_WORDS
 from repro.errors import DataError, UsageError
-from repro.retrieval.nn.words import Words
+from repro.retrieval.nn.text import Words
 from tests.papers.baselines.tiny_texts import ids, save_statistics, texts
 from tests.tiny_models import tiny_tokenizer
 

@@ -5,7 +5,7 @@ import pytest
 
 from papers.baselines.function_words import FUNCTION_WORDS
 from papers.costa.spans import STOP_WORDS, sampled_spans, span_lengths, span_starts
-from repro.retrieval.nn.words import Words
+from repro.retrieval.nn.text import Words
 from tests.tiny_models import MARKS, PIECES, tiny_text, tiny_tokenizer
 
 COUNTS = {"word": 5, "phrase": 4, "sentence": 3, "paragraph": 2}

@@ -4,7 +4,7 @@ import torch
 
 from papers.simlm.mlm import PairMaskedLanguageModel
 from repro.retrieval.nn.masked_tokens import IGNORED
-from repro.retrieval.nn.mlm import MaskedLanguageModel
+from repro.retrieval.nn.objectives import MaskedLanguageModel
 from tests.floats import close
 from tests.papers.simlm.pretraining import loops, made, rows
 

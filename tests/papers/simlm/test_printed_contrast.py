@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from papers.simlm.printed_contrast import PrintedContrast, PrintedDistillation, printed_contrastive
-from repro.retrieval.nn.cosine_bi_encoder import CosineBiEncoder
-from repro.retrieval.nn.distilled_bi_encoder import DistilledBiEncoder
+from repro.retrieval.nn.bi_encoder import CosineBiEncoder, DistilledBiEncoder
 from tests.floats import close
 from tests.retrieval.nn.parted_objectives import COSINES
 from tests.retrieval.nn.test_contrastive import drawn, phi

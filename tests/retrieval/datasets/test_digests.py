@@ -7,6 +7,7 @@ import pytest
 from repro.errors import BlockedError, DataError
 from repro.machine.bounded_reading import read_facts
 from repro.retrieval.datasets import digests, tiny
+from repro.retrieval.datasets.catalog import Judgement
 from repro.retrieval.datasets.digests import (
     ContentDigest,
     RowDigest,
@@ -16,7 +17,6 @@ from repro.retrieval.datasets.digests import (
     planned_source,
     unchanged,
 )
-from repro.retrieval.datasets.records import Judgement
 from repro.retrieval.datasets.sources import Source
 from repro.retrieval.datasets.tiny import world
 from tests.retrieval.datasets.folders import write

@@ -9,9 +9,9 @@ import pytest
 from repro.errors import BlockedError, DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets import fetching, libraries, reading
+from repro.retrieval.datasets.catalog import Document, Judgement, Query
 from repro.retrieval.datasets.fetching import amount, offer
 from repro.retrieval.datasets.record_files import documents
-from repro.retrieval.datasets.records import Document, Judgement, Query
 from repro.retrieval.datasets.sources import locate
 from tests.local_site import served
 from tests.retrieval.datasets.folders import without_counts, write

@@ -6,9 +6,9 @@ import zlib
 import pytest
 
 from repro.retrieval.datasets.arrow import write_rows
+from repro.retrieval.datasets.catalog import Judgement
 from repro.retrieval.datasets.first_rows import FirstRows
 from repro.retrieval.datasets.negative_files import ListedQuery
-from repro.retrieval.datasets.records import Judgement
 
 QUERIES, DOCUMENTS = ["q0", "q1", "q2"], ["a", "b", "c", "d"]
 

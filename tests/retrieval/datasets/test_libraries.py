@@ -17,9 +17,8 @@ from filelock import FileLock
 from repro.errors import BlockedError, DataError
 from repro.progress import Progress
 from repro.retrieval.datasets import catalog, libraries, reading
-from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.datasets.catalog import Document, Judgement, Query, dataset
 from repro.retrieval.datasets.fetching import offer
-from repro.retrieval.datasets.records import Document, Judgement, Query
 from repro.retrieval.datasets.sources import Source
 from tests.local_site import served
 from tests.retrieval.datasets.folders import beir_folder, without_counts, write

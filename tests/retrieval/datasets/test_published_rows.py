@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from repro.retrieval.datasets import published_rows
+from repro.retrieval.datasets import digests
 from repro.retrieval.datasets.catalog import catalog
-from repro.retrieval.datasets.published_rows import differing, highest_grade, problem, summary, unknown
+from repro.retrieval.datasets.digests import differing, highest_grade, problem, summary, unknown
 from repro.retrieval.datasets.sources import locate
 from tests.retrieval.datasets.folders import beir_folder, without_counts
 
@@ -20,7 +20,7 @@ def root(tmp_path, monkeypatch):
     for piece, dataset in PIECES.items():
         each = summary(locate(dataset, piece, tmp_path))
         facts[f"{dataset} {piece}"] = {**each, "digests": [each["digest"]]}
-    monkeypatch.setattr(published_rows, "published", lambda: facts)
+    monkeypatch.setattr(digests, "published", lambda: facts)
     return tmp_path
 
 
@@ -72,7 +72,7 @@ def test_of_judgements_the_grades_and_the_pairs_are_told(root, before, after, se
 
 def test_records_are_held_against_what_is_published():
     name = "beir/scifact documents"
-    [digest] = published_rows.published()[name]["digests"]
+    [digest] = digests.published()[name]["digests"]
     assert differing({name: digest, "tiny/passage documents": "1", "msmarco-passage documents": "2"}) == []
     words = "the documents of beir/scifact are not as published; `repro data check beir/scifact` says"
     assert differing({name: "0" * 64}) == [f"{words} what differs"]
@@ -86,7 +86,7 @@ def test_what_nothing_is_known_of_is_named_but_nothing_embedded():
 
 
 def test_every_entry_is_a_piece_of_the_catalogue_that_is_not_embedded():
-    for name, facts in published_rows.published().items():
+    for name, facts in digests.published().items():
         dataset, piece = name.split()
         entry = catalog()[dataset]
         assert piece in entry.pieces and entry.source != "embedded" and facts["digests"]

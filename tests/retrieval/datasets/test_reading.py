@@ -2,8 +2,7 @@ import pytest
 
 from repro.errors import DataError
 from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.catalog import catalog
-from repro.retrieval.datasets.records import Judgement
+from repro.retrieval.datasets.catalog import Judgement, catalog
 from repro.retrieval.datasets.sources import Source, locate
 from tests.retrieval.datasets.folders import beir_folder, without_counts, write
 

@@ -8,8 +8,8 @@ import pytest
 
 from repro.errors import DataError
 from repro.retrieval.datasets import record_files
+from repro.retrieval.datasets.catalog import Document, Judgement, Query
 from repro.retrieval.datasets.record_files import documents, judgements, queries, split_of
-from repro.retrieval.datasets.records import Document, Judgement, Query
 
 
 def _write(path, content):

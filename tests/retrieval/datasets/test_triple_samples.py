@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from repro.retrieval.datasets import triple_samples
 from repro.retrieval.datasets.negative_files import Chunk
-from repro.retrieval.datasets.triple_samples import TripleSamples
+from repro.retrieval.stages import official_negatives
+from repro.retrieval.stages.official_negatives import TripleSamples
 from tests.bounded_memory import peak_growth
 from tests.retrieval.datasets.triples_at_once import sampled
 
@@ -49,8 +49,8 @@ def test_the_sample_depends_on_the_seed_alone():
 @pytest.mark.parametrize("order", ["shuffled", "by query"])
 @pytest.mark.parametrize("per_query", [1, 9, 500])
 def test_the_sample_is_that_of_a_heap_for_each_query(tmp_path, monkeypatch, size, order, per_query):
-    monkeypatch.setattr(triple_samples, "GROUP", 16)
-    monkeypatch.setattr(triple_samples, "ROWS", 7)
+    monkeypatch.setattr(official_negatives, "GROUP", 16)
+    monkeypatch.setattr(official_negatives, "ROWS", 7)
     draw = random.Random(size)
     rows = [
         (f"q{draw.randrange(60)}", f"d{draw.randrange(3)}", f"d{draw.randrange(90)}") for _ in range(3000)
@@ -86,7 +86,7 @@ def test_an_interrupted_attempt_keeps_its_chunks(tmp_path, monkeypatch):
 
 
 def test_memory_holds_a_chunk_and_a_group_however_many_rows_there_are(tmp_path, monkeypatch):
-    monkeypatch.setattr(triple_samples, "GROUP", 500)
+    monkeypatch.setattr(official_negatives, "GROUP", 500)
 
     def work(chunks: int) -> None:
         samples = TripleSamples(tmp_path / str(chunks), per_query=200, seed=1, positives=False)

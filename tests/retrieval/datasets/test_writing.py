@@ -5,9 +5,9 @@ import pytest
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets import reading, word_lists
-from repro.retrieval.datasets.records import Document
+from repro.retrieval.datasets.catalog import Document
+from repro.retrieval.datasets.fetching import make
 from repro.retrieval.datasets.sources import locate
-from repro.retrieval.datasets.writing import make
 from tests.retrieval.datasets.folders import without_counts, write
 
 TITLED, LIST = "msmarco-passage/rocketqa", "lists/stopwords.txt"

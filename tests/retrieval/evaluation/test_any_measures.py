@@ -9,7 +9,7 @@ import pytrec_eval
 from repro.errors import DataError, UsageError
 from repro.retrieval.evaluation.given_runs import read_given
 from repro.retrieval.evaluation.measures import canonical, looks_deeper, scores_by_query
-from repro.retrieval.evaluation.qrels import read_qrels
+from repro.retrieval.evaluation.text_lines import read_qrels
 
 QRELS = {"1": {"a": 3, "b": 1, "c": 0, "d": 1}, "2": {"a": 1, "e": -1}, "3": {"a": 1}}
 RANKINGS = {

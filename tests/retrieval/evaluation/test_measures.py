@@ -8,9 +8,9 @@ import pytest
 from repro.errors import DataError, UsageError
 from repro.retrieval.evaluation import measures
 from repro.retrieval.evaluation.measures import Measure, by_rank, coverage, parse_measure, score
-from repro.retrieval.evaluation.qrels import read_qrels
 from repro.retrieval.evaluation.run_writer import write_run
 from repro.retrieval.evaluation.runs import read_run
+from repro.retrieval.evaluation.text_lines import read_qrels
 from tests.floats import close
 
 

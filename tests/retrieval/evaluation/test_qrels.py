@@ -1,7 +1,7 @@
 import pytest
 
 from repro.errors import DataError
-from repro.retrieval.evaluation.qrels import read_qrels
+from repro.retrieval.evaluation.text_lines import read_qrels
 
 
 def test_spaces_and_tabs_separate_columns_and_any_iteration_is_read(tmp_path):

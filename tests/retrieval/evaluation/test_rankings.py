@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from repro.errors import DataError
-from repro.retrieval.evaluation import rankings as module
-from repro.retrieval.evaluation.rankings import parts, rankings
-from repro.retrieval.evaluation.run_writer import write_run
+from repro.retrieval.evaluation import run_writer as module
+from repro.retrieval.evaluation.run_writer import parts, rankings, write_run
 from repro.retrieval.evaluation.runs import read_run
 
 

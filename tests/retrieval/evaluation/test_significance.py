@@ -3,9 +3,9 @@ import pytest
 
 from repro.errors import UsageError
 from repro.retrieval.evaluation.measures import score
-from repro.retrieval.evaluation.qrels import read_qrels
 from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.evaluation.significance import compare, compare_scores
+from repro.retrieval.evaluation.text_lines import read_qrels
 from tests.floats import close
 
 MEASURES = ["RR@10", "nDCG@10", "R@20", "R(rel=2)@20", "Success@5"]

@@ -11,14 +11,11 @@ import torch
 from torch import nn
 
 from papers.costa.contrastive_spans import ContrastiveSpans
-from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
+from repro.retrieval.nn.bi_encoder import BiEncoderContrastive, CosineBiEncoder, DistilledBiEncoder
 from repro.retrieval.nn.contrastive import NEGATIVES
-from repro.retrieval.nn.cosine_bi_encoder import CosineBiEncoder
 from repro.retrieval.nn.cross_encoder import CrossEncoder
-from repro.retrieval.nn.distilled_bi_encoder import DistilledBiEncoder
-from repro.retrieval.nn.mlm import MaskedLanguageModel
 from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
-from repro.retrieval.nn.neighbours import NeighbouringSentences
+from repro.retrieval.nn.objectives import MaskedLanguageModel, NeighbouringSentences
 from repro.retrieval.training.parts import backward_in_parts, collated_in_parts
 from tests.floats import close
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from repro.errors import UsageError
+from repro.retrieval.nn.bi_encoder import CosineBiEncoder
 from repro.retrieval.nn.checkpoint import load_encoder, save_model
 from repro.retrieval.nn.contrastive import four_block_contrastive, in_batch_contrastive
-from repro.retrieval.nn.cosine_bi_encoder import CosineBiEncoder
 from tests.floats import close
 from tests.retrieval.nn.parted_objectives import COSINES
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from repro.errors import DataError
+from repro.retrieval.nn.bi_encoder import DistilledBiEncoder
 from repro.retrieval.nn.checkpoint import load_encoder, save_model
 from repro.retrieval.nn.contrastive import divergence
-from repro.retrieval.nn.distilled_bi_encoder import DistilledBiEncoder
 from tests.floats import close
 from tests.retrieval.nn.test_cosine_bi_encoder import EXAMPLES, OPTIONS, objective, side, vectors
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer

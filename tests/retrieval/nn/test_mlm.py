@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from repro.retrieval.nn.checkpoint import load_masked_lm, load_tokenizer
-from repro.retrieval.nn.mlm import MaskedLanguageModel
+from repro.retrieval.nn.objectives import MaskedLanguageModel
 from tests.floats import close
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from repro.retrieval.nn.negatives import confident, next_slice, next_window
+from repro.retrieval.stages.finetune import confident, next_slice, next_window
 
 
 def groups(positives, negatives, *, passages=8, seed=42, index=0, epochs=12):

@@ -8,7 +8,7 @@ import torch
 
 from repro.errors import UsageError
 from repro.retrieval.nn.masked_tokens import IGNORED
-from repro.retrieval.nn.neighbours import NeighbouringSentences
+from repro.retrieval.nn.objectives import NeighbouringSentences
 from tests.floats import close
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 

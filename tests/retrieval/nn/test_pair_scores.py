@@ -8,10 +8,9 @@ import torch
 from datasets import Dataset
 
 from repro.errors import StageError, UsageError
-from repro.retrieval.nn import pair_scores
+from repro.retrieval.nn import cross_encoder
 from repro.retrieval.nn.checkpoint import save_model
-from repro.retrieval.nn.cross_encoder import load_cross_encoder
-from repro.retrieval.nn.pair_scores import PairScorer, PairTexts, score_pairs
+from repro.retrieval.nn.cross_encoder import PairScorer, PairTexts, load_cross_encoder, score_pairs
 from tests.floats import close
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
@@ -56,8 +55,8 @@ class Scoring:
 
 
 def test_scores_are_those_of_one_pair_after_another_whatever_the_batches(folder, tmp_path, monkeypatch):
-    monkeypatch.setitem(pair_scores.BATCH, "cpu", 7)
-    monkeypatch.setattr(pair_scores, "BLOCK", 20)
+    monkeypatch.setitem(cross_encoder.BATCH, "cpu", 7)
+    monkeypatch.setattr(cross_encoder, "BLOCK", 20)
     texts, rows, places = pairs(tmp_path)
     found = score_pairs(
         texts, PairScorer(folder, **HOW), decimals=None, scratch=tmp_path / "s", advance=print
@@ -77,7 +76,7 @@ def test_scores_are_those_of_one_pair_after_another_whatever_the_batches(folder,
 
 
 def test_finished_blocks_are_not_scored_again_and_damaged_ones_are(tmp_path, monkeypatch):
-    monkeypatch.setattr(pair_scores, "BLOCK", 20)
+    monkeypatch.setattr(cross_encoder, "BLOCK", 20)
     texts, _, _ = pairs(tmp_path)
     calls, advanced = [], []
 
@@ -102,7 +101,7 @@ def test_finished_blocks_are_not_scored_again_and_damaged_ones_are(tmp_path, mon
 
 
 def test_pairs_are_made_tokens_while_the_model_is_at_those_before(tmp_path, monkeypatch):
-    monkeypatch.setattr(pair_scores, "BLOCK", 20)
+    monkeypatch.setattr(cross_encoder, "BLOCK", 20)
     texts, _, _ = pairs(tmp_path, count=40)
     ready, waited, prepared = threading.Event(), [], []
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from repro.errors import UsageError
-from repro.retrieval.nn.words import Words, distinct
+from repro.retrieval.nn.text import Words, distinct
 from tests.tiny_models import tiny_text, tiny_tokenizer
 
 STOP_WORDS = ("The", "of", "as", "kings")

@@ -172,7 +172,7 @@ class Outputs:
         tiny_masked_lm(dropout=0.0).save_pretrained(given["model"] / "model")
         self.run("term_statistics", {}, **given)
         options = {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"}
-        path = "repro.retrieval.nn.mlm:MaskedLanguageModel"
+        path = "repro.retrieval.nn.objectives:MaskedLanguageModel"
         self.run("pretrain", pretraining("mlm", path, options, max_steps=4), **given)
         options = {"temperature": 1.0, "similarity": "dot", "negatives": "in-batch"}
         options |= {"projector": "none", "projector_start": "new"}

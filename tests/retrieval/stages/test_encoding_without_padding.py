@@ -10,7 +10,7 @@ from datasets import load_from_disk
 
 from repro.errors import UsageError
 from repro.retrieval.evaluation.runs import read_run
-from repro.retrieval.nn import padding_free, pair_scores
+from repro.retrieval.nn import cross_encoder, padding_free
 from repro.retrieval.stages import encode, encode_views, rerank, score_pairs
 from tests import varlen_kernel
 from tests.floats import close
@@ -26,7 +26,7 @@ def spared(monkeypatch, calls):
     """A function after which stages read texts end to end, and whose list says by how many calls."""
 
     def ask() -> list[int]:
-        for module in (padding_free, pair_scores):
+        for module in (padding_free, cross_encoder):
             monkeypatch.setattr(module, "packs", lambda model, wanted, **how: wanted)
         monkeypatch.setenv("REPRO_PADDING_FREE", "1")
         monkeypatch.setenv("REPRO_SAVE_STEPS", "x")  # which is for trainings alone

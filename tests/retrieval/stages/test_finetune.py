@@ -8,9 +8,8 @@ import pytest
 from repro.errors import DataError, UsageError
 from repro.retrieval.nn.checkpoint import load_encoder
 from repro.retrieval.nn.encoder import Projector, saved_projector
-from repro.retrieval.nn.negatives import next_window
 from repro.retrieval.stages import finetune
-from repro.retrieval.stages.finetune import Groups
+from repro.retrieval.stages.finetune import Groups, next_window
 from tests.retrieval.stages.conftest import save_training_set
 from tests.stage_inputs import fine_tuning
 from tests.tiny_models import save_tiny_model, tiny_tokenizer

@@ -18,12 +18,12 @@ from tests.stage_inputs import fine_tuning
 COSINE = {
     "name": "cosine-contrastive",
     "version": 1,
-    "path": "repro.retrieval.nn.cosine_bi_encoder:CosineBiEncoder",
+    "path": "repro.retrieval.nn.bi_encoder:CosineBiEncoder",
 }
 DISTIL = {
     "name": "distillation",
     "version": 1,
-    "path": "repro.retrieval.nn.distilled_bi_encoder:DistilledBiEncoder",
+    "path": "repro.retrieval.nn.bi_encoder:DistilledBiEncoder",
 }
 CROSS = {"name": "cross-encoder", "version": 2, "path": "repro.retrieval.nn.cross_encoder:CrossEncoder"}
 RETRIEVER = {

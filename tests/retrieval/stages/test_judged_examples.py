@@ -4,8 +4,8 @@ import pytest
 from datasets import load_from_disk
 
 from repro.errors import DataError
-from repro.retrieval.nn.negatives import confident
 from repro.retrieval.stages import judged_examples
+from repro.retrieval.stages.finetune import confident
 from tests.noted import Noted
 
 LINES = [

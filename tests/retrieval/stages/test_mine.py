@@ -6,8 +6,8 @@ import pytest
 from datasets import Dataset, load_from_disk
 
 from repro.errors import DataError, UsageError
-from repro.retrieval.evaluation.qrels import read_qrels, relevant_documents
-from repro.retrieval.evaluation.rankings import rankings
+from repro.retrieval.evaluation.run_writer import rankings
+from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.retrieval.stages import mine
 from repro.retrieval.stages.mine import COLUMNS, negatives, with_random
 from tests.bounded_memory import peak_growth

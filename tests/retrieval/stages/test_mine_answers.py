@@ -10,10 +10,9 @@ from datasets import Dataset, load_from_disk
 from repro.errors import DataError
 from repro.retrieval.datasets.arrow import SCORED_EXAMPLES
 from repro.retrieval.evaluation.answers import contains_answer
-from repro.retrieval.evaluation.rankings import rankings
-from repro.retrieval.evaluation.run_writer import write_run
-from repro.retrieval.nn.negatives import confident
+from repro.retrieval.evaluation.run_writer import rankings, write_run
 from repro.retrieval.stages import mine_answers
+from repro.retrieval.stages.finetune import confident
 from repro.retrieval.stages.mine_answers import annotated, example, rounded
 from tests.bounded_memory import peak_growth
 from tests.retrieval.datasets.rows_at_once import check_equal_files, write_at_once

@@ -3,7 +3,7 @@ import gzip
 import pytest
 
 from repro.errors import DataError
-from repro.retrieval.datasets import negative_files, triple_samples
+from repro.retrieval.datasets import negative_files
 from repro.retrieval.datasets.first_rows import FirstRows
 from repro.retrieval.stages import official_negatives
 from repro.retrieval.stages.official_negatives import COLUMNS
@@ -81,7 +81,7 @@ CHUNKS = 10  # of `many`, before its three groups and three files
 
 def in_small_pieces(monkeypatch):
     monkeypatch.setattr(negative_files, "CHUNK", 8000)
-    monkeypatch.setattr(triple_samples, "GROUP", 700)
+    monkeypatch.setattr(official_negatives, "GROUP", 700)
     monkeypatch.setattr("datasets.config.MAX_SHARD_SIZE", "30KB")
 
 

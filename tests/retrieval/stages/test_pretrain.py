@@ -16,7 +16,7 @@ from tests.retrieval.nn import parted_objectives
 from tests.stage_inputs import pretraining
 from tests.tiny_models import tiny_tokenizer
 
-MLM = {"name": "mlm", "version": 1, "path": "repro.retrieval.nn.mlm:MaskedLanguageModel"}
+MLM = {"name": "mlm", "version": 1, "path": "repro.retrieval.nn.objectives:MaskedLanguageModel"}
 COSTA = {"name": "costa", "version": 1, "path": "papers.costa.contrastive_spans:ContrastiveSpans"}
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
 SPANS = parted_objectives.SPANS | {"contrastive_input": "masked"}

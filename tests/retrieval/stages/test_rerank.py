@@ -9,7 +9,7 @@ from datasets import load_from_disk
 from repro.errors import DataError
 from repro.retrieval.evaluation.run_writer import write_run
 from repro.retrieval.evaluation.runs import read_run
-from repro.retrieval.nn.pair_scores import PairScorer
+from repro.retrieval.nn.cross_encoder import PairScorer
 from repro.retrieval.stages import rerank
 from tests.floats import close
 

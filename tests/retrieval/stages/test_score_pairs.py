@@ -7,8 +7,8 @@ import pytest
 from datasets import Value, load_from_disk
 
 from repro.errors import DataError
-from repro.retrieval.nn import pair_scores
-from repro.retrieval.nn.pair_scores import PairScorer
+from repro.retrieval.nn import cross_encoder
+from repro.retrieval.nn.cross_encoder import PairScorer
 from repro.retrieval.stages import score_pairs
 from tests.retrieval.stages.conftest import save_training_set
 
@@ -48,7 +48,7 @@ def test_every_positive_and_the_first_negatives_get_the_re_rankers_score(inputs,
 
 
 def test_what_an_interrupted_attempt_scored_stays(inputs, tmp_path, progress, monkeypatch):
-    monkeypatch.setattr(pair_scores, "BLOCK", 15)
+    monkeypatch.setattr(cross_encoder, "BLOCK", 15)
     calls, score = [], PairScorer.score
 
     def killed(self, batches):

@@ -8,7 +8,7 @@ import pytest
 
 from repro.machine.shard import WHOLE, Shard, only_shard
 from repro.progress import Progress
-from repro.retrieval.nn import pair_scores, precision
+from repro.retrieval.nn import cross_encoder, precision
 from repro.retrieval.nn.checkpoint import save_model
 from repro.running.engines.shared_work import DIVISIBLE
 from repro.store.disk import BLOCKS
@@ -58,7 +58,7 @@ def runs(tmp_path, monkeypatch) -> InShards:
     """With small blocks, of which every stage then has several."""
     for module, size in SIZES.items():
         monkeypatch.setattr(importlib.import_module(f"repro.retrieval.stages.{module}"), "BLOCK", size)
-    monkeypatch.setattr(pair_scores, "BLOCK", 8)
+    monkeypatch.setattr(cross_encoder, "BLOCK", 8)
     return InShards(tmp_path)
 
 

@@ -1,6 +1,6 @@
 """The settings of a small training."""
 
-from repro.retrieval.training.optimisation import Optimisation
+from repro.retrieval.training.declaration import Optimisation
 
 
 def settings(**changes) -> Optimisation:

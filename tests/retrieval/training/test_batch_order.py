@@ -8,8 +8,8 @@ import torch
 from repro.progress import Progress
 from repro.retrieval.training.batch_order import FILE, WAYS, BatchReading
 from repro.retrieval.training.checkpoints import seal
+from repro.retrieval.training.declaration import Execution
 from repro.retrieval.training.loop import train
-from repro.retrieval.training.optimisation import Execution
 from tests.retrieval.nn.parted_objectives import Texts, objective
 from tests.retrieval.training.settings import settings
 from tests.retrieval.training.test_parts import FIVE_STEPS, failing

@@ -85,7 +85,7 @@ def test_options_that_an_objective_does_not_take_are_refused_before_it_is_made(p
             r"did you mean 'linear'\?",
         ),
         (
-            "repro.retrieval.nn.distilled_bi_encoder:DistilledBiEncoder",
+            "repro.retrieval.nn.bi_encoder:DistilledBiEncoder",
             {"terms": "blocks"},
             "known: four-blocks, query, printed",
         ),

@@ -17,8 +17,8 @@ from repro.errors import StageError, UsageError
 from repro.progress import Progress
 from repro.retrieval.training import checkpoints
 from repro.retrieval.training.batch_order import BatchOrder
+from repro.retrieval.training.declaration import Execution
 from repro.retrieval.training.loop import save_model, train
-from repro.retrieval.training.optimisation import Execution
 from tests.floats import close
 from tests.retrieval.training.settings import settings
 

@@ -14,9 +14,8 @@ from torch.utils.data import DataLoader
 from repro.errors import StageError
 from repro.progress import Progress
 from repro.retrieval.training.batch_order import BatchOrder
+from repro.retrieval.training.declaration import USABLE, Execution, StepMemory, step_memory
 from repro.retrieval.training.loop import train
-from repro.retrieval.training.memory import USABLE, StepMemory, step_memory
-from repro.retrieval.training.optimisation import Execution
 from repro.retrieval.training.parts import Parts
 from repro.retrieval.training.process_group import rank
 from tests.floats import close

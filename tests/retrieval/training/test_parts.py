@@ -15,8 +15,8 @@ from repro.progress import Progress
 from repro.retrieval.nn import padding_free
 from repro.retrieval.training import parts
 from repro.retrieval.training.batch_order import BatchOrder
+from repro.retrieval.training.declaration import Execution
 from repro.retrieval.training.loop import train
-from repro.retrieval.training.optimisation import Execution
 from repro.retrieval.training.parts import are_texts, collated_in_parts, collating_processes
 from repro.retrieval.training.process_group import rank
 from tests.floats import close

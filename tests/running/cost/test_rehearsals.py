@@ -31,7 +31,7 @@ TOKENS = Node("tokenize", {"length": 144, "policy": "truncate"}, {"corpus": CORP
 TRAINED = Node(
     "pretrain",
     {
-        "objective": {"name": "o", "version": 1, "path": "repro.retrieval.nn.mlm:MaskedLanguageModel"},
+        "objective": {"name": "o", "version": 1, "path": "repro.retrieval.nn.objectives:MaskedLanguageModel"},
         "options": {},
         "texts_per_batch": 2048,
         "max_steps": 80000,

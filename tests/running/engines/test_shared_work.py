@@ -19,7 +19,7 @@ from repro.graph import Node
 from repro.machine.shard import Shard
 from repro.manifest.cells import select
 from repro.progress import Progress
-from repro.retrieval.nn import pair_scores
+from repro.retrieval.nn import cross_encoder
 from repro.retrieval.stages import encode, encode_views, mine
 from repro.retrieval.stages.vectors import exact_search
 from repro.retrieval.training.process_group import everybody_waits, rank
@@ -338,5 +338,5 @@ def test_no_stage_has_more_shards_than_blocks():
 def test_blocks_are_as_large_as_their_stages_say():
     stated = {"encode": encode.BLOCK, "encode_views": encode_views.BLOCK, "mine": mine.BLOCK // 43}
     stated |= dict.fromkeys(("search", "search_views"), exact_search.BLOCK)
-    stated |= dict.fromkeys(("score_pairs", "rerank"), pair_scores.BLOCK)
+    stated |= dict.fromkeys(("score_pairs", "rerank"), cross_encoder.BLOCK)
     assert stated == shared_work.DIVISIBLE

@@ -22,7 +22,7 @@ from tests.tiny_models import tiny_masked_lm
 
 pytestmark = pytest.mark.nightly  # starts torchrun twice
 OPTIONS = {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"}
-HOW = pretraining("mlm", "repro.retrieval.nn.mlm:MaskedLanguageModel", OPTIONS, max_steps=4)
+HOW = pretraining("mlm", "repro.retrieval.nn.objectives:MaskedLanguageModel", OPTIONS, max_steps=4)
 MODEL, TOKENS = Node("initialise", {"seed": 1}), Node("tokenize", {"policy": "chunk"})
 PRETRAIN = Node("pretrain", HOW, {"model": MODEL, "tokens": TOKENS})
 

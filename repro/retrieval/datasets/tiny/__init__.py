@@ -9,7 +9,7 @@ the answers.
 import functools
 from collections.abc import Callable
 
-from repro.retrieval.datasets.records import Document, Judgement, Query
+from repro.retrieval.datasets.catalog import Document, Judgement, Query
 from repro.retrieval.datasets.tiny import answers, passages
 from repro.retrieval.datasets.tiny.passages import Collection
 

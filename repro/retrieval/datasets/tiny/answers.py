@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from repro.retrieval.datasets.records import Document, Judgement, Query
+from repro.retrieval.datasets.catalog import Document, Judgement, Query
 from repro.retrieval.datasets.tiny.passages import (
     Collection,
     Topics,
@@ -10,26 +10,24 @@ from repro.retrieval.datasets.tiny.passages import (
     in_id_order,
     shuffled_ids,
 )
-from repro.retrieval.datasets.tiny.telling import (
+from repro.retrieval.datasets.tiny.world import (
     HEADLINE,
     NAMELESS,
     POST,
+    SHORT_DEED,
     TALES,
     TITLES,
-    ask,
-    ask_for,
-    fill,
-    tell,
-)
-from repro.retrieval.datasets.tiny.world import (
-    SHORT_DEED,
     Concept,
     Deed,
     Draw,
+    ask,
+    ask_for,
     deeds,
+    fill,
     people,
     question,
     slots,
+    tell,
     with_article,
 )
 

@@ -7,17 +7,19 @@ could learn whom it is never asked for in training, and would rank all that is r
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from repro.retrieval.datasets.records import Document, Judgement, Query
-from repro.retrieval.datasets.tiny.telling import TALES, ask, tell
+from repro.retrieval.datasets.catalog import Document, Judgement, Query
 from repro.retrieval.datasets.tiny.world import (
     SHORT_DEED,
+    TALES,
     Concept,
     Deed,
     Draw,
     agreement,
+    ask,
     deeds,
     people,
     question,
+    tell,
 )
 
 

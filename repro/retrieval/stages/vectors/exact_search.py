@@ -16,7 +16,7 @@ from repro.machine.shard import shard, share
 from repro.progress import Progress
 from repro.retrieval.evaluation.run_writer import write_run
 from repro.retrieval.nn.precision import device, true_float32
-from repro.retrieval.stages.vectors import Views
+from repro.retrieval.stages.vectors import Advance, Pairs, RunBlocks, Views, in_shares
 from repro.retrieval.stages.vectors.products import (
     DOUBLE,
     SINGLE,
@@ -27,7 +27,6 @@ from repro.retrieval.stages.vectors.products import (
     frequent_words,
     uses_inverted_index,
 )
-from repro.retrieval.stages.vectors.run_blocks import Advance, Pairs, RunBlocks, in_shares
 from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, search_memory
 
 BLOCK = 32_768  # queries searched together, and lost at most when interrupted

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from repro.retrieval.stages.vectors import IdFile
-from repro.retrieval.stages.vectors.run_blocks import Pairs, RunBlocks, in_shares
+from repro.retrieval.stages.vectors import IdFile, Pairs, RunBlocks, in_shares
 
 
 def ids(folder, prefix, count):
