@@ -1,4 +1,7 @@
-"""What recipes declare of an objective is what its class takes, and a plan holds options against it."""
+"""What recipes declare of an objective is what its class takes, and a plan holds options against it.
+
+Of the settings of a training: their warm-up, their end, and what is refused.
+"""
 
 import importlib
 from pathlib import Path
@@ -7,12 +10,13 @@ import pytest
 
 from papers.baselines.two_stage import RERANKER
 from papers.costa import recipes
-from repro.errors import UsageError
+from repro.errors import BlockedError, UsageError
 from repro.graph import Node
 from repro.manifest.papers import load
 from repro.retrieval.recipe import Objective
 from repro.retrieval.training.declaration import check_options, declared, names_in
 from repro.retrieval.training.objective import objective_class
+from tests.retrieval.training.settings import settings
 
 COSTA, CROSS = recipes.COSTA.identity, RERANKER.identity
 OFFERED = {"passage_length": 128, "separator": " "}
@@ -153,3 +157,33 @@ def test_an_input_that_an_objective_does_not_take_is_refused():
     check_options(Node("pretrain", params))
     with pytest.raises(UsageError, match="'costa' takes no 'statistics'"):
         check_options(Node("pretrain", params, {"statistics": Node("corpus", {"dataset": "tiny/text"})}))
+
+
+def test_a_warm_up_is_a_share_of_the_steps_or_a_number_of_them():
+    assert settings().warmup(12) == 3 and settings(warmup_ratio=0.1).warmup(12) == 2
+    assert settings(warmup_ratio=None, warmup_steps=7).warmup(12) == 7
+
+
+def test_what_ends_first_of_epochs_and_steps_ends_the_training():
+    assert settings(epochs=2, max_steps=None).steps(10) == 6
+    assert settings(epochs=2, max_steps=5).steps(10) == 5
+    assert settings(epochs=2, max_steps=100).steps(10) == 6
+    assert settings(epochs=0.5, max_steps=None).steps(10) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"max_steps": None}, "epochs or max_steps"),
+        ({"warmup_steps": 3}, "not both"),
+        ({"precision": "fp8"}, "no precision 'fp8'"),
+    ],
+)
+def test_settings_that_contradict_themselves_are_a_usage_error(changes, said):
+    with pytest.raises(UsageError, match=said):
+        settings(**changes)
+
+
+def test_half_precision_without_a_gpu_is_blocked():
+    with pytest.raises(BlockedError, match="run on a GPU or use --scale tiny"):
+        settings(precision="fp16")
