@@ -1,8 +1,8 @@
 """Identifies files by sha256, for a plan remembered while they seem untouched, for a stage anew; and rows.
 
-Rows at hand are held against what the published collections say: ``published_rows.yaml`` has what ``summary``
-gives of each piece, as the JSON of `repro data check` has it, by the id of the dataset and the name of the
-piece; of what was published in several spellings several digests.
+Rows at hand are held against what the published collections say: ``published_rows.yaml`` has what
+``survey.summary`` gives of each piece, as the JSON of `repro data check` has it, by the id of the dataset and
+the name of the piece; of what was published in several spellings several digests.
 """
 
 import contextlib
@@ -10,22 +10,19 @@ import functools
 import hashlib
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from repro.errors import BlockedError, DataError
 from repro.machine.bounded_reading import read_facts
-from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.catalog import WORDS, Dataset, Judgement, catalog
+from repro.retrieval.datasets.catalog import WORDS, Dataset, catalog
 from repro.retrieval.datasets.lines import container
 from repro.retrieval.datasets.sources import Source
 from repro.store.disk import write_whole
 
 SHORT = 16  # bytes kept of a row's digest: those of 21 million passages take 336 MB
 FILE = Path(__file__).with_name("published_rows.yaml")
-NAMES = {"documents": "ids", "queries": "ids", "qrels": "pairs of a query and a document"}
 
 
 class RowDigest:
@@ -101,6 +98,8 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
 
 def _generated(source: Source) -> str:
     """Return the digest of an embedded piece's rows, made anew each time, as looking writes nothing."""
+    from repro.retrieval.datasets import reading  # a plan of what lies in files reads no rows
+
     rows = RowDigest()
     for row in reading.rows(source):
         rows.add(row)
@@ -283,51 +282,6 @@ def unknown(rows: Mapping[str, str]) -> list[str]:
 def highest_grade(dataset: str) -> int | None:
     """Return the highest grade of the judgements that a dataset publishes; None where that is not known."""
     return max(published().get(key(dataset, "qrels"), {}).get("grades", ()), default=None)
-
-
-def summary(source: Source) -> dict[str, Any]:
-    """Read documents, queries or judgements in full, and return what is held against what is published.
-
-    ``digest`` of all rows, ``names`` of their ids alone, of documents how many have a title, of judgements
-    how many have each grade. Raises DataError as ``reading.documents`` does.
-    """
-    content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
-    for row in reading.rows(source):
-        content.add(row)
-        if isinstance(row, Judgement):
-            names.add(row[:2])
-            grades[row.grade] += 1
-        else:
-            names.add(row["id"])
-            titled += bool(row.get("title"))
-    facts: dict[str, Any] = {"digest": content.hexdigest(), "names": names.hexdigest()[:16]}
-    if source.piece == "qrels":
-        return facts | {"grades": dict(sorted(grades.items()))}
-    return facts | {"titled": titled} if source.piece == "documents" else facts
-
-
-def problem(source: Source, facts: Mapping[str, Any]) -> str:
-    """Return in what rows of this ``summary`` differ from the published ones; empty where they do not."""
-    name = key(source.dataset, source.piece)
-    known = published().get(name)
-    if known is None or facts["digest"] in known["digests"]:
-        return ""
-    place = f"{source.files[0]}: " if source.files else ""
-    return f"{place}the {in_words(name)} are not those published: {_difference(source, facts, known)}"
-
-
-def _difference(source: Source, facts: Mapping[str, Any], known: Mapping[str, Any]) -> str:
-    if facts["names"] != known["names"]:
-        return f"their {NAMES[source.piece]} are others"
-    if source.piece == "qrels":
-        return f"{_counts(facts['grades'])}, published {_counts(known['grades'])}"
-    if facts.get("titled") != known.get("titled"):
-        return f"{facts['titled']:,} have a title, published {known['titled']:,}"
-    return "the ids are the same, but not the texts"
-
-
-def _counts(grades: Mapping[int, int]) -> str:
-    return ", ".join(f"{count:,} of grade {grade}" for grade, count in grades.items())
 
 
 def in_words(name: str) -> str:

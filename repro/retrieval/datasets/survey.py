@@ -1,5 +1,6 @@
 """Lists which collections of the catalogue are at hand, and checks that they are the right ones."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,11 +8,12 @@ from typing import Any
 
 from repro.errors import DataError, ReproError
 from repro.retrieval.datasets import digests, reading
-from repro.retrieval.datasets.catalog import Dataset, catalog, dataset
-from repro.retrieval.datasets.digests import file_sha256, files
+from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset
+from repro.retrieval.datasets.digests import ContentDigest, file_sha256, files, in_words, key
 from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 
 SUMS = "SHA256SUMS"
+NAMES = {"documents": "ids", "queries": "ids", "qrels": "pairs of a query and a document"}
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Piece:
     """One piece of a collection that was read in full.
 
     Attributes:
-        facts: as ``digests.summary`` has them; empty of triples, negatives and what cannot be read.
+        facts: as ``summary`` has them; empty of triples, negatives and what cannot be read.
         problems: an error for each fault.
     """
 
@@ -81,8 +83,8 @@ def _check_source(source: Source | MissingPiece, data_root: Path | None) -> Piec
         elif source.piece == "negatives":
             _exhaust(reading.negatives(source))
         else:
-            facts = digests.summary(source)
-            sentences = [digests.problem(source, facts)]
+            facts = summary(source)
+            sentences = [problem(source, facts)]
     except DataError as error:
         sentences = [str(error)]
     if data_root is not None:
@@ -130,3 +132,48 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
         expected_digest = stated_digests.get(path.resolve())
         if expected_digest is not None and file_sha256(path) != expected_digest:
             yield f"{path}: is not the file whose sha256 {sums} states"
+
+
+def summary(source: Source) -> dict[str, Any]:
+    """Read documents, queries or judgements in full, and return what is held against what is published.
+
+    ``digest`` of all rows, ``names`` of their ids alone, of documents how many have a title, of judgements
+    how many have each grade. Raises DataError as ``reading.documents`` does.
+    """
+    content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
+    for row in reading.rows(source):
+        content.add(row)
+        if isinstance(row, Judgement):
+            names.add(row[:2])
+            grades[row.grade] += 1
+        else:
+            names.add(row["id"])
+            titled += bool(row.get("title"))
+    facts: dict[str, Any] = {"digest": content.hexdigest(), "names": names.hexdigest()[:16]}
+    if source.piece == "qrels":
+        return facts | {"grades": dict(sorted(grades.items()))}
+    return facts | {"titled": titled} if source.piece == "documents" else facts
+
+
+def problem(source: Source, facts: Mapping[str, Any]) -> str:
+    """Return in what rows of this ``summary`` differ from the published ones; empty where they do not."""
+    name = key(source.dataset, source.piece)
+    known = digests.published().get(name)
+    if known is None or facts["digest"] in known["digests"]:
+        return ""
+    place = f"{source.files[0]}: " if source.files else ""
+    return f"{place}the {in_words(name)} are not those published: {_difference(source, facts, known)}"
+
+
+def _difference(source: Source, facts: Mapping[str, Any], known: Mapping[str, Any]) -> str:
+    if facts["names"] != known["names"]:
+        return f"their {NAMES[source.piece]} are others"
+    if source.piece == "qrels":
+        return f"{_counts(facts['grades'])}, published {_counts(known['grades'])}"
+    if facts.get("titled") != known.get("titled"):
+        return f"{facts['titled']:,} have a title, published {known['titled']:,}"
+    return "the ids are the same, but not the texts"
+
+
+def _counts(grades: Mapping[int, int]) -> str:
+    return ", ".join(f"{count:,} of grade {grade}" for grade, count in grades.items())

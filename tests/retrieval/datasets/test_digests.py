@@ -17,12 +17,11 @@ from repro.retrieval.datasets.digests import (
     highest_grade,
     identity,
     planned_source,
-    problem,
-    summary,
     unchanged,
     unknown,
 )
 from repro.retrieval.datasets.sources import Source, locate
+from repro.retrieval.datasets.survey import problem, summary
 from repro.retrieval.datasets.tiny import world
 from tests.retrieval.datasets.folders import beir_folder, without_counts, write
 
