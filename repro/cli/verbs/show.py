@@ -233,7 +233,7 @@ def coverage(names, as_json):
     from repro.cli.printing import emit_json, say
     from repro.manifest.papers import paper, papers
     from repro.running.workspace import Workspace
-    from repro.verdicts.coverage import tallies, total
+    from repro.verdicts.coverage import still_asked, tallies, total
 
     records = Workspace.open().results
     by_paper = {name: tallies(paper(name), records) for name in names or papers()}
@@ -241,6 +241,9 @@ def coverage(names, as_json):
     if as_json:
         return emit_json([tally.as_json() for rows in by_paper.values() for tally in rows])
     _print_tables(by_paper, grand_total, with_reasons=bool(names))
+    for name in by_paper:
+        if asked := still_asked(paper(name)):
+            say(f"{name}: still asked: {', '.join(asked)}")
     say(f"{_count_in_words(by_paper, grand_total)}.")
 
 
