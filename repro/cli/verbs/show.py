@@ -338,8 +338,7 @@ def readings(names, tables, kind, citations, as_json):
     cells = [name for name in names if "/" in name]
     if cells and (tables or len(cells) < len(names)):
         raise UsageError("a cell is named by its path alone; leave papers and --table out")
-    groups = list(selected(names, cells, tables))
-    groups = [group.of_kind(kind) for group in groups] if kind else groups
+    groups = list(selected(names, cells, tables, kind))
     if as_json:
         return emit_json([item for group in groups for item in group.as_json()])
     for group in groups:
