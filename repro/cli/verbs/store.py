@@ -127,7 +127,8 @@ def _print_reruns(sample, reruns, seed: int) -> None:
     table(title, head, rows, right=range(2, len(head)))
     for item in reruns:
         if item.why:
-            print(f"{_word(item)}: {item.stage}/{item.fingerprint[:12]}: {item.why}{_other_code(item)}")
+            word = "DIFFERS" if item.agreement == "none" else item.agreement
+            print(f"{word}: {item.stage}/{item.fingerprint[:12]}: {item.why}{_other_code(item)}")
     omissions = ", ".join(f"{number} {stage}" for stage, number in sample.left_out.items())
     print(f"{len(reruns)} artefacts computed again: {_counts(reruns)}; left out: {omissions or 'none'}")
 
@@ -145,10 +146,6 @@ def _counts(reruns) -> str:
     counts = f"{bits} agree to the bit, {near} to the tolerance, {none} not"
     missing = len(reruns) - bits - near - none
     return f"{counts}, {missing} without a result" if missing else counts
-
-
-def _word(item) -> str:
-    return {"none": "DIFFERS", "failed": "failed", "blocked": "blocked"}[item.agreement]
 
 
 def _other_code(item) -> str:
