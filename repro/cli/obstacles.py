@@ -17,6 +17,7 @@ from repro.running.runner import Outcome
 from repro.stage_table import STAGES, TRAININGS
 from repro.store import Store
 from repro.verdicts.compared import ComparedCell, Comparison
+from repro.verdicts.summary import first_of
 
 GB = 1e9
 DEVICE = "h100"  # whose hours are told where nothing was calibrated
@@ -104,7 +105,7 @@ def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str
     for row, names in names_by_row.items():
         groups.setdefault(tuple(name for name in names if name not in common), []).append(row)
     lines = [
-        (_first_names(rows, ROWS), names_in_a_line(names) or "nothing else") for names, rows in groups.items()
+        (first_of(rows, ROWS), names_in_a_line(names) or "nothing else") for names, rows in groups.items()
     ]
     return ([("every row", names_in_a_line(common))] if common else []) + (lines if len(groups) > 1 else [])
 
@@ -136,7 +137,7 @@ def blocked_cell_lines(comparison: Comparison) -> list[str]:
     lacking = distinct_obstacles(o for c in cells for o in c.obstacles)
     if len(lacking.obstacles) == 1:
         [o] = lacking.obstacles
-        return [f"blocked: {o.cause}; {o.remedy} [{_first_names([c.cell.id for c in cells], 3)}]"]
+        return [f"blocked: {o.cause}; {o.remedy} [{first_of([c.cell.id for c in cells], 3)}]"]
     return [f"blocked: {rows}: {names}" for rows, names in _lines(cells)] + _remedies(cells) if cells else []
 
 
@@ -160,10 +161,6 @@ def _places(cells: Sequence[ComparedCell]) -> list[str]:
     for c in cells:
         tables.setdefault(c.cell.paper.name, set()).add(c.cell.table.id)
     return [f"{name}/{min(ids)}" if len(ids) == 1 else name for name, ids in tables.items()]
-
-
-def _first_names(names: Sequence[str], number: int) -> str:
-    return ", ".join(names[:number]) + (f" and {len(names) - number} more" if len(names) > number else "")
 
 
 def _print_columns(lines: Sequence[tuple[str, str]]) -> None:

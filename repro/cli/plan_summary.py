@@ -5,6 +5,7 @@ On the device they tell of steps that it takes in parts.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import filterfalse
 from pathlib import Path
 
 from repro.cli.obstacles import GB, names_in_a_line
@@ -12,7 +13,7 @@ from repro.cli.printing import say
 from repro.graph import Node
 from repro.machine import system
 from repro.machine.system import size_in_words
-from repro.manifest.cells import count_in_words
+from repro.manifest.cells import count_in_words, lack_of
 from repro.retrieval.training.declaration import declared
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.cost.throughput import assumed_throughput
@@ -60,11 +61,11 @@ def show_summary(
 
 
 def refused_cell_lines(plan: Plan) -> list[str]:
-    """Return lines on cells that are not measured at the plan's scale, a line for each reason."""
-    counts = refusals(plan.cells, plan.scale)
-    return [
-        f"not at scale {plan.scale.name}: {count} cells, because {reason}" for reason, count in counts.items()
-    ]
+    """Return lines on cells that are open, or not measured at the plan's scale, a line for each reason."""
+    lacks = Counter(lack for cell in plan.cells if (lack := lack_of(cell)))
+    counts = refusals(filterfalse(lack_of, plan.cells), plan.scale)
+    lines = [f"not at scale {plan.scale.name}: {n} cells, because {reason}" for reason, n in counts.items()]
+    return lines + [f"not measured: {n} cells, each of which has {lack}" for lack, n in lacks.items()]
 
 
 def downloads(cost: Estimate) -> str:

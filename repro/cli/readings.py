@@ -9,7 +9,7 @@ from itertools import groupby
 from repro.cli.printing import table
 from repro.locations import Locations
 from repro.manifest.cells import cell, cells_of, exhibits, table_of
-from repro.manifest.papers import Paper, paper, papers
+from repro.manifest.papers import Paper, papers, sources
 from repro.manifest.reading_schema import Reading
 from repro.running.cell_readings import CellReadings
 from repro.running.requirements import Machine
@@ -17,21 +17,23 @@ from repro.running.workspace import Workspace
 from repro.verdicts.additions import NoAnswers, answers_in
 
 
-def selected(names, cells, tables) -> Iterator[ShownReadings]:
-    """Yield the readings of papers, or of cells, with the rows and cells that rest on each."""
+def selected(names, cells, tables, kind) -> Iterator[ShownReadings]:
+    """Yield the readings (of a kind) of papers, or of cells, with the rows and cells that rest on each."""
     known = CellReadings(Machine(Locations.resolve().data))
     for source, members in groupby(map(cell, cells), key=lambda item: item.paper):
         group = list(members)
         rests = {id: [c.id for c in group if id in known.of(c)] for c in group for id in known.of(c)}
-        yield ShownReadings.of(source, rests)
-    for source in map(paper, () if cells else names or papers()):
-        places = known.places(source)
-        if tables:
-            cells_of_tables = cells_of(source, tuple(table_of(source, t) for t in tables))
-            behind = {id for cell in cells_of_tables for id in known.of(cell)}
-            behind |= {id for exhibit in exhibits((source.name,), tables) for id in known.of(exhibit)}
-            places = {id: rests for id, rests in places.items() if id in behind}
-        yield ShownReadings.of(source, places)
+        yield ShownReadings.of(source, rests, kind)
+    for source in () if cells else sources(names):
+        behind = _behind(source, tables, known) if tables else None
+        rests = {id: places for id, places in known.places(source).items() if behind is None or id in behind}
+        yield ShownReadings.of(source, rests, kind)
+
+
+def _behind(source: Paper, tables, known: CellReadings) -> set[str]:
+    """Return the readings behind tables and figures of a paper."""
+    of_cells = map(known.of, cells_of(source, tuple(table_of(source, t) for t in tables)))
+    return set().union(*of_cells, *map(known.of, exhibits((source.name,), tables)))
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,12 @@ class ShownReadings:
     readings: Sequence[Reading]
 
     @classmethod
-    def of(cls, source: Paper, places: dict[str, list[str]]) -> ShownReadings:
+    def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> ShownReadings:
         """Return them in the order of how much rests on them, those with a single choice last."""
         known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
         readings = [(known | dict(source.readings))[id] for id in places]
+        readings = [reading for reading in readings if kind in (None, reading.kind)]
         return cls(source, places, sorted(readings, key=lambda r: (len(r.choices) < 2, -len(places[r.id]))))
-
-    def of_kind(self, kind: str) -> ShownReadings:
-        """Return those of one kind."""
-        return ShownReadings(self.source, self.places, [r for r in self.readings if r.kind == kind])
 
     def as_json(self) -> Iterator[dict]:
         """Yield an object per reading."""

@@ -13,7 +13,7 @@ from repro.store import Store
 from repro.store.results import Results
 from repro.verdicts.additions import at_full, kinds
 from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
-from repro.verdicts.summary import Summary, conditions, summarise
+from repro.verdicts.summary import Summary, conditions, first_of, summarise
 from repro.verdicts.verdict import FAILS
 
 
@@ -225,7 +225,7 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
     untested_reasons = list(dict.fromkeys(comparison.untested)) or _missing_run_lines(comparison)
     return [
         *_obstacle_lines(cells, brief),
-        *(f"{text} [{_first_ids(cells)}]" for text, cells in lines.items()),
+        *(f"{text} [{first_of(cells, 3)}]" for text, cells in lines.items()),
         *(f"no tests between rows: {reason}" for reason in untested_reasons),
     ]
 
@@ -243,10 +243,6 @@ def _missing_run_lines(comparison: Comparison) -> list[str]:
     if comparison.tests or all(len({c.cell.row.id for c in cells}) < 2 for cells in groups):
         return []
     return ["too few of their runs are stored here; `repro run` with the same selection makes them"]
-
-
-def _first_ids(ids: list[str]) -> str:
-    return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
 
 
 def status(

@@ -312,6 +312,15 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
     return matches
 
 
+def lack_of(chosen: Cell) -> str:
+    """Return what a cell lacks to be measured, with what to do; "" where nothing, or where it cannot be."""
+    if chosen.column.not_measurable or chosen.row.not_measurable:
+        return ""
+    if not (chosen.column.dataset or chosen.column.mean_of):
+        return "no dataset and measure; give its column both"
+    return "" if chosen.recipe else "no recipe; give the row one"
+
+
 def is_measured(chosen: Cell) -> bool:
     """Return whether there is something to measure: a number of a result table, or what nobody published."""
     return chosen.counted_as is not None

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from repro.hooks import ask, merged
-from repro.manifest.cells import Cell, cells_of, every_cell, exhibits, is_measured
+from repro.manifest.cells import Cell, cells_of, every_cell, exhibits, is_measured, lack_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
 from repro.manifest.yaml_file import fault_at
@@ -187,6 +187,17 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
     ]
 
 
+def still_asked(source: Paper) -> list[str]:
+    """Return what a draft asks beside columns and rows: the places of facts that begin with ``asked``."""
+    facts = {"the title": source.manifest.title, "the venue": source.manifest.venue}
+    for table in source.manifest.tables:
+        facts[f"about of table {table.id}"] = table.about
+        facts |= {f"mark {mark} of table {table.id}": entry.property for mark, entry in table.marks.items()}
+        facts |= {f"label of {row.id} of table {table.id}": row.label for row in table.rows}
+    facts |= {f"reading {id}": reading.where for id, reading in source.readings.items()}
+    return [place for place, text in facts.items() if text.startswith("asked")]
+
+
 def total(parts: Iterable[Tally], *, what: str) -> Tally:
     """Several tallies as one."""
     parts = list(parts)
@@ -245,13 +256,12 @@ def _way(cell: Cell, records: Sequence[Record]) -> str:
         return "checkpoint" if module.rpartition(".")[2] == RELEASED else "recipe"
     if any(record.origin for record in records):
         return "run"
-    if cell.column.not_measurable or cell.row.not_measurable:
+    if not (lack := lack_of(cell)):
         return "not measurable"
     manifest = cell.paper.manifest
-    place, lack = ("rows", cell.table.rows.index(cell.row)), "no recipe; give the row one"
+    place = "rows", cell.table.rows.index(cell.row)
     if not is_defined:
         place = "columns", [column.id for column in cell.table.columns].index(cell.column.id)
-        lack = "no dataset and measure; give its column both"
     location = ("tables", manifest.tables.index(cell.table), *place)
     reason = f"cell {cell.id} has {lack}, or say under not_measurable why there is none"
     raise fault_at(cell.paper.folder / "cells.yaml", location, reason)

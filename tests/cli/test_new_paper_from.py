@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from repro.cli.verbs import new as scaffold
 from repro.manifest.printed import parse
@@ -39,6 +40,7 @@ def test_the_draft_is_at_hand_and_says_what_it_knows_and_what_it_asks(repro, dra
     assert ["2", "5", "1", "4", "0", "3", "1", f"{QUILL}:40"] in lines
     assert "quill.tex:70 is left out: no heading names a measure" in said.err
     assert "repro run quill --table 1 --scale tiny" in said.err
+    assert "title, as the source has it: Quill: an Invented Retriever" in (folder / "README.md").read_text()
     shown = repro("show", "quill", "--table", "1")
     assert shown.status == 0 and "38.9†" in shown.out
     cells = repro("show", "cells", "quill", "--format", "json").json
@@ -52,6 +54,9 @@ def test_rows_whose_recipe_is_known_are_planned_at_tiny(repro, drafted):
     assert {node["stage"] for node in planned.json} >= {"bm25", "evaluate"}
     evaluated = [node for node in planned.json if node["stage"] == "evaluate"]
     assert len(evaluated) == 3  # BM25 in the columns that ask nothing
+    told = repro("plan", "quill", "--table", "1", "--scale", "tiny", "--row", "nib", "--row", "bm25").err
+    assert "not measured: 4 cells, each of which has no dataset and measure; give its column both" in told
+    assert "not measured: 3 cells, each of which has no recipe; give the row one" in told
     path = drafted[1] / "cells.yaml"
     path.write_text(
         path.read_text().replace("'69.0']}", "'69.0'], recipe: passage_row, with: {encoder: halves}}")
@@ -74,6 +79,25 @@ def test_an_open_draft_does_not_pass_and_the_sentence_names_what_is_missing(repr
     path.write_text(text)
     scaffold.papers.cache_clear()
     assert "quill/1/dense.nib/ms-marco-dev.mrr10 has no recipe" in repro("show", "coverage", "quill").sentence
+
+
+def test_coverage_says_what_is_still_asked_once_columns_and_rows_are_answered(repro, drafted):
+    path = drafted[1] / "cells.yaml"
+    content = yaml.safe_load(path.read_text())
+    for table in content["tables"]:
+        for column in table["columns"]:
+            if not {"dataset", "mean_of"} & column.keys():
+                column["not_measurable"] = "left open here"
+        for row in table["rows"]:
+            if not {"recipe", "not_measurable"} & row.keys():
+                row["not_measurable"] = "left open here"
+    content["venue"] = "nowhere"
+    path.write_text(yaml.safe_dump(content, allow_unicode=True))
+    scaffold.papers.cache_clear()
+    said = repro("show", "coverage", "quill")
+    assert said.status == 0
+    assert "quill: still asked: the title, about of table 1, mark † of table 1, about of table 2" in said.err
+    assert "still asked" not in repro("show", "coverage", "baselines").err
 
 
 def test_nothing_but_numbers_labels_and_marks_is_copied(drafted):

@@ -233,7 +233,7 @@ def coverage(names, as_json):
     from repro.cli.printing import emit_json, say
     from repro.manifest.papers import paper, papers
     from repro.running.workspace import Workspace
-    from repro.verdicts.coverage import tallies, total
+    from repro.verdicts.coverage import still_asked, tallies, total
 
     records = Workspace.open().results
     by_paper = {name: tallies(paper(name), records) for name in names or papers()}
@@ -241,6 +241,9 @@ def coverage(names, as_json):
     if as_json:
         return emit_json([tally.as_json() for rows in by_paper.values() for tally in rows])
     _print_tables(by_paper, grand_total, with_reasons=bool(names))
+    for name in by_paper:
+        if asked := still_asked(paper(name)):
+            say(f"{name}: still asked: {', '.join(asked)}")
     say(f"{_count_in_words(by_paper, grand_total)}.")
 
 
@@ -335,8 +338,7 @@ def readings(names, tables, kind, citations, as_json):
     cells = [name for name in names if "/" in name]
     if cells and (tables or len(cells) < len(names)):
         raise UsageError("a cell is named by its path alone; leave papers and --table out")
-    groups = list(selected(names, cells, tables))
-    groups = [group.of_kind(kind) for group in groups] if kind else groups
+    groups = list(selected(names, cells, tables, kind))
     if as_json:
         return emit_json([item for group in groups for item in group.as_json()])
     for group in groups:

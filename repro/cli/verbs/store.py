@@ -127,7 +127,8 @@ def _print_reruns(sample, reruns, seed: int) -> None:
     table(title, head, rows, right=range(2, len(head)))
     for item in reruns:
         if item.why:
-            print(f"{_word(item)}: {item.stage}/{item.fingerprint[:12]}: {item.why}{_other_code(item)}")
+            word = "DIFFERS" if item.agreement == "none" else item.agreement
+            print(f"{word}: {item.stage}/{item.fingerprint[:12]}: {item.why}{_other_code(item)}")
     omissions = ", ".join(f"{number} {stage}" for stage, number in sample.left_out.items())
     print(f"{len(reruns)} artefacts computed again: {_counts(reruns)}; left out: {omissions or 'none'}")
 
@@ -145,10 +146,6 @@ def _counts(reruns) -> str:
     counts = f"{bits} agree to the bit, {near} to the tolerance, {none} not"
     missing = len(reruns) - bits - near - none
     return f"{counts}, {missing} without a result" if missing else counts
-
-
-def _word(item) -> str:
-    return {"none": "DIFFERS", "failed": "failed", "blocked": "blocked"}[item.agreement]
 
 
 def _other_code(item) -> str:
@@ -269,29 +266,19 @@ def gc(names, scales_, keep_days, finished, yes):
     With --finished go the vectors of rows that are measured; they are made again when something asks for
     them.
     """
-    from repro.manifest.papers import paper, papers
     from repro.progress import TerminalProgress
-    from repro.running.discarding import kept_artefacts
-    from repro.running.scale import known_scales, scale
     from repro.running.workspace import Workspace
     from repro.store.leftovers import any_old, leftovers
 
     if not math.isfinite(keep_days):
         raise UsageError(f"--keep-days is {keep_days}; give a number of days, 0 or more")
-    workspace = Workspace.open()
-    sources = [paper(name) for name in names] or list(papers().values())
-    progress = TerminalProgress()
-    extras = () if scales_ else workspace.results.scales("records") - known_scales().keys()
-    scales = [scale(name) for name in scales_ or known_scales()]
+    workspace, progress = Workspace.open(), TerminalProgress()
     some_may_go = finished or any_old(workspace.store, keep_days=keep_days)
-    for source, kept_scale in () if some_may_go else product(sources, scales):
-        workspace.results.read(kept_scale.name, source.name)  # a fault in a record is told whatever goes
-    needs = kept_artefacts(sources, scales if some_may_go else [], workspace, progress, undescribed=extras)
+    needs = _needs(names, scales_, workspace, progress, some_may_go=some_may_go)
     for notice in needs.notices:
         print(notice, file=sys.stderr)
     if not some_may_go:
-        print("0 removed, 0 bytes" if yes else "0 could go, 0 bytes")
-        return 0
+        return _print_sum([], [], yes=yes)
     with progress.task("what nothing needs"):
         items = leftovers(workspace.store, needs.fingerprints, keep_days=keep_days)
     _tell_of_trainings(items)
@@ -300,6 +287,25 @@ def gc(names, scales_, keep_days, finished, yes):
     if finished:
         vectors = _finished_items(needs.plans, workspace.store, keep_days=keep_days, yes=yes)
         items, removable = items + vectors, removable + vectors
+    return _print_sum(items, removable, yes=yes)
+
+
+def _needs(names, scales_, workspace, progress, *, some_may_go: bool):
+    """Return what is kept; where nothing may go, only records are read, whose faults are told in any case."""
+    from repro.manifest.papers import sources as sources_named
+    from repro.running.discarding import kept_artefacts
+    from repro.running.scale import known_scales, scale
+
+    sources = sources_named(names)
+    extras = () if scales_ else workspace.results.scales("records") - known_scales().keys()
+    scales = [scale(name) for name in scales_ or known_scales()]
+    for source, kept_scale in () if some_may_go else product(sources, scales):
+        workspace.results.read(kept_scale.name, source.name)
+    return kept_artefacts(sources, scales if some_may_go else [], workspace, progress, undescribed=extras)
+
+
+def _print_sum(items, removable, *, yes: bool) -> int:
+    """Say how much goes, or could go, of some items; returns the exit status."""
     size = sum(item.bytes for item in removable)
     print(f"{len(removable)} {'removed' if yes else 'could go'}, {size:,} bytes")
     if items and not yes:

@@ -98,10 +98,11 @@ class TableDraft:
 
 @dataclass(frozen=True)
 class Draft:
-    """All results tables of a source, and why each other one is left out."""
+    """All results tables of a source, why each other one is left out, and its title, authors and venue."""
 
     tables: tuple[TableDraft, ...]
     left_out: tuple[tuple[Place, str], ...]
+    front: Mapping[str, str]
 
 
 def draft(name: str, manuscript: Manuscript) -> Draft:
@@ -120,7 +121,7 @@ def draft(name: str, manuscript: Manuscript) -> Draft:
             left_out.append((source.place, f"no table of a manifest can be as this one is: {reason}"))
         else:
             tables[made.id] = made
-    return Draft(tuple(tables.values()), tuple(left_out))
+    return Draft(tuple(tables.values()), tuple(left_out), manuscript.front)
 
 
 def _fault(table: TableDraft) -> str:

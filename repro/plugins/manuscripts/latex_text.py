@@ -20,11 +20,9 @@ def _table() -> Mapping[str, Any]:
 @cache
 def names(*keys: str) -> frozenset[str]:
     """Return all names below entries of the table."""
-    found: set[str] = set()
-    for key in keys:
-        entry = _table()[key]
-        found.update(" ".join(entry.values() if isinstance(entry, Mapping) else [entry]).split())
-    return frozenset(found)
+    entries = (_table()[key] for key in keys)
+    texts = (" ".join(entry.values()) if isinstance(entry, Mapping) else entry for entry in entries)
+    return frozenset(" ".join(texts).split())
 
 
 @cache

@@ -37,7 +37,7 @@ README = """\
 
 Drafted from `{source}` by `repro new paper {name} --from`. Say here in five lines what the paper does, what
 of it is reproduced, and what is not.
-
+{front}
 | file | what stands in it |
 |---|---|
 | `cells.yaml` | the published cells, how each row is made, and what is asked |
@@ -83,7 +83,9 @@ def readings_text(draft: Draft) -> str:
 def readme_text(name: str, source: str, draft: Draft) -> str:
     """Return README.md with every question, and the places in the source that it is about."""
     listed = {kind: _listed(draft, kind) or "Nothing.\n" for kind in ("asked", "likely")}
-    return README.format(name=name, source=source, table=draft.tables[0].id, **listed)
+    front = "".join(f"- {what}, as the source has it: {text}\n" for what, text in draft.front.items())
+    front = f"\n{front}" if front else ""
+    return README.format(name=name, source=source, front=front, table=draft.tables[0].id, **listed)
 
 
 def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:

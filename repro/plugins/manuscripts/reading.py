@@ -9,7 +9,7 @@ from repro.errors import DataError, UsageError
 from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.gullet import Expanded
 from repro.plugins.manuscripts.latex_tables import Caption, Scope, Tabular, numbered
-from repro.plugins.manuscripts.latex_text import Words, arguments, last, names, parse
+from repro.plugins.manuscripts.latex_text import Words, arguments, last, names, parse, raw
 from repro.plugins.manuscripts.orders import expand
 from repro.plugins.manuscripts.tables import Manuscript, Place, SourceTable, check_size, plain
 from repro.plugins.manuscripts.text_tables import HTML, MARKDOWN, SEPARATED, read_tables
@@ -19,7 +19,7 @@ _TABLES = (*MARKDOWN, *SEPARATED, *HTML)
 _CLASS = re.compile(r"\\documentclass(?!.*\{(?:subfiles|standalone)\})")
 _INPUT = re.compile(r"\\(?:input|include|subfile)\s*\{([^{}\\]+)\}")
 _MAIN = ("main", "ms", "paper", "root", "article", "manuscript")
-Read = tuple[list[SourceTable], list[tuple[Place, str]], dict[str, str], list[str]]
+Read = tuple[list[SourceTable], list[tuple[Place, str]], dict[str, str], list[str], dict[str, str]]
 
 
 def read(path: Path) -> Manuscript:
@@ -34,26 +34,26 @@ def read(path: Path) -> Manuscript:
             end, or there is no table.
     """
     try:
-        tables, prose, labels, notes = _read(Files(path))
+        tables, prose, labels, notes, front = _read(Files(path))
     except RecursionError:
         raise DataError(f"{path}: its braces or environments are nested too deeply to be read") from None
     if not tables:
         hint = f" ({notes[0]})" if notes else ""
         raise DataError(f"{path}: there is no table in it{hint}")
-    return Manuscript(path, tuple(tables), tuple(prose), labels, tuple(notes))
+    return Manuscript(path, tuple(tables), tuple(prose), labels, tuple(notes), front)
 
 
 def _read(files: Files) -> Read:
     endings = {name: _ending(name) for name in files}
     if not {*endings.values()}.isdisjoint(_LATEX) or {*endings.values()}.isdisjoint(_TABLES):
         first, notes = _main_files(files)
-        tables, prose, labels, more = read_latex(files, first)
-        return tables, prose, labels, [*notes, *more]
+        tables, prose, labels, more, front = read_latex(files, first)
+        return tables, prose, labels, [*notes, *more], front
     tables, prose = [], []
     for name in (name for name, ending in endings.items() if ending in _TABLES):
         own_tables, own_prose = read_tables(files, name)
         tables, prose = tables + own_tables, prose + own_prose
-    return tables, prose, {}, []
+    return tables, prose, {}, [], {}
 
 
 def _ending(name: str) -> str:
@@ -106,6 +106,8 @@ _UNREAD = re.compile(
     re.DOTALL,
 )
 _FRAME = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}(?:\[[^\]]*\])?|\\item\b(?:\[[^\]]*\])?")
+_FRONT = {"title": "title", "authors": "author", "venue": "acmConference|acmJournal|conference"}
+_FRONT_LENGTH = 2000  # characters of one of these
 _PARAGRAPH = re.compile(
     r"\n\n|\\par\b|(?=\\(?:(?:sub)*section|(?:sub)?paragraph|chapter|title|abstract|item)\b)|\\maketitle"
 )
@@ -163,17 +165,34 @@ def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
     return plain(piece for piece in Words(numbers).pieces(nodes) if piece.text != "footnote")
 
 
-def read_latex(
-    files: Files, first: list[str]
-) -> tuple[list[SourceTable], list[tuple[Place, str]], dict[str, str], list[str]]:
-    """Return the tables, prose, numbers of labels and notes of LaTeX files, in the order of the text."""
+def read_latex(files: Files, first: list[str]) -> Read:
+    """Return tables, prose, numbers of labels, notes and front of LaTeX files, in the order of the text."""
     flat = expand(files, first)
     floats, outside = _parts(flat)
     numbers = numbered(one.scope for one in floats)
     tables = [table for one in floats for table in one.tables(numbers)]
     prose = [said for part in outside for said in _prose(flat, *part, numbers)]
     labels = {label: number for label, number in numbers.items() if not label.startswith("kind of ")}
-    return tables, prose, labels, flat.notes
+    return tables, prose, labels, flat.notes, _front(flat.text)
+
+
+def _front(text: str) -> dict[str, str]:
+    """Return title, authors and venue as the source has them; of an author the first line, with the name."""
+    found: dict[str, str] = {}
+    for name, macros in _FRONT.items():
+        starts = re.finditer(rf"\\(?:{macros})\s*(?:\[[^\]]*\])?\s*(?=\{{)", text)
+        groups = [raw(parse(text[at.end() : at.end() + _FRONT_LENGTH])[:1])[1:-1] for at in starts]
+        if name == "authors":
+            people = re.split(r"\\(?:and|And|AND)\b", r"\and ".join(groups))
+            groups = [person.partition("\\\\")[0] for person in people]
+        if said := ", ".join(filter(None, map(_set_plainly, groups))):
+            found[name] = said
+    return found
+
+
+def _set_plainly(text: str) -> str:
+    pieces = Words().pieces(parse(text))
+    return plain(piece for piece in pieces if piece.style.script != "^" and piece.text != "footnote")
 
 
 def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain, compress, product
 from pathlib import Path
 
 from repro.errors import ReproError
@@ -76,20 +77,14 @@ def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
         columns: the strings of each column, from the first row down.
         groups: the heading that each row stands under.
     """
-    whole = [[parse(text) for text in column] for column in columns]
-    if not any(cell.bold for column in whole for cell in column):
+    whole = [list(map(parse, column)) for column in columns]
+    if not any(cell.bold for cell in chain.from_iterable(whole)):
         return "none"
     if all(map(_marks_best, whole)):
         return "column"
-    in_groups = [part for column in whole for part in _parts(column, groups)]
+    within = [[group == each for group in groups] for each in dict.fromkeys(groups)]
+    in_groups = (list(compress(*pair)) for pair in product(whole, within))
     return "group" if all(map(_marks_best, in_groups)) else "unknown"
-
-
-def _parts(cells: Sequence[PublishedCell], groups: Sequence[str]) -> list[list[PublishedCell]]:
-    parts: dict[str, list[PublishedCell]] = {}
-    for cell, group in zip(cells, groups, strict=True):
-        parts.setdefault(group, []).append(cell)
-    return list(parts.values())
 
 
 def _marks_best(cells: Sequence[PublishedCell]) -> bool:

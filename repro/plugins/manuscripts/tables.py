@@ -85,6 +85,7 @@ class Manuscript:
         tables: in the order of the text; two that stand side by side or above each other are two.
         prose: paragraphs outside of tables with their places, for sentences that quote a cell.
         labels: label of a float -> its number in the text, as ``\\ref`` prints it.
+        front: ``title``, ``authors`` and ``venue``, those that the source has.
         notes: what could not be read, a sentence each.
     """
 
@@ -93,6 +94,7 @@ class Manuscript:
     prose: tuple[tuple[Place, str], ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    front: dict[str, str] = field(default_factory=dict)
 
 
 def check_size(cells: int, where: Place | Path) -> None:

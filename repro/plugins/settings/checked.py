@@ -24,6 +24,7 @@ from repro.plugins.settings.values import (
     published_value,
 )
 from repro.running.requirements import Machine
+from repro.verdicts.summary import first_of
 
 FAILURE, NO_PARAMETER = "failure", "no parameter"
 
@@ -113,7 +114,7 @@ def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
     for item in items:
         values = map(in_words, (item.published, item.released, item.planned))
         lines.setdefault((item.parameter, *values, item.verdict), []).append(item.row.partition("/")[2])
-    return [(*line, _places(rows)) for line, rows in lines.items()]
+    return [(*line, first_of(list(dict.fromkeys(rows)), MOST_ROWS)) for line, rows in lines.items()]
 
 
 def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
@@ -122,12 +123,6 @@ def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, .
         (place, cell(place).text, item.parameter, in_words(item.planned), item.verdict)
         for place, item in of_cells(items).items()
     ]
-
-
-def _places(rows: Iterable[str]) -> str:
-    names = list(dict.fromkeys(rows))
-    remainder = f" and {len(names) - MOST_ROWS} more" if len(names) > MOST_ROWS else ""
-    return ", ".join(names[:MOST_ROWS]) + remainder
 
 
 def settings(*names: str) -> Listing[CheckedParameter]:

@@ -16,6 +16,7 @@ from repro.graph import Node, once_a_node
 from repro.manifest import yaml_file
 from repro.manifest.papers import folders_with, kept_with_papers
 from repro.manifest.yaml_file import StrictMapping
+from repro.plugins.settings.values import at_path
 
 Number = int | float
 
@@ -46,7 +47,7 @@ class ConcernedNodes(StrictMapping):
     def takes_in(self, node: Node) -> bool:
         """Whether the node is one of them."""
         return node.stage == self.stage and all(
-            _parameter(node.params, path) in values for path, values in self.params.items()
+            at_path(node, path) in values for path, values in self.params.items()
         )
 
 
@@ -209,13 +210,6 @@ def unreleased_objectives() -> dict[str, UnreleasedObjective]:
                 entry.objective: entry for entry in yaml_file.read(path, tuple[UnreleasedObjective, ...])
             }
     return entries
-
-
-def _parameter(params: Mapping[str, Any], path: str) -> Any:
-    value: Any = params
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
 
 
 TRAININGS = {"pretrain": "pre-training", "finetune": "fine-tuning"}

@@ -24,6 +24,7 @@ from repro.verdicts.additions import Answers, NoAnswers, answers_in
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.coverage import CoverageItem, coverage
+from repro.verdicts.summary import first_of
 from repro.writers.html.elements import Content, Markup
 from repro.writers.html.scatter import Scatter, scatters
 from repro.writers.table_files import table_texts
@@ -259,9 +260,8 @@ def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
     cost, to_do = estimate(plan, assumed_throughput(DEVICE), None), {}
     for name, part in {"": plan, **plan.parts("paper")}.items():
         names = part.lacking.names
-        more = f" and {len(names) - FEW} more" if names[FEW:] else ""
         hours = f"about {cost.hours_in_words(part.needed())} hours of one {DEVICE.upper()}, not measured"
-        lacking = f"; lacking here: {', '.join(names[:FEW])}{more}" if names else ""
+        lacking = f"; lacking here: {first_of(names, FEW)}" if names else ""
         to_do[name] = hours + lacking
     return to_do
 

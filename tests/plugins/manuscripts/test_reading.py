@@ -197,3 +197,17 @@ def test_an_archive_or_folder_without_a_source_is_told(tmp_path):
         read(tmp_path)
     with pytest.raises(DataError, match="has no file that ends in"):
         read(packed(tmp_path / "a.zip", {"figure.png": "x"}))
+
+
+def test_title_authors_and_venue_are_those_of_the_source(tmp_path):
+    front = r"""\title[Short]{Herons \\ in \emph{Ponds}\thanks{To all.}}
+    \author{Ann Oak\textsuperscript{1} \and Bo Elm\\ A University}\author{Cy Ash}
+    \acmConference[X]{Pond Days}{May}{}
+    """
+    made = read(written(tmp_path, front + TABLE))
+    assert made.front == {
+        "title": "Herons in Ponds",
+        "authors": "Ann Oak, Bo Elm, Cy Ash",
+        "venue": "Pond Days",
+    }
+    assert read(written(tmp_path, TABLE)).front == {}
