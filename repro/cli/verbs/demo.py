@@ -27,7 +27,7 @@ def command(ctx, yes, output, opened):
     published number is compared with the measured one. Then the report is written. Nothing is downloaded
     without consent.
     """
-    from repro.cli.verbs.report.page import command as report
+    from repro.cli.verbs.report import page as report
     from repro.running.workspace import Workspace
 
     tiny_cell, scifact_cell = _cells()
