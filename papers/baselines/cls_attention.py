@@ -24,7 +24,7 @@ class ClsAttention:
 
     @torch.no_grad()
     def __call__(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Weights of all tokens as [CLS] sees them, mean over the heads.
+        """Return weights of all tokens as [CLS] sees them, mean over the heads.
 
         Args:
             input_ids: (N, L), [CLS] first.

@@ -77,11 +77,12 @@ class CollectionWords:
     def relative_frequencies(
         self, pieces: Sequence[np.ndarray], others: Sequence[int] | np.ndarray = ()
     ) -> np.ndarray:
-        """The share of all words that these are, by occurrences: as for ``probabilities``."""
+        """Return the share of all words that these are, by occurrences: as for ``probabilities``."""
         return self._of_words(self.frequencies, pieces, others)
 
     def drawn(self, count: int, *, generator: np.random.Generator) -> np.ndarray:
-        """Ids of the distinct words among ``count`` draws from P(w|C), words of one piece only; ascending."""
+        """Return ids of the distinct words among ``count`` draws from P(w|C), words of one piece only;
+        ascending."""
         total = self.cumulated[-1]
         if count < 1 or total == 0:
             return np.zeros(0, dtype=np.int64)

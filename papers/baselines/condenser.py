@@ -71,7 +71,8 @@ class Condenser(MaskedPretraining):
         self.late, self.length, self.seed = late, length, seed
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token rows to ``masked_ids``, ``labels``, ``attention_mask`` and ``segments``, all (N, L) int64."""
+        """Turn token rows into ``masked_ids``, ``labels``, ``attention_mask`` and ``segments``, all (N, L)
+        int64."""
         ids, lengths = frame_texts(self.texts(examples), self.tokenizer)
         generators = self.generators(examples)
         chosen = self.words.drawn(
@@ -99,7 +100,7 @@ class Condenser(MaskedPretraining):
         return side_by_side(columns, lengths)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``head``, and ``late`` where it is wanted; none where the batch has no masked token."""
+        """Return ``head``, and ``late`` where it is wanted; none where the batch has no masked token."""
         places = labelled(batch["labels"])
         if not len(places):
             return {}
@@ -118,7 +119,7 @@ class Condenser(MaskedPretraining):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """The masked tokens that each loss is a mean over."""
+        """Return the masked tokens that each loss is a mean over."""
         masked = divisor(batch["labels"], reduction="mean")
         return {"head": masked, "late": masked} if self.late else {"head": masked}
 

@@ -119,7 +119,7 @@ class ContrastiveTermWords(MaskedPretraining):
         self.each_epoch, self.length, self.seed = resample == "epoch", length, seed
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token rows to the arrays of ``masked_texts``, the texts' words, and the places of the texts.
+        """Turn token rows into the arrays of ``masked_texts``, the texts' words, and the places of the texts.
 
         ``token_words``, (N, L), which of a text's distinct words a token counts for, -1 for none;
         ``word_spans``, (2, N, W), first token and one past the last of a word's first occurrence in
@@ -150,17 +150,19 @@ class ContrastiveTermWords(MaskedPretraining):
         }
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``mlm`` and ``preference`` (the weight times L_ROP); absent where there is nothing for it."""
+        """Return ``mlm`` and ``preference`` (the weight times L_ROP); absent where there is nothing for
+        it."""
         drawn = "pair_mask" in batch  # by denominators
         return self.loss.losses(self.encoder, batch if drawn else batch | self.word_sets(batch))
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Those of ``PreferenceLoss``. Sets are drawn here, into ``batch``, and not again by ``forward``."""
+        """Return those of ``PreferenceLoss``. Sets are drawn here, into ``batch``, and not again by
+        ``forward``."""
         batch |= self.word_sets(batch)
         return self.loss.denominators(batch)
 
     def word_sets(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The arrays of ``set_arrays`` for a batch, on its device."""
+        """Return the arrays of ``set_arrays`` for a batch, on its device."""
         attention = self.cls_attention(batch["clean_ids"], batch["attention_mask"])  # (N, L)
         first, end = batch["word_spans"]  # (N, W) each
         there = end > 0

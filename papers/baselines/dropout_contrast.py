@@ -52,7 +52,7 @@ class DropoutContrast(MaskedPretraining):
         self.masking = mlm or Masking(rate=0.0, mask=0.0, random=0.0)  # nothing is masked
 
     def forward(self, batch: Tensors) -> Tensors:
-        """``losses`` of the whole batch; what it has nothing for is not encoded, and absent."""
+        """Return ``losses`` of the whole batch; what it has nothing for is not encoded, and absent."""
         several, masked = len(batch["clean_ids"]) > 1, bool((batch["labels"] != IGNORED).any())
         return self.losses(self.represent(batch, contrast=several, mlm=masked))
 
@@ -70,7 +70,7 @@ class DropoutContrast(MaskedPretraining):
         return represented
 
     def losses(self, represented: Tensors) -> Tensors:
-        """``contrastive`` and, if it is trained along, ``mlm``, of all parts of a batch."""
+        """Return ``contrastive`` and, if it is trained along, ``mlm``, of all parts of a batch."""
         losses = {}
         if len(represented.get("first", ())) > 1:
             losses["contrastive"] = self.contrast(represented["first"], represented["second"])

@@ -140,7 +140,7 @@ def simcse(request: Request) -> Node:
 
 
 def _preference(request: Request, name: str) -> dict[str, Any]:
-    """Options that PROP and B-PROP have in common."""
+    """Return options that PROP and B-PROP have in common."""
     ask = request.reading
     return {
         "pairs": ask("word-set-pairs"),

@@ -32,7 +32,8 @@ FUNCTION_WORDS = tuple(
 
 
 def stop_words(request: Request) -> list[str] | dict[str, str]:
-    """The words that reading ``word-stop-list`` leaves out: the union of two lists, or the words above.
+    """Return the words that reading ``word-stop-list`` leaves out: the union of two lists, or the words
+    above.
 
     Without the file of the union the words above stand in below full scale; at full scale the list is named
     as missing, which a plan says.

@@ -87,10 +87,10 @@ class InverseCloze(MaskedPretraining):
         self.length, self.seed = length, seed
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Token rows to the arrays of ``masked_texts`` over the positives, or over the texts under ``mlm_on``
-        = ``text``; ``query_ids`` and ``query_attention_mask``, (N, Q); ``paired``, (N,) bool, whether a text
-        is in L_ICT; under ``text`` also ``context_ids`` and ``context_attention_mask``, (N, L).
-        """
+        """Turn token rows into the arrays of ``masked_texts`` over the positives, or over the texts under
+        ``mlm_on`` = ``text``; ``query_ids`` and ``query_attention_mask``, (N, Q); ``paired``, (N,) bool,
+        whether a text is in L_ICT; under ``text`` also ``context_ids`` and ``context_attention_mask``, (N,
+        L)."""
         texts = self.texts(examples)
         places = [(example["epoch"], example["index"]) for example in examples]
         drawn = [self.pair(text, *place) for text, place in zip(texts, places, strict=True)]
@@ -100,7 +100,7 @@ class InverseCloze(MaskedPretraining):
         return batch | (self._framed("context", contexts) if self.apart else {})
 
     def pair(self, text: np.ndarray, epoch: int, index: int) -> tuple[np.ndarray, np.ndarray, bool]:
-        """A text's pseudo query, (q,), its positive, (c,), and whether they are in the loss."""
+        """Return a text's pseudo query, (q,), its positive, (c,), and whether they are in the loss."""
         generator = np.random.default_rng((self.seed, SENTENCES, epoch if self.each_epoch else 0, index))
         bounds = sentences(text, self.ends)
         first, end = bounds[generator.integers(len(bounds))].tolist()
@@ -109,12 +109,13 @@ class InverseCloze(MaskedPretraining):
         return text[first:end][: self.query_room], context, len(bounds) > 1 or not self.drop
 
     def forward(self, batch: Tensors) -> Tensors:
-        """``losses`` of the whole batch; no sentence is encoded where fewer than two texts are in L_ICT."""
+        """Return ``losses`` of the whole batch; no sentence is encoded where fewer than two texts are in
+        L_ICT."""
         return self.losses(self.represent(batch, contrast=bool(batch["paired"].sum() > 1)))
 
     def represent(self, batch: Tensors, *, contrast: bool = True) -> Tensors:
-        """``mlm_rows`` of a part of a batch and, with ``contrast``, ``queries`` and ``contexts``, (P, H), of
-        its P texts in L_ICT."""
+        """Return ``mlm_rows`` of a part of a batch and, with ``contrast``, ``queries`` and ``contexts``, (P,
+        H), of its P texts in L_ICT."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
         paired, represented = batch["paired"], mlm_rows(hidden, self.encoder.cls, batch["labels"])
         if contrast:
@@ -125,7 +126,7 @@ class InverseCloze(MaskedPretraining):
         return represented
 
     def losses(self, represented: Tensors) -> Tensors:
-        """``mlm`` and ``contrastive`` (the weight times L_ICT), of all parts of a batch."""
+        """Return ``mlm`` and ``contrastive`` (the weight times L_ICT), of all parts of a batch."""
         losses = mlm_loss(represented, reduction=self.mlm_reduction)
         if len(represented.get("queries", ())) > 1:
             loss = self.contrast(represented["queries"], represented["contexts"])

@@ -99,20 +99,20 @@ class FineTuning:
         return self._documents().tuned(start, self._sample(negatives, queries, sample), how)
 
     def run(self, model: Node) -> Node:
-        """The model's ranking of the request's queries; the columns scored as the readings say."""
+        """Return the model's ranking of the request's queries; the columns scored as the readings say."""
         score_as_read(self.request)
         stages = self._documents() if self.request.collection == "msmarco-document" else self.passages()
         return stages.search(model, self.request.dataset, depth=DEPTH)
 
     def passages(self) -> TwoStage:
-        """Both stages for passages, by default RocketQA's titled ones (reading: passage-titles)."""
+        """Return both stages for passages, by default RocketQA's titled ones (reading: passage-titles)."""
         ask, corpus = self.request.reading, marco_passages(self.request)
         length = self.lengths["passage"] + ask("length-special-tokens")
         separator = "pair" if ask("token-type-ids") else ask("title-separator")
         return self._stages(corpus, PASSAGES, length, separator)
 
     def _documents(self) -> TwoStage:
-        """The rounds for documents: title, url and body as one text (reading: document-text)."""
+        """Return the rounds for documents: title, url and body as one text (reading: document-text)."""
         read = self.request.reading("document-text")
         corpus = recipe.corpus("msmarco-document", text=read["text"], untitled=read["untitled"])
         return self._stages(corpus, DOCUMENTS, self.lengths["document"], read["separator"])
@@ -158,7 +158,7 @@ class FineTuning:
         )
 
     def _bm25_negatives(self) -> Node:
-        """The official BM25 negatives (COSTA §4.5.2), sampled per query."""
+        """Return the official BM25 negatives (COSTA §4.5.2), sampled per query."""
         ask = self.request.reading
         judged = recipe.qrels(PASSAGES) if ask("bm25-negatives-positives") == "judged" else None
         return recipe.official_negatives(
@@ -192,7 +192,7 @@ def score_as_read(request: Request) -> None:
 
 
 def of_set(request: Request, value: Mapping[str, Any]) -> Any:
-    """The part of a reading's value that is about the request's queries, ``dev`` or ``trec``."""
+    """Return the part of a reading's value that is about the request's queries, ``dev`` or ``trec``."""
     return value["trec" if "trec" in request.dataset else "dev"]
 
 

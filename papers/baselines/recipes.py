@@ -17,7 +17,7 @@ def bm25(
     identical_ids: str | None = None,
     recall: str | None = None,
 ) -> Node:
-    """BM25 by Lucene, with the k1, b and fields of the paper's own reading.
+    """Return BM25 by Lucene, with the k1, b and fields of the paper's own reading.
 
     Args:
         parameters: id of the reading whose value is ``{k1, b, multifield}``, or says it of ``dev`` and of
@@ -39,7 +39,7 @@ def bm25(
 
 @recipe.full_only(FULL_ONLY)
 def expanded_bm25(request: Request, *, corpus: str, recall: str | None = None) -> Node:
-    """BM25 over passages to which others have appended predicted queries (docT5query's expansions).
+    """Return BM25 over passages to which others have appended predicted queries (docT5query's expansions).
 
     Args:
         corpus: the expanded collection of the request's own.
@@ -52,7 +52,7 @@ def expanded_bm25(request: Request, *, corpus: str, recall: str | None = None) -
 
 @recipe.full_only(FULL_ONLY)
 def deepct(request: Request, *, recall: str | None = None) -> Node:
-    """BM25 over the frequencies that DeepCT's released model gives the words of the passages.
+    """Return BM25 over the frequencies that DeepCT's released model gives the words of the passages.
 
     ``recall`` is the id of the reading that says which recall a column of R@k or Success@k holds in this row.
     """

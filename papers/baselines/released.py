@@ -26,7 +26,7 @@ def retriever(
     read: str | None = None,
     stand_in: Node | None = None,
 ) -> Node:
-    """The ranking by a released checkpoint, used as its own documentation says (released.yaml).
+    """Return the ranking by a released checkpoint, used as its own documentation says (released.yaml).
 
     Args:
         recall: id of the reading that says which recall a column of R@k or Success@k holds in this row.
@@ -72,7 +72,7 @@ def _conventions(entry: ReleasedModel) -> Conventions:
 
 
 def _documents(request: Request, used: Conventions) -> Node:
-    """The request's collection; MS MARCO passages with titles if the encoder reads them."""
+    """Return the request's collection; MS MARCO passages with titles if the encoder reads them."""
     if request.collection != "msmarco-passage" or used.separator is None:
         return recipe.corpus(request.collection)
     return marco_passages(request)

@@ -107,7 +107,7 @@ class RepresentativeWords(MaskedPretraining):
         self.length, self.seed = length, seed
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token rows to the arrays of ``masked_texts`` and of ``set_arrays``."""
+        """Turn token rows into the arrays of ``masked_texts`` and of ``set_arrays``."""
         texts, pairs, pieces, skipped = self.texts(examples), [], [], []
         generators = self.generators(examples, SETS, each_epoch=self.each_epoch)
         skips = self.generators(examples, SKIPS)
@@ -125,7 +125,7 @@ class RepresentativeWords(MaskedPretraining):
     def candidates(
         self, text: np.ndarray, *, generator: np.random.Generator
     ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-        """The words that the sets of a text are drawn from, log P(w|d), and log-weights in the draw.
+        """Return the words that the sets of a text are drawn from, log P(w|d), and log-weights in the draw.
 
         Args:
             text: (n,), token ids without special tokens around.
@@ -151,11 +151,12 @@ class RepresentativeWords(MaskedPretraining):
         return [*words, *others[:, None]], np.log(likely), log_weights
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``mlm`` and ``preference`` (the weight times L_ROP); absent where there is nothing for it."""
+        """Return ``mlm`` and ``preference`` (the weight times L_ROP); absent where there is nothing for
+        it."""
         return self.loss.losses(self.encoder, batch)
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Those of ``PreferenceLoss``."""
+        """Return those of ``PreferenceLoss``."""
         return self.loss.denominators(batch)
 
 

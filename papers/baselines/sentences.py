@@ -8,7 +8,7 @@ from repro.errors import UsageError
 
 
 def sentence_ends_of(tokenizer, tokens: Collection[str]) -> np.ndarray:
-    """(V,), which vocabulary entries end a sentence; a small vocabulary may lack some of the tokens.
+    """Return (V,), which vocabulary entries end a sentence; a small vocabulary may lack some of the tokens.
 
     Raises UsageError where it lacks all of them.
     """

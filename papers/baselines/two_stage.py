@@ -37,7 +37,7 @@ class Representation(Protocol):
     """How texts are encoded and compared."""
 
     def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
-        """The ranking of the passages for each query."""
+        """Return the ranking of the passages for each query."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Dense:
     numbers: str = "float32"
 
     def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
-        """The ranking of the passages for each query."""
+        """Return the ranking of the passages for each query."""
         passages, queries = recipe.encode(
             model, texts, normalize=self.normalize, precision=self.precision, numbers=self.numbers
         )
@@ -97,18 +97,19 @@ class TwoStage:
         return recipe.mine(run, judgements, documents=self.texts.documents, **how)
 
     def search(self, retriever: Node, dataset: str, *, depth: int) -> Node:
-        """A retriever's ranking of the passages for a dataset's queries."""
+        """Return a retriever's ranking of the passages for a dataset's queries."""
         texts = replace(self.texts, topics=recipe.queries(dataset))
         return self.representation.search(retriever, texts, depth=depth)
 
     def with_passages_of(self, length: int) -> TwoStage:
-        """The same with passages of so many tokens."""
+        """Return the same with passages of so many tokens."""
         return replace(self, texts=replace(self.texts, passage_length=length))
 
     def reranking(
         self, *, length: int, separator: str, passages: int, trained: int, regulariser: str
     ) -> TwoStage:
-        """The same for a cross-encoder, which reads a query and a passage together in ``length`` tokens.
+        """Return the same for a cross-encoder, which reads a query and a passage together in ``length``
+        tokens.
 
         Of so many ``passages`` a query it is trained on the best ``trained``.
         """
@@ -120,7 +121,7 @@ class TwoStage:
 
 
 def cls_texts(documents: Node, train: str, *, query: int, passage: int, separator: str) -> Texts:
-    """Passages and the queries of ``train``, of so many tokens each, read as [CLS] vectors."""
+    """Return passages and the queries of ``train``, of so many tokens each, read as [CLS] vectors."""
     lengths = {"query_length": query, "passage_length": passage}
     topics = recipe.queries(train)
     return Texts(documents=documents, topics=topics, separator=separator, pooling="cls", **lengths)

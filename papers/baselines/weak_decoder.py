@@ -117,7 +117,7 @@ class WeakDecoder(MaskedPretraining):
         self.masking, self.length, self.seed = masking, length, seed
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``mlm`` and ``reconstruction`` (weighted); absent where there is no token to predict."""
+        """Return ``mlm`` and ``reconstruction`` (weighted); absent where there is no token to predict."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
         losses = {}
         places = labelled(batch["labels"])
@@ -132,7 +132,7 @@ class WeakDecoder(MaskedPretraining):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """The predicted tokens that each loss is a mean over; None where it is their sum."""
+        """Return the predicted tokens that each loss is a mean over; None where it is their sum."""
         labels = {"mlm": batch["labels"], "reconstruction": self.targets(batch)}
         return {name: divisor(some, reduction=self.reduction) for name, some in labels.items()}
 
@@ -145,7 +145,8 @@ class WeakDecoder(MaskedPretraining):
         return chunked_token_cross_entropy(*wanted, reduction=self.reduction, chunk=CHUNK)
 
     def decoded(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """The decoder's states, (N, L, H), from the [CLS] vectors, (N, H), and the text before each place."""
+        """Return the decoder's states, (N, L, H), from the [CLS] vectors, (N, H), and the text before each
+        place."""
         embed = self.own_embeddings or self.encoder.base_model.embeddings
         if self.crosses:
             embedded = embed.word_embeddings(batch[self.decoder_reads])  # (N, L, H)
@@ -166,7 +167,7 @@ class WeakDecoder(MaskedPretraining):
         return torch.cat((h_cls.unsqueeze(1).to(embedded.dtype), embedded[:, 1:]), dim=1)
 
     def targets(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """The token of the next place, IGNORED where there is none to predict: (N, L)."""
+        """Return the token of the next place, IGNORED where there is none to predict: (N, L)."""
         tokens, real = batch["clean_ids"], batch["attention_mask"].bool()
         if not self.reconstruct_sep:
             real = real & (tokens != self.tokenizer.sep_token_id)

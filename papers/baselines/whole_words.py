@@ -52,7 +52,7 @@ class WholeWords:
         return cls(continues & ~special, frames, special)
 
     def numbers(self, input_ids: np.ndarray, lengths: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
-        """The number of each token's word, from 0, and -1 for [CLS] and [SEP]: (T,) to (T,).
+        """Return the number of each token's word, from 0, and -1 for [CLS] and [SEP]: (T,) to (T,).
 
         Of N texts end to end, ``lengths`` has the tokens of each; the words of a text are numbered on from
         those of the texts before it.
@@ -130,25 +130,25 @@ class WholeWords:
         generators: Sequence[np.random.Generator],
         quota: str = "all",
     ) -> np.ndarray:
-        """Tokens of N texts end to end to mask by ``whole-word``, see ``chosen``, or ``bernoulli``, each by
-        itself with probability ``rate``: (T,) to (T,) bool, False at every special token."""
+        """Return tokens of N texts end to end to mask by ``whole-word``, see ``chosen``, or ``bernoulli``,
+        each by itself with probability ``rate``: (T,) to (T,) bool, False at every special token."""
         if unit == "whole-word":
             return self.chosen(input_ids, lengths, rate=rate, generators=generators, quota=quota)
         return (_fates(lengths, generators) < rate) & ~self.special[input_ids]
 
 
 def _ends(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Where each of N texts end to end begins, and where the last one ends: (N + 1,)."""
+    """Return where each of N texts end to end begins, and where the last one ends: (N + 1,)."""
     return np.append(0, np.cumsum(lengths))
 
 
 def _sums(flags: np.ndarray, lengths: Sequence[int] | np.ndarray) -> list[int]:
-    """The number of true ones of each text: (T,) to N."""
+    """Return the number of true ones of each text: (T,) to N."""
     return np.diff(np.append(0, np.cumsum(flags))[_ends(lengths)]).tolist()
 
 
 def _fates(lengths: Sequence[int] | np.ndarray, generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """A number in 0..1 for each token of N texts, (T,)."""
+    """Return a number in 0..1 for each token of N texts, (T,)."""
     drawn = [generator.random(n) for generator, n in zip(generators, lengths, strict=True)]
     return np.concatenate(drawn)
 
@@ -163,7 +163,7 @@ def covered(
     random: float,
     generators: Sequence[np.random.Generator],
 ) -> np.ndarray:
-    """Texts whose chosen tokens are hidden as BERT hides them (Devlin et al. 2019, Appendix A.1).
+    """Return texts whose chosen tokens are hidden as BERT hides them (Devlin et al. 2019, Appendix A.1).
 
     Args:
         input_ids: (T,), N texts end to end.

@@ -14,12 +14,12 @@ from repro.retrieval.recipe.request import Request
 
 
 def bert(request: Request) -> Node:
-    """The checkpoint that everything starts from, and a row of its own."""
+    """Return the checkpoint that everything starts from, and a row of its own."""
     return recipe.backbone(request.reading("backbone-checkpoint"), revision="main")
 
 
 def masking(request: Request) -> dict[str, Any]:
-    """How masked language modelling masks: its rates, and how tokens are drawn (reading: mlm-draw)."""
+    """Return how masked language modelling masks: its rates, and how tokens are drawn (reading: mlm-draw)."""
     return {**request.reading("mlm-masking"), **request.reading("mlm-draw")}
 
 

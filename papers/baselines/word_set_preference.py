@@ -40,7 +40,7 @@ class PreferenceLoss:
         check_known("reduction", self.mlm_reduction, valid=("mean", "sum"))
 
     def losses(self, encoder: MaskedModel, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``mlm`` and ``preference``, weighted; absent where the batch has nothing for them.
+        """Return ``mlm`` and ``preference``, weighted; absent where the batch has nothing for them.
 
         Args:
             encoder: with ``base_model`` and ``cls`` like BertForMaskedLM.
@@ -60,7 +60,7 @@ class PreferenceLoss:
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """The masked tokens and the pairs of sets that the losses are means over; None for a sum."""
+        """Return the masked tokens and the pairs of sets that the losses are means over; None for a sum."""
         masked = divisor(batch["labels"], reduction=self.mlm_reduction)
         return {"mlm": masked, "preference": int(batch["pair_mask"].sum())}
 
@@ -75,7 +75,7 @@ class PreferenceLoss:
 def preference_hinge(
     values: torch.Tensor, pair_mask: torch.Tensor, *, scores: str, margin: float
 ) -> torch.Tensor:
-    """The preferred set of a pair above the other one by a margin, mean over the pairs of the batch.
+    """Return the preferred set of a pair above the other one by a margin, mean over the pairs of the batch.
 
         L_ROP = mean max(0, margin - s(w+|d) + s(w-|d))
 

@@ -33,7 +33,7 @@ class ShortTexts:
             raise UsageError(f"the share of short texts passed over is {self.share}; give one in 0..1")
 
     def skipped(self, tokens: int, words: int, *, generator: np.random.Generator) -> bool:
-        """Whether a text of so many tokens and distinct words is passed over."""
+        """Return whether a text of so many tokens and distinct words is passed over."""
         return (generator.random() < self.share and tokens < self.below) or words < self.fewest_words
 
 
@@ -60,7 +60,7 @@ class TextMasks:
     def masked(
         self, texts: Sequence[np.ndarray], tokenizer, generators: Sequence[np.random.Generator]
     ) -> dict[str, torch.Tensor]:
-        """The four arrays of ``masked_texts``, (N, L) int64."""
+        """Return the four arrays of ``masked_texts``, (N, L) int64."""
         if self.unit == "bernoulli":
             return masked_texts(
                 texts,

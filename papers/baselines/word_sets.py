@@ -45,7 +45,7 @@ class SetSampling:
             raise UsageError(f"the mean size of a word set is {self.size_mean}; give a number above 0")
 
     def sizes(self, generator: np.random.Generator) -> np.ndarray:
-        """(P,) int64, all at least 1."""
+        """Return (P,) int64, all at least 1."""
         if self.size == "plus-one":
             return generator.poisson(self.size_mean, self.pairs) + 1
         sizes = generator.poisson(self.size_mean, self.pairs)
@@ -81,8 +81,8 @@ class SetSampling:
 
 
 def _sets(log_weights: np.ndarray, size: int, repeats: bool, generator) -> np.ndarray:
-    """(2, size) words; without repeats by the largest of Gumbel-perturbed log-weights, which is drawing one
-    after another from what is left."""
+    """Return (2, size) words; without repeats by the largest of Gumbel-perturbed log-weights, which is
+    drawing one after another from what is left."""
     if repeats:
         cumulated = np.cumsum(np.exp(log_weights - log_weights.max()))
         places = np.searchsorted(cumulated, generator.random((2, size)) * cumulated[-1], side="right")
@@ -98,7 +98,7 @@ def set_arrays(
     tokenizer,
     most: int,
 ) -> dict[str, torch.Tensor]:
-    """The word sets of N texts as sequences: [CLS], the pieces of the words in the order drawn, [SEP].
+    """Return the word sets of N texts as sequences: [CLS], the pieces of the words in the order drawn, [SEP].
 
     Args:
         pairs: N of P pairs, of ``SetSampling.drawn``.

@@ -116,7 +116,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         )
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token rows to the four arrays of ``masked_texts``, ``spans`` (N, S, 2) and ``span_mask`` (N, S)."""
+        """Turn token rows into the four arrays of ``masked_texts``, ``spans`` (N, S, 2) and ``span_mask`` (N,
+        S)."""
         texts = self.texts(examples)
         generators = self.generators(examples, SPANS, each_epoch=self.each_epoch)
         sep = [self.tokenizer.sep_token_id] if self.spans_reach_sep else []
@@ -127,7 +128,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         return self.masked(texts, self.generators(examples, MASKS)) | tensors
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``mlm_rows`` and, by Eqs. 6 and 7, ``texts``, (N, H), and ``spans``, (N, S, H), with their mask."""
+        """Return ``mlm_rows`` and, by Eqs. 6 and 7, ``texts``, (N, H), and ``spans``, (N, S, H), with their
+        mask."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
         mlm = mlm_rows(hidden, self.encoder.cls, batch["labels"])
         if self.clean and batch["span_mask"].any():
@@ -139,7 +141,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         }
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``mlm`` (Eq. 9) and ``contrastive`` (lambda times Eq. 8); absent where there is nothing for it."""
+        """Return ``mlm`` (Eq. 9) and ``contrastive`` (lambda times Eq. 8); absent where there is nothing for
+        it."""
         losses = mlm_loss(represented, reduction=self.reduction)
         if represented["span_mask"].any():
             texts, spans, mask = (represented[name] for name in ("texts", "spans", "span_mask"))

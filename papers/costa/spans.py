@@ -66,7 +66,7 @@ def sampled_spans(
     stop_words: str = "before",
     generators: Sequence[np.random.Generator],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The spans of N texts (Eq. 3: end = start + l), granularity by granularity, independent draws.
+    """Return the spans of N texts (Eq. 3: end = start + l), granularity by granularity, independent draws.
 
     A text too short for a granularity's longest span: reading ``short-text``. ``clip`` cuts the bounds to
     what fits, so that only a text with room for no start, or with no word to sample, goes without; ``drop``
@@ -113,7 +113,8 @@ def sampled_spans(
 
 
 def _edges(text: np.ndarray, words: Words, unit: str) -> np.ndarray:
-    """Where the units of a text begin, and its end: (n,) to (units + 1,); marks and cut words count too."""
+    """Return where the units of a text begin, and its end: (n,) to (units + 1,); marks and cut words count
+    too."""
     if unit == "pieces":
         return np.arange(len(text) + 1)
     begins = ~words.continues[text]
@@ -122,7 +123,8 @@ def _edges(text: np.ndarray, words: Words, unit: str) -> np.ndarray:
 
 
 def _fitting(bounds: tuple[int, int], room: np.ndarray, *, short_text: str) -> tuple[np.ndarray, np.ndarray]:
-    """(l_min, l_max) in each of N texts, which have ``room`` (N,) for a span: (N,) each, 0 in one dropped."""
+    """Return (l_min, l_max) in each of N texts, which have ``room`` (N,) for a span: (N,) each, 0 in one
+    dropped."""
     shortest, longest = (np.full(len(room), bound) for bound in bounds)
     short = longest > room
     shortest[short] = 0 if short_text == "drop" else np.minimum(shortest, room)[short]

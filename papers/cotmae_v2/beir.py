@@ -41,7 +41,7 @@ def run(request: Request, model: Node) -> Node:
 
 
 def _negatives(request: Request, encoder: Node) -> Node:
-    """Negatives of a public file, or mined here (reading: beir-negatives)."""
+    """Return negatives of a public file, or mined here (reading: beir-negatives)."""
     how = request.reading("beir-negatives")
     if how["source"] == "mined":
         marco = Marco.second_version(request, Views(request))

@@ -45,7 +45,7 @@ class Contexts:
     def draw(
         self, example: Mapping, count: int, *, whole: bool = False
     ) -> tuple[np.ndarray, list[np.ndarray]]:
-        """An anchor, and contexts of it, each of a kind of its own.
+        """Return an anchor, and contexts of it, each of a kind of its own.
 
         Args:
             example: ``input_ids`` (n,), ``sentences`` (S,) tokens of each and ``spans`` (P,) sentences of

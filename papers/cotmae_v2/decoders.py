@@ -13,7 +13,7 @@ SLOTS = ("replace", "prepend")
 
 
 def new_decoder(config, *, decoder: str, kind: str, layers: int, window: int) -> BottleneckDecoder:
-    """A decoder with new weights, drawn from torch's generator (reading ``decoder-layers``).
+    """Return a decoder with new weights, drawn from torch's generator (reading ``decoder-layers``).
 
     Args:
         config: of the BERT whose sizes it has.
@@ -84,7 +84,7 @@ class PreNormDecoder(BottleneckDecoder):
                 nn.init.normal_(parameter, std=spread)
 
     def forward(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """(N, L, H), and (N, L) with 0 at padding, to (N, L, H)."""
+        """Map (N, L, H), and (N, L) with 0 at padding, to (N, L, H)."""
         visible, hidden = self.visible(attention_mask), self.dropout(hidden)
         for layer in self.layers:
             hidden = layer(hidden, attention_mask=visible)

@@ -34,7 +34,7 @@ LENGTHS = {"msmarco-document": 144, "wikipedia-and-bookcorpus": 512}  # §4.1
 
 
 def bert(request: Request) -> Node:
-    """BERT_base, which everything starts from (§4.1)."""
+    """Return BERT_base, which everything starts from (§4.1)."""
     return recipe.backbone(request.reading("backbone-checkpoint"), revision="main")
 
 
@@ -102,7 +102,7 @@ def first_version(
 
 
 def _shared(request: Request) -> dict[str, Any]:
-    """Options that both versions leave to the same readings."""
+    """Return options that both versions leave to the same readings."""
     ask = request.reading
     return {
         "context_kinds": ask("context-selection"),
@@ -156,7 +156,8 @@ def _pretrained(
 
 
 def _documents(request: Request, corpus: str) -> Node:
-    """The corpus by its name of reading pretraining-corpus; with BookCorpus or not (reading: bookcorpus)."""
+    """Return the corpus by its name of reading pretraining-corpus; with BookCorpus or not (reading:
+    bookcorpus)."""
     if corpus == "wikipedia-and-bookcorpus":
         corpus = {"bookcorpus": "wikipedia-bookcorpus", "none": "wikipedia"}[request.reading("bookcorpus")]
     return recipe.corpus(corpus)

@@ -35,7 +35,7 @@ class Rows:
 
     @classmethod
     def joined(cls, some: Sequence[Rows]) -> Rows:
-        """The rows of several, one after the other."""
+        """Return the rows of several, one after the other."""
         names = [field.name for field in dataclasses.fields(cls)]
         return cls(*(np.concatenate([getattr(rows, name) for rows in some]) for name in names))
 

@@ -124,11 +124,12 @@ class MultiViewAutoEncoder(nn.Module):
         self.decoders = self._new_decoders(decoder_layers, window=autoregressive_window)
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Documents to the arrays of ``AnchorsAndContexts``."""
+        """Map documents to the arrays of ``AnchorsAndContexts``."""
         return self.texts(examples)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``encoder.mlm`` and ``<decoder>.<view>``; absent where the batch has no token to predict for it."""
+        """Return ``encoder.mlm`` and ``<decoder>.<view>``; absent where the batch has no token to predict for
+        it."""
         hidden = self.encode(batch)  # (E, L, H)
         losses = {}
         labels = {side: batch[f"{side}_labels"] for side in ("encoder", *self.names)}
@@ -148,7 +149,7 @@ class MultiViewAutoEncoder(nn.Module):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """The predicted tokens that each loss is a mean over; None where it is their sum."""
+        """Return the predicted tokens that each loss is a mean over; None where it is their sum."""
         sides = {"encoder.mlm": "encoder"} | {f"{d}.{view}": d for d in self.names for view in self.views}
         labels = {loss: batch[f"{side}_labels"] for loss, side in sides.items()}
         return {loss: divisor(some, reduction=self.reduction) for loss, some in labels.items()}
@@ -188,7 +189,8 @@ class MultiViewAutoEncoder(nn.Module):
     def decode(
         self, name: str, view: str, vectors: torch.Tensor, batch: dict[str, torch.Tensor]
     ) -> torch.Tensor:
-        """A decoder's last hidden states from the vectors of the encoded texts: (E, H) to (D, L, H)."""
+        """Return a decoder's last hidden states from the vectors of the encoded texts: (E, H) to (D, L,
+        H)."""
         embedded = self.encoder.base_model.embeddings(input_ids=batch[f"{name}_ids"])  # (D, L, H)
         return decoded(
             self.decoders[self._key(name, view)],
@@ -203,7 +205,7 @@ class MultiViewAutoEncoder(nn.Module):
         save_model(self.encoder, self.tokenizer, folder)
 
     def _new_decoders(self, layers: dict, *, window: int) -> nn.ModuleDict:
-        """A decoder for each key, whose weights are drawn in the order of names, then views."""
+        """Return a decoder for each key, whose weights are drawn in the order of names, then views."""
         made = nn.ModuleDict()
         for key, name in {self._key(name, view): name for name in self.names for view in self.views}.items():
             shape = {"kind": layers[name], "layers": layers["layers"], "window": window}

@@ -86,6 +86,7 @@ def passages_shown(request: Request, *, version: int, queries: list[str]) -> Nod
 
 
 def _teacher(request: Request, checkpoint: str | None, *, regulariser: str | None = None) -> Node:
-    """A public re-ranker, or without one the first version's, trained here (reading: reranker-training)."""
+    """Return a public re-ranker, or without one the first version's, trained here (reading:
+    reranker-training)."""
     own = Marco.first_version(request).reranker(first_version(request), regulariser=regulariser)
     return recipe.released_reranker_or(own, checkpoint)

@@ -33,7 +33,7 @@ class Views:
     top_k: int = TOP_K
 
     def stages(self, documents: Node, *, length: int, passages: int) -> TwoStage:
-        """Both stages of a retriever trained on the sum of its views' similarities (Eqs. 7, 15, 16).
+        """Return both stages of a retriever trained on the sum of its views' similarities (Eqs. 7, 15, 16).
 
         A batch has so many ``passages`` a query, of ``length`` tokens each.
         """
@@ -50,7 +50,7 @@ class Views:
         )
 
     def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
-        """The ranking by the sum of both similarities over all passages (reading: hybrid-search)."""
+        """Return the ranking by the sum of both similarities over all passages (reading: hybrid-search)."""
         ask = self.request.reading
         made = self._encoding()
         encoded = recipe.encode_views(
@@ -67,7 +67,8 @@ class Views:
         return recipe.search_views(*encoded, depth=depth, terms=self._terms(), **both)
 
     def _options(self) -> dict[str, Any]:
-        """Options of fine-tuning (§3.3): temperature 1 (§4.2), and the readings about the views there are."""
+        """Return options of fine-tuning (§3.3): temperature 1 (§4.2), and the readings about the views there
+        are."""
         ask, sparse = self.request.reading, "sparse" in self.views
         reduced = "dense" in self.views and self.dimension < FULL_DIMENSION
         no_penalty = {"queries": 0.0, "passages": 0.0, "ramp_steps": 0}
@@ -88,7 +89,7 @@ class Views:
         }
 
     def _encoding(self) -> dict[str, Any]:
-        """The views, and how the sparse one is made."""
+        """Return the views, and how the sparse one is made."""
         ask, sparse = self.request.reading, "sparse" in self.views
         return {
             "views": list(self.views),
@@ -97,15 +98,15 @@ class Views:
         }
 
     def _penalty(self) -> dict[str, float]:
-        """The weight of the FLOPS regulariser (readings: flops-weight, flops-scope)."""
+        """Return the weight of the FLOPS regulariser (readings: flops-weight, flops-scope)."""
         weight, shares = self.request.reading("flops-weight"), self.request.reading("flops-scope")
         return weight if shares == 1 else weight | {"shares": shares}
 
     def _kept(self, kind: str) -> int | None:
-        """How many values of a sparse vector are kept on one side; None for all."""
+        """Return how many values of a sparse vector are kept on one side; None for all."""
         cut = "sparse" in self.views and self.request.reading("sparse-truncation")[kind]
         return self.top_k if cut else None
 
     def _terms(self) -> list[str]:
-        """The views whose similarities are summed (Eq. 7; reading: hybrid-similarity)."""
+        """Return the views whose similarities are summed (Eq. 7; reading: hybrid-similarity)."""
         return self.request.reading("hybrid-similarity") if len(self.views) > 1 else list(self.views)

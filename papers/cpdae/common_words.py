@@ -41,7 +41,8 @@ class WordShares:
 
 
 def commonest(rows: Sequence[Sequence[int]], count: int, *, left_out: Sequence[int]) -> list[int]:
-    """The ``count`` ids that occur in most texts, the smaller id first where two occur in equally many.
+    """Return the ``count`` ids that occur in most texts, the smaller id first where two occur in equally
+    many.
 
     Ids in ``left_out``, such as special tokens, are not among them.
     """
@@ -56,7 +57,7 @@ def word_shares(
     common: Sequence[int],
     left_out: Sequence[int],
 ) -> WordShares:
-    """The shares of common words in word distributions.
+    """Return the shares of common words in word distributions.
 
     Args:
         distributions: (N, V), rows that sum to 1.
@@ -81,7 +82,8 @@ def word_shares(
 
 
 def decoded(folder: Path, rows: Sequence[Sequence[int]]) -> "torch.Tensor":
-    """The word distributions, (N, V), that a saved model and its decoder give unmasked texts of these ids.
+    """Return the word distributions, (N, V), that a saved model and its decoder give unmasked texts of these
+    ids.
 
     Raises DataError where the folder has no model, or no decoder beside it.
     """
@@ -104,7 +106,8 @@ def decoded(folder: Path, rows: Sequence[Sequence[int]]) -> "torch.Tensor":
 
 
 def shares_of(folder: Path, texts: Sequence[str], *, common: int, length: int) -> WordShares:
-    """The shares of the ``common`` commonest words of these texts in what a saved model decodes of them."""
+    """Return the shares of the ``common`` commonest words of these texts in what a saved model decodes of
+    them."""
     from repro.retrieval.nn.checkpoint import load_tokenizer
     from repro.retrieval.nn.tokens import token_ids
 
@@ -123,7 +126,8 @@ def _read(path: Path, count: int) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """``python -m papers.cpdae.common_words TEXTS MODEL_FOLDER...``: a line a model; the exit status."""
+    """Return ``python -m papers.cpdae.common_words TEXTS MODEL_FOLDER...``: a line a model; the exit
+    status."""
     parser = argparse.ArgumentParser(prog="python -m papers.cpdae.common_words", description=__doc__)
     parser.add_argument("texts", metavar="TEXTS", type=Path, help="a file of a text a line")
     parser.add_argument("folders", metavar="MODEL_FOLDER", type=Path, nargs="+", help="pre-trained by CPDAE")

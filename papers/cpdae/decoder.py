@@ -44,7 +44,7 @@ class MLPDecoder(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def forward(self, h_cls: torch.Tensor) -> torch.Tensor:
-        """(N, H) to (N, V)."""
+        """Map (N, H) to (N, V)."""
         if self.first is not None:
             h_cls = self.first_norm(functional.gelu(self.first(h_cls)))
         inner = functional.gelu(self.dense(h_cls))  # (N, H)
@@ -62,7 +62,7 @@ class MLPDecoder(nn.Module):
 
 
 def starting_decoder(model: MaskedModel, *, layout: str, start: str) -> MLPDecoder:
-    """The decoder as pre-training begins (reading ``decoder-start``), drawn from torch's generator.
+    """Return the decoder as pre-training begins (reading ``decoder-start``), drawn from torch's generator.
 
     Args:
         model: BertForMaskedLM, which is left as it is.
@@ -88,7 +88,8 @@ def starting_decoder(model: MaskedModel, *, layout: str, start: str) -> MLPDecod
 
 
 def saved_decoder(folder: Path, config) -> MLPDecoder:
-    """The decoder beside a model whose configuration is ``config``; raises DataError if there is none."""
+    """Return the decoder beside a model whose configuration is ``config``; raises DataError if there is
+    none."""
     from safetensors import SafetensorError, safe_open
 
     try:

@@ -114,7 +114,8 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
         self.masking, self.mlm_reduction, self.length, self.seed = masking, mlm_reduction, length, seed
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token rows to the four arrays of ``masked_texts``, (2m, L): all first versions, then all second.
+        """Turn token rows into the four arrays of ``masked_texts``, (2m, L): all first versions, then all
+        second.
 
         Only the first versions, (m, L), where nothing asks for the second.
         """
@@ -122,8 +123,8 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
         return self.masked(self.texts(examples) * self.made, generators)
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``mlm_rows`` of a part of a batch, each text's Eq. 4, and of the m texts in
-        L_CL ``first`` and ``second``, (m, V) z~ or (m, H) h of the two versions."""
+        """Return ``mlm_rows`` of a part of a batch, each text's Eq. 4, and of the m texts in L_CL ``first``
+        and ``second``, (m, V) z~ or (m, H) h of the two versions."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2m, L, H)
         counted = len(hidden) // self.made * self.predicted  # m or 2m: first versions come first
         represented = mlm_rows(hidden[:counted], self.encoder.cls, batch["labels"][:counted], chunk=CHUNK)
@@ -145,7 +146,7 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
         return represented
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``mlm``, ``reconstruction`` (Eq. 4) and ``contrastive`` (lambda times Eq. 5).
+        """Return ``mlm``, ``reconstruction`` (Eq. 4) and ``contrastive`` (lambda times Eq. 5).
 
         ``mlm`` is absent where nothing is masked, ``contrastive`` where a text has no other beside it.
         """

@@ -63,7 +63,7 @@ class _JensenShannon(torch.autograd.Function):
 
 
 def _blocks(p: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """The columns of p as rows, (v, N), so many at a time that (v, N, N) fits a block."""
+    """Return the columns of p as rows, (v, N), so many at a time that (v, N, N) fits a block."""
     return p.T.contiguous().split(max(1, BLOCK["cpu" if p.device.type == "cpu" else "cuda"] // len(p) ** 2))
 
 
@@ -103,7 +103,7 @@ def representation_contrast(
     direction: str,
     reduction: str,
 ) -> torch.Tensor:
-    """The variant CPDAE_R: Eq. 5 on the vectors h, with a dot product or a cosine in place of -JS.
+    """Return the variant CPDAE_R: Eq. 5 on the vectors h, with a dot product or a cosine in place of -JS.
 
     Args:
         first, second: h' and h'', (m, H), Eq. 1.
@@ -118,7 +118,7 @@ def representation_contrast(
 def version_contrast(
     scores: torch.Tensor, *, temperature: float, direction: str, reduction: str
 ) -> torch.Tensor:
-    """Every version of a text near its other version and far from all other texts.
+    """Return every version of a text near its other version and far from all other texts.
 
         L_CL = - sum_i log( e(i, i*) / sum_{k != i} e(i, k) ),  e(i, k) = exp(sim(i, k) / tau)
 

@@ -12,7 +12,7 @@ FORMULAS = ("smooth",)
 
 
 def weights_of(idf: dict | None, statistics: Path | None, *, vocabulary_size: int) -> torch.Tensor | None:
-    """The weights of words that an objective's option ``idf`` asks for, (V,); None where it is null.
+    """Return the weights of words that an objective's option ``idf`` asks for, (V,); None where it is null.
 
     Raises UsageError where there are no term statistics to make them of, else what ``idf_weights`` raises.
     """

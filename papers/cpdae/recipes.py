@@ -93,7 +93,7 @@ def _options(request: Request) -> dict[str, Any]:
 
 
 def _contrast(request: Request, contrast: str) -> dict[str, Any]:
-    """Options of the contrastive loss (Eq. 5) and its λ (Eq. 6)."""
+    """Return options of the contrastive loss (Eq. 5) and its λ (Eq. 6)."""
     if contrast == "none":
         options = {"contrast": "none", "weight": 0.0, "direction": "both", "contrast_reduction": "mean"}
         scale = {"temperature": 1.0, "divergence_scale": 1.0, "normalisation": "sum"}

@@ -12,7 +12,8 @@ SHOWN = ("sigmoid", "largest", "sum")
 
 
 def view(folder: Path, text: str, *, shown: str, length: int) -> list[tuple[str, float]]:
-    """The words of a text as written, each with the sum over its pieces of the decoder's probabilities.
+    """Return the words of a text as written, each with the sum over its pieces of the decoder's
+    probabilities.
 
     The text is encoded unmasked. A punctuation mark is a word; a word that the vocabulary cannot spell has
     the value of [UNK].
@@ -60,7 +61,7 @@ vars(view).update(name="word-distribution", version=1)
 
 
 def _kept(token_words: Sequence[int | None], length: int) -> int:
-    """The number of tokens that stay, [CLS] among them, before a closing [SEP]: whole words only."""
+    """Return the number of tokens that stay, [CLS] among them, before a closing [SEP]: whole words only."""
     kept = min(length, len(token_words)) - 1
     while kept > 1 and token_words[kept] is not None and token_words[kept] == token_words[kept - 1]:
         kept -= 1
@@ -68,7 +69,8 @@ def _kept(token_words: Sequence[int | None], length: int) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """``python -m papers.cpdae.word_distribution MODEL_FOLDER TEXT``: words with shades; the exit status."""
+    """Return ``python -m papers.cpdae.word_distribution MODEL_FOLDER TEXT``: words with shades; the exit
+    status."""
     from rich.console import Console
 
     parser = argparse.ArgumentParser(prog="python -m papers.cpdae.word_distribution", description=__doc__)

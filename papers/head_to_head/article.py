@@ -191,7 +191,8 @@ class Article:
         return "\n".join([*(f"* {order(study, column)}" for column in study.table.columns), "", note])
 
     def _contrasts(self, table: str, against: str) -> list[tuple[str, Contrast]]:
-        """The papers' objectives with their comparison to a row in the primary column, where it is tested."""
+        """Return the papers' objectives with their comparison to a row in the primary column, where it is
+        tested."""
         found = ((row, self.studies[table].contrast(row, against, PRIMARY)) for row in OBJECTIVES)
         return [(row, c) for row, c in found if c and c.difference]
 

@@ -92,7 +92,7 @@ def from_scratch(
 
 
 def _blank(*, layers: int, width: int, vocabulary: int, deviation: float, dropout: float, seed: int) -> Node:
-    """A BERT with random weights over a vocabulary of Wikipedia's."""
+    """Return a BERT with random weights over a vocabulary of Wikipedia's."""
     return recipe.initialise(
         recipe.corpus("wikipedia"),
         vocabulary=vocabulary,
@@ -108,7 +108,8 @@ def _blank(*, layers: int, width: int, vocabulary: int, deviation: float, dropou
 
 
 def _pretrained(blank: Node, objective: str, how: Optimisation) -> Node:
-    """The model pre-trained on chunks of Wikipedia, as it is where there are no steps; or the backbone."""
+    """Return the model pre-trained on chunks of Wikipedia, as it is where there are no steps; or the
+    backbone."""
     if objective == BACKBONE:
         return recipes.bert()
     if how.max_steps == 0:
@@ -120,7 +121,7 @@ def _pretrained(blank: Node, objective: str, how: Optimisation) -> Node:
 
 
 def _further(made: Node, start: Node, how: Optimisation, *, texts_per_row: int) -> Node:
-    """A paper's pre-training from ``start``, which is its generator too where it has one."""
+    """Return a paper's pre-training from ``start``, which is its generator too where it has one."""
     own = recipes.at_equal_tokens(
         made, texts_per_row=texts_per_row, seed=how.seed, start=start, optimisation=how
     )
@@ -152,7 +153,7 @@ def _negatives(queries: int, seed: int) -> Node:
 
 
 def _stages(collection: str, pooling: str, options: dict, passages: int) -> TwoStage:
-    """The fine-tuning and the search of a collection."""
+    """Return the fine-tuning and the search of a collection."""
     lengths = LENGTHS if collection == POOL else FOREIGN_LENGTHS
     texts = cls_texts(recipe.corpus(collection), FITTING, separator="[SEP]", **lengths)
     return TwoStage(
@@ -167,5 +168,5 @@ def _stages(collection: str, pooling: str, options: dict, passages: int) -> TwoS
 
 @recipe.only_at("curves")
 def bm25(request: Request) -> Node:
-    """The ranking of the study's row of BM25, for the level line of a figure."""
+    """Return the ranking of the study's row of BM25, for the level line of a figure."""
     return recipes.bm25(request)

@@ -96,7 +96,7 @@ def bm25(request: Request) -> Node:
 
 
 def bert() -> Node:
-    """The checkpoint that every pre-training starts from."""
+    """Return the checkpoint that every pre-training starts from."""
     return recipe.backbone(CHECKPOINT, revision="main")
 
 
@@ -114,7 +114,7 @@ def at_equal_tokens(
     start: Node | None = None,
     optimisation: Optimisation = PRETRAINING,
 ) -> Node:
-    """A paper's pre-training with its objective and options, on the common text and schedule.
+    """Return a paper's pre-training with its objective and options, on the common text and schedule.
 
     Args:
         start: the model that it begins with, ``bert`` if there is none.
@@ -144,7 +144,8 @@ def _chunks(model: Node) -> Node:
 def papers_own(
     request: Request, encoder: str, options: dict[str, Any], *, readings: dict[str, str] | None = None
 ) -> Node:
-    """The pre-training of a paper, never a released checkpoint, under the default readings of its folder.
+    """Return the pre-training of a paper, never a released checkpoint, under the default readings of its
+    folder.
 
     Args:
         readings: other choices of these readings, by id.
@@ -167,7 +168,7 @@ def papers_own(
 
 
 def _negatives(seed: int, share: float) -> Node:
-    """The official BM25 negatives of the training queries, or of a share of these."""
+    """Return the official BM25 negatives of the training queries, or of a share of these."""
     every = recipe.official_negatives(
         OFFICIAL_NEGATIVES, per_query=NEGATIVES_PER_QUERY, seed=seed, judgements=recipe.qrels(PASSAGES)
     )
@@ -190,7 +191,7 @@ def _run(request: Request, model: Node, pooling: str) -> Node:
 
 
 def _stages(documents: Node, lengths: dict[str, int], pooling: str, hard_negatives: bool = True) -> TwoStage:
-    """The fine-tuning and search that all share; there is one stage only."""
+    """Return the fine-tuning and search that all share; there is one stage only."""
     return TwoStage(
         train=PASSAGES,
         texts=replace(cls_texts(documents, PASSAGES, separator="[SEP]", **lengths), pooling=pooling),

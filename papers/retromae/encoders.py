@@ -22,7 +22,7 @@ LENGTH = 512  # the released preprocessing's
 
 
 def bert(request: Request) -> Node:
-    """BERT_base, which every pre-training starts from, and a row of its own (§4.1)."""
+    """Return BERT_base, which every pre-training starts from, and a row of its own (§4.1)."""
     return recipe.backbone(request.reading("baseline-checkpoints")["bert"], revision="main")
 
 
@@ -73,7 +73,7 @@ def condenser(request: Request) -> Node:
 
 
 def released(request: Request, name: str) -> Node:
-    """One of the released encoders that Tables 1 to 3 compare with (reading: baseline-checkpoints)."""
+    """Return one of the released encoders that Tables 1 to 3 compare with (reading: baseline-checkpoints)."""
     return recipe.backbone(request.reading("baseline-checkpoints")[name], revision="main")
 
 

@@ -46,7 +46,8 @@ class FineTuning:
         return stages.tuned(start, self.mined(first), how)
 
     def mined(self, model: Node) -> Node:
-        """The top of a ranking of the training queries, less what answers them (reading: ance-negatives)."""
+        """Return the top of a ranking of the training queries, less what answers them (reading:
+        ance-negatives)."""
         ask, (stages, how) = self.request.reading, self._stages()
         depth = ask("ance-negatives")["depth"]
         if self._collection != WIKIPEDIA:
@@ -97,7 +98,7 @@ class FineTuning:
         return stages.tuned(encoder, recipe.listed_negatives(LISTED, **ask("beir-negatives")), how)
 
     def run(self, model: Node) -> Node:
-        """The model's ranking of the request's queries; the columns scored as the readings say."""
+        """Return the model's ranking of the request's queries; the columns scored as the readings say."""
         request = self.request
         if request.collection in DEPTHS:
             stages, _ = self._stages()
@@ -128,7 +129,7 @@ class FineTuning:
         return stages.tuned(encoder, given, how)
 
     def _stages(self) -> tuple[TwoStage, Optimisation]:
-        """Both stages on the request's collection, and how either is optimised."""
+        """Return both stages on the request's collection, and how either is optimised."""
         if self._collection == WIKIPEDIA:
             read = dict(self.request.reading("nq-fine-tuning"))
             length, passages = read.pop("length"), read.pop("passages")
@@ -162,7 +163,8 @@ class FineTuning:
         return stages.reranking(separator="[SEP]", trained=read["passages"], regulariser="none", **sizes)
 
     def _teacher(self, reranking: TwoStage, negatives: Node, how: Optimisation) -> Node:
-        """A BERT_base cross-encoder fine-tuned on the mined negatives (§4.1; reading: reranker-training)."""
+        """Return a BERT_base cross-encoder fine-tuned on the mined negatives (§4.1; reading:
+        reranker-training)."""
         read = self.request.reading("reranker-training")
         names = ("epochs", "learning_rate", "warmup_steps", "weight_decay")
         how = replace(how, batch_size=read["queries"], **{name: read[name] for name in names})
@@ -170,7 +172,7 @@ class FineTuning:
         return reranking.tuned(bert, negatives, how)
 
     def _optimisation(self, *, batch_size: int) -> Optimisation:
-        """What all fine-tunings share: the defaults that the released scripts leave as they are."""
+        """Return what all fine-tunings share: the defaults that the released scripts leave as they are."""
         ask = self.request.reading
         return Optimisation(
             batch_size=batch_size,

@@ -80,7 +80,8 @@ class MaskedAutoEncoder(MaskedPretraining):
         self.length, self.seed = length, seed
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token rows to ids and labels of encoder and decoder, and ``attention_mask``, all (N, L) int64.
+        """Turn token rows into ids and labels of encoder and decoder, and ``attention_mask``, all (N, L)
+        int64.
 
         Of an enhanced decoder also ``visible``, M as (N, L, L) bool: [n, i, j] is whether row i sees j.
         """
@@ -104,7 +105,8 @@ class MaskedAutoEncoder(MaskedPretraining):
         return batch
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``encoder`` and ``decoder``; one is absent where the batch has no token for it to predict."""
+        """Return ``encoder`` and ``decoder``; one is absent where the batch has no token for it to
+        predict."""
         hidden = self.hidden(batch["encoder_ids"], batch["attention_mask"])  # (N, L, H)
         states, losses = {"encoder": hidden}, {}
         if self.enhanced:
@@ -120,7 +122,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """The predicted tokens that each loss is a mean over."""
+        """Return the predicted tokens that each loss is a mean over."""
         return {side: divisor(batch[f"{side}_labels"], reduction="mean") for side in ("encoder", "decoder")}
 
     def inputs(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -129,7 +131,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         return torch.cat((h_cls.unsqueeze(1).to(embedded.dtype), embedded[:, 1:]), dim=1)
 
     def enhanced_states(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """What Eqs. 4 and 5 make of the [CLS] vectors, (N, H), and the whole texts: (N, L, H)."""
+        """Return what Eqs. 4 and 5 make of the [CLS] vectors, (N, H), and the whole texts: (N, L, H)."""
         layer: Any = self.decoder.layers[0]
         context = self.inputs(h_cls, batch)  # H2
         positions = self.encoder.base_model.embeddings.position_embeddings.weight[: context.shape[1]]
@@ -148,7 +150,7 @@ class MaskedAutoEncoder(MaskedPretraining):
     def _masked(
         self, ids: np.ndarray, lengths: np.ndarray, generators: list[np.random.Generator], *, rate: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Texts end to end as masked, and the tokens to predict there: (T,) int64 each."""
+        """Return texts end to end as masked, and the tokens to predict there: (T,) int64 each."""
         chosen = self.words.drawn(ids, lengths, unit=self.unit, rate=rate, generators=generators)
         hidden = covered(ids, lengths, chosen, tokenizer=self.tokenizer, generators=generators, **self.shares)
         return hidden, np.where(chosen, ids, IGNORED)

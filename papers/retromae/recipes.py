@@ -26,7 +26,8 @@ def tuned_row(request: Request, *, encoder: str, negatives: str) -> Node:
 
 @recipe.full_only(FULL_ONLY)
 def released_row(request: Request, *, encoder: str, negatives: str) -> Node:
-    """The same with an encoder that others released and the suite has no pre-training of (Tables 2 and 3)."""
+    """Return the same with an encoder that others released and the suite has no pre-training of (Tables 2 and
+    3)."""
     tuning = FineTuning(request)
     return tuning.run(tuning.tuned(released_encoder(request, encoder), negatives=negatives))
 
@@ -40,7 +41,7 @@ def beir_row(request: Request, *, encoder: str) -> Node:
 
 @recipe.full_only(FULL_ONLY)
 def released_beir_row(request: Request, *, encoder: str) -> Node:
-    """The same with an encoder that others released and the suite has no pre-training of (Table 1)."""
+    """Return the same with an encoder that others released and the suite has no pre-training of (Table 1)."""
     tuning = FineTuning(request)
     return tuning.run(tuning.beir(released_encoder(request, encoder)))
 

@@ -31,7 +31,8 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
         self.network = EncoderDecoder(model, **decoder)
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token rows to ``clean_ids``, ``attention_mask``, ``segments``, and ``special`` as in SimLM's."""
+        """Turn token rows into ``clean_ids``, ``attention_mask``, ``segments``, and ``special`` as in
+        SimLM's."""
         texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
         clean, lengths = frame_texts(texts, self.tokenizer)
         columns = {
@@ -42,7 +43,7 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
         return side_by_side(columns, lengths)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The one loss, ``decoder``; absent where a batch has special tokens only."""
+        """Return the one loss, ``decoder``; absent where a batch has special tokens only."""
         counted = predicted(batch, specials=self.specials)  # (N, L)
         if not counted.any():
             return {}
@@ -53,5 +54,5 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
         return {"decoder": reconstruction(decoded, network.decoder_head, tokens, counted, per=self.per)}
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """The tokens, or texts, that the loss is a mean over."""
+        """Return the tokens, or texts, that the loss is a mean over."""
         return {"decoder": denominator(predicted(batch, specials=self.specials), per=self.per)}

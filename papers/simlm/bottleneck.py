@@ -55,7 +55,7 @@ class EncoderDecoder(nn.Module):
     def decode(
         self, h_cls: torch.Tensor, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]
     ) -> torch.Tensor:
-        """The decoder's last hidden states of a text's tokens: (N, H) and (N, L) to (N, L, H)."""
+        """Return the decoder's last hidden states of a text's tokens: (N, H) and (N, L) to (N, L, H)."""
         embeddings = self.encoder.base_model.embeddings if self.shared else self.decoder_embeddings
         segments = segments_for(self.encoder, batch["segments"])
         embedded = embeddings(
@@ -69,11 +69,11 @@ class EncoderDecoder(nn.Module):
         return hidden[:, 1:] if self.prepends else hidden
 
     def encoder_head(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Logits over the vocabulary: (..., H) to (..., V)."""
+        """Return logits over the vocabulary: (..., H) to (..., V)."""
         return self.encoder.cls(hidden)
 
     def decoder_head(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Logits over the vocabulary: (..., H) to (..., V)."""
+        """Return logits over the vocabulary: (..., H) to (..., V)."""
         return (self.encoder.cls if self.shared else self.decoder_cls)(hidden)
 
 
@@ -94,7 +94,7 @@ class ThroughBottleneck:
         return self.per if isinstance(self.per, int) else None
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token rows to the arrays of ``twice_masked``."""
+        """Turn token rows into the arrays of ``twice_masked``."""
         return self.masked(examples)
 
     def save(self, folder: Path) -> None:

@@ -40,7 +40,7 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
         self.network = EncoderDecoder(model, **decoder)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``encoder`` and ``decoder``; one is absent where the batch has no token masked for it."""
+        """Return ``encoder`` and ``decoder``; one is absent where the batch has no token masked for it."""
         losses, tokens, network = {}, batch["clean_ids"], self.network
         hidden = network.encode(batch["encoder_ids"], batch)  # (N, L, H)
         if (masked := batch["encoder_chosen"]).any():
@@ -51,5 +51,5 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """The masked tokens, or texts with any, that each loss is a mean over."""
+        """Return the masked tokens, or texts with any, that each loss is a mean over."""
         return {side: denominator(batch[f"{side}_chosen"], per=self.per) for side in ("encoder", "decoder")}

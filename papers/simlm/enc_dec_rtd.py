@@ -58,7 +58,7 @@ class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
         self.decoder_head = self.encoder_head if decoder["shared_head"] else copy.deepcopy(self.encoder_head)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``encoder`` and ``decoder``, each weighted; absent where a batch has special tokens only."""
+        """Return ``encoder`` and ``decoder``, each weighted; absent where a batch has special tokens only."""
         counted = predicted(batch, specials=self.specials)  # (N, L)
         if not counted.any():
             return {}
@@ -73,7 +73,7 @@ class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """The tokens, or texts, that each loss is a mean over."""
+        """Return the tokens, or texts, that each loss is a mean over."""
         number = denominator(predicted(batch, specials=self.specials), per=self.per)
         return {"encoder": number, "decoder": number}
 

@@ -50,17 +50,17 @@ LENGTH = 144  # Table 11
 
 
 def bert(request: Request) -> Node:
-    """The checkpoint of BERT_base, which everything starts from (Table 11)."""
+    """Return the checkpoint of BERT_base, which everything starts from (Table 11)."""
     return recipe.backbone(request.reading("backbone-models")["bert"], revision="main")
 
 
 def roberta(request: Request) -> Node:
-    """The checkpoint of RoBERTa_base (Table 1)."""
+    """Return the checkpoint of RoBERTa_base (Table 1)."""
     return recipe.backbone(request.reading("backbone-models")["roberta"], revision="main")
 
 
 def electra(request: Request) -> Node:
-    """The checkpoint of ELECTRA_base's discriminator (Tables 1 and 5)."""
+    """Return the checkpoint of ELECTRA_base's discriminator (Tables 1 and 5)."""
     return recipe.backbone(request.reading("electra-models")["discriminator"], revision="main")
 
 
@@ -211,7 +211,7 @@ def _masks(request: Request, replaced: Mapping[str, float], *, unit: str) -> dic
 
 
 def _decoder(request: Request) -> dict[str, Any]:
-    """Options of the decoder: two layers, copied from BERT's last two (§4.1)."""
+    """Return options of the decoder: two layers, copied from BERT's last two (§4.1)."""
     ask = request.reading
     return {
         "layers": 2,

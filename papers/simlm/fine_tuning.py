@@ -61,7 +61,7 @@ def retrievers(
     weight: float,
     positives: str = "all",
 ) -> TwoStage:
-    """The two retrievers, which compare [CLS] vectors by cosines divided by 0.02 (Table 13).
+    """Return the two retrievers, which compare [CLS] vectors by cosines divided by 0.02 (Table 13).
 
     Args:
         length: tokens of a passage.
@@ -92,14 +92,15 @@ def retrievers(
 
 
 def reranking(request: Request, stages: TwoStage, *, length: int, scored: int, trained: int) -> TwoStage:
-    """The re-ranker's training, which scores so many passages of a query and trains on the best (Eq. 4)."""
+    """Return the re-ranker's training, which scores so many passages of a query and trains on the best (Eq.
+    4)."""
     ask = request.reading
     how = {"separator": ask("title-joining")["reranker"], "regulariser": ask("reranker-regulariser")}
     return stages.reranking(length=length, passages=scored, trained=trained, **how)
 
 
 def distillation(request: Request, stages: TwoStage, *, passages: int, weight: float) -> TwoStage:
-    """The distilled retriever's training, with ``weight`` α on the contrastive loss (Eq. 5)."""
+    """Return the distilled retriever's training, with ``weight`` α on the contrastive loss (Eq. 5)."""
     scores = request.reading("teacher-scores")
     temperatures = {name: scores[name] for name in ("teacher_temperature", "student_temperature")}
     options = {**stages.options, "weight": weight, **temperatures}
@@ -108,12 +109,12 @@ def distillation(request: Request, stages: TwoStage, *, passages: int, weight: f
 
 
 def scored(request: Request, teacher: Node, negatives: Node, *, texts: Texts, per_query: int) -> Node:
-    """The negatives with the re-ranker's scores, from which a retriever is distilled."""
+    """Return the negatives with the re-ranker's scores, from which a retriever is distilled."""
     ask = request.reading
     how = {"decimals": ask("teacher-scores")["decimals"], "precision": ask("encoding-precision")["passages"]}
     return recipe.score_pairs(teacher, negatives, texts=texts, per_query=per_query, **how)
 
 
 def _with_terms(objective: Objective, terms: str) -> Objective:
-    """The class of an objective that knows these terms (reading: contrastive-terms)."""
+    """Return the class of an objective that knows these terms (reading: contrastive-terms)."""
     return AS_PRINTED[objective] if terms == "printed" else objective

@@ -69,7 +69,7 @@ class Generator(nn.Module):
         return encoder_ids, decoder_ids, hidden if self.learns else None
 
     def loss(self, hidden: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Its own cross-entropy at the encoder's masked positions, mean over the batch.
+        """Return its own cross-entropy at the encoder's masked positions, mean over the batch.
 
         ``hidden``: (M, H), the third of what ``forward`` returns; M > 0.
         """
@@ -77,7 +77,7 @@ class Generator(nn.Module):
         return chunked_token_cross_entropy(hidden, self.head, masked, reduction="mean", chunk=CHUNK)
 
     def head(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Logits over the vocabulary: (..., H) to (..., V)."""
+        """Return logits over the vocabulary: (..., H) to (..., V)."""
         return vocabulary_head(self.model)(hidden)
 
     def _hidden(self, side: str, batch: dict[str, torch.Tensor], places: torch.Tensor) -> torch.Tensor:
@@ -101,7 +101,7 @@ class Generator(nn.Module):
 def starting_generator(
     start: Path | None, model: MaskedModel, tokenizer: Tokenizer, *, length: int
 ) -> MaskedModel:
-    """The masked language model in ``start``, or a copy of ``model`` where there is none.
+    """Return the masked language model in ``start``, or a copy of ``model`` where there is none.
 
     Raises:
         DataError: it cannot be read, or its vocabulary is not the tokenizer's.
@@ -119,7 +119,8 @@ def starting_generator(
 
 
 def vocabulary_head(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
-    """The head from last hidden states to logits: BERT's ``cls``, RoBERTa's ``lm_head``, ELECTRA's two steps.
+    """Return the head from last hidden states to logits: BERT's ``cls``, RoBERTa's ``lm_head``, ELECTRA's two
+    steps.
 
     Raises UsageError for a model of another kind.
     """
@@ -133,7 +134,7 @@ def vocabulary_head(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
 
 @torch.no_grad()
 def sampled(hidden: torch.Tensor, head: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-    """A token for each row from softmax(head(hidden)), by torch's generator: (M, H) to (M,) int64.
+    """Return a token for each row from softmax(head(hidden)), by torch's generator: (M, H) to (M,) int64.
 
     By the inverse of the cumulative distribution: one random number a row, where ``torch.multinomial`` draws
     one for every token of the vocabulary.

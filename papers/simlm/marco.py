@@ -52,7 +52,8 @@ class Marco:
         return stages.tuned(encoder, scored, how)
 
     def pipeline(self, encoder: Node) -> Node:
-        """All four stages from a pre-trained encoder to its distilled retriever, with ELECTRA as teacher."""
+        """Return all four stages from a pre-trained encoder to its distilled retriever, with ELECTRA as
+        teacher."""
         mined = self.mined(self.retriever_2(encoder))
         teacher = self.reranker(electra(self.request), mined)
         return self.distilled(encoder, negatives=mined, teacher=teacher)
@@ -67,16 +68,16 @@ class Marco:
         return self._stages().mined(retriever, **kept, seed=self._optimisation("retriever").seed)
 
     def run(self, retriever: Node) -> Node:
-        """A retriever's ranking of the request's queries, measured as the readings say."""
+        """Return a retriever's ranking of the request's queries, measured as the readings say."""
         recall_as_read(self.request, "recall-definition")
         return self._stages().search(retriever, self.request.dataset, depth=DEPTH)
 
     def reranked(self, retriever: Node, reranker: Node) -> Node:
-        """The top 200 of a retriever's ranking, scored anew (Table 13; reading: reranker-tail)."""
+        """Return the top 200 of a retriever's ranking, scored anew (Table 13; reading: reranker-tail)."""
         return self.reordered(self.run(retriever), reranker)
 
     def reordered(self, run: Node, reranker: Node) -> Node:
-        """The top 200 of a ranking, scored anew; the rest below, if reading reranker-tail keeps it."""
+        """Return the top 200 of a ranking, scored anew; the rest below, if reading reranker-tail keeps it."""
         ask = self.request.reading
         texts = replace(self._reranking().texts, topics=recipe.queries(self.request.dataset))
         how = {"keep": ask("reranker-tail"), "precision": ask("encoding-precision")["passages"]}
@@ -100,7 +101,7 @@ class Marco:
         return fine_tuning.reranking(self.request, self._stages(), length=PAIR, **group)
 
     def _retriever_optimisation(self, *, is_electra: bool) -> Optimisation:
-        """The optimisation of retrievers 1 and 2; App. A has six epochs at 4e-5 for ELECTRA."""
+        """Return the optimisation of retrievers 1 and 2; App. A has six epochs at 4e-5 for ELECTRA."""
         how = self._optimisation("retriever")
         return replace(how, epochs=6, learning_rate=4e-5) if is_electra else how
 

@@ -64,7 +64,7 @@ class Masks:
         words: WholeWords,
         generators: Sequence[np.random.Generator],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The places of N texts end to end that the encoder, and those that the decoder, does not see.
+        """Return the places of N texts end to end that the encoder, and those that the decoder, does not see.
 
         ``input_ids``: (T,), with [CLS] and [SEP], ``lengths`` and ``generators``: one for each text. Returns
         two (T,) bool, without special tokens, the second a superset of the first.
@@ -89,7 +89,8 @@ def twice_masked(
     masks: Masks,
     generators: Sequence[np.random.Generator],
 ) -> dict[str, torch.Tensor]:
-    """A batch of token lists, framed by [CLS] and [SEP]: as it is, and as masked for encoder and decoder.
+    """Return a batch of token lists, framed by [CLS] and [SEP]: as it is, and as masked for encoder and
+    decoder.
 
     Args:
         texts: N of (n,), without special tokens around; title and text are parted by a [SEP].

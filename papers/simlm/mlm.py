@@ -40,7 +40,7 @@ class PairMaskedLanguageModel(MaskedLanguageModel):
         self.words = WholeWords.of(tokenizer) if unit == "whole-word" else None
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """The arrays of ``MaskedLanguageModel``, and ``segments``, (N, L) int64."""
+        """Return the arrays of ``MaskedLanguageModel``, and ``segments``, (N, L) int64."""
         batch, texts = super().collate(examples), self.texts(examples)
         clean, lengths = frame_texts(texts, self.tokenizer)
         columns = {"segments": (pair_segments(clean, lengths, separator=self.tokenizer.sep_token_id), 0)}
@@ -52,8 +52,8 @@ class PairMaskedLanguageModel(MaskedLanguageModel):
     def _whole_words(
         self, words: WholeWords, ids: np.ndarray, lengths: np.ndarray, generators: list[np.random.Generator]
     ) -> dict[str, tuple[np.ndarray, int]]:
-        """``masked_ids`` and ``labels`` of framed texts end to end where whole words are masked, (T,) each,
-        and the values that they are filled up with."""
+        """Return ``masked_ids`` and ``labels`` of framed texts end to end where whole words are masked, (T,)
+        each, and the values that they are filled up with."""
         chosen = words.chosen(ids, lengths, rate=self.masking["rate"], generators=generators)
         masked = covered(
             ids,

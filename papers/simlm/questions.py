@@ -32,13 +32,13 @@ class Questions:
         return self._retriever(start, self.training_set(first))
 
     def pipeline(self, encoder: Node) -> Node:
-        """All stages from a pre-trained encoder to the distilled retriever of Table 4."""
+        """Return all stages from a pre-trained encoder to the distilled retriever of Table 4."""
         negatives = self.training_set(self.retriever(encoder))
         teacher = self.reranker(electra(self.request), negatives)
         return self.distilled(encoder, negatives=negatives, teacher=teacher)
 
     def training_set(self, retriever: Node) -> Node:
-        """Passages ranked high without the answer, and DPR's examples (reading: nq-training-data)."""
+        """Return passages ranked high without the answer, and DPR's examples (reading: nq-training-data)."""
         ask = self.request.reading
         how, decimals = ask("nq-training-data"), ask("nq-mined-score-decimals")
         run, seed = self._searched(retriever, TRAIN, depth=MINED), self._optimisation("nq-retriever").seed
@@ -82,7 +82,8 @@ class Questions:
         return stages.tuned(encoder, scored, how)
 
     def run(self, retriever: Node) -> Node:
-        """The ranking of the request's questions; what answers them is matched on texts without titles."""
+        """Return the ranking of the request's questions; what answers them is matched on texts without
+        titles."""
         self.request.match_answers(tokenless=self.request.reading("answers-without-a-token"))
         return self._searched(retriever, self.request.dataset, depth=DEPTH)
 
@@ -125,10 +126,10 @@ class Questions:
         return fine_tuning.optimisation(self.request, stage, queries=queries)
 
     def _queries(self, read: dict[str, Any]) -> int:
-        """Queries of a re-ranker's batch: so many on each device of nq-batch, or on all together."""
+        """Return queries of a re-ranker's batch: so many on each device of nq-batch, or on all together."""
         return read.get("queries") or read["queries_per_device"] * self.request.reading("nq-batch")["devices"]
 
     def _loss_scale(self) -> float:
-        """One over the number of devices, or 1 (reading: nq-loss-scale)."""
+        """Return one over the number of devices, or 1 (reading: nq-loss-scale)."""
         ask = self.request.reading
         return 1 / ask("nq-batch")["devices"] if ask("nq-loss-scale") == "per-device" else 1.0

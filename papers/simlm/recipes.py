@@ -94,14 +94,14 @@ def passages_shown(request: Request, *, encoder: str, queries: list[str]) -> Nod
 
 
 def index_size(request: Request) -> Node:
-    """The size of the passages' vectors (Table 3; reading: index-size-unit)."""
+    """Return the size of the passages' vectors (Table 3; reading: index-size-unit)."""
     marco = Marco(request)
     run = marco.run(marco.retriever_1(simlm(request)))
     return recipe.index_size(run.input("passages"), **request.reading("index-size-unit"))
 
 
 def _released(request: Request, system: str, *, stand_in: Node) -> Node:
-    """The ranking by the authors' checkpoint, used as released.yaml says."""
+    """Return the ranking by the authors' checkpoint, used as released.yaml says."""
     return released.retriever(request, system=system, recall="recall-definition", stand_in=stand_in)
 
 

@@ -64,8 +64,8 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
         self.network = EncoderDecoder(model, **decoder)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``encoder`` (Eq. 2), ``decoder``, and ``generator``, weighted, where it learns; a loss is absent
-        where the batch has no position for it."""
+        """Return ``encoder`` (Eq. 2), ``decoder``, and ``generator``, weighted, where it learns; a loss is
+        absent where the batch has no position for it."""
         losses, tokens = {}, batch["clean_ids"]
         encoder_ids, decoder_ids, filling = self.generator(batch)
         counted = predicted(batch, specials=self.specials)  # (N, L)
@@ -80,7 +80,7 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """The tokens, texts or parts that each loss is a mean over."""
+        """Return the tokens, texts or parts that each loss is a mean over."""
         number = denominator(predicted(batch, specials=self.specials), per=self.per)
         per = self.per if isinstance(self.per, int) else "batch"
         own = {"generator": denominator(batch["encoder_chosen"], per=per)} if self.generator.learns else {}

@@ -19,7 +19,7 @@ def check_per(per: str | int) -> str | int:
 
 
 def predicted(batch: dict[str, torch.Tensor], *, specials: bool) -> torch.Tensor:
-    """The positions that are predicted where all are: every token but the special ones, or, with
+    """Return the positions that are predicted where all are: every token but the special ones, or, with
     ``specials``, all but padding. (N, L) bool; reading ``token-loss-reduction``."""
     return batch["attention_mask"].bool() if specials else ~batch["special"]
 
@@ -77,8 +77,8 @@ def detection(
 
 
 def denominator(counted: torch.Tensor, *, per: str | int) -> int:
-    """The number of things that ``reconstruction`` and ``detection`` are a mean over: counted tokens, texts
-    that have any, or, where ``per`` is the number of texts of a part, 1 for this part if it has any.
+    """Return the number of things that ``reconstruction`` and ``detection`` are a mean over: counted tokens,
+    texts that have any, or, where ``per`` is the number of texts of a part, 1 for this part if it has any.
 
     Args:
         counted: (N, L) bool.

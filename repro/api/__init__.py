@@ -43,7 +43,7 @@ class Listing(Sequence[T], Generic[T]):
         return f"<{len(self)} of {', '.join(kinds) or 'nothing'}; to_frame() shows them>"
 
     def to_frame(self) -> pandas.DataFrame:
-        """A line per object; NaN where an object has no such value."""
+        """Return a line per object; NaN where an object has no such value."""
         import pandas
 
         if not self._items:

@@ -51,7 +51,7 @@ class ComparedCells(Listing[ComparedCell]):
         return summarise([c for c in self.comparison.cells if c.cell.row.id not in own])
 
     def to_latex(self, *, two_column: bool = False) -> str:
-        """The cells as LaTeX tables, which need booktabs; see ``repro tables``."""
+        """Return the cells as LaTeX tables, which need booktabs; see ``repro tables``."""
         from repro.writers.latex import latex
 
         return "\n".join(

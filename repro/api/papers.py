@@ -56,11 +56,11 @@ class PublishedTable:
         return _cell_listing(cells_of(self.source, (self.content,)))
 
     def cell(self, row: str, column: str) -> Cell:
-        """The cell of a row and a column, by their ids. Raises UsageError naming those there are."""
+        """Return the cell of a row and a column, by their ids. Raises UsageError naming those there are."""
         return cell_of(self.source, self.content, row, column)
 
     def to_frame(self) -> pandas.DataFrame:
-        """The published numbers, a row per system; NaN for dashes and words."""
+        """Return the published numbers, a row per system; NaN for dashes and words."""
         import pandas
 
         from repro.writers.grid import label_in_full
@@ -106,26 +106,27 @@ class PublishedPaper:
         return self.source.readings
 
     def table(self, number: str | int) -> PublishedTable:
-        """A table, or a figure that is measured (``figure-4``). Raises UsageError naming those there are."""
+        """Return a table, or a figure that is measured (``figure-4``). Raises UsageError naming those there
+        are."""
         return PublishedTable(self.source, table_of(self.source, str(number)))
 
     def to_frame(self) -> pandas.DataFrame:
-        """A line per cell of ``cells``."""
+        """Return a line per cell of ``cells``."""
         return self.cells.to_frame()
 
 
 def papers() -> dict[str, PublishedPaper]:
-    """All papers by name, those that entry points add included."""
+    """Return all papers by name, those that entry points add included."""
     return {name: PublishedPaper(source) for name, source in papers_at_hand().items()}
 
 
 def paper(name: str) -> PublishedPaper:
-    """The paper of that name. Raises UsageError naming those there are."""
+    """Return the paper of that name. Raises UsageError naming those there are."""
     return PublishedPaper(paper_at_hand(name))
 
 
 def table(name: str) -> PublishedTable:
-    """The table ``PAPER/NUMBER``. Raises UsageError where there is none."""
+    """Return the table ``PAPER/NUMBER``. Raises UsageError where there is none."""
     owner, slash, number = name.partition("/")
     if not slash:
         raise UsageError(f"{name!r} names no table: a table is named PAPER/NUMBER")

@@ -42,7 +42,7 @@ class Selection:
         return self.of_user or scale_of(self.scale)
 
     def plan(self) -> Plan:
-        """The selection's plan; makes no store. Raises what ``repro.running.plan.plan`` raises."""
+        """Return the selection's plan; makes no store. Raises what ``repro.running.plan.plan`` raises."""
         return plan(
             self.cells,
             scale=self.scale_itself,
@@ -66,7 +66,7 @@ def select(
     readings: Mapping[str, str] = MappingProxyType({}),
     workspace: Workspace | None = None,
 ) -> Selection:
-    """The cells of papers (``"PAPER"``) and tables (``"PAPER/1"``), cells by their names, or of all.
+    """Return the cells of papers (``"PAPER"``) and tables (``"PAPER/1"``), cells by their names, or of all.
 
     Args:
         tables: numbers, looked up in every paper named.
@@ -106,7 +106,8 @@ def _distinct_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
 
 
 def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[tuple[Names, Names]], Names]:
-    """Places to look for cells in, each as papers and the ids of tables and figures; and names of cells."""
+    """Return places to look for cells in, each as papers and the ids of tables and figures; and names of
+    cells."""
     paper_names = _names_with_slashes(0, names)
     tables = (name.split("/") for name in _names_with_slashes(1, names))
     places: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((owner,), (table,)) for owner, table in tables]
@@ -116,12 +117,12 @@ def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[t
 
 
 def _names_with_slashes(slashes: int, names: Names) -> Names:
-    """The names of papers (no slash), of tables (one), or of cells (more)."""
+    """Return the names of papers (no slash), of tables (one), or of cells (more)."""
     return tuple(name for name in names if min(name.count("/"), 2) == slashes)
 
 
 def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[ShownExhibit]) -> list[Cell]:
-    """The cells of a place; a table or figure that only shows things has none."""
+    """Return the cells of a place; a table or figure that only shows things has none."""
     exhibit_owners = {s.owner for s in shown_exhibits}
     cell_owners = tuple(owner for owner in owners if owner not in exhibit_owners)
     if owners and not cell_owners:
@@ -130,7 +131,8 @@ def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[
 
 
 def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:
-    """The figures as owners of cells. Raises UsageError for one of a paper named that nothing measures."""
+    """Return the figures as owners of cells. Raises UsageError for one of a paper named that nothing
+    measures."""
     for name, number in product(_names_with_slashes(0, names) or papers(), numbers):
         if not figure_of(paper(name), number).is_measured:
             remedy = f"`repro show {name} --table figure-{number}` describes it"

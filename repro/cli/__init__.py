@@ -256,7 +256,7 @@ def _say(sentence: str) -> None:
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """A sentence for each variable that is almost one of the suite's, and so has no effect."""
+    """Yield a sentence for each variable that is almost one of the suite's, and so has no effect."""
     for name in names:
         if name.startswith("REPRO_") and name not in VARIABLES:
             import difflib

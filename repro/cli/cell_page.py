@@ -192,7 +192,7 @@ def _definition(cell: Cell) -> str:
 
 
 def _standing(stand: ComparedCell) -> str:
-    """A cell at one scale in a sentence: the measured value, its collection and date, the verdict."""
+    """Return a cell at one scale in a sentence: the measured value, its collection and date, the verdict."""
     from repro.writers.grid import shown_measurement
 
     if stand.measured is None:
@@ -210,7 +210,7 @@ def _standing(stand: ComparedCell) -> str:
 
 
 def _recipe_call(cell: Cell) -> str:
-    """The recipe with its options, as it is called."""
+    """Return the recipe with its options, as it is called."""
     options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
     return f"{cell.recipe}({options})" if cell.recipe else ""
 

@@ -25,7 +25,7 @@ ROWS = 3  # that are named of those which lack the same
 
 
 def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
-    """Whether cells wait for what this machine lacks, and nothing ran or failed for any other."""
+    """Return whether cells wait for what this machine lacks, and nothing ran or failed for any other."""
     is_waiting = any(c.obstacles for c in comparison.cells)
     return is_waiting and bool(outcome.blocked) and not (outcome.run or outcome.failed)
 

@@ -22,7 +22,8 @@ OF_FILE = "repro.scale_of_file"  # what a command's context knows it by
 
 
 def scale_option(name: str = "scale_name", **how) -> Callable:
-    """A decorator with ``--scale``: the name of a scale, or a YAML file that describes one of the user's own.
+    """Return a decorator with ``--scale``: the name of a scale, or a YAML file that describes one of the
+    user's own.
 
     The value is the scale's name, also that of a file, which is known while the command runs.
 
@@ -41,7 +42,7 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
 
 
 def _known_scale(ctx: click.Context, param: click.Parameter, value):
-    """The names that are meant; a scale that a file describes is known from here on."""
+    """Return the names that are meant; a scale that a file describes is known from here on."""
     if isinstance(value, tuple):
         return tuple(_known_scale(ctx, param, each) for each in value)
     if value is None or not (value.endswith((".yaml", ".yml")) or "/" in value):
@@ -52,7 +53,7 @@ def _known_scale(ctx: click.Context, param: click.Parameter, value):
 
 
 def format_option(*others: str, name: str = "form") -> Callable:
-    """A decorator with ``--format``: the terminal's table, or what programs read.
+    """Return a decorator with ``--format``: the terminal's table, or what programs read.
 
     Args:
         others: the formats beside the terminal's.
@@ -74,7 +75,7 @@ def json_option(function: Callable) -> Callable:
 
 
 def _repeatable_option(flag: str, metavar: str, completer: Callable, description: str) -> Callable:
-    """An option that may be given several times, collected under the plural of its name."""
+    """Return an option that may be given several times, collected under the plural of its name."""
     names = (f"--{flag}", f"{flag}s")
     return click.option(*names, multiple=True, metavar=metavar, shell_complete=completer, help=description)
 
@@ -92,7 +93,7 @@ ALL = click.option("--all", "everything", is_flag=True, help="Everything (of the
 
 
 def _options(*, with_all: bool) -> list[Callable]:
-    """The selection options, with ``--all`` or without."""
+    """Return the selection options, with ``--all`` or without."""
     options = [
         click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names),
         _repeatable_option(*TABLE),
@@ -139,7 +140,7 @@ def selection_options(function: Callable) -> Callable:
 
 
 def _with_selection(function: Callable, *, by_default_all: bool) -> Callable:
-    """A function of the options' values that calls another with the selection first."""
+    """Return a function of the options' values that calls another with the selection first."""
 
     @functools.wraps(function)
     def wrapped(names, tables, rows, scale_name, seeds, readings, everything=False, **kwargs):
@@ -151,7 +152,8 @@ def _with_selection(function: Callable, *, by_default_all: bool) -> Callable:
 
 
 def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names without those of papers, which beside a cell add nothing; all of them without a cell."""
+    """Return the names without those of papers, which beside a cell add nothing; all of them without a
+    cell."""
     has_cells = any(name.count("/") > 1 for name in names)
     return tuple(name for name in names if "/" in name or not has_cells)
 
@@ -159,7 +161,7 @@ def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
 def selection_of_options(
     names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
 ) -> Selection:
-    """The selection that a command line names; figures are tables called figure-N.
+    """Return the selection that a command line names; figures are tables called figure-N.
 
     Raises UsageError where nothing is named, and what ``select`` raises.
     """
@@ -216,14 +218,15 @@ def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | N
 
 
 def stated_options(*names: str) -> list[str]:
-    """The options for these parameters of the command that its command line has."""
+    """Return the options for these parameters of the command that its command line has."""
     context = click.get_current_context()
     typed_names = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
     return [option.opts[-1] for option in context.command.params if option.name in typed_names]
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:
-    """The names and options of a command line that select cells, to be typed again at another scale."""
+    """Return the names and options of a command line that select cells, to be typed again at another
+    scale."""
     words = [word for option in ("table", "row", "reading") for word in _words(ctx, option)]
     return (*ctx.params["names"], *words, *(["--all"] if ctx.params["everything"] else []))
 
@@ -233,7 +236,7 @@ def _words(ctx: click.Context, option: str) -> list[str]:
 
 
 def seeds_of(text: str | None) -> tuple[int, ...]:
-    """The whole numbers of ``--seeds``, each once. Raises UsageError for another form."""
+    """Return the whole numbers of ``--seeds``, each once. Raises UsageError for another form."""
     if text is None:
         return ()
     parts = [part.strip() for part in text.split(",")]
@@ -243,7 +246,8 @@ def seeds_of(text: str | None) -> tuple[int, ...]:
 
 
 def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
-    """The choices of ``--reading ID=CHOICE``, each reading once. Raises UsageError for another form."""
+    """Return the choices of ``--reading ID=CHOICE``, each reading once. Raises UsageError for another
+    form."""
     choices: dict[str, str] = {}
     for pair in pairs:
         identifier, sign, choice = pair.partition("=")

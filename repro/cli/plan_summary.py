@@ -194,7 +194,8 @@ def incomparable_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]])
 
 
 def _is_authors_model(m: Measurement) -> bool:
-    """Whether the departures are those alone by which a row is measured with its authors' own model."""
+    """Return whether the departures are those alone by which a row is measured with its authors' own
+    model."""
     readings = m.cell.paper.readings
     return all(r in readings and choice in readings[r].released for r, choice in m.departures.items())
 

@@ -23,7 +23,7 @@ def emit_json(value) -> None:
 
 
 def console():
-    """A rich console on standard output, as wide as that is."""
+    """Return a rich console on standard output, as wide as that is."""
     from rich.console import Console
 
     force = {"force_terminal": True} if _held is not None and not os.environ.get("NO_COLOR") else {}
@@ -31,7 +31,7 @@ def console():
 
 
 def width() -> int:
-    """The width of standard output: that of the terminal, or COLUMNS; without either, wide enough."""
+    """Return the width of standard output: that of the terminal, or COLUMNS; without either, wide enough."""
     from repro.writers.sheet import UNLIMITED
 
     is_for_eyes = sys.stdout.isatty() or _stated_width()
@@ -39,7 +39,7 @@ def width() -> int:
 
 
 def _stated_width() -> int | None:
-    """The width that the environment states; None where it states none."""
+    """Return the width that the environment states; None where it states none."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdecimal() else None
 

@@ -156,7 +156,7 @@ def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
 
 
 def _is_worth_showing(c: ComparedCell) -> bool:
-    """Whether a table with this cell is worth showing."""
+    """Return whether a table with this cell is worth showing."""
     has_result = c.measured is not None or c.verdict.name in ("failed", "blocked")
     return has_result or any(at_full(c, kind) for kind in kinds())
 
@@ -170,7 +170,8 @@ def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
 
 
 def summary(comparison: Comparison) -> list[str]:
-    """Lines on what was measured and what it says, what others ran, and what intervals and letters mean."""
+    """Return lines on what was measured and what it says, what others ran, and what intervals and letters
+    mean."""
     if not comparison.cells:
         return ["what is selected holds no number to compare."]
     counts = summarise(comparison.cells)
@@ -207,7 +208,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
-    """Sentences on obstacles, failures, imported runs and substitutes, each with the cells concerned.
+    """Return sentences on obstacles, failures, imported runs and substitutes, each with the cells concerned.
 
     Args:
         brief: one sentence on all obstacles where there are many.
@@ -252,8 +253,8 @@ def status(
     outcome: Outcome | None,
     recurrences: Sequence[Recurrence] = (),
 ) -> int:
-    """The exit status: 3 a stage failed, 4 one was blocked, 1 (if strict) a verdict did not pass, or a number
-    did not come back as it is on record, else 0."""
+    """Return the exit status: 3 a stage failed, 4 one was blocked, 1 (if strict) a verdict did not pass, or a
+    number did not come back as it is on record, else 0."""
     if outcome and (outcome.failed or comparison.untested):
         return 3
     verdicts = {c.verdict.name for c in comparison.cells}

@@ -113,7 +113,7 @@ class Cell:
         return {**self.row.with_, **self.column.with_}
 
     def as_json(self) -> dict:
-        """One flat object per cell, as ``repro show cells --format json`` prints it."""
+        """Return one flat object per cell, as ``repro show cells --format json`` prints it."""
         p = self.printed
         return {
             "id": self.id,

@@ -43,7 +43,7 @@ class Paper:
         return manifest
 
     def once(self, of: object, make: Callable[[], Made]) -> Made:
-        """The value of ``make``, which is called for this very object once."""
+        """Return the value of ``make``, which is called for this very object once."""
         if id(of) not in self._values:  # with the object: the id of one that is gone may be another's
             self._values[id(of)] = of, make()
         return self._values[id(of)][1]
@@ -72,7 +72,7 @@ class Paper:
 
 
 def readings(path: Path) -> dict[str, Reading]:
-    """The switches of one readings.yaml by id; empty without the file."""
+    """Return the switches of one readings.yaml by id; empty without the file."""
     if not path.exists():
         return {}
     return {r.id: r for r in yaml_file.read_shared(path, tuple[Reading, ...], faults=reading_faults)}
@@ -80,7 +80,7 @@ def readings(path: Path) -> dict[str, Reading]:
 
 @functools.cache
 def papers() -> dict[str, Paper]:
-    """All papers by name, those of this distribution first."""
+    """Return all papers by name, those of this distribution first."""
     from importlib.metadata import entry_points
 
     by_name = {
@@ -113,7 +113,7 @@ def folders_with(file: str) -> list[Path]:
 
 
 def _package_folder(entry) -> Path:
-    """The folder of the package that an entry point names. Raises UsageError when there is none."""
+    """Return the folder of the package that an entry point names. Raises UsageError when there is none."""
     try:
         spec = importlib.util.find_spec(entry.value)
     except (ImportError, ValueError):
@@ -125,7 +125,7 @@ def _package_folder(entry) -> Path:
 
 
 def paper(name: str) -> Paper:
-    """The paper of that name. Raises UsageError naming the right ones."""
+    """Return the paper of that name. Raises UsageError naming the right ones."""
     try:
         return papers()[name]
     except KeyError:
@@ -170,14 +170,14 @@ def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
 
 
 def home(dotted: str) -> Paper | None:
-    """The paper in whose folder the module of ``module:name`` lies; None where that is no paper's."""
+    """Return the paper in whose folder the module of ``module:name`` lies; None where that is no paper's."""
     folder = Path(load(dotted.partition(":")[0] + ":__file__")).parent
     paper = papers().get(folder.name)
     return paper if paper is not None and paper.folder == folder else None
 
 
 def load(dotted: str):
-    """The object at ``module:name``, with ``papers`` always meaning the suite's own folder.
+    """Return the object at ``module:name``, with ``papers`` always meaning the suite's own folder.
 
     A working directory may hold a ``papers`` package of its own; it must not shadow this one.
     """

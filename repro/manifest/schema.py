@@ -88,12 +88,13 @@ class Row(Identified):
     note: str = ""
 
     def printed(self, table: Table) -> tuple[str, ...]:
-        """The strings of its cells, one for every column; dashes where the paper has no such table or row."""
+        """Return the strings of its cells, one for every column; dashes where the paper has no such table or
+        row."""
         unpublished = table.kind == "study" or self.role == "reference"
         return self.cells or ("-",) * (len(table.columns) if unpublished else 0)
 
     def own(self, column: Column) -> Column:
-        """A column of the table as this row has it: with the measure that its own number is of."""
+        """Return a column of the table as this row has it: with the measure that its own number is of."""
         measure = self.measures.get(column.id)
         return column if measure is None else column.model_copy(update={"measure": measure})
 
@@ -154,7 +155,7 @@ class Table(Identified):
     note: str = ""
 
     def base_of(self, row: Row) -> str | None:
-        """The id of the row that a row is compared with; None for a row that is compared with none."""
+        """Return the id of the row that a row is compared with; None for a row that is compared with none."""
         base = row.delta_from or self.delta_from
         return None if base == row.id else base
 

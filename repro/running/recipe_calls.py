@@ -74,7 +74,7 @@ def _without_grades(cell: Cell, scale: Scale) -> str:
 
 
 def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:
-    """Whether the cell has a recipe, which measures or shows something at this scale."""
+    """Return whether the cell has a recipe, which measures or shows something at this scale."""
     return bool(cell.recipe) and not not_at(cell, scale)
 
 

@@ -241,7 +241,8 @@ def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Reco
 def _can_be_made_again(
     node: Node, store: Store, sources: dict[str, Source], data: Path | None, home: Path | None
 ) -> bool:
-    """Whether inputs are there to compute it from or, by which it is added to ``sources``, its source."""
+    """Return whether inputs are there to compute it from or, by which it is added to ``sources``, its
+    source."""
     if node.stage not in source_rows.READ:
         return _can_be_computed(node, store)
     if not source_rows.is_whole(node):
@@ -252,7 +253,7 @@ def _can_be_made_again(
 
 
 def _can_be_computed(node: Node, store: Store) -> bool:
-    """Whether the stage as it is now can be run on inputs that are stored."""
+    """Return whether the stage as it is now can be run on inputs that are stored."""
     spec = STAGES[node.stage]
     if node.stage in TOO_MUCH or not spec.inputs or spec.needs & OUTSIDE:
         return False

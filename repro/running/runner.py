@@ -138,7 +138,8 @@ def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
-    """Whether an obstacle, or what became of its inputs, keeps a node from running; noted in ``outcome``.
+    """Return whether an obstacle, or what became of its inputs, keeps a node from running; noted in
+    ``outcome``.
 
     Args:
         obstacle: one more of the node, which the machine then knows.

@@ -42,7 +42,8 @@ class QueryInterval:
     queries: int
 
     def holds(self, printed: PublishedCell) -> bool | None:
-        """Whether a number that rounds to the published one lies inside; None for dash, words and bound."""
+        """Return whether a number that rounds to the published one lies inside; None for dash, words and
+        bound."""
         if printed.value is None or printed.bound:
             return None
         half_unit = 10.0**-printed.decimals / 2
@@ -50,7 +51,7 @@ class QueryInterval:
 
 
 def query_interval(records: Sequence[Record]) -> QueryInterval | None:
-    """The interval of the mean of one cell's records, one per seed; None where they say too little.
+    """Return the interval of the mean of one cell's records, one per seed; None where they say too little.
 
     Of several seeds the deviation is the mean of theirs, which no mean over seeds can exceed: the interval is
     then a little too wide. None for an average of several collections, and where no query differs from
@@ -98,7 +99,7 @@ class ImportedRun:
         return str(self.record.origin.get("settings") or "")
 
     def as_json(self) -> dict:
-        """The object that ``compare --json`` prints below the cell."""
+        """Return the object that ``compare --json`` prints below the cell."""
         record = self.record
         return {
             "file": self.file,
@@ -272,18 +273,19 @@ class Comparison:
     own_rows: tuple[str, ...] = ()
 
     def counts(self) -> Counter:
-        """How often each verdict was given."""
+        """Return how often each verdict was given."""
         return Counter(c.verdict.name for c in self.cells)
 
     def by_table(self) -> dict[tuple[str, str], list[ComparedCell]]:
-        """The cells of every table or figure, under the paper's name and its id."""
+        """Return the cells of every table or figure, under the paper's name and its id."""
         tables: dict[tuple[str, str], list[ComparedCell]] = {}
         for c in self.cells:
             tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
         return tables
 
     def betters(self, compared: ComparedCell) -> list[str]:
-        """Ids of the rows that this cell's row beats significantly: paired t, Holm over this row's tests."""
+        """Return ids of the rows that this cell's row beats significantly: paired t, Holm over this row's
+        tests."""
         test, max_p = self._test(compared)
         if not test:
             return []
@@ -298,7 +300,7 @@ class Comparison:
         ]
 
     def pairs(self, compared: ComparedCell) -> list[dict]:
-        """The tests of this cell's row against every other row of its table with a stored run.
+        """Return the tests of this cell's row against every other row of its table with a stored run.
 
         Differences are fractions, this row's less the other's; Holm's family is the tests of this cell.
         """
@@ -310,7 +312,7 @@ class Comparison:
         return [{"over": test["names"][o]} | {key: test[key][index][o] for key in PAIRS} for o in others]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
-        """The test of a cell's column and its level; empty where the number shown has no part in one.
+        """Return the test of a cell's column and its level; empty where the number shown has no part in one.
 
         Tests are by the measures, and of the runs, of the graph as it is now.
         """

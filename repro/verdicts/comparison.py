@@ -157,7 +157,7 @@ def _why_idle(evidence: Evidence) -> str:
 
 
 def _scoring_differences(case: Evidence) -> list[str]:
-    """Sentences on records of a cell that were scored by another measure than the cell."""
+    """Return sentences on records of a cell that were scored by another measure than the cell."""
     measure, unit = case.definition
     measures = {
         f"{r.measure or 'an unknown measure'} in {r.unit or 'an unknown unit'}" for r in case.of_readings
@@ -176,7 +176,8 @@ def _unscored_files(case: Evidence) -> list[str]:
 
 
 def _tolerance(case: Evidence) -> Tolerance | None:
-    """The class the row states, else the one its graph implies: trained again, re-encoded, deterministic."""
+    """Return the class the row states, else the one its graph implies: trained again, re-encoded,
+    deterministic."""
     cell = case.cell
     measures = [cell.column.measure] if cell.column.measure else [m.cell.column.measure for m in case.parts]
     if cell.unit not in UNITS or not any(measures[:1]):
@@ -187,7 +188,7 @@ def _tolerance(case: Evidence) -> Tolerance | None:
 
 
 def _imported_runs(evidence: Evidence) -> tuple[ImportedRun, ...]:
-    """The runs that others made, each judged by itself."""
+    """Return the runs that others made, each judged by itself."""
     parts = [node for m in evidence.measurements for node in m.parts]
     return tuple(imported_run(evidence.cell, r, parts) for r in evidence.imported)
 
@@ -214,7 +215,7 @@ def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedR
 
 
 def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
-    """The class that the row states, else the one of what its recipe makes; None where nothing says.
+    """Return the class that the row states, else the one of what its recipe makes; None where nothing says.
 
     Others encoded again what a recipe of ours would train.
     """
@@ -226,7 +227,7 @@ def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
 
 
 def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
-    """The cell judged at full scale, then at every other one with a record of it; nothing is run.
+    """Return the cell judged at full scale, then at every other one with a record of it; nothing is run.
 
     Raises what ``compare`` raises.
     """
@@ -242,7 +243,7 @@ def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
 
 
 def doubts_of(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
-    """The doubts about the number that a record gives its cell, whether or not the cell shows it."""
+    """Return the doubts about the number that a record gives its cell, whether or not the cell shows it."""
     matches = [c for c in standings(cell(record.cell), workspace) if c.scale == record.scale]
     if shown := [c for c in matches if record.identity in {r.identity for r in c.records}]:
         return shown[0].doubts

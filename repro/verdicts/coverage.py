@@ -150,7 +150,7 @@ class Tally:
         return Counter(scale for c in self.cells for scale in c.measured)
 
     def as_json(self) -> dict:
-        """The object that ``repro show coverage --format json`` prints."""
+        """Return the object that ``repro show coverage --format json`` prints."""
         names = ("id", "counted_as", "way", "measured", "recipe", "reason")
         return {
             "paper": self.paper,
@@ -169,7 +169,7 @@ class Tally:
 
 
 def tallies(source: Paper, results: Results) -> list[Tally]:
-    """A tally for every table and figure of a paper, in its order. Raises what ``coverage`` raises."""
+    """Return a tally for every table and figure of a paper, in its order. Raises what ``coverage`` raises."""
     cells = coverage(source, results)
     tables = {place_of(table.id): table for table in source.manifest.tables}
     places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))
@@ -207,19 +207,19 @@ def total(parts: Iterable[Tally], *, what: str) -> Tally:
 
 
 def usual_first(scales: Iterable[str]) -> list[str]:
-    """Names of scales: full, small and tiny first."""
+    """Return names of scales: full, small and tiny first."""
     usual_names = ("full", "small", "tiny")
     return [name for name in usual_names if name in scales] + sorted(set(scales) - set(usual_names))
 
 
 def _idle_cells(table: Table | None, source: Paper) -> int:
-    """How many cells of a table hold words; dashes hold nothing."""
+    """Return how many cells of a table hold words; dashes hold nothing."""
     cells = cells_of(source, (table,)) if table else ()
     return sum(not (is_measured(c) or c.is_setting or c.printed.is_dash) for c in cells)
 
 
 def place_of(owner: str) -> str:
-    """``table 1`` for ``1``, ``figure 3`` for ``figure-3``."""
+    """Return ``table 1`` for ``1``, ``figure 3`` for ``figure-3``."""
     return owner.replace("figure-", "figure ") if owner.startswith("figure-") else f"table {owner}"
 
 
@@ -268,7 +268,7 @@ def _way(cell: Cell, records: Sequence[Record]) -> str:
 
 
 def _drawing_scales(results: Results, paper: str, place: str) -> tuple[str, ...]:
-    """The scales with a drawing or view of an exhibit's figure or table."""
+    """Return the scales with a drawing or view of an exhibit's figure or table."""
     stem = f"{paper}-{place.replace(' ', '')}"
     return tuple(
         scale

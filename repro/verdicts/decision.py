@@ -262,7 +262,7 @@ def _commits(b: Basis) -> list[str]:
 
 
 def _listed(sentence: str, names: Iterable[str]) -> str:
-    """The sentence with the names, each once; empty without one."""
+    """Return the sentence with the names, each once; empty without one."""
     names = dict.fromkeys(names)
     return sentence.format(", ".join(names)) if names else ""
 

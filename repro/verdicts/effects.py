@@ -34,18 +34,18 @@ class Effect:
     delta_ri: float | None
 
     def as_json(self) -> dict:
-        """The object that ``compare --json`` prints below the cell."""
+        """Return the object that ``compare --json`` prints below the cell."""
         return {key: value for key, value in asdict(self).items() if key not in ("row", "column")}
 
 
 def effect_ratio(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
-    """(advanced, baseline) of both: the measured gain over the published one."""
+    """Return (advanced, baseline) of both: the measured gain over the published one."""
     gain = printed[0] - printed[1]
     return (measured[0] - measured[1]) / gain if gain else None
 
 
 def delta_ri(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
-    """(advanced, baseline) of both: the published relative improvement less the measured one."""
+    """Return (advanced, baseline) of both: the published relative improvement less the measured one."""
     if not (printed[1] and measured[1]):
         return None
     return (printed[0] - printed[1]) / printed[1] - (measured[0] - measured[1]) / measured[1]

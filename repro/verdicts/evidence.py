@@ -128,7 +128,7 @@ class Evidence:
         return min((m.cut_at for m in self.parts if m.cut_at), default=None)
 
     def planned_code(self, record: Record) -> str:
-        """The digest that a record holds if the code that is here makes all that is behind it."""
+        """Return the digest that a record holds if the code that is here makes all that is behind it."""
         seeds = [seed for seed, identity in self.identities.items() if identity == record.identity]
         codes = [planned_code(m.parts) for m in self.parts if m.seed in seeds[:1]]
         return join_codes(codes) if self.cell.column.mean_of or not codes else codes[0]
@@ -148,7 +148,8 @@ class Evidence:
         return tuple(obstacle.short for obstacle in absent if obstacle)
 
     def _scored_alike(self, record: Record) -> bool:
-        """Whether an imported run was scored as the cell is; by the same judgements, if they are here."""
+        """Return whether an imported run was scored as the cell is; by the same judgements, if they are
+        here."""
         if not self.cell.column.dataset or (record.measure, record.unit) != self.definition:
             return False
         measurement, machine = (*self.measurements, None)[0], self.plan.machine
@@ -159,7 +160,7 @@ class Evidence:
 
 
 def _complete_record(record: Record, other: Record) -> Record:
-    """The record, with what another of the same scores says beside the result."""
+    """Return the record, with what another of the same scores says beside the result."""
     if not other.tells_more_than(record):
         return record
     names = ("collections", "deviation", "code", "commits", "rows")
@@ -178,7 +179,8 @@ def is_measurement(record: Record, measure: str, unit: str, readings: Mapping[st
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
-    """The last record of every seed, in their order, the paper's own first; of one identity the last."""
+    """Return the last record of every seed, in their order, the paper's own first; of one identity the
+    last."""
     last_by_seed = {r.seed: (number, r) for number, r in enumerate(records)}
     distinct = {r.identity: r for _, r in sorted(last_by_seed.values(), key=lambda pair: pair[0])}
     return sorted(distinct.values(), key=lambda r: (r.seed is not None, r.seed or 0))

@@ -19,7 +19,7 @@ RECORDED: dict[str, Any] = {
 
 
 def cells_as_json(comparison: Comparison) -> list[dict]:
-    """An object per cell: published and measured, tests between rows, effects, order of the rows."""
+    """Return an object per cell: published and measured, tests between rows, effects, order of the rows."""
     by_table = {key: (effects(cells), orders(cells)) for key, cells in comparison.by_table().items()}
     return [
         cell_as_json(c)
@@ -31,7 +31,7 @@ def cells_as_json(comparison: Comparison) -> list[dict]:
 
 
 def cell_as_json(c: ComparedCell) -> dict:
-    """The object that ``run``, ``compare`` and ``status`` print of a cell with ``--json``."""
+    """Return the object that ``run``, ``compare`` and ``status`` print of a cell with ``--json``."""
     first, interval = c.records[0] if c.records else None, c.interval
     facts = {key: getattr(first, key, default) for key, default in RECORDED.items()}
     return {
@@ -63,7 +63,8 @@ def cell_as_json(c: ComparedCell) -> dict:
 
 
 def cell_as_row(c: ComparedCell) -> dict:
-    """The plain values of a cell, as a line of a CSV file or of a data frame; None where there is none.
+    """Return the plain values of a cell, as a line of a CSV file or of a data frame; None where there is
+    none.
 
     Of several runs by others the last, and of side values the closest in kind, as tables show them.
     """
@@ -97,7 +98,7 @@ def cell_as_row(c: ComparedCell) -> dict:
 
 
 def _place(c: ComparedCell) -> dict:
-    """The cell's place, and by what the published number is defined."""
+    """Return the cell's place, and by what the published number is defined."""
     return {
         "paper": c.cell.paper.name,
         "table": c.cell.table.id,

@@ -20,7 +20,8 @@ _BySeed = dict[int | None, tuple[Node, ...]]  # seed -> the evaluations of a row
 
 
 def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
-    """A node per table and dataset that compares the rows whose runs are stored; fewer than two give none.
+    """Return a node per table and dataset that compares the rows whose runs are stored; fewer than two give
+    none.
 
     Where a cell averages collections, or answers judge, the stored scores are compared in place of runs. Rows
     are compared at the seed that most of them have stored, a row that lacks it at its first.
@@ -53,14 +54,14 @@ def _rows(measurements: Iterable[Measurement]) -> dict[tuple[str, str, str], dic
 
 
 def _evaluations_at_shared_seed(rows: Mapping[str, _BySeed]) -> dict[str, tuple[Node, ...]]:
-    """The evaluations of each row at the seed that most rows have; of equally many the first."""
+    """Return the evaluations of each row at the seed that most rows have; of equally many the first."""
     seeds = [seed for by_seed in rows.values() for seed in by_seed]
     shared_seed = max(seeds, key=seeds.count)
     return {row: by_seed.get(shared_seed, next(iter(by_seed.values()))) for row, by_seed in rows.items()}
 
 
 def _is_testable(m: Measurement) -> bool:
-    """Whether the cell is one run of each collection, judged query by query."""
+    """Return whether the cell is one run of each collection, judged query by query."""
     name = m.cell.column.dataset
     members = max(1, len(dataset(name).members)) if name else 1
     return len(m.groups) == 1 and len(m.groups[0]) == members and "judgements" in m.groups[0][0].params
@@ -90,13 +91,14 @@ def _test_node(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Nod
 
 
 def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:
-    """The content of significance.json of those tests that the store holds, of scores as they are."""
+    """Return the content of significance.json of those tests that the store holds, of scores as they are."""
     nodes = {key: node for key, node in tests(plan, store).items() if is_stored(node, store)}
     return {key: read_json(store.path(node) / "significance.json") for key, node in nodes.items()}
 
 
 def is_stored(node: Node, store: Store) -> bool:
-    """Whether a test is stored, and what it was made of was not made again since and came out otherwise."""
+    """Return whether a test is stored, and what it was made of was not made again since and came out
+    otherwise."""
     if store.state(node) != "stored":
         return False
     stored_contents = store.record(node)["facts"].get("inputs", {})
@@ -139,7 +141,7 @@ def pairs_with_others(comparison: Comparison, plan: Plan, store: Store) -> Itera
 
 
 def _is_by_one_run(measurement: Measurement, store: Store) -> bool:
-    """Whether one stored run, judged by documents, gives the cell."""
+    """Return whether one stored run, judged by documents, gives the cell."""
     if len(measurement.parts) > 1 or measurement.parts[0].params.get("judgements") != "qrels":
         return False
     return store.state(measurement.runs[0]) == "stored"
@@ -155,7 +157,7 @@ def _node_of_pair(measurement: Measurement, their_run: Node) -> Node:
 def corrected_tests(
     contents: Sequence[tuple[ComparedCell, ImportedRun, Mapping]],
 ) -> dict[str, tuple[PairedTest, ...]]:
-    """The tests of each cell, Holm's correction over those of one table and measure."""
+    """Return the tests of each cell, Holm's correction over those of one table and measure."""
     from repro.retrieval.evaluation.p_values import holm
 
     families: dict[tuple[str, ...], list[tuple[str, PairedTest]]] = {}
@@ -171,7 +173,7 @@ def corrected_tests(
 
 
 def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
-    """The test of our run, which is the first, less theirs, before correction."""
+    """Return the test of our run, which is the first, less theirs, before correction."""
     ours = {key: table[key][0][1] for key in ("difference", "effect_size", "p", "permutation_p")}
     outcomes = {key: table[key][0][1] for key in ("wins", "ties", "losses")}
     interval = table["interval"][0][1]
@@ -196,7 +198,8 @@ def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progre
 
 
 def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
-    """The content of a test, which is made (and told in words) where it is not stored or of older scores."""
+    """Return the content of a test, which is made (and told in words) where it is not stored or of older
+    scores."""
     if not is_stored(node, store):
         from repro.running.engines.inline import ensure
 
@@ -212,7 +215,7 @@ def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, ab
 
 
 def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
-    """A test in words, with the data that its rows are judged on, a stand-in by its own name."""
+    """Return a test in words, with the data that its rows are judged on, a stand-in by its own name."""
     from repro.running.run_progress import collections
 
     data = ", ".join(collections(node))

@@ -83,21 +83,23 @@ def measured_in_words(compared: Sequence[ComparedCell]) -> str:
 
 
 def distinct(cells: Sequence[ComparedCell]) -> int:
-    """How many measurements are behind the numbers of the cells; an average has none beside its parts'."""
+    """Return how many measurements are behind the numbers of the cells; an average has none beside its
+    parts'."""
     measurements = {c.cell.id: c.measurement for c in cells if c.measured is not None}
     averages = {c.cell.id for c in cells if not measurements.keys().isdisjoint(member_cells(c.cell))}
     return len({measurement for cell, measurement in measurements.items() if cell not in averages})
 
 
 def conditions(cells: Sequence[ComparedCell]) -> str:
-    """All that has to be known of these numbers, in words: data and depth of a scale, doubts; else empty."""
+    """Return all that has to be known of these numbers, in words: data and depth of a scale, doubts; else
+    empty."""
     data = stand_ins(cells)
     where = f"measured on {data}" if data else ""
     return "; ".join(filter(None, (where, cut_measures(cells), doubts_in_brief(cells))))
 
 
 def cut_measures(cells: Sequence[ComparedCell]) -> str:
-    """The measures that look deeper than this scale searches, in words; empty where there are none."""
+    """Return the measures that look deeper than this scale searches, in words; empty where there are none."""
     depths: dict[tuple[int, str], dict[str, None]] = {}
     is_one = len({c.cell.row.id for c in cells if c.measured is not None}) == 1
     for c in cells:
@@ -112,7 +114,8 @@ def cut_measures(cells: Sequence[ComparedCell]) -> str:
 
 
 def stand_ins(cells: Sequence[ComparedCell]) -> str:
-    """The data in place of those that the published numbers are of, in words; empty where there are none."""
+    """Return the data in place of those that the published numbers are of, in words; empty where there are
+    none."""
     originals: dict[str, dict[str, None]] = {}
     for c in cells:
         for identifier in c.stand_ins:
@@ -124,7 +127,7 @@ def stand_ins(cells: Sequence[ComparedCell]) -> str:
 
 
 def doubt_kinds(cells: Iterable[ComparedCell]) -> str:
-    """The kinds of doubt about the numbers of cells, for a column beside them; empty without any."""
+    """Return the kinds of doubt about the numbers of cells, for a column beside them; empty without any."""
     found = {doubt.kind for c in cells for doubt in c.doubts}
     return "; ".join(kind for kind in KINDS if kind in found)
 

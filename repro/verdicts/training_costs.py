@@ -16,10 +16,10 @@ class TrainingStore(Protocol):
     """A store of trainings, or what stands in its place."""
 
     def state(self, node: Node) -> str:
-        """``stored`` where the training is known."""
+        """Return ``stored`` where the training is known."""
 
     def record(self, node: Node) -> Mapping:
-        """The record of a stored node, with ``facts``."""
+        """Return the record of a stored node, with ``facts``."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class Cost:
 
 
 def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
-    """Row -> the cost of its own pre-training: the last one before fine-tuning, which no other row shares."""
+    """Return row -> the cost of its own pre-training: the last one before fine-tuning, which no other row
+    shares."""
     facts: dict[str, dict[str, dict]] = {}
     for row, node in _own_pretrainings(plan.measurements):
         if store.state(node) == "stored":
@@ -43,7 +44,7 @@ def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
 
 
 def _own_pretrainings(measurements: Iterable[Measurement]) -> Iterator[tuple[str, Node]]:
-    """Each row with a pre-training that no other row shares."""
+    """Yield each row with a pre-training that no other row shares."""
     rows: dict[str, dict[str, Node]] = {}
     for m in measurements:
         pretrainings = (node for node in walk(m.parts) if node.stage == "pretrain")
@@ -92,7 +93,8 @@ def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
 
 
 def total_hours(plan: Plan, store: TrainingStore) -> float | None:
-    """The hours of all known trainings of a plan, each once; None where the time of one is not known."""
+    """Return the hours of all known trainings of a plan, each once; None where the time of one is not
+    known."""
     nodes = walk(part for m in plan.measurements for part in m.parts)
     trainings = [node for node in nodes if node.stage in TRAININGS and store.state(node) == "stored"]
     seconds = [_seconds(store.record(node)["facts"]) for node in trainings]
@@ -101,7 +103,7 @@ def total_hours(plan: Plan, store: TrainingStore) -> float | None:
 
 
 def untrained_rows(plan: Plan) -> list[str]:
-    """The rows of a plan that no training enters."""
+    """Return the rows of a plan that no training enters."""
     trained_by_row = {m.cell.row.id: False for m in plan.measurements}
     for m in plan.measurements:
         trained_by_row[m.cell.row.id] |= any(node.stage in TRAININGS for node in walk(m.parts))

@@ -74,7 +74,7 @@ class CodeCounts:
 
 
 def equal_after_rounding(mean: Decimal, printed: PublishedCell) -> bool:
-    """Whether ``mean`` rounded to the printed decimals is the printed number.
+    """Return whether ``mean`` rounded to the printed decimals is the printed number.
 
     Authors round half up (66.45 to 66.5) or half to even (66.45 to 66.4) as their tool does; either counts.
     """
@@ -132,7 +132,8 @@ class Tolerance:
 def tolerance(
     name: str | None, measure: str | None, unit: str, *, published: Decimal | None = None
 ) -> Tolerance | None:
-    """The tolerance of class ``name`` (None: retrained) for a measure like ``R(rel=2)@1000``, in ``unit``.
+    """Return the tolerance of class ``name`` (None: retrained) for a measure like ``R(rel=2)@1000``, in
+    ``unit``.
 
     Of a ``published`` number near the greatest possible one it may be narrower, a share of what it lacks.
     None for what the classes say nothing about: other kinds of measure, units beside fraction and percent.
@@ -152,7 +153,7 @@ def tolerance(
 
 
 def implied_class(nodes: Iterable[Node]) -> str:
-    """The class that a graph implies: something is trained in it, or encoded, or neither."""
+    """Return the class that a graph implies: something is trained in it, or encoded, or neither."""
     stages = {node.stage for node in walk(nodes)}
     if not stages.isdisjoint(TRAININGS):
         return "retrained"

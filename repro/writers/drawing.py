@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def draw_curves(
     compared: Sequence[ComparedCell], folder: Path, *, hours: Mapping[str, float]
 ) -> Iterator[Path]:
-    """Every figure that is measured point by point, where at least one point was.
+    """Yield every figure that is measured point by point, where at least one point was.
 
     Args:
         hours: of training, by cell; what is known goes beside the numbers.
@@ -80,7 +80,7 @@ def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
 
 
 def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, float]) -> list[dict]:
-    """One panel a column, or one for each second size of its trend; one line a group of rows."""
+    """Return one panel a column, or one for each second size of its trend; one line a group of rows."""
     panels = []
     for column, title, lines in _faces(figure):
         series = []
@@ -120,7 +120,8 @@ def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, fl
 
 
 def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str, str]:
-    """Seeds, commits and hours of training behind a point, as far as they are known, and its doubts."""
+    """Return seeds, commits and hours of training behind a point, as far as they are known, and its
+    doubts."""
     seeds = (record.seed for record in c.records if record.seed is not None)
     commits = filter(None, {record.environment.get("commit") for record in c.records})
     duration = hours.get(c.cell.id)
@@ -129,7 +130,7 @@ def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str,
 
 
 def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
-    """Every selected exhibit that is stored, those of one table or figure together."""
+    """Yield every selected exhibit that is stored, those of one table or figure together."""
     for (name, owner), group in groupby(plan.exhibits, key=lambda s: (s.paper.name, s.owner)):
         stored_exhibits = [s for s in group if plan.states[plan.exhibits[s].fingerprint] == "stored"]
         departures = {k: v for s in stored_exhibits for k, v in plan.departures[s].items()}
@@ -155,7 +156,7 @@ def _draw(pairs: list[tuple[str, dict]], stem: Path, note: str) -> Iterator[Path
 
 
 def _note(scale: str, departures: dict[str, str]) -> str:
-    """The line on a drawing with its scale and the readings that are not the defaults."""
+    """Return the line on a drawing with its scale and the readings that are not the defaults."""
     notes = [] if scale == "full" else [f"measured at scale {scale}"]
     return "; ".join(notes + [f"{reading}: {choice}" for reading, choice in sorted(departures.items())])
 

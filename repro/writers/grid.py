@@ -48,7 +48,7 @@ class Grid(Generic[T]):
 
     @classmethod
     def of(cls, table: Table, cells: Mapping[tuple[str, str], T]) -> Self:
-        """The part of ``table`` that ``cells`` lie in."""
+        """Return the part of ``table`` that ``cells`` lie in."""
         row_ids, column_ids = {row for row, _ in cells}, {column for _, column in cells}
         rows = [row for row in table.rows if row.id in row_ids]
         return cls(table, rows, [column for column in table.columns if column.id in column_ids], cells)
@@ -75,7 +75,7 @@ class Grid(Generic[T]):
             yield heading, list(heads)
 
     def line(self, down: Head) -> list[T | None]:
-        """The cells beside a head at the left; None where there is none."""
+        """Return the cells beside a head at the left; None where there is none."""
         places = ((down.id, a.id) if down.row else (a.id, down.id) for a in self.across)
         return [self.cells.get(place) for place in places]
 
@@ -97,47 +97,50 @@ def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *,
 
 
 def compared_grid(cells: Sequence[ComparedCell]) -> Grid[ComparedCell]:
-    """The grid of compared cells of one table."""
+    """Return the grid of compared cells of one table."""
     return Grid.of(cells[0].cell.table, {(c.cell.row.id, c.cell.column.id): c for c in cells})
 
 
 def column_heads(columns: Sequence[Column]) -> list[Head]:
-    """The heads of columns; several may share the first lines of theirs."""
+    """Return the heads of columns; several may share the first lines of theirs."""
     return [Head(c.id, c.label, c.head[-1] if c.head else c.id, " ".join(c.head[:-1])) for c in columns]
 
 
 def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
-    """The headings above ``heads`` with how many neighbours share each; nothing where no head has one."""
+    """Return the headings above ``heads`` with how many neighbours share each; nothing where no head has
+    one."""
     if not any(head.heading for head in heads):
         return []
     return [(heading, len(list(group))) for heading, group in groupby(heads, key=lambda head: head.heading)]
 
 
 def rounded(value: float, cell: Cell) -> str:
-    """A measured value with the decimals of the published one, half up; else those of its column."""
+    """Return a measured value with the decimals of the published one, half up; else those of its column."""
     decimals = cell.printed.decimals if cell.printed.value is not None else cell.decimals
     return str(half_up(Decimal(repr(value)), decimals or 0))
 
 
 def rounded_measurement(c: ComparedCell) -> str | None:
-    """The measured value, rounded as the published one; None where nothing was measured."""
+    """Return the measured value, rounded as the published one; None where nothing was measured."""
     return None if c.measured is None else rounded(c.measured, c.cell)
 
 
 def shown_measurement(c: ComparedCell) -> str | None:
-    """The measured value as a table shows it: rounded, in brackets where something is doubtful about it."""
+    """Return the measured value as a table shows it: rounded, in brackets where something is doubtful about
+    it."""
     value = rounded_measurement(c)
     return f"({value})" if value and c.doubts else value
 
 
 def shown_run(run: ImportedRun, cell: Cell) -> str:
-    """The score of a run that others made as a table shows it, in brackets where it is in doubt."""
+    """Return the score of a run that others made as a table shows it, in brackets where it is in doubt."""
     value = rounded(run.measured, cell)
     return f"({value})" if run.doubts else value
 
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
-    """The places of the best measured numbers of each column, within a group where the paper's bold is.
+    """Return the places of the best measured numbers of each column, within a group where the paper's bold
+    is.
 
     Numbers are compared as they are shown, so that equal ones are all best; a lone number is no best.
     """
@@ -156,7 +159,7 @@ def _best_places(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
 
 
 def runs(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
-    """The chosen letters in their order; three neighbours or more are one range, as in ``b-d``."""
+    """Return the chosen letters in their order; three neighbours or more are one range, as in ``b-d``."""
     places = sorted(map(order.index, chosen))
     parts: list[str] = []
     for _, neighbours in groupby(enumerate(places), key=lambda item: item[1] - item[0]):
@@ -166,7 +169,7 @@ def runs(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
 
 
 def label_in_full(table: Table, row: Row) -> str:
-    """The row's label, with its group's where another row has the same label."""
+    """Return the row's label, with its group's where another row has the same label."""
     if sum(other.label == row.label for other in table.rows) == 1:
         return row.label
     group = next((g.label for g in table.groups if g.id == row.group), row.group)
@@ -174,7 +177,7 @@ def label_in_full(table: Table, row: Row) -> str:
 
 
 def meaning(mark: Mark) -> str:
-    """The manifest's words for a footnote mark."""
+    """Return the manifest's words for a footnote mark."""
     if mark.means == "significant":
         return f"better than {', '.join(mark.over)} by the test of the caption"
     return " ".join(part for part in (mark.source or mark.property, mark.note) if part)

@@ -51,14 +51,14 @@ UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in perce
 
 
 def short_caption(paper: Paper, table: Table) -> str:
-    """The caption for a list of tables."""
+    """Return the caption for a list of tables."""
     return escape(
         f"{table.about[:1].upper()}{table.about[1:]}: Table {table.id} of {cited_paper(paper.manifest)}"
     )
 
 
 def cited_paper(manifest: Manifest) -> str:
-    """A paper by its authors and venue, as a caption names it; by its title where nobody signs it."""
+    """Return a paper by its authors and venue, as a caption names it; by its title where nobody signs it."""
     if not manifest.authors:
         return manifest.title
     first, *coauthors = manifest.authors
@@ -66,7 +66,7 @@ def cited_paper(manifest: Manifest) -> str:
 
 
 def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: Sequence[str] = ()) -> str:
-    """All that a reader needs to know of the table, as LaTeX.
+    """Return all that a reader needs to know of the table, as LaTeX.
 
     Args:
         cells: of one table.
@@ -123,7 +123,8 @@ def _side_values(cells: Sequence[ComparedCell]) -> list[tuple[SideValueKind, lis
 
 
 def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    """The scale, where it is not full, with the data that stand in for the paper's, and runs cut short."""
+    """Yield the scale, where it is not full, with the data that stand in for the paper's, and runs cut
+    short."""
     if cells and cells[0].scale != "full":
         data = ", ".join(sorted({name for c in cells for name in c.stand_ins})) or "other data"
         scale = f"Ours are of scale {cells[0].scale}, on {data}"
@@ -157,7 +158,7 @@ def _signs(cells: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _marks(table: Table) -> Iterator[str]:
-    """The footnote marks of the paper."""
+    """Yield the footnote marks of the paper."""
     meanings = [f"{escape(sign)} {escape(_meaning(mark, table))}" for sign, mark in table.marks.items()]
     if meanings:
         yield f"Published marks: {'; '.join(meanings)}."
@@ -202,7 +203,7 @@ class _Column:
 def latex(
     comparison: Comparison, cells: Sequence[ComparedCell], *, command: str, two_column: bool = False
 ) -> str:
-    """One table as a ``table`` environment, or ``table*`` where a two-column paper has no room for it.
+    """Return one table as a ``table`` environment, or ``table*`` where a two-column paper has no room for it.
 
     Args:
         comparison: for the tests between rows.
@@ -282,7 +283,7 @@ class _Writer:
             yield next(_head_lines(kinds))
 
     def _shared(self, widths: Sequence[int]) -> list[tuple[str, int]]:
-        """The headings that neighbours share, each with the sum of their widths."""
+        """Return the headings that neighbours share, each with the sum of their widths."""
         headings, first = [], 0
         for heading, count in spans(self.grid.across):
             headings.append((heading, sum(widths[first : first + count])))
@@ -308,7 +309,7 @@ class _Writer:
         return letter + label(text) + marks
 
     def _below(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
-        """The columns below one head: those in which there is a number."""
+        """Return the columns below one head: those in which there is a number."""
         shown = {
             "publ.": [published_entry(c) for c in cells],
             **{kind.abbreviation: [side_entry(c, kind) for c in cells] for kind in kinds()},
@@ -334,7 +335,7 @@ class _Writer:
 
 
 def _head_lines(parts: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """A line of names, each over so many columns, and the rules below those over several."""
+    """Yield a line of names, each over so many columns, and the rules below those over several."""
     yield table_row("", *(rf"\multicolumn{{{width}}}{{c}}{{{name}}}" for name, width in parts))
     rules, first = "", 2
     for name, width in parts:

@@ -45,14 +45,16 @@ def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: s
 
 
 def _known(covered: Iterable[CoverageItem]) -> list[str]:
-    """The sentence on what is known of the published cells, an empty line behind it; nothing without one."""
+    """Return the sentence on what is known of the published cells, an empty line behind it; nothing without
+    one."""
     known = Tally("", "", list(covered)).published.known
     words = ", ".join(f"{number} {name}" for name, number in known.items() if number)
     return [f"What is known of {sum(known.values())} published numbers: {words}.", ""] if words else []
 
 
 def _counts(comparison: Comparison) -> list[str]:
-    """A line for every table, those with most failures first: its published cells, or those of a study."""
+    """Return a line for every table, those with most failures first: its published cells, or those of a
+    study."""
     counted = {names: summarise(cells) for names, cells in comparison.by_table().items()}
     present = {name for counts in counted.values() for name in counts.verdicts}
     verdict_names = [name for name in ORDER if name in present]
@@ -103,7 +105,8 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
 
 
 def between(path: Path, text: str, new: str) -> str:
-    """The text with what stands between the markers replaced. Raises UsageError unless there is one pair."""
+    """Return the text with what stands between the markers replaced. Raises UsageError unless there is one
+    pair."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         markers = f"{BEGIN} and, after it, {END}, once each"
         raise UsageError(f"{path} must hold {markers}; put them where the table belongs")

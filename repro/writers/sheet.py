@@ -48,7 +48,7 @@ class Sheet:
     drop: Sequence[int] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """The lines, as wide as the console unless a word or the first numbers are wider."""
+        """Yield the lines, as wide as the console unless a word or the first numbers are wider."""
         shown = self._shown(options.max_width)
         is_limited = options.max_width < UNLIMITED
         widths = _widths(shown, options.max_width if is_limited else LINE)
@@ -70,7 +70,7 @@ class Sheet:
             yield Text(f"not shown for want of width: {names}", style="dim")
 
     def _shown(self, width: int) -> list["_MeasuredColumn"]:
-        """The columns that fit beside each other, of which the first and one more are always shown."""
+        """Return the columns that fit beside each other, of which the first and one more are always shown."""
         cells = [row for row in self.rows if not isinstance(row, Text)]
         shown = [
             _MeasuredColumn.of(c, [row[place] for row in cells], place=place)
@@ -120,13 +120,13 @@ class _MeasuredColumn:
         return max(self.content, cell_len(self.column.name))
 
     def name(self, width: int) -> Text:
-        """The column's name, above the numbers where what follows them leaves room."""
+        """Return the column's name, above the numbers where what follows them leaves room."""
         name = Text(self.column.name, style="bold")
         name.pad_right(max(0, min(self.behind, width - name.cell_len)))
         return name
 
     def text(self, cell: Cell) -> Text:
-        """The cell as a text; what follows a number takes as much room as in every other line."""
+        """Return the cell as a text; what follows a number takes as much room as in every other line."""
         if isinstance(cell, Text):
             return cell
         suffix = cell.after.copy()
@@ -135,7 +135,8 @@ class _MeasuredColumn:
 
 
 def _widths(columns: Sequence[_MeasuredColumn], width: int) -> list[int]:
-    """The widths that columns wish for, less the excess: names of numbers are wrapped first, then texts."""
+    """Return the widths that columns wish for, less the excess: names of numbers are wrapped first, then
+    texts."""
     least_widths = _least_widths(columns)
     widths = [max(column.wished, minimum) for column, minimum in zip(columns, least_widths, strict=True)]
     for right in (True, False):
@@ -151,7 +152,7 @@ def _widths(columns: Sequence[_MeasuredColumn], width: int) -> list[int]:
 
 
 def _least_widths(columns: Sequence[_MeasuredColumn]) -> list[int]:
-    """The widths below which a word would be torn, the headings above the columns included."""
+    """Return the widths below which a word would be torn, the headings above the columns included."""
     least_widths = [column.least for column in columns]
     for heading, first, last in _headings(columns):
         least_widths[last] += max(0, _longest_word(heading) - _total(least_widths[first : last + 1]))
@@ -159,7 +160,7 @@ def _least_widths(columns: Sequence[_MeasuredColumn]) -> list[int]:
 
 
 def _headings(columns: Sequence[_MeasuredColumn]) -> Iterator[tuple[str, int, int]]:
-    """The headings above columns, each with the first and the last of them."""
+    """Yield the headings above columns, each with the first and the last of them."""
     first = 0
     for heading, neighbours in groupby(column.column.heading for column in columns):
         last = first + len(list(neighbours)) - 1
@@ -184,7 +185,7 @@ def _head(
 def _lines(
     console: Console, fields: Sequence[tuple[Text, int, str]], *, is_head: bool = False
 ) -> Iterator[Text]:
-    """Texts beside each other, each wrapped between words, for none of which its width is too narrow.
+    """Yield texts beside each other, each wrapped between words, for none of which its width is too narrow.
 
     All begin in the first line; heads of numbers end in the last one, above the numbers.
     """
@@ -221,6 +222,6 @@ def _is_stacked(columns: Sequence[_MeasuredColumn], width: int) -> bool:
 
 
 def _stacked(console: Console, fields: Sequence[tuple[Text, int, str]], **how) -> Iterator[Text]:
-    """Two texts below each other, the second a little to the right."""
+    """Yield two texts below each other, the second a little to the right."""
     yield from _lines(console, fields[:1], **how)
     yield from _lines(console, [(Text(), 0, "left"), *fields[1:]], **how)

@@ -96,7 +96,7 @@ def table_texts(
     results: Results | None = None,
     form: str | None = None,
 ) -> Iterator[TableFile]:
-    """The files of all tables; figures are no tables.
+    """Yield the files of all tables; figures are no tables.
 
     Args:
         seeds: those that were asked for, which the command in a study's files repeats.
@@ -136,7 +136,7 @@ def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:
 
 
 def tables_document(files: Sequence[TableFile], *, scale: str, two_column: bool) -> str:
-    """A LaTeX document of the tables, a section a paper."""
+    """Return a LaTeX document of the tables, a section a paper."""
     tables = [file for file in files if file.name.endswith(".tex")]
     sections = {title: [f.text for f in group] for title, group in groupby(tables, lambda file: file.title)}
     return document(sections, scale=scale, two_column=two_column)

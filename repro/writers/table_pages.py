@@ -75,7 +75,7 @@ def _index(
 
 
 def _conditions(rehearsed: Sequence[ComparedCell]) -> dict[str, str]:
-    """The data of the rehearsed cells, and the measures that look deeper than their runs go."""
+    """Return the data of the rehearsed cells, and the measures that look deeper than their runs go."""
     data, cuts = sorted({name for c in rehearsed for name in c.stand_ins}), cut_measures(rehearsed)
     names = ", ".join(map(code, data))
     return {"data": names or "data that stand in for the paper's", "cuts": f" {cuts}." if cuts else ""}
@@ -105,7 +105,7 @@ def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) ->
 
 
 def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:
-    """The rows under the label of their group, which is empty where there is none."""
+    """Yield the rows under the label of their group, which is empty where there is none."""
     labels = {group.id: group.label for group in grid.table.groups}
     for group, rows in groupby(grid.rows, key=lambda row: row.group):
         yield labels.get(group or "", ""), list(rows)
@@ -121,7 +121,8 @@ def table_by_itself(comparison: Comparison, cells: Sequence[ComparedCell]) -> st
 def overview(
     grid: Grid[ComparedCell], *, linked: bool = False, comparison: Comparison | None = None
 ) -> Iterator[str]:
-    """All published numbers with those measured at a scale, each row with a link to its command if wanted.
+    """Yield all published numbers with those measured at a scale, each row with a link to its command if
+    wanted.
 
     Args:
         comparison: with the tests between rows, whose letters stand at the numbers and before the rows then.
@@ -142,13 +143,14 @@ def overview(
 
 
 def _letters(grid: Grid[ComparedCell], comparison: Comparison) -> dict[tuple[str, str], str]:
-    """The letters of the rows that a number's row beats, raised, by place; empty where none beats another."""
+    """Return the letters of the rows that a number's row beats, raised, by place; empty where none beats
+    another."""
     beats = {place: beaten(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
     return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
 
 
 def _measured_note(cells: Collection[ComparedCell]) -> Iterator[str]:
-    """The sentence on numbers behind an arrow; nothing where none was measured."""
+    """Yield the sentence on numbers behind an arrow; nothing where none was measured."""
     if measured_cells := [c for c in cells if c.measured is not None]:
         scale = measured_cells[0].scale
         notes = filter(None, ["" if scale == "full" else "which is not compared", doubts_in_brief(cells)])
@@ -170,7 +172,7 @@ def _published_number(c: ComparedCell) -> str:
 def _section(
     grid: Grid[ComparedCell], row: Row, rehearsals: dict[str, ComparedCell], place: str, *, level: str
 ) -> Iterator[str]:
-    """A row: its commands, or why there is none, and a line for every column."""
+    """Yield a row: its commands, or why there is none, and a line for every column."""
     cells = [c for column in grid.columns if (c := grid.cells.get((row.id, column.id)))]
     yield f"{level} {escaped(row.label)} {{ #{_anchor(row)} }}\n"
     yield _command(cells, f"repro run {place} --row {row.id}", _scale(rehearsals))
@@ -180,7 +182,8 @@ def _section(
 
 
 def _command(cells: Sequence[ComparedCell], command: str, small_scale: str) -> str:
-    """The commands that measure a row at full scale and, where its recipe allows, at the smaller one."""
+    """Return the commands that measure a row at full scale and, where its recipe allows, at the smaller
+    one."""
     recipe_cells = [c.cell for c in cells if c.cell.recipe]
     if not recipe_cells:
         reason = cells[0].cell.row.not_measurable or "its numbers follow from those of other cells"
@@ -218,7 +221,7 @@ def _measure(c: ComparedCell) -> str:
 
 
 def _imported_runs(c: ComparedCell) -> str:
-    """Every run that others made, with whose it is and what is said of it."""
+    """Return every run that others made, with whose it is and what is said of it."""
     runs = (f"{shown_run(run, c.cell)} {run.verdict.name} ({escaped(run.maker)})" for run in c.imported)
     return "; ".join(runs) or "–"
 

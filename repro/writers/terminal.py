@@ -35,7 +35,7 @@ BENEATH = "published above, measured beneath"
 
 
 def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
-    """A table as the paper prints it: bold, marks and dashes included."""
+    """Return a table as the paper prints it: bold, marks and dashes included."""
     grid = Grid.of(table, {(c.row.id, c.column.id): _format_printed(c) for c in cells})
     sheet = Sheet([Column("", right=False), *_columns(grid.across)])
     for heading, heads in grid.blocks:
@@ -83,7 +83,7 @@ class _Writer:
         self.published = any(not c.cell.printed.is_dash for c in grid.cells.values())
 
     def down(self) -> Sheet:
-        """Systems downwards: published above, ours beneath."""
+        """Return systems downwards: published above, ours beneath."""
         sheet = Sheet([Column("", right=False), *_columns(self.grid.across)])
         for heading, heads in self.grid.blocks:
             if heading or sheet.rows:  # an empty one ends the block before it
@@ -93,7 +93,8 @@ class _Writer:
         return sheet
 
     def _lines(self, label: Text, cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-        """A system's lines: one where nothing is published; a verdict that all cells share stands once."""
+        """Return a system's lines: one where nothing is published; a verdict that all cells share stands
+        once."""
         fields = [self._measured(c) for c in cells]
         is_own = any(c and c.cell.row.id in self.comparison.own_rows for c in cells)
         if is_own or not self.published:
@@ -111,7 +112,7 @@ class _Writer:
         return [published_line, lower_line, *_differences(cells), *other_lines]
 
     def across(self) -> Sheet:
-        """Systems across, as the paper has a transposed table: published and ours side by side."""
+        """Return systems across, as the paper has a transposed table: published and ours side by side."""
         has_differences = any(c.verdict.difference is not None for c in self.grid.cells.values())
         kinds = ["published", "measured", *(["difference", "95 % over queries"] if has_differences else [])]
         sheet = Sheet([Column("", right=False)])
@@ -134,7 +135,8 @@ class _Writer:
         return sheet
 
     def _kinds_beside_own(self, system: Head) -> int:
-        """How many kinds of numbers a system has beside a user's: published ones alone, or measured too."""
+        """Return how many kinds of numbers a system has beside a user's: published ones alone, or measured
+        too."""
         numbers = [self.grid.cells.get((system.id, left.id)) for left in self.grid.down]
         return 2 if any(c and c.measured is not None for c in numbers) else 1
 
@@ -143,7 +145,8 @@ class _Writer:
         return _side_lines([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
 
     def _sides(self, c: ComparedCell | None) -> list[Shown]:
-        """The numbers of one cell side by side: published, measured, their difference, and the interval."""
+        """Return the numbers of one cell side by side: published, measured, their difference, and the
+        interval."""
         judged_cell = c if c and c.verdict.difference is not None else None
         texts = (_difference(judged_cell), _interval(judged_cell)) if judged_cell else ("", "")
         return [_format_published(c), self._measured(c), *map(Text, texts)]
@@ -187,14 +190,15 @@ def _difference(c: ComparedCell) -> str:
 
 
 def _imported_line(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-    """A line of runs that others made; none where there is no such run."""
+    """Return a line of runs that others made; none where there is no such run."""
     if not any(c and c.imported for c in cells):
         return []
     return [[Text("  run by others", style="dim"), *map(_imported_run, cells)]]
 
 
 def _imported_run(c: ComparedCell | None) -> Shown:
-    """The last run that somebody else made, which is no measurement of the suite's, with its own verdict."""
+    """Return the last run that somebody else made, which is no measurement of the suite's, with its own
+    verdict."""
     if c is None or not c.imported:
         return Text()
     run = c.imported[-1]
@@ -222,13 +226,13 @@ def _side_value(shown: str, remark: str) -> Shown:
 
 
 def _interval(c: ComparedCell) -> str:
-    """The interval of ours over queries; empty where there is none."""
+    """Return the interval of ours over queries; empty where there is none."""
     interval = c.interval
     return f"{rounded(interval.low, c.cell)} to {rounded(interval.high, c.cell)}" if interval else ""
 
 
 def against_paper(cells: Sequence[ComparedCell], grid: Grid) -> Group | None:
-    """Whether rows stand in the paper's order and gain as much over the authors' own baselines."""
+    """Return whether rows stand in the paper's order and gain as much over the authors' own baselines."""
     taus, gains = orders(cells), effects(cells)
     if not (taus or gains):
         return None
@@ -254,6 +258,6 @@ def _gain(effect: Effect) -> Text:
 
 
 def _add_title(title: str, sheet: Sheet, *, note: str = "") -> Group:
-    """A table below its title and, in a line of its own, what a smaller scale measures otherwise."""
+    """Return a table below its title and, in a line of its own, what a smaller scale measures otherwise."""
     notes = [Text(note, style="dim")] if note else []
     return Group(Text(title, style="bold"), *notes, sheet, Text())

@@ -44,7 +44,7 @@ def command(ctx, yes, output, opened):
 
 
 def _cells():
-    """The first cell of BM25 that there is, and the first on SciFact."""
+    """Return the first cell of BM25 that there is, and the first on SciFact."""
     from repro.api.papers import papers
 
     cells = [cell for paper in papers().values() for cell in paper.cells]
@@ -84,7 +84,7 @@ def _group(cell) -> list[str]:
 
 
 def _is_at_hand(yes: bool) -> bool:
-    """Whether SciFact lies in the data folder, after fetching it where the user agrees."""
+    """Return whether SciFact lies in the data folder, after fetching it where the user agrees."""
     from repro.locations import Locations
     from repro.progress import TerminalProgress
     from repro.retrieval.datasets.fetching import offer

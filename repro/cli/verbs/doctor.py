@@ -63,7 +63,7 @@ def machine(as_json):
 
 
 def _full_scale(workspace):
-    """A component on what the papers at hand need at full scale; what is stored needs nothing."""
+    """Return a component on what the papers at hand need at full scale; what is stored needs nothing."""
     from repro.api.selection import select
     from repro.machine.components import Component
     from repro.retrieval.datasets.fetching import amount
@@ -81,7 +81,7 @@ def _full_scale(workspace):
 
 
 def _manual_data(sentences):
-    """The names of data that no command fetches."""
+    """Return the names of data that no command fetches."""
     names = sorted(sentence.partition(": ")[0] for sentence in sentences)
     return f"{len(names)} to be got by hand ({', '.join(names)})"
 
@@ -145,7 +145,8 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
 
 
 def _cheapest_cells(workspace) -> list[str]:
-    """Two cells of the first table with BM25, of one dataset: BM25's and that of the cheapest trained row."""
+    """Return two cells of the first table with BM25, of one dataset: BM25's and that of the cheapest trained
+    row."""
     from repro.api.selection import select
     from repro.graph import walk
 

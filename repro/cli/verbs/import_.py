@@ -94,7 +94,7 @@ HEAD = ["cell", "run", "published", "scored here", "difference", "verdict"]
 
 
 def _rows(imports: list) -> list[tuple[str, ...]]:
-    """The values below ``HEAD``, in the order of the cells."""
+    """Return the values below ``HEAD``, in the order of the cells."""
     from repro.writers.grid import rounded
 
     rows: list[tuple[str, ...]] = []

@@ -118,7 +118,7 @@ def check_name(name: str) -> None:
 
 
 def _places(name: str, directory: Path | None) -> tuple[Path, Path]:
-    """The paper's folder and that of its tests."""
+    """Return the paper's folder and that of its tests."""
     if directory is not None:
         return directory / name, directory / "tests"
     if not (ROOT.parent / "pyproject.toml").is_file():

@@ -148,7 +148,7 @@ def _show(cells, plan, workspace, form: str, gpu: str | None) -> None:
 
 
 def _options(engine: str, own: dict[str, Any]) -> Options:
-    """The options of an engine. Raises UsageError for an option of another engine."""
+    """Return the options of an engine. Raises UsageError for an option of another engine."""
     stated = {name: value for name, value in own.items() if value is not None}
     for name in stated:
         if engine not in OWNERS[name]:
@@ -186,7 +186,8 @@ def _discard_other_code(plan, store, dry_run: bool) -> None:
 
 
 def _budget_rates(plan, store, budget: float | None, gpu: str | None):
-    """The throughput that hours follow from; looks at the store, and blocks the nodes beyond a budget."""
+    """Return the throughput that hours follow from; looks at the store, and blocks the nodes beyond a
+    budget."""
     from repro.running.cost.estimate import estimate, keep_within
     from repro.running.cost.throughput import throughput
 

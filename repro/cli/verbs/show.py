@@ -176,13 +176,14 @@ def _count(sources: Iterable[PublishedPaper]) -> str:
 
 
 def _line(entry: tuple) -> list[str]:
-    """The words of an entry, with the first sentence of what it is about; ``repro show`` has the others."""
+    """Return the words of an entry, with the first sentence of what it is about; ``repro show`` has the
+    others."""
     *values, about = entry
     return [*(str(value or "") for value in values), about.partition(". ")[0]]
 
 
 def _entries(source: PublishedPaper) -> Iterator[tuple]:
-    """The values below ``HEAD`` of each table and figure."""
+    """Yield the values below ``HEAD`` of each table and figure."""
     for number, item in source.tables.items():
         cells = [c for c in item.cells if c.counted_as == "published"]
         recipes = sum(bool(c.recipe) for c in cells)
@@ -262,7 +263,7 @@ def _print_tables(by_paper, grand_total, *, with_reasons: bool) -> None:
 
 
 def _count_in_words(names, grand_total) -> str:
-    """The sentence on what is measured at full that every outlet says."""
+    """Return the sentence on what is measured at full that every outlet says."""
     from repro.manifest.cells import count_in_words, every_cell
     from repro.manifest.papers import paper
 

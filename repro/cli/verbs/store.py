@@ -134,7 +134,7 @@ def _print_reruns(sample, reruns, seed: int) -> None:
 
 
 def _stage_cells(reruns, available: int) -> list[str]:
-    """The cells of a line of the table, behind the name of the stage."""
+    """Return the cells of a line of the table, behind the name of the stage."""
     counts = [str(sum(item.agreement == name for item in reruns) or "") for name in AGREEMENTS]
     largest = max((item.difference or 0.0 for item in reruns), default=0.0)
     tolerance = f"{reruns[0].tolerance:g}" if reruns[0].tolerance else "every bit"
@@ -155,7 +155,8 @@ def _other_code(item) -> str:
 
 
 def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
-    """The number of artefacts, and the faults of the damaged ones; ``made`` looks at those that are sound."""
+    """Return the number of artefacts, and the faults of the damaged ones; ``made`` looks at those that are
+    sound."""
     from repro.progress import TerminalProgress
     from repro.store import RECORD, damage, read_json
     from repro.store.seal import content, wrong_sizes
@@ -336,7 +337,7 @@ def _tell_of_trainings(items) -> None:
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
-    """The vectors of finished rows that went, or that could go, each with a line about it."""
+    """Return the vectors of finished rows that went, or that could go, each with a line about it."""
     from repro.running.discarding import finished_vectors
     from repro.store import underway
     from repro.store.disk import size_on_disk

@@ -99,7 +99,7 @@ class ValueAmongOthers:
         return "; ".join(parts)
 
     def as_json(self) -> dict:
-        """The same as plain values, with the sentence that people read."""
+        """Return the same as plain values, with the sentence that people read."""
         return {
             "cell": self.cell.id,
             "value": float(self.value),
@@ -139,7 +139,7 @@ def placed(
 def _places(
     value: Decimal, reports: Sequence[CellReport], digits: int, decimals: int | None
 ) -> Iterator[Place]:
-    """The place of a value among the reports of each kind of making that there are reports of."""
+    """Yield the place of a value among the reports of each kind of making that there are reports of."""
     for kind in KINDS:
         if group := [cell_report for cell_report in reports if cell_report.report.how.start in kind[0]]:
             yield _place(kind, group, digits, [_side(value, cell_report, decimals) for cell_report in group])
@@ -168,7 +168,8 @@ def _side(value: Decimal, report: CellReport, decimals: int | None) -> int:
 
 
 def span(values: Sequence[Decimal], digits: int) -> str:
-    """The least and the greatest of sorted values, or the only one, of more digits rounded to these."""
+    """Return the least and the greatest of sorted values, or the only one, of more digits rounded to
+    these."""
     ends = (values[0], values[-1])
     least, most = (half_up(value, min(digits, decimals_of(value))) for value in ends)
     return f"{least:f}" if least == most else f"{least:f} to {most:f}"

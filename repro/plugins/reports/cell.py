@@ -46,7 +46,8 @@ class OthersOfCell(CellPart):
 
 
 def in_a_line(cell_report: CellReport) -> str:
-    """One report in a line: the value, whose it is, how it was made, how sure the match is, and where."""
+    """Return one report in a line: the value, whose it is, how it was made, how sure the match is, and
+    where."""
     report, source = cell_report.report, cell_report.source
     place = f"{source.place}{f', {report.at}' if report.at else ''}"
     parts = [f"{cell_report.value:f} {source.name} ({source.who}): {HOW[report.how.start]}"]
@@ -71,7 +72,7 @@ def line(values: OthersValues) -> Markup:
 
 
 def on_card(others: OthersValues) -> Content:
-    """The closest report and, folded, the others."""
+    """Return the closest report and, folded, the others."""
     first = _report(others.closest)
     if len(others.reports) == 1:
         return first
@@ -81,7 +82,8 @@ def on_card(others: OthersValues) -> Content:
 
 
 def _report(entry: CellReport) -> Content:
-    """One report: value, maker, making, what differs, how sure the match is, and a link to its place."""
+    """Return one report: value, maker, making, what differs, how sure the match is, and a link to its
+    place."""
     report = entry.report
     facts = [HOW[report.how.start], *report.how.differs]
     facts += [f"match {report.match}"] if report.match != "exact" else []
@@ -90,7 +92,7 @@ def _report(entry: CellReport) -> Content:
 
 
 def _source(entry: CellReport) -> Content:
-    """The maker, with a link to the place and, on hovering, the line or row within it."""
+    """Return the maker, with a link to the place and, on hovering, the line or row within it."""
     source, place = entry.source, entry.report.at
     return el("a", f"{source.name}, {WHO[source.who]}", href=source.address, title=place or None)
 

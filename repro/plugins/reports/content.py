@@ -54,7 +54,7 @@ MARKS = (
 
 
 def document() -> Document:
-    """The page. Raises ManifestError for a bad file."""
+    """Return the page. Raises ManifestError for a bad file."""
     numbers, all_systems = list(quantities()), systems()
     lines = nearnesses(numbers)
     sections = [
@@ -161,7 +161,7 @@ def _forests(numbers: Sequence[Quantity]) -> Section:
 
 
 def apart_section(found: Sequence[Disagreement]) -> Section:
-    """How many disagreements there are, what is said to differ, and every value."""
+    """Return how many disagreements there are, what is said to differ, and every value."""
     models = [case for case in found if case.of != "an index of the same texts"]
     retrained = sum(ANOTHER in case.reasons for case in models)
     text = (
@@ -228,7 +228,7 @@ def _values(case: Disagreement) -> list[list]:
 
 
 def never_section(every: Sequence[System]) -> Section:
-    """Systems without a report, each with what was searched, and all systems with their counts."""
+    """Return systems without a report, each with what was searched, and all systems with their counts."""
     systems = [system for system in every if system.search]
     unreported = [system for system in systems if not system.reports]
     by_authors = [system for system in systems if system.reports and not system.others]
@@ -271,7 +271,7 @@ def _all_systems(systems: Sequence[System]) -> Fold:
 
 
 def searches_section(every: Sequence[System]) -> Section:
-    """Every search with its queries, its places, and those that hold nothing."""
+    """Return every search with its queries, its places, and those that hold nothing."""
     text = (
         "What was looked for and where, so that it can be checked and continued: a value that is missing "
         "here is an entry of papers/*/others.yaml away."

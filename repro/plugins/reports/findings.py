@@ -96,7 +96,7 @@ class Disagreement:
 
 
 def disagreements(quantities: Iterable[Quantity]) -> list[Disagreement]:
-    """Every disagreement, the widest first."""
+    """Return every disagreement, the widest first."""
     items = []
     for quantity in quantities:
         for kind, starts in SAME.items():
@@ -107,7 +107,8 @@ def disagreements(quantities: Iterable[Quantity]) -> list[Disagreement]:
 
 
 def _differ(quantity: Quantity, entries: Sequence[Entry]) -> bool:
-    """Whether they differ by more than the rounding of the coarsest of them and of the published number."""
+    """Return whether they differ by more than the rounding of the coarsest of them and of the published
+    number."""
     values = [entry.value for entry in entries]
     published = map(decimals_of, quantity.published)
     coarsest = min(*(entry.decimals for entry in entries), *published, 1)
@@ -125,14 +126,14 @@ def reasons(entry: Entry) -> dict[str, tuple[str, ...]]:
 
 
 def _stated_differences(entry: Entry) -> tuple[str, ...]:
-    """All that is stated to differ, and the parameters that stand with the software of an index."""
+    """Return all that is stated to differ, and the parameters that stand with the software of an index."""
     how = entry.made.report.how
     parameters = how.software.partition(", k1 ")[2]
     return (*how.differs, *([f"k1 {parameters}"] if parameters else []))
 
 
 def words(entry: Entry) -> str:
-    """The words of an entry on its making: what differs, and its note; empty where it says nothing."""
+    """Return the words of an entry on its making: what differs, and its note; empty where it says nothing."""
     report = entry.made.report
     parts = [*dict.fromkeys(_stated_differences(entry)), *([report.note] if report.note else [])]
     return "; ".join(parts)
@@ -195,7 +196,7 @@ class Finding(Identified):
 
 @kept_with_papers
 def findings() -> tuple[Finding, ...]:
-    """Every finding, its numbers held against the entries. Raises ManifestError with file and line."""
+    """Return every finding, its numbers held against the entries. Raises ManifestError with file and line."""
     result: tuple[Finding, ...] = ()
     for path in sorted(at_hand.ROOT.glob(f"*/{FILE}")):
         result += yaml_file.read(path, tuple[Finding, ...], faults=faults)
@@ -203,7 +204,7 @@ def findings() -> tuple[Finding, ...]:
 
 
 def faults(stated: tuple[Finding, ...]) -> Iterator[Fault]:
-    """Numbers of a sentence that no ground names, and grounds that give another number."""
+    """Yield numbers of a sentence that no ground names, and grounds that give another number."""
     for place, finding in enumerate(stated):
         numbers = {ground.number for ground in finding.grounds}
         for number in dict.fromkeys(NUMBER.findall(f"{finding.title}. {finding.says}")):
@@ -231,7 +232,7 @@ def _ground_fault(ground: SupportingReports, numbers: set[str], text: str) -> st
 
 
 def value_of(ground: SupportingReports) -> Decimal | str:
-    """The number that a ground gives, in percent; a sentence where it gives none."""
+    """Return the number that a ground gives, in percent; a sentence where it gives none."""
     if not ground.source:
         values = [percent(cell.number, cell.unit) for cell in cells(ground) if cell.is_numeric]
         return _value(values, ground, f"published numbers of {ground.cell}")
@@ -251,13 +252,13 @@ def _value(values: list[Decimal], ground: SupportingReports, noun: str) -> Decim
 
 
 def cells(ground: SupportingReports) -> list[Cell]:
-    """The cells that a ground names."""
+    """Return the cells that a ground names."""
     all_cells = (cell for source in papers().values() for cell in cells_of(source))
     return [cell for cell in all_cells if fnmatchcase(cell.id, ground.cell)]
 
 
 def entries(ground: SupportingReports) -> list[CellReport]:
-    """The reports that a ground names; none of a published number."""
+    """Return the reports that a ground names; none of a published number."""
     if not ground.source:
         return []
     return [

@@ -147,7 +147,7 @@ def _kind(cell_report: CellReport) -> tuple:
 
 
 def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
-    """Reports of one kind from the least to the greatest, the median one before all.
+    """Return reports of one kind from the least to the greatest, the median one before all.
 
     Of an even number it is that of the two in the middle which lies further from the published number, the
     lesser where both lie as far, so that no choice favours the paper.

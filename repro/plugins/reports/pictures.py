@@ -89,7 +89,7 @@ class Strip:
 
 
 def forest(title: str, strips: Sequence[Strip], *, alone: bool = False) -> Markup:
-    """The drawing, with its title and a description that tells every strip.
+    """Return the drawing, with its title and a description that tells every strip.
 
     Args:
         alone: for a file of its own, with the rules by which it is coloured, on white.
@@ -140,7 +140,7 @@ def _drawing(
 
 
 def _legend(strips: Sequence[Strip], top: float) -> tuple[list[Markup], float]:
-    """A legend of the marks of these strips, in as many rows as it takes, and where it ends."""
+    """Return a legend of the marks of these strips, in as many rows as it takes, and where it ends."""
     marks = list(itertools.chain.from_iterable(strip.marks for strip in strips))
     entries = [(NAMES[making], making, False) for making in MARKS if making in {mark.made for mark in marks}]
     entries += [(LOOSE, entries[0][1], True)] if any(mark.loose for mark in marks) else []
@@ -174,7 +174,7 @@ class _Axis:
 
 
 def _lanes(places: Sequence[float]) -> list[int]:
-    """The lane of each mark, 0 in the middle, so that no two lie upon each other."""
+    """Return the lane of each mark, 0 in the middle, so that no two lie upon each other."""
     last: dict[int, float] = {}
     lanes = [0] * len(places)
     for number in sorted(range(len(places)), key=lambda n: places[n]):
@@ -204,7 +204,7 @@ def _strip(strip: Strip, axis: _Axis, lanes: Sequence[int], top: float, height: 
 
 
 def _scale(axis: _Axis, top: float, bottom: float) -> list[Markup]:
-    """The band of half a point, a line for each tick, and their numbers."""
+    """Return the band of half a point, a line for each tick, and their numbers."""
     left, right = axis.at(-NEAR), axis.at(NEAR)
     elements = [el("rect", x=left, y=top, width=right - left, height=bottom - top, class_="near")]
     for tick in (0, *(side * tick for tick in TICKS if tick <= axis.limit for side in (-1, 1))):
@@ -236,7 +236,7 @@ class Bar(NamedTuple):
 
 
 def shares(title: str, names: Sequence[str], bars: Sequence[Bar], *, alone: bool = False) -> Markup:
-    """The drawing; a bar's title and the description say the counts.
+    """Return the drawing; a bar's title and the description say the counts.
 
     Args:
         names: of the shares, for the legend.
@@ -292,7 +292,8 @@ CSV = (
 
 
 def nearness_picture(lines: Sequence[Nearness]) -> Picture:
-    """The shares of cells by how near the nearest report comes, a bar for each kind and for who reports."""
+    """Return the shares of cells by how near the nearest report comes, a bar for each kind and for who
+    reports."""
     bars = []
     for line in lines:
         steps = (0, line.equal, *line.within, line.cells)
@@ -307,7 +308,8 @@ def nearness_picture(lines: Sequence[Nearness]) -> Picture:
 
 
 def forest_picture(system: str, known: Sequence[Quantity]) -> Picture:
-    """The published and reported numbers of one system, and beneath a table of all of them with links."""
+    """Return the published and reported numbers of one system, and beneath a table of all of them with
+    links."""
     label = label_of(system)
     names = _names(known)
     strips = [_quantity_strip(quantity, name) for quantity, name in zip(known, names, strict=True)]
@@ -321,7 +323,7 @@ def forest_picture(system: str, known: Sequence[Quantity]) -> Picture:
 
 
 def _names(quantities: Sequence[Quantity]) -> list[str]:
-    """The name of each quantity, with its paper or its setting where another has the same set and measure."""
+    """Return each quantity's name, with its paper or setting where another has its set and measure."""
     names = []
     for quantity in quantities:
         peers = [q for q in quantities if q is not quantity and q.task == quantity.task]
@@ -347,18 +349,18 @@ def _quantity_strip(quantity: Quantity, name: str) -> Strip:
 
 
 def format_percent(value: Decimal) -> str:
-    """A number in percent to two decimals at most, with the zeros that it was stated with."""
+    """Return a number in percent to two decimals at most, with the zeros that it was stated with."""
     return str(round(value, min(2, decimals_of(value))))
 
 
 def format_difference(difference: float) -> str:
-    """A difference in points to two decimals, with its sign."""
+    """Return a difference in points to two decimals, with its sign."""
     words = f"{difference:+.2f}"
     return "0.00" if words in ("+0.00", "-0.00") else words.replace("-", "−")
 
 
 def maker(entry: Entry) -> str:
-    """The reporter and the way it was made."""
+    """Return the reporter and the way it was made."""
     return f"{entry.made.source.name} ({WHO[entry.made.source.who]}), {HOW[entry.start]}"
 
 

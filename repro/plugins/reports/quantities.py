@@ -104,12 +104,12 @@ class Quantity:
 
 
 def quantities() -> list[Quantity]:
-    """Every quantity that somebody reports, by system. Raises ManifestError for a bad file."""
+    """Return every quantity that somebody reports, by system. Raises ManifestError for a bad file."""
     return join_quantities(reports())
 
 
 def join_quantities(by_cell: Mapping[str, Sequence[CellReport]]) -> list[Quantity]:
-    """The quantities of reports by cell: cells that share a report are of one."""
+    """Return the quantities of reports by cell: cells that share a report are of one."""
     group = {cell: cell for cell in by_cell}
 
     def first(cell: str) -> str:
@@ -136,14 +136,15 @@ def _quantity(groups: Sequence[Sequence[CellReport]]) -> Quantity:
 
 
 def system_of(cell: Cell) -> str:
-    """The system of a cell; of a row that is a stage or an ablation, that of its group, where it is one."""
+    """Return the system of a cell; of a row that is a stage or an ablation, that of its group, where it is
+    one."""
     system, group = cell.row.system, cell.row.group or ""
     return group if system not in searched_systems() and group in searched_systems() else system
 
 
 @kept_with_papers
 def searched_systems() -> frozenset[str]:
-    """The systems for which a search is written down."""
+    """Return the systems for which a search is written down."""
     return frozenset(search.id for folder_searches in searches().values() for search in folder_searches)
 
 
@@ -158,14 +159,14 @@ def tables_of() -> dict[str, frozenset[str]]:
 
 @kept_with_papers
 def published_cells() -> tuple[Cell, ...]:
-    """Every cell of a paper's tables of results that has a published number."""
+    """Return every cell of a paper's tables of results that has a published number."""
     return tuple(
         cell for source in papers().values() for cell in numeric_cells(source) if not cell.is_unpublished
     )
 
 
 def label_of(system: str) -> str:
-    """The name of a system that most rows give it, without citations in brackets."""
+    """Return the name of a system that most rows give it, without citations in brackets."""
     rows = Counter(
         re.sub(r"\s*(\[[^]]*\]|\(ours\))", "", cell.row.label)
         for cell in published_cells()
@@ -222,7 +223,7 @@ class System:
 
 
 def systems() -> list[System]:
-    """Every system of the tables of results, those with a search of their own first, by label."""
+    """Return every system of the tables of results, those with a search of their own first, by label."""
     cells: dict[str, list[Cell]] = {}
     for cell in published_cells():
         cells.setdefault(system_of(cell), []).append(cell)
@@ -325,7 +326,7 @@ class CellDifferences:
 
 
 def nearnesses(quantities: Sequence[Quantity]) -> list[Nearness]:
-    """A line for each kind of making in all, then by how it was made, then by who reports."""
+    """Return a line for each kind of making in all, then by how it was made, then by who reports."""
     lines = []
     for kind, starts in KINDS.items():
         parts = [("all", starts, tuple(WHO))]
@@ -373,7 +374,7 @@ def nearness(
 
 
 def beside(cell: Cell, cell_reports: Iterable[CellReport]) -> CellDifferences | None:
-    """A cell with those of the reports that name it; None where none does."""
+    """Return a cell with those of the reports that name it; None where none does."""
     group = [CellReport(cell, r.report, r.source) for r in cell_reports if cell.id in r.report.cells]
     differences = tuple(percent(r.difference, cell.unit) for r in group if r.report.match in COUNTED)
     return (

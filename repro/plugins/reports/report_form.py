@@ -75,7 +75,8 @@ OF_LINES = ("differs", "evidence")
 
 
 def answers(body: str) -> tuple[dict[str, str], list[str]]:
-    """The answers of a filled form by the ids of its fields, empty where left out, and what is wrong with it.
+    """Return the answers of a filled form by the ids of its fields, empty where left out, and what is wrong
+    with it.
 
     Args:
         body: the Markdown that GitHub makes of the form, with any line ends.
@@ -102,7 +103,7 @@ def _fault(name: str, answer: str, is_there: bool) -> str:
 
 
 def _parts(body: str) -> tuple[dict[str, list[str]], list[str]]:
-    """The lines below each heading by the field's id, and the ids of headings that occur again."""
+    """Return the lines below each heading by the field's id, and the ids of headings that occur again."""
     names = {field.label: name for name, field in FIELDS.items()}
     parts: dict[str, list[str]] = {}
     repeats, current = [], ""
@@ -118,7 +119,7 @@ def _parts(body: str) -> tuple[dict[str, list[str]], list[str]]:
 
 
 def _answer(name: str, lines: list[str]) -> str:
-    """The answer without empty lines around it, on one line unless the field has several."""
+    """Return the answer without empty lines around it, on one line unless the field has several."""
     answer = "\n".join(lines).strip()
     if answer == NOTHING:
         return ""
@@ -142,7 +143,7 @@ KINDS = (
 
 
 def place_of(given: dict[str, str], issue: str, day: str) -> tuple[dict, list[str]]:
-    """The fields of a ``Source`` that tell its place, and what is wrong with them.
+    """Return the fields of a ``Source`` that tell its place, and what is wrong with them.
 
     Args:
         given: the answers of the form; without an address, title and table the issue itself is the place.
@@ -188,7 +189,7 @@ def _day_problems(day: str) -> list[str]:
 
 
 def _place_at(address: str, date: str) -> dict:
-    """The fields of a ``Source`` that an address gives; a paper's title and table are not among them.
+    """Return the fields of a ``Source`` that an address gives; a paper's title and table are not among them.
 
     Args:
         date: of a comment, or on which a model card without a commit was read.
@@ -215,7 +216,7 @@ def _place_at(address: str, date: str) -> dict:
 
 
 def _issue(name: str, date: str) -> dict:
-    """The fields for an issue OWNER/NAME#NUMBER. Raises UsageError for another form."""
+    """Return the fields for an issue OWNER/NAME#NUMBER. Raises UsageError for another form."""
     match = ISSUE.fullmatch(name)
     if match is None:
         raise UsageError(f"an issue is named OWNER/NAME#NUMBER, not {name!r}")
@@ -261,7 +262,7 @@ class Entry:
 
 
 def entry_of(body: str, *, issue: str = "", day: str = "", where: str = "the form") -> Entry:
-    """The entry that the Markdown of a filled form gives, checked as others.yaml is.
+    """Return the entry that the Markdown of a filled form gives, checked as others.yaml is.
 
     Args:
         issue: OWNER/NAME#NUMBER of the issue that the form is of, the place of a value without another.
@@ -294,7 +295,8 @@ def _cells(text: str) -> tuple[list[Cell], list[str]]:
 
 
 def _values(fields: dict[str, str]) -> tuple[dict, list[str]]:
-    """The answers that are no text: a choice by its word, how many seeds, differences by their lines."""
+    """Return the answers that are no text: a choice by its word, how many seeds, differences by their
+    lines."""
     values: dict = {name: fields[name].split(maxsplit=1)[0] if fields[name] else "" for name in CHOICES}
     problems = [
         f"{FIELDS[name].label} begins with {word!r} and not with {_alternatives(CHOICES[name])}"
@@ -315,7 +317,7 @@ def _number_problems(fields: dict[str, str]) -> list[str]:
 
 
 def _checked_entry(cells: list[Cell], fields: dict, place: dict, origin: str) -> Entry:
-    """The entry, by the schema and beside what the folder's others.yaml has. Raises DataError."""
+    """Return the entry, by the schema and beside what the folder's others.yaml has. Raises DataError."""
     cells_by_id = known_cells()
     folder, content = _folder(cells, cells_by_id)
     try:
@@ -333,7 +335,7 @@ def _checked_entry(cells: list[Cell], fields: dict, place: dict, origin: str) ->
 
 
 def in_words(error: ErrorDetails) -> str:
-    """One of pydantic's errors: the field, where it is of one, and the reason."""
+    """Return one of pydantic's errors: the field, where it is of one, and the reason."""
     field = ".".join(map(str, error["loc"]))
     reason = error["msg"].removeprefix("Value error, ")
     return f"{field}: {reason}" if field else reason
@@ -344,7 +346,8 @@ def _refusal(origin: str, problems: list[str]) -> DataError:
 
 
 def _folder(cells: list[Cell], cells_by_id: dict[str, Cell]) -> tuple[Path, Reports]:
-    """The folder with most reports of the first cell's system, else that of its paper; and its reports."""
+    """Return the folder with most reports of the first cell's system, else that of its paper; and its
+    reports."""
     counts: Counter[Path] = Counter()
     contents = {folder: yaml_file.read(folder / FILE, Reports) for folder in folders()}
     for folder, content in contents.items():
@@ -356,7 +359,7 @@ def _folder(cells: list[Cell], cells_by_id: dict[str, Cell]) -> tuple[Path, Repo
 
 
 def _name(source: Source, content: Reports) -> str:
-    """The short name under which the source is there, or a new one of its letters and digits."""
+    """Return the short name under which the source is there, or a new one of its letters and digits."""
     names = {known_source.unnamed: name for name, known_source in content.sources.items()}
     base = re.sub(r"[^a-z0-9]+", "-", source.name.lower()).strip("-") or "source"
     if not isinstance(yaml.safe_load(base), str):  # a number, a date, yes: YAML would not read a name
@@ -371,7 +374,7 @@ def _fields(content: Source | Report) -> dict:
 
 
 def _flow(content: dict) -> str:
-    """A mapping as YAML in braces, whose further lines are indented more than what it stands below."""
+    """Return a mapping as YAML in braces, whose further lines are indented more than what it stands below."""
     options = {"default_flow_style": True, "sort_keys": False, "allow_unicode": True, "width": 105}
     return yaml.safe_dump(content, **options).strip().replace("\n", "\n    ")
 

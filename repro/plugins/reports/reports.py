@@ -217,13 +217,14 @@ class CellReport:
 
 
 def reports() -> dict[str, tuple[CellReport, ...]]:
-    """Every report by the id of the cell it is on. Raises ManifestError with file and line."""
+    """Return every report by the id of the cell it is on. Raises ManifestError with file and line."""
     return reports_of(tuple(at_hand.papers().values()))
 
 
 @functools.cache
 def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
-    """Every report on cells of these papers, which are all that are at hand, as ``reports`` gives them."""
+    """Return every report on cells of these papers, which are all that are at hand, as ``reports`` gives
+    them."""
     cells_by_id = {cell.id: cell for source in sources for cell in cells_of(source)}
     by_cell: dict[str, list[CellReport]] = {}
     for folder in folders():
@@ -236,27 +237,27 @@ def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
 
 
 def known_cells() -> dict[str, Cell]:
-    """Every cell of the papers by its id."""
+    """Return every cell of the papers by its id."""
     return {cell.id: cell for source in at_hand.papers().values() for cell in cells_of(source)}
 
 
 def folders() -> list[Path]:
-    """The folders of papers, and of what they share, that have an others.yaml."""
+    """Return the folders of papers, and of what they share, that have an others.yaml."""
     return at_hand.folders_with(FILE)
 
 
 def searches() -> dict[str, tuple[Search, ...]]:
-    """The searches of every folder, by its name."""
+    """Return the searches of every folder, by its name."""
     return {folder.name: yaml_file.read(folder / FILE, Reports).searches for folder in folders()}
 
 
 def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:
-    """The others.yaml of a folder. Raises ManifestError with file and line."""
+    """Return the others.yaml of a folder. Raises ManifestError with file and line."""
     return yaml_file.read(folder / FILE, Reports, faults=functools.partial(faults, known=known))
 
 
 def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
-    """Locations in an others.yaml with what is wrong there, beyond its shape.
+    """Yield locations in an others.yaml with what is wrong there, beyond its shape.
 
     Args:
         known: every cell by its id.
@@ -283,7 +284,7 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
 
 
 def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fault]:
-    """Fields of a report with what is wrong there, whatever else is in the file."""
+    """Yield fields of a report with what is wrong there, whatever else is in the file."""
     if len(set(report.how.differs)) < len(report.how.differs):
         yield ("how", "differs"), "the same difference is told twice"
     if len(set(report.cells)) < len(report.cells):

@@ -191,7 +191,7 @@ def new_value(file, issue, day):
 
 
 def _text(file: str) -> str:
-    """The content of a file or of standard input. Raises DataError where it is no text."""
+    """Return the content of a file or of standard input. Raises DataError where it is no text."""
     try:
         raw = sys.stdin.buffer.read(LARGEST) if file == "-" else whole_file(Path(file), LARGEST)
         return raw.decode("utf-8")

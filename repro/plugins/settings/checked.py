@@ -71,12 +71,12 @@ class CheckedParameter:
         return f"{self.state}: {self.says}" if self.says else phrases.get(self.state, self.state)
 
     def as_json(self) -> dict:
-        """All of it as plain values."""
+        """Return all of it as plain values."""
         return asdict(self)
 
 
 def of_cells(items: Iterable[CheckedParameter]) -> dict[str, CheckedParameter]:
-    """The verdict on each cell of a table of settings, the weightiest of the rows that take it up."""
+    """Return the verdict on each cell of a table of settings, the weightiest of the rows that take it up."""
     weights = (FAILURE, "departs", "as published", NO_PARAMETER)
     ordered = sorted((item for item in items if item.cell), key=lambda item: -weights.index(item.state))
     return {item.cell: item for item in ordered}
@@ -88,19 +88,19 @@ MOST_ROWS = 3
 
 
 def counts(items: Iterable[CheckedParameter]) -> str:
-    """How many parameters are in each state, in words."""
+    """Return how many parameters are in each state, in words."""
     return ", ".join(f"{number} {state}" for state, number in Counter(item.state for item in items).items())
 
 
 def in_words(value: Any) -> str:
-    """A value in one line; empty where there is none."""
+    """Return a value in one line; empty where there is none."""
     if value is None or isinstance(value, str):
         return "" if value is None else value or '""'
     return canonical(value)
 
 
 def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParameter]]:
-    """The parameters under the name of their step, or of what no step is about."""
+    """Return the parameters under the name of their step, or of what no step is about."""
     steps: dict[str, list[CheckedParameter]] = {}
     for item in items:
         default = f"{item.stage}, not in settings.yaml" if item.stage else "stated, but no parameter"
@@ -109,7 +109,7 @@ def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParamete
 
 
 def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
-    """The fields of ``HEAD``; rows of which the same is true share a line."""
+    """Return the fields of ``HEAD``; rows of which the same is true share a line."""
     lines: dict[tuple[str, ...], list[str]] = {}
     for item in items:
         values = map(in_words, (item.published, item.released, item.planned))
@@ -118,7 +118,7 @@ def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
 
 
 def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
-    """The fields of ``CELL_HEAD`` for each cell of a paper's own tables of settings."""
+    """Return the fields of ``CELL_HEAD`` for each cell of a paper's own tables of settings."""
     return [
         (place, cell(place).text, item.parameter, in_words(item.planned), item.verdict)
         for place, item in of_cells(items).items()
@@ -138,7 +138,7 @@ def settings(*names: str) -> Listing[CheckedParameter]:
 
 
 def checked_parameters(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
-    """Every planned parameter of a paper's rows and everything stated: row by row, then by itself.
+    """Return every planned parameter of a paper's rows and everything stated: row by row, then by itself.
 
     Args:
         machine: one that plans were made on already; its data changes nothing.
@@ -159,7 +159,8 @@ def checked_parameters(source: Paper, machine: Machine | None = None) -> list[Ch
 
 
 def of_tables(source: Paper) -> dict[str, CheckedParameter]:
-    """The verdict on each cell of a paper's tables of settings: ``checked_parameters`` of what has a cell."""
+    """Return the verdict on each cell of a paper's tables of settings: ``checked_parameters`` of what has a
+    cell."""
     published_steps, expected_values = _published_steps(source), ExpectedValues()
     parameters_of_rows = [
         _checked_parameter(row, step, path, setting, nodes, expected_values.of(setting, row.id, row.readings))
@@ -172,20 +173,21 @@ def of_tables(source: Paper) -> dict[str, CheckedParameter]:
 
 
 def _published_steps(source: Paper) -> list[tuple[Step, dict[str, Setting]]]:
-    """The steps with settings that cells publish, and those settings."""
+    """Return the steps with settings that cells publish, and those settings."""
     steps = [(step, {path: s for path, s in step.stated.items() if s.cell}) for step in steps_of(source)]
     return [(step, settings) for step, settings in steps if settings]
 
 
 def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
-    """A failure for each cell that is planned as another of its column, published with another number."""
+    """Yield a failure for each cell that is planned as another of its column, published with another
+    number."""
     for one, other in planned_alike(source, rows):
         says = f"{one} is planned as {other}, which is published with another number; correct their options"
         yield CheckedParameter(one.rpartition("/")[0], "", "evaluate", "", says=says)
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """The planned parameters of the row of a cell, or of the setting that it publishes.
+    """Return the planned parameters of the row of a cell, or of the setting that it publishes.
 
     Nothing for a paper that has no settings.yaml. Raises ManifestError for a broken one.
     """
@@ -290,7 +292,7 @@ def _state(setting: Setting) -> str:
 
 
 def _unclaimed_parameters(row: PlannedRow, claims_by_node: dict[str, set[str]]) -> Iterator[CheckedParameter]:
-    """A failure for each parameter of a row, or whole node, that settings.yaml says nothing of."""
+    """Yield a failure for each parameter of a row, or whole node, that settings.yaml says nothing of."""
     seen = set()
     for node in row.all:
         details = (node.params.get("objective", {}).get("name"), node.params.get("kind"))
@@ -310,7 +312,7 @@ def _unclaimed_parameters(row: PlannedRow, claims_by_node: dict[str, set[str]]) 
 
 
 def _idle_failures(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
-    """A failure for each place of a step where nothing planned is what the step is about."""
+    """Yield a failure for each place of a step where nothing planned is what the step is about."""
     for step in steps:
         for place in step.rows:
             single = step.model_copy(update={"rows": (place,)})

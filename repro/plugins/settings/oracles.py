@@ -45,7 +45,7 @@ class ConcernedNodes(StrictMapping):
     params: Mapping[str, tuple[Any, ...]] = {}
 
     def takes_in(self, node: Node) -> bool:
-        """Whether the node is one of them."""
+        """Return whether the node is one of them."""
         return node.stage == self.stage and all(
             at_path(node, path) in values for path, values in self.params.items()
         )
@@ -129,11 +129,11 @@ class Oracle(StrictMapping):
     cases: Mapping[str, Case] = Field(min_length=1)
 
     def takes_in(self, node: Node) -> bool:
-        """Whether it speaks of what this node does."""
+        """Return whether it speaks of what this node does."""
         return any(nodes.takes_in(node) for nodes in self.nodes)
 
     def is_about(self, objective: str) -> bool:
-        """Whether it compares the losses of an objective of this name, under whatever options."""
+        """Return whether it compares the losses of an objective of this name, under whatever options."""
         is_named = any(objective in nodes.params.get("objective.name", ()) for nodes in self.nodes)
         return is_named and self.difference.loss is not None and not self.stands_in
 
@@ -183,7 +183,7 @@ class UnreleasedObjective(StrictMapping):
 
 
 def oracle(path: Path) -> Oracle:
-    """One file of numbers. Raises ManifestError that names it."""
+    """Return one file of numbers. Raises ManifestError that names it."""
     try:
         return Oracle.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
@@ -194,14 +194,14 @@ def oracle(path: Path) -> Oracle:
 
 @kept_with_papers
 def oracles() -> dict[str, Oracle]:
-    """Every oracle of the papers at hand, and of what they share, by ``folder/name``."""
+    """Return every oracle of the papers at hand, and of what they share, by ``folder/name``."""
     paths = (path for folder in folders_with("oracles") for path in sorted(folder.glob("oracles/*.json")))
     return {f"{path.parent.parent.name}/{path.stem}": oracle(path) for path in paths}
 
 
 @kept_with_papers
 def unreleased_objectives() -> dict[str, UnreleasedObjective]:
-    """The objectives for which nothing was released, by name."""
+    """Return the objectives for which nothing was released, by name."""
     entries: dict[str, UnreleasedObjective] = {}
     for folder in folders_with("oracles"):
         path = folder / "oracles" / "unreleased.yaml"
@@ -239,12 +239,12 @@ class Certificate:
         return self.oracle or self.part.replace(" ", "-")
 
     def as_json(self) -> dict:
-        """All of it as plain values."""
+        """Return all of it as plain values."""
         return asdict(self)
 
 
 def certificates(nodes: Iterable[Node]) -> list[Certificate]:
-    """Every comparison that speaks of one of the nodes, then every training that none speaks of.
+    """Return every comparison that speaks of one of the nodes, then every training that none speaks of.
 
     A training is equal to released code under the options that the code has; under others it says so.
     """
@@ -261,7 +261,7 @@ def certificates(nodes: Iterable[Node]) -> list[Certificate]:
 
 @kept_with_papers
 def _oracle_names() -> Callable[[Node], tuple[str, ...]]:
-    """A function that names the oracles which speak of a node; many cells ask about the same one."""
+    """Return a function that names the oracles which speak of a node; many cells ask about the same one."""
     by_stage: dict[str, dict[str, Oracle]] = {}
     for name, oracle in oracles().items():
         for description in oracle.nodes:
@@ -276,7 +276,8 @@ def _oracle_names() -> Callable[[Node], tuple[str, ...]]:
 
 
 def by_code(certified: Iterable[Certificate]) -> dict[str, list[Certificate]]:
-    """``equal to CODE to DIFFERENCE`` -> what is equal to it, the largest difference over all of that."""
+    """Return ``equal to CODE to DIFFERENCE`` -> what is equal to it, the largest difference over all of
+    that."""
     items_by_code: dict[str, list[Certificate]] = {}
     for item in certified:
         if item.code:
@@ -290,7 +291,7 @@ def by_code(certified: Iterable[Certificate]) -> dict[str, list[Certificate]]:
 
 
 def in_short(certified: Sequence[Certificate]) -> list[str]:
-    """A line for each released code, with all that is equal to it, then those without any."""
+    """Return a line for each released code, with all that is equal to it, then those without any."""
     lines = [
         f"{phrase}: {', '.join(item.part.partition(':')[0] for item in items)}"
         for phrase, items in by_code(certified).items()
@@ -305,7 +306,7 @@ def _certificate(name: str, oracle: Oracle) -> Certificate:
 
 
 def _why_unequal(objective: str, node: Node, candidates: Iterable[Oracle]) -> str:
-    """Why a training is not equal to released code; empty where it is."""
+    """Return why a training is not equal to released code; empty where it is."""
     if any(oracle.takes_in(node) and oracle.is_about(objective) for oracle in candidates):
         return ""
     if objective in unreleased_objectives():

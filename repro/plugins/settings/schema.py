@@ -127,7 +127,7 @@ class Settings(StrictMapping):
 
 
 def read_settings(folder: Path) -> Settings:
-    """The settings.yaml of a folder, empty without one. Raises ManifestError with file and line."""
+    """Return the settings.yaml of a folder, empty without one. Raises ManifestError with file and line."""
     path = folder / FILE
     return yaml_file.read_shared(path, Settings, faults=_faults) if path.exists() else Settings()
 
@@ -177,7 +177,7 @@ class FolderSteps(Mapping[str, dict[str, Step]]):
 
 
 def completed_step(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:
-    """The step with the nodes and settings of the one that it is like.
+    """Return the step with the nodes and settings of the one that it is like.
 
     Args:
         steps: name of a folder of papers/ -> its steps by id.

@@ -40,11 +40,11 @@ class PlannedRow:
     readings: dict[str, Reading]
 
     def of_step(self, step: Step) -> list[Node]:
-        """The nodes that a step is about, each once."""
+        """Return the nodes that a step is about, each once."""
         return [node for node in self._covered(step.rows) if matches(node, step.nodes)]
 
     def _covered(self, places: tuple[str, ...]) -> list[Node]:
-        """The nodes of the cells that lie in places, each once."""
+        """Return the nodes of the cells that lie in places, each once."""
         if places not in self._in_places:
             cells = (nodes for cell, nodes in self.nodes.items() if lies_within(cell, places))
             self._in_places[places] = _distinct(cells)
@@ -61,7 +61,7 @@ class PlannedRow:
 
 
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
-    """Every row of a paper that has a recipe, as planned at full.
+    """Return every row of a paper that has a recipe, as planned at full.
 
     Of the suite's own studies and rows of reference no paper states anything.
 
@@ -83,7 +83,7 @@ def planned_rows(source: Paper, place: str = "", machine: Machine | None = None)
 
 
 def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
-    """The plan at full of the cells and exhibits of some places."""
+    """Return the plan at full of the cells and exhibits of some places."""
     tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
     measured_cells = [
         cell for cell in cells_of(source, tables) if is_measured(cell) and lies_within(cell.id, places)
@@ -94,7 +94,7 @@ def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
-    """Pairs of cells of a column that the same nodes measure, though their published numbers differ."""
+    """Yield pairs of cells of a column that the same nodes measure, though their published numbers differ."""
     published_cells = {c.id: c for c in cells_of(source) if c.is_numeric and c.role != "cited"}
     seen: dict[tuple, Cell] = {}
     for identifier, nodes in (item for row in rows for item in row.nodes.items()):
@@ -105,12 +105,12 @@ def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[s
 
 
 def lies_within(identifier: str, places: Iterable[str]) -> bool:
-    """Whether a cell, row or exhibit lies in one of the places: its table, its row, itself."""
+    """Return whether a cell, row or exhibit lies in one of the places: its table, its row, itself."""
     return not _beginnings(identifier, "/").isdisjoint(places)
 
 
 def matches(node: Node, description: Nodes | None) -> bool:
-    """Whether a node is one of those described."""
+    """Return whether a node is one of those described."""
     if description is None or node.stage != description.stage:
         return False
     if description.objective and node.params.get("objective", {}).get("name") != description.objective:
@@ -130,7 +130,7 @@ def _feeds(node: Node, name: str, source: str | Nodes) -> bool:
 
 @once_a_node  # several steps and rows ask for those of one node
 def parameters(node: Node) -> Mapping[str, Any]:
-    """The parameters of a node that are settings, by their paths; what is null is not there."""
+    """Return the parameters of a node that are settings, by their paths; what is null is not there."""
     if node.stage in DATA:
         return {}
     leaves = dict(_leaves(node.params, ""))
@@ -139,18 +139,18 @@ def parameters(node: Node) -> Mapping[str, Any]:
 
 
 def begins_path(path: str, beginnings: Iterable[str]) -> bool:
-    """Whether a path is one of the beginnings or lies below it."""
+    """Return whether a path is one of the beginnings or lies below it."""
     return not _beginnings(path, ".").isdisjoint(beginnings)
 
 
 @cache
 def _beginnings(path: str, sign: str) -> frozenset[str]:
-    """The path, and what stands before each sign in it."""
+    """Return the path, and what stands before each sign in it."""
     return frozenset([path, *(path[:place] for place, letter in enumerate(path) if letter == sign)])
 
 
 def at_path(node: Node, path: str) -> Any:
-    """The value of a node's parameter, None where it has none."""
+    """Return the value of a node's parameter, None where it has none."""
     value: Any = node.params
     for key in path.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -190,13 +190,13 @@ class ExpectedValue:
     fault: str = ""
 
     def is_met_by(self, planned: list[Any]) -> bool:
-        """Whether the values of the nodes of a row, one or several, are those expected."""
+        """Return whether the values of the nodes of a row, one or several, are those expected."""
         values = self.value if self.set_of else [self.value]
         return {_comparison_key(value) for value in values} == {_comparison_key(value) for value in planned}
 
 
 def published_value(stated: StatedValue, row: str) -> Any:
-    """The published value for a row; None where nothing, or "not applicable", is published."""
+    """Return the published value for a row; None where nothing, or "not applicable", is published."""
     value = stated.published
     if value is None and stated.cell:
         value = cell_value(cell(stated.cell).text)
@@ -213,7 +213,8 @@ def _is_by_row(value: Any) -> bool:
 
 
 def cell_value(text: str) -> Any:
-    """The number that a cell of a table of settings holds, or its words; None where it is not applicable."""
+    """Return the number that a cell of a table of settings holds, or its words; None where it is not
+    applicable."""
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None if text.strip() in NOT_APPLICABLE else text.strip()
@@ -223,7 +224,7 @@ def cell_value(text: str) -> Any:
 
 
 def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-    """The value that a row's nodes should have.
+    """Return the value that a row's nodes should have.
 
     Args:
         readings: those that the row rests on, by id.
@@ -253,7 +254,7 @@ class ExpectedValues:
         self._known: dict[tuple, tuple] = {}
 
     def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-        """The value that a row's nodes should have, as ``expected`` gives it."""
+        """Return the value that a row's nodes should have, as ``expected`` gives it."""
         row_key = row if _is_by_row(setting.published) else ""
         reading = readings.get(_identifier(setting.reading, readings))
         key = id(setting), row_key, id(reading)
@@ -263,7 +264,8 @@ class ExpectedValues:
 
 
 def _numbers_without_choice(values: list[Any], planned_value: Any, choices: list[Any]) -> list[str]:
-    """The stated numbers that no choice of the reading has, where a choice has the value wanted in the plan.
+    """Return the stated numbers that no choice of the reading has, where a choice has the value wanted in the
+    plan.
 
     A stated number that the plan does not have is so held against the reading that tells why.
     """
@@ -274,7 +276,7 @@ def _numbers_without_choice(values: list[Any], planned_value: Any, choices: list
 
 
 def _is_among(value: Any, values: list[Any]) -> bool:
-    """Whether a value is one of others, or of the sets among them."""
+    """Return whether a value is one of others, or of the sets among them."""
     return _comparison_key(value) in {_comparison_key(item) for entry in values for item in _as_list(entry)}
 
 
@@ -283,14 +285,15 @@ def _is_number(value: Any) -> bool:
 
 
 def _disagrees(setting: Setting, published: Any) -> bool:
-    """Whether a released script sets another value than the one published."""
+    """Return whether a released script sets another value than the one published."""
     if not setting.is_published or setting.released is None:
         return False
     return not ExpectedValue(_as_list(published), set_of=True).is_met_by(_as_list(setting.released))
 
 
 def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
-    """The value, or the value under a key, of the default choice, and those of all choices that have one.
+    """Return the value, or the value under a key, of the default choice, and those of all choices that have
+    one.
 
     Raises UsageError where the default choice has none.
     """
@@ -309,14 +312,14 @@ def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, li
 
 
 def _identifier(name: str, readings: Mapping[str, Reading]) -> str:
-    """The id of the reading that a name with keys begins with; empty where it is none of these."""
+    """Return the id of the reading that a name with keys begins with; empty where it is none of these."""
     parts = name.split(".")
     places = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
     return next((place for place in places if place in readings), "")
 
 
 def _value_below(value: Any, keys: list[str]) -> Any:
-    """The part of a value that lies under keys, one below the other; None where there is none."""
+    """Return the part of a value that lies under keys, one below the other; None where there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
@@ -340,7 +343,7 @@ def _scalar_key(value: str | int | float | None) -> str:
 
 
 def _normalise(value: Any) -> Any:
-    """The value with whole floats as integers, so that 1.0 is 1 and neither is true."""
+    """Return the value with whole floats as integers, so that 1.0 is 1 and neither is true."""
     if isinstance(value, Mapping):
         return {key: _normalise(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

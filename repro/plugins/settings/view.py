@@ -30,7 +30,7 @@ from repro.verdicts.additions import CellPart
 
 
 def planned_for(item: CheckedParameter) -> str:
-    """The planned value of a parameter, its place in the step, and the verdict."""
+    """Return the planned value of a parameter, its place in the step, and the verdict."""
     place = " of ".join(filter(None, (item.parameter, item.step)))
     return f"{in_words(item.planned) or 'nothing'} ({place}); {item.verdict}"
 
@@ -53,7 +53,8 @@ def print_cells(items: Iterable[CheckedParameter]) -> None:
 
 
 def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Labels with what is said of a row: how many settings are as stated, then those that depart, or all."""
+    """Yield labels with what is said of a row: how many settings are as stated, then those that depart, or
+    all."""
     if not items:
         return
     paper, table, row = items[0].row.split("/")
@@ -74,7 +75,8 @@ def _short_line(item: CheckedParameter) -> str:
 
 
 def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
-    """A sentence on the tables of settings of each paper of which every measured cell is among ``cells``."""
+    """Yield a sentence on the tables of settings of each paper of which every measured cell is among
+    ``cells``."""
     numbers = Counter(cell.paper.name for cell in cells)
     for name, number in numbers.items():
         source = paper(name)
@@ -178,13 +180,14 @@ def _print_tables(parameters, is_selected) -> None:
 
 
 def _parts(place: str) -> tuple[str, str]:
-    """The exhibit and the row that a place names, where it names them."""
+    """Return the exhibit and the row that a place names, where it names them."""
     _, table, row, *_ = [*place.split("/"), "", ""]
     return table, row
 
 
 def _lies_in(place: str, tables, rows) -> bool:
-    """Whether a row, exhibit or cell is in one of the tables or figures, and is or is in one of the rows."""
+    """Return whether a row, exhibit or cell is in one of the tables or figures, and is or is in one of the
+    rows."""
     table, row = _parts(place)
     numbers = {number.removeprefix("figure-") for number in tables}
     in_table = not tables or table.removeprefix("figure-") in numbers

@@ -13,7 +13,7 @@ _SUCCESS = "Success@"  # printed under the name of recall; on nearly all queries
 
 
 def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """A finding for every configuration of which published values of one measure cannot be one number.
+    """Yield a finding for every configuration of which published values of one measure cannot be one number.
 
     Fractions are compared as per cent. Whoever prints another number than the makers of a system is in error;
     where nobody is its maker it is a doubt.
@@ -31,7 +31,8 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
-    """The data set and measure of a cell; success counts as recall, under whose name it is published."""
+    """Return the data set and measure of a cell; success counts as recall, under whose name it is
+    published."""
     return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
 
 
@@ -49,7 +50,8 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    """The finding on one configuration, of the paper that contradicts the makers of the system, if one does.
+    """Return the finding on one configuration, of the paper that contradicts the makers of the system, if one
+    does.
 
     It is an error where the makers' own number is among them, or where one paper contradicts itself and did
     not measure again what it cites; else it is a doubt.
@@ -79,18 +81,18 @@ def _is_misquoted(cell: Cell, makers: list[Cell]) -> bool:
 
 
 def _is_run_again(cells: list[Cell]) -> bool:
-    """Whether a number of others stands beside one that the paper's authors measured again."""
+    """Return whether a number of others stands beside one that the paper's authors measured again."""
     return {"cited", "rerun"} <= {c.role for c in cells}
 
 
 def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
-    """Sentences on the measures that stand for several, each once."""
+    """Return sentences on the measures that stand for several, each once."""
     definitions = ((measure, _definition(cells)) for (_, measure), cells in contradictions.items())
     return sorted({f"{measure} is {words}" for measure, words in definitions if words})
 
 
 def _definition(cells: list[Cell]) -> str:
-    """The measures that one name stands for, where they are several."""
+    """Return the measures that one name stands for, where they are several."""
     measures = sorted({c.column.measure or "" for c in cells})
     return f"defined as {' and '.join(measures)}" if len(measures) > 1 else ""
 
@@ -99,7 +101,7 @@ Spellings = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then
 
 
 def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """A note for every system that two papers name alike and of which they have no value in common.
+    """Yield a note for every system that two papers name alike and of which they have no value in common.
 
     Authors train and tune a system again, or take another of its numbers; neither need be wrong. Where a
     configuration of audit.yaml holds cells of both papers they are compared there.
@@ -125,12 +127,12 @@ def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
 
 
 def _cells_of_others(sources: list[Paper]) -> Iterator[Cell]:
-    """The cells of systems that a paper did not propose, in columns without settings of their own."""
+    """Return the cells of systems that a paper did not propose, in columns without settings of their own."""
     return (cell for cell in _retrieval_cells(sources) if cell.role != "ours" and not cell.column.with_)
 
 
 def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
-    """The cells of papers of which another has no equal value, and none of one configuration."""
+    """Return the cells of papers of which another has no equal value, and none of one configuration."""
     cells: dict[str, Cell] = {}
     for one, other in combinations(by_paper.values(), 2):
         common_names = {notes.configuration(c) for c in one} & {notes.configuration(c) for c in other}
@@ -166,7 +168,7 @@ def _mostly_the_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell, Cell]]:
-    """Cells of one configuration, data set and measure with the same number in both papers."""
+    """Yield cells of one configuration, data set and measure with the same number in both papers."""
     candidates: dict[tuple, list[Cell]] = {}
     for cell in _retrieval_cells([one]):
         candidates.setdefault((notes.configuration(cell), dataset_and_measure(cell)), []).append(cell)
@@ -182,7 +184,7 @@ def _bold_differs(one: Cell, other: Cell) -> bool:
 
 
 def _marks_differ(one: Cell, other: Cell) -> bool:
-    """Whether they are marked otherwise, in tables that mark significance at all."""
+    """Return whether they are marked otherwise, in tables that mark significance at all."""
     return bool(one.table.marks and other.table.marks) and _meaning(one) != _meaning(other)
 
 
@@ -191,7 +193,7 @@ def _meaning(cell: Cell) -> dict[str, tuple[str, ...]]:
 
 
 def _differing_meanings(one: Cell, other: Cell) -> str:
-    """The meanings of the marks that differ, in either paper."""
+    """Return the meanings of the marks that differ, in either paper."""
     first, second = _meaning(one), _meaning(other)
     marks = [mark for mark in {**first, **second} if first.get(mark) != second.get(mark)]
     phrases = [

@@ -14,7 +14,8 @@ from repro.running.workspace import Workspace
 
 
 def claims(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[JudgedStatement]:
-    """Sentences, marks of significance and bold numbers of papers, judged as published, measured, reported.
+    """Return sentences, marks of significance and bold numbers of papers, judged as published, measured,
+    reported.
 
     Nothing is run. ``[claim for claim in claims() if claim.fails]`` is what is contradicted.
 
@@ -42,7 +43,7 @@ def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
 
 
 def references(*names: str) -> Listing[Reference]:
-    """References of the texts (to tables, equations, sections, works) and their lists, with verdicts.
+    """Return references of the texts (to tables, equations, sections, works) and their lists, with verdicts.
 
     Args:
         names: of papers; all of them without a name.

@@ -45,7 +45,7 @@ def findings(source: Paper) -> Iterator[Finding]:
 
 
 def _sum_findings(source: Paper) -> Iterator[Finding]:
-    """Averages and deltas; a wrong bold number is a statement that fails."""
+    """Yield averages and deltas; a wrong bold number is a statement that fails."""
     for identifier, reason in arithmetic.disagreements(source):
         subject = cell_named(identifier)
         if subject.column.mean_of or subject.printed.delta is not None:
@@ -72,7 +72,7 @@ def _statement_findings(source: Paper) -> Iterator[Finding]:
 
 
 def _explanation(statement: Statement) -> str:
-    """The note of a statement, and what of its expression the sentence does not say."""
+    """Return the note of a statement, and what of its expression the sentence does not say."""
     assumed = f"ours in it: {statement.assumed}" if statement.assumed else ""
     return "; ".join(filter(None, [statement.note, assumed]))
 
@@ -93,7 +93,8 @@ def _values(statement: Statement) -> tuple[str, ...]:
 
 
 def _reading_finding(source: Paper, reading: Reading) -> Finding:
-    """A wrong reference or number that the readings hold already, with what is printed in single cells."""
+    """Return a wrong reference or number that the readings hold already, with what is printed in single
+    cells."""
     places, values = [f"{source.name}/{reading.where}"], [reading.paper]
     for identifier in reading.cells:
         if identifier.count("/") == 3 and identifier.startswith(f"{source.name}/"):
@@ -125,7 +126,7 @@ def audit(sources: list[Paper]) -> list[Finding]:
 
 
 def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
-    """Every finding by itself, before those of one fact are joined."""
+    """Yield every finding by itself, before those of one fact are joined."""
     yield from disagreements(sources, all_notes)
     yield from other_numbers(sources)
     yield from namesakes(sources, all_notes)
@@ -150,7 +151,7 @@ def _paper_names(finding: Finding) -> set[str]:
 
 
 def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
-    """An error for every line of these papers' records that holds and proves no record."""
+    """Return an error for every line of these papers' records that holds and proves no record."""
     names = {source.name for source in sources}
     return [
         Finding("error", "record", "record", fault.path.stem, place, (place,), ("",), fault.reason)
@@ -161,7 +162,7 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
 
 
 def of_domains(source: Paper) -> Iterator[Finding]:
-    """A doubt for every number in a table of other domains whose system was trained on that very set.
+    """Yield a doubt for every number in a table of other domains whose system was trained on that very set.
 
     Which systems learnt from which sets is ``trained_on``, which tables are said to be of other domains
     ``out_of_domain``.
@@ -180,7 +181,7 @@ def of_domains(source: Paper) -> Iterator[Finding]:
 
 
 def of_indices(source: Paper) -> Iterator[Finding]:
-    """A doubt for every index of an equation that leaves the entries which its sequence has."""
+    """Yield a doubt for every index of an equation that leaves the entries which its sequence has."""
     for index in notes_of(source).indices:
         first, last = (_number(end) for end in index.sequence)
         used = [_number(end) + _number(index.uses.replace("i", "")) for end in index.runs]
@@ -193,7 +194,7 @@ def of_indices(source: Paper) -> Iterator[Finding]:
 
 
 def _number(end: str) -> int:
-    """A bound such as ``N+1`` as a number that keeps the order: a letter stands for a million."""
+    """Return a bound such as ``N+1`` as a number that keeps the order: a letter stands for a million."""
     return 1_000_000 * end[:1].isalpha() + int(end.lstrip(ascii_uppercase) or 0)
 
 
@@ -201,7 +202,8 @@ LEADS = ("gain", "percent")
 
 
 def of_leads(source: Paper) -> Iterator[Finding]:
-    """A note for every claim that states how large a lead is, where a system that it passes over leaves less.
+    """Yield a note for every claim that states how large a lead is, where a system that it passes over leaves
+    less.
 
     Asked are claims that hold the lead of a row of the paper's own against a number, as in
     ``rounds(gain(a, b), "3.6")`` and ``gain(a, b) >= 1``. What is passed over stands in the table and group
@@ -216,7 +218,8 @@ def of_leads(source: Paper) -> Iterator[Finding]:
 
 
 def _leads(claim: Claim, places: Places) -> Iterator[tuple[Cell, Cell]]:
-    """The cells of every lead that a claim holds against a number: one of the paper's, one of others."""
+    """Yield the cells of every lead that a claim holds against a number: one of the paper's, one of
+    others."""
     for part in parts_of(claim.expect):
         match part:
             case ast.Call(func=ast.Name(id="rounds" | "about"), args=[lead, *_]):
@@ -234,14 +237,14 @@ def _leads(claim: Claim, places: Places) -> Iterator[tuple[Cell, Cell]]:
 
 
 def _beside(cell: Cell, places: Places) -> list[Cell]:
-    """The other numbers of a cell's column and group that are not the paper's own."""
+    """Return the other numbers of a cell's column and group that are not the paper's own."""
     table = f"{cell.paper.name}:{cell.table.id}"
     others = [places.cell(f"{row}/{cell.column.id}") for row in places.rows(table)]
     return [c for c in others if c.is_numeric and c.role != "ours" and c.row.group == cell.row.group]
 
 
 def _is_named(cell: Cell, claim: Claim) -> bool:
-    """Whether the expression of a claim names a cell or its row."""
+    """Return whether the expression of a claim names a cell or its row."""
     row = f"{cell.table.id}/{cell.row.id}"
     texts = [str(part.value) for part in parts_of(claim.expect) if isinstance(part, ast.Constant)]
     return any(f"{text}/".startswith(f"{row}/") for text in texts)

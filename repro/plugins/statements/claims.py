@@ -53,7 +53,7 @@ class NotToldApart(MissingNumber):
 
 
 def fault(text: str) -> str | None:
-    """Why a text is no expression of the language; None if it is one."""
+    """Return why a text is no expression of the language; None if it is one."""
     try:
         tree = _tree(text)
     except (SyntaxError, ValueError) as error:
@@ -63,7 +63,7 @@ def fault(text: str) -> str | None:
 
 
 def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:
-    """Why a part is none of the language; ``callee_ids`` are the ids of the names that are called."""
+    """Return why a part is none of the language; ``callee_ids`` are the ids of the names that are called."""
     match node:
         case ast.Constant(value=value) if isinstance(value, bool) or not isinstance(value, int | float | str):
             return f"{value!r} is neither a number nor a string"
@@ -76,14 +76,14 @@ def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:
 
 @functools.cache
 def conjuncts(text: str) -> tuple[str, ...]:
-    """The parts that ``and`` joins at the top of an expression, the whole where it joins none."""
+    """Return the parts that ``and`` joins at the top of an expression, the whole where it joins none."""
     body = _tree(text).body
     parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
     return tuple(ast.unparse(part) for part in parts)
 
 
 def is_relation_of_rows(text: str) -> bool:
-    """Whether an expression is one relation between rows."""
+    """Return whether an expression is one relation between rows."""
     match _tree(text).body:
         case ast.Call(func=ast.Name(id=name)):
             return name in RELATIONS_OF_ROWS
@@ -97,7 +97,7 @@ def parts_of(text: str) -> Iterator[ast.AST]:
 
 @functools.cache
 def _tree(text: str) -> ast.Expression:
-    """The tree of an expression, which judges ask for many times; not to be changed."""
+    """Return the tree of an expression, which judges ask for many times; not to be changed."""
     return ast.parse(" ".join(text.split()), mode="eval")  # on one line: YAML keeps the ends of indented ones
 
 
@@ -116,7 +116,8 @@ class Evaluation:
     say: Callable[[str], None]
 
     def of(self, text: str):
-        """The value of an expression without fault. Raises NoNumber; what its functions raise passes."""
+        """Return the value of an expression without fault. Raises NoNumber; what its functions raise
+        passes."""
         return self._value(_tree(text).body)
 
     def _value(self, node: ast.expr):
@@ -166,7 +167,7 @@ class Evaluation:
 
 
 def format_value(value) -> str:
-    """A value for people: four digits after the point at most."""
+    """Return a value for people: four digits after the point at most."""
     return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, Decimal | float) else str(value)
 
 
@@ -184,7 +185,7 @@ class Outcomes:
 
 
 def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
-    """(table/column, the worst state in it) for each column, none where there is only one."""
+    """Return (table/column, the worst state in it) for each column, none where there is only one."""
     columns: dict[str, list[str]] = {}
     for cell, state in states:
         columns.setdefault(f"{cell.table.id}/{cell.column.id}", []).append(state)
@@ -196,7 +197,8 @@ def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Whether every part of an expression joined by ``and`` holds; each is asked, whatever the others say.
+    """Return whether every part of an expression joined by ``and`` holds; each is asked, whatever the others
+    say.
 
     In ``seen.pairs`` stay the pairs of parts that are one relation between rows, and a state for every other
     part that uses one column only: in ``a or b`` a pair that fails contradicts nothing.
@@ -283,7 +285,8 @@ def claims_of(source: Paper) -> dict[str, Claim]:
 
 
 def claims(path: Path) -> dict[str, Claim]:
-    """The claims of one claims.yaml by id; none without the file. Raises ManifestError with file and line."""
+    """Return the claims of one claims.yaml by id; none without the file. Raises ManifestError with file and
+    line."""
     if not path.exists():
         return {}
     return {claim.id: claim for claim in yaml_file.read(path, _Claims, faults=_faults).claims}

@@ -63,12 +63,13 @@ class Finding:
         assert len(self.places) == len(self.values), self
 
     def explained(self, why: str) -> Finding:
-        """The same with more known of it."""
+        """Return the same with more known of it."""
         explanations = [*self.explanation.split("; "), *why.split("; ")]
         return replace(self, explanation="; ".join(dict.fromkeys(filter(None, explanations))))
 
     def with_other(self, other: Finding) -> Finding:
-        """The same fact told once: this one's sentence, the graver severity, the places and words of both."""
+        """Return the same fact told once: this one's sentence, the graver severity, the places and words of
+        both."""
         places = dict(zip(self.places, self.values, strict=True))
         for place, value in zip(other.places, other.values, strict=True):
             places.setdefault(place, "" if value in other.says else value)  # a sentence is told once
@@ -77,17 +78,17 @@ class Finding:
         return joined_finding.explained(other.says).explained(other.explanation)
 
     def as_json(self) -> dict:
-        """The object that ``repro audit --format json`` prints."""
+        """Return the object that ``repro audit --format json`` prints."""
         return asdict(self) | {"places": list(self.places), "values": list(self.values)}
 
 
 def sort_findings(findings: list[Finding]) -> list[Finding]:
-    """The findings by paper, severity, kind and place."""
+    """Return the findings by paper, severity, kind and place."""
     return sorted(findings, key=lambda f: (f.paper, SEVERITIES.index(f.severity), f.kind, f.places, f.says))
 
 
 def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
-    """The findings with those of one fact joined, as the first of them that is there tells it.
+    """Return the findings with those of one fact joined, as the first of them that is there tells it.
 
     Args:
         facts: ids of findings that are one fact; one that explains several facts is told in each.
@@ -112,7 +113,7 @@ class Explanation(StrictMapping):
     why: str
 
     def is_of(self, places: tuple[str, ...]) -> bool:
-        """Whether it explains a finding at these places."""
+        """Return whether it explains a finding at these places."""
         return all(any(_lies_within(place, beginning) for place in places) for beginning in self.at)
 
 
@@ -170,19 +171,20 @@ class Notes(StrictMapping):
     indices: tuple[Index, ...] = ()
 
     def configuration(self, cell: Cell) -> str:
-        """The name of what was measured; a cited row's is its system, any other's its own unless named."""
+        """Return the name of what was measured; a cited row's is its system, any other's its own unless
+        named."""
         by_path = {path: name for name, paths in self.configurations.items() for path in paths}
         row = cell.id.rpartition("/")[0]
         default = cell.row.system if cell.role == "cited" else cell.id
         return by_path.get(cell.id) or by_path.get(row) or default
 
     def explanation(self, places: tuple[str, ...]) -> str:
-        """The explanations of a finding at these places, joined."""
+        """Return the explanations of a finding at these places, joined."""
         return "; ".join(e.why for e in self.explanations if e.is_of(places))
 
 
 def notes() -> Notes:
-    """The notes of all papers together; papers that name a configuration alike mean the same one.
+    """Return the notes of all papers together; papers that name a configuration alike mean the same one.
 
     Raises ManifestError, with file and line, also for a path that names no row or cell of its paper.
     """
@@ -233,7 +235,8 @@ def _idle_explanations(
 
 
 def notes_of(source: Paper) -> Notes:
-    """The notes of one paper, empty where it has no audit.yaml. Raises ManifestError with file and line."""
+    """Return the notes of one paper, empty where it has no audit.yaml. Raises ManifestError with file and
+    line."""
     path = source.folder / FILE
     if not path.exists():
         return Notes()

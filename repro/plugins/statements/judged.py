@@ -52,11 +52,12 @@ class ClosestReports:
         return counting[0]
 
     def number(self, cell: Cell) -> Decimal:
-        """The reported value in the cell's unit. Raises MissingNumber."""
+        """Return the reported value in the cell's unit. Raises MissingNumber."""
         return self.of(cell).value
 
     def told(self, cell: Cell) -> str:
-        """The value, four digits after the point at most, with how it was made. Raises MissingNumber."""
+        """Return the value, four digits after the point at most, with how it was made. Raises
+        MissingNumber."""
         cell_report = self.of(cell)
         return f"{format_value(cell_report.value)} ({cell_report.making})"
 
@@ -75,7 +76,7 @@ class ClosestReports:
         return None
 
     def why_untested(self, cell: Cell) -> str:
-        """The reason why there is no test."""
+        """Return the reason why there is no test."""
         return "values of others are means, without a test between them"
 
     def over_seeds(self, cell: Cell) -> list[float]:
@@ -142,7 +143,7 @@ class OthersJudgement:
         return f"like beside like ({states})" if states else ""
 
     def as_json(self) -> dict:
-        """The judgement as plain values, with every report that it rests on."""
+        """Return the judgement as plain values, with every report that it rests on."""
         return {
             "state": self.state,
             "why": self.judgement.why,
@@ -206,7 +207,7 @@ class JudgedStatement:
         return FAILS in (self.published.state, self.ours.state, self.others.state)
 
     def as_json(self) -> dict:
-        """The object that ``repro audit claims --format json`` prints."""
+        """Return the object that ``repro audit claims --format json`` prints."""
         s = self.statement
         return {
             "id": s.id,
@@ -247,7 +248,7 @@ class PublishedJudgement:
     others: OthersJudgement
 
     def judged(self, ours: MeasuredValues, scale: str) -> JudgedStatement:
-        """The statement judged by our numbers, too."""
+        """Return the statement judged by our numbers, too."""
         ours.doubted.clear()
         judgement = self.statement.judge(ours, self.places)
         doubts = tuple(kind for kind in KINDS if kind in ours.doubted)
@@ -255,7 +256,7 @@ class PublishedJudgement:
 
 
 def published_judgements(source: Paper) -> list[PublishedJudgement]:
-    """Every statement of a paper, judged by the paper's own numbers and by what others state."""
+    """Return every statement of a paper, judged by the paper's own numbers and by what others state."""
     places, judgements = Places(source), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)
@@ -265,12 +266,12 @@ def published_judgements(source: Paper) -> list[PublishedJudgement]:
 
 
 def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[JudgedStatement]:
-    """Every statement of the papers, judged by their own numbers, by ours and by what others state."""
+    """Return every statement of the papers, judged by their own numbers, by ours and by what others state."""
     return [judgement.judged(ours, scale) for source in sources for judgement in published_judgements(source)]
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
-    """Every statement of the papers, judged in the paper and on what was measured at a scale.
+    """Return every statement of the papers, judged in the paper and on what was measured at a scale.
 
     Nothing is run. Papers that a claim names beside its own are compared, too.
     """
@@ -286,5 +287,5 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
 
 
 def named_papers(expect: str) -> set[str]:
-    """The papers whose cells an expression names beside its own paper's."""
+    """Return the papers whose cells an expression names beside its own paper's."""
     return set(re.findall(r"[\"']([\w-]+):", expect)) & set(papers())

@@ -34,7 +34,8 @@ class Places:
         self._cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
 
     def cell(self, path: str) -> Cell:
-        """The cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError naming all."""
+        """Return the cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError naming
+        all."""
         source, table, cell_path = self._table(path)
         row, _, column = cell_path.partition("/")
         key = source.name, table.id
@@ -46,7 +47,7 @@ class Places:
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
-        """Row paths of a table; ``except_`` takes their paths, ids or systems.
+        """Return row paths of a table; ``except_`` takes their paths, ids or systems.
 
         Rows of reference, which the paper does not have, are left out unless their role is asked for.
         """
@@ -69,7 +70,8 @@ class Places:
         return [identifier for identifier in ids if identifier not in except_]
 
     def examples(self, path: str, system: str) -> list[bool]:
-        """Whether the passages that a table of examples shows for a system are relevant, one by one."""
+        """Return whether the passages that a table of examples shows for a system are relevant, one by
+        one."""
         _, table, _ = self._table(path)
         ranks = [rank for example in table.entries for rank in example.shown]
         _check("system", [system], sorted({rank.system for rank in ranks}), path)
@@ -118,7 +120,7 @@ class Orders:
     outcomes: Outcomes = field(default_factory=Outcomes)
 
     def _value(self, cell: Cell):
-        """The number in a cell, which counts as used. Raises MissingNumber where there is none."""
+        """Return the number in a cell, which counts as used. Raises MissingNumber where there is none."""
         self.outcomes.used.append(cell)
         return self.values.number(cell)
 
@@ -128,17 +130,18 @@ class Orders:
         return [(self.places.cell(f"{a}/{c}"), self.places.cell(f"{b}/{c}")) for c in as_columns(columns)]
 
     def _rivals(self, row: str, columns: Listed, among: list[str] | None) -> list[Pair]:
-        """The row's cells beside those of the others in which the paper has a number."""
+        """Return the row's cells beside those of the others in which the paper has a number."""
         rows = self.places.rows(row.split("/")[0]) if among is None else among
         pairs = [pair for other in rows if other != row for pair in self._pairs(row, other, columns)]
         return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
 
     def holds(self, pairs: list[Pair], relation: str) -> bool:
-        """Whether the relation holds of all pairs; one that contradicts it decides, whatever is missing."""
+        """Return whether the relation holds of all pairs; one that contradicts it decides, whatever is
+        missing."""
         return self.all_fit(pairs, lambda mine, theirs: RELATIONS[relation](self.order(mine, theirs)))
 
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
-        """Whether all pairs fit; what contradicts is told, and what came out is noted by column."""
+        """Return whether all pairs fit; what contradicts is told, and what came out is noted by column."""
         if not pairs:
             raise MissingNumber("there is nothing to compare with")
         missing, states = None, []
@@ -168,12 +171,12 @@ class Orders:
 
 
 def has_number(cell: Cell) -> bool:
-    """Whether the paper has a number here or, in a figure or study, a place for one."""
+    """Return whether the paper has a number here or, in a figure or study, a place for one."""
     return cell.is_numeric or cell.is_unpublished
 
 
 def as_columns(columns: Listed) -> list[str]:
-    """The columns as a list, where one alone may stand for itself."""
+    """Return the columns as a list, where one alone may stand for itself."""
     return [columns] if isinstance(columns, str) else columns
 
 
@@ -185,35 +188,38 @@ class Relations(Orders):
     """The functions of the language that are relations between rows, or between cells."""
 
     def above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Whether a is better than b, in one cell or in every listed column."""
+        """Return whether a is better than b, in one cell or in every listed column."""
         return self.holds(self._pairs(a, b, columns), "above")
 
     def not_below(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Whether a is at least as good as b, in one cell or in every listed column."""
+        """Return whether a is at least as good as b, in one cell or in every listed column."""
         return self.holds(self._pairs(a, b, columns), "not_below")
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
-        """Whether the relation holds of each listed row to another; dashes of listed rows are passed over."""
+        """Return whether the relation holds of each listed row to another; dashes of listed rows are passed
+        over."""
         if relation not in RELATIONS:
             raise unknown("relation", relation, RELATIONS)
         pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
         return self.holds(pairs, relation)
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
-        """Whether no two rows stand in one order and those in their places among ``others`` in the other."""
+        """Return whether no two rows stand in one order and those in their places among ``others`` in the
+        other."""
         reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in _fours(rows, others)]
         return not any(reversals)
 
     def significantly_above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Whether row ``a`` is above ``b``, and a mark of the paper or a test between our rows says so."""
+        """Return whether row ``a`` is above ``b``, and a mark of the paper or a test between our rows says
+        so."""
         return self.all_fit(self._pairs(a, b, columns), self._is_significant)
 
     def best(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
-        """Whether a row is strictly the best of its table, or of the listed rows, in every column."""
+        """Return whether a row is strictly the best of its table, or of the listed rows, in every column."""
         return self.holds(self._rivals(row, columns, among), "above")
 
     def best_or_tied(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
-        """Whether no row is better, in every column."""
+        """Return whether no row is better, in every column."""
         return self.holds(self._rivals(row, columns, among), "not_below")
 
     def _is_turned(self, a: str, b: str, c: str, d: str, column: str) -> bool:
@@ -236,12 +242,13 @@ class Relations(Orders):
 
 
 def _fours(rows: list[str], others: list[str]) -> list[tuple[str, str, str, str]]:
-    """Every two of the rows with the two of the others in their places."""
+    """Return every two of the rows with the two of the others in their places."""
     return [(a, b, c, d) for (a, c), (b, d) in combinations(zip(rows, others, strict=True), 2)]
 
 
 def is_marked_over(mine: Cell, theirs: Cell) -> bool:
-    """Whether a mark says that one cell is significantly better. Raises MissingNumber where no mark could."""
+    """Return whether a mark says that one cell is significantly better. Raises MissingNumber where no mark
+    could."""
     marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
     candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
     if not candidates:
@@ -254,7 +261,7 @@ class Language(Relations):
     """The functions for one statement, with what they saw."""
 
     def functions(self) -> dict[str, Callable]:
-        """The functions by their names in the language."""
+        """Return the functions by their names in the language."""
         methods = FUNCTIONS - {"rows", "columns"}
         return {name: getattr(self, name) for name in methods} | {
             "rows": self.places.rows,
@@ -262,13 +269,13 @@ class Language(Relations):
         }
 
     def number(self, text: str) -> Decimal | float:
-        """A written number in the values' kind."""
+        """Return a written number in the values' kind."""
         return Decimal(text) if self.values.is_stated else float(text)
 
     # numbers
 
     def v(self, path: str):
-        """The value of a cell."""
+        """Return the value of a cell."""
         return self._value(self.places.cell(path))
 
     def gain(self, a: str, b: str):
@@ -276,7 +283,7 @@ class Language(Relations):
         return self._tell(self.v(a) - self.v(b))
 
     def percent(self, a: str, b: str):
-        """How much a is above b, in per cent of b."""
+        """Return how much a is above b, in per cent of b."""
         return self._tell(100 * (self.v(a) - self.v(b)) / self.v(b))
 
     def mean(self, paths: list[str]):
@@ -294,14 +301,16 @@ class Language(Relations):
         return test.p
 
     def spread(self, path: str) -> float:
-        """The range of values over seeds, from the lowest to the highest, in per cent of their mean."""
+        """Return the range of values over seeds, from the lowest to the highest, in per cent of their
+        mean."""
         cell = self.places.cell(path)
         self.outcomes.used.append(cell)
         values = self.values.over_seeds(cell)
         return self._tell(100 * (max(values) - min(values)) * len(values) / sum(values))
 
     def relevant(self, table: str, system: str) -> int:
-        """The number of a table's examples in which the passage shown for a system is marked relevant."""
+        """Return the number of a table's examples in which the passage shown for a system is marked
+        relevant."""
         marks = self.places.examples(table, system)
         if not self.values.is_published:
             raise MissingNumber(f"table {table} shows passages; no others were ever judged")
@@ -309,11 +318,11 @@ class Language(Relations):
         return sum(marks)
 
     def drawn(self, exhibit: str, fact: str) -> float:
-        """A number that the suite computes beside a drawing of the paper."""
+        """Return a number that the suite computes beside a drawing of the paper."""
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Whether x at the text's decimals is the text; of what is measured, x within half a unit."""
+        """Return whether x at the text's decimals is the text; of what is measured, x within half a unit."""
         target = Decimal(text)
         decimals = decimals_of(target)
         if self.values.is_stated:
@@ -323,7 +332,7 @@ class Language(Relations):
         return self._fits(holds, f"{format_value(x)} does not round to {text}")
 
     def about(self, x, text: str, by) -> bool:
-        """Whether x is within ``by`` of the text's number."""
+        """Return whether x is within ``by`` of the text's number."""
         return self._fits(
             abs(x - self.number(text)) <= by, f"{format_value(x)} is not within {format_value(by)} of {text}"
         )
@@ -339,19 +348,19 @@ class Language(Relations):
         return self._standings(row, columns, among)[1]
 
     def rank(self, row: str, column: str, among: list[str] | None = None) -> int:
-        """The rank of a row, 1 for the best; rows of equal value share the better rank."""
+        """Return the rank of a row, 1 for the best; rows of equal value share the better rank."""
         return 1 + sum(self.order(*pair) < 0 for pair in self._rivals(row, column, among))
 
     def increasing(self, paths: list[str]) -> bool:
-        """Whether each value is larger than the one before."""
+        """Return whether each value is larger than the one before."""
         return self._monotonic(paths, 1)
 
     def decreasing(self, paths: list[str]) -> bool:
-        """Whether each value is smaller than the one before."""
+        """Return whether each value is smaller than the one before."""
         return self._monotonic(paths, -1)
 
     def argbest(self, row: str, columns: list[str]) -> str | None:
-        """The column in which a row is highest; None when two share it."""
+        """Return the column in which a row is highest; None when two share it."""
         values = {column: self.v(f"{row}/{column}") for column in columns}
         top = [column for column, value in values.items() if value == max(values.values())]
         self.seen.append(f"highest in {' and '.join(top)}")

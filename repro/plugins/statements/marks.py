@@ -44,7 +44,7 @@ class MarksOfCell(CellPart):
 
 
 def of_words(source: Paper) -> Iterator[Finding]:
-    """Sentences that call a difference significant, or not, of which no test is named.
+    """Yield sentences that call a difference significant, or not, of which no test is named.
 
     A doubt where the paper names a test elsewhere, so that the word has that meaning in it; else a note.
     """
@@ -70,7 +70,7 @@ def _table_name(table: str) -> str:
 
 
 def _ties(source: Paper) -> Iterator[Finding]:
-    """A bold number that an equal one shares its scope with, which is not bold."""
+    """Yield a bold number that an equal one shares its scope with, which is not bold."""
     for cell, rivals in bolds(source):
         equals = [o for o in rivals if o.printed.value == cell.printed.value and not o.printed.bold]
         if equals:
@@ -100,7 +100,7 @@ def _unsupported_marks(source: Paper) -> Iterator[Finding]:
 
 
 def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """One finding for the marks of a column whose leads need differences that vary hardly at all.
+    """Yield one finding for the marks of a column whose leads need differences that vary hardly at all.
 
     A doubt where the known deviation is of this very set, a note where another set stands for it.
     """
@@ -130,7 +130,7 @@ def _need_in_words(mark: str, cell: Cell, wanted: Need) -> str:
 
 
 def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """One finding for the leads of a table without the mark that a smaller lead over the same row has.
+    """Yield one finding for the leads of a table without the mark that a smaller lead over the same row has.
 
     The differences of other systems may vary more, and a row without marks may not have been tested: the
     finding says how little the marked ones may vary.
@@ -156,7 +156,8 @@ def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
 
 
 def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """One finding for the leads of a table without their mark that are significant whatever two systems did.
+    """Yield one finding for the leads of a table without their mark that are significant whatever two systems
+    did.
 
     Rows without any mark may not have been tested, and are left out.
     """
@@ -183,6 +184,6 @@ def _scope(marked: Marked) -> tuple[str, str, str | None]:
 
 
 def _lacks(cell: Cell, mark: str, over: list[str]) -> bool:
-    """Whether a cell could have a mark and has it not; a cited row, without scores, had no test."""
+    """Return whether a cell could have a mark and has it not; a cited row, without scores, had no test."""
     is_other = cell.row.id not in over and cell.role not in ("cited", "reference")
     return is_other and cell.is_numeric and mark not in cell.printed.marks

@@ -66,7 +66,7 @@ class References(StrictMapping):
 
 
 def references_of(source: Paper) -> References:
-    """The references of a paper, none without the file. Raises ManifestError with file and line."""
+    """Return the references of a paper, none without the file. Raises ManifestError with file and line."""
     path = source.folder / "references.yaml"
     if not path.exists():
         return References()
@@ -88,7 +88,7 @@ def references_of(source: Paper) -> References:
 
 
 def _is_part(target: str) -> bool:
-    """Whether a target is a part of the paper and not a work."""
+    """Return whether a target is a part of the paper and not a work."""
     return target.startswith(("Table ", "Figure ", "Eq. ", "Algorithm ", "§", "App. "))
 
 
@@ -114,7 +114,7 @@ class Reference:
 
 
 def paper_references(source: Paper) -> Iterator[Reference]:
-    """Every pointer of a paper, a line for each thing that it points at, then its reference list."""
+    """Yield every pointer of a paper, a line for each thing that it points at, then its reference list."""
     references = references_of(source)
     for pointer in references.pointers:
         verdict = pointer.verdict, pointer.why, pointer.against, pointer.reading
@@ -165,7 +165,7 @@ def _entry_finding(source: Paper, key: str, verdict: Outcome, why: str, against:
 
 
 def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
-    """Two works of one list under one arXiv number, of which neither is said to be wrong."""
+    """Yield two works of one list under one arXiv number, of which neither is said to be wrong."""
     by_number: dict[str, list[str]] = {}
     for key, work in references.works.items():
         if work.arxiv:
@@ -184,7 +184,7 @@ def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
 
 
 def other_numbers(sources: list[Paper]) -> Iterator[Finding]:
-    """A work that two papers list under two arXiv numbers."""
+    """Yield a work that two papers list under two arXiv numbers."""
     numbers: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for source in sources:
         for key, work in references_of(source).works.items():

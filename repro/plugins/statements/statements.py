@@ -98,13 +98,13 @@ class Statement:
 
 
 def _why(language: Language, state: str) -> str:
-    """The cells that contradict a statement that fails, then the other numbers that it is about."""
+    """Return the cells that contradict a statement that fails, then the other numbers that it is about."""
     against = "; ".join(dict.fromkeys(language.against)) if state == FAILS else ""
     return "; ".join(dict.fromkeys(filter(None, [against, *(s for s in language.seen if s not in against)])))
 
 
 def statements(source: Paper) -> list[Statement]:
-    """The sentences of claims.yaml, then marks, then bold numbers, in printed order."""
+    """Return the sentences of claims.yaml, then marks, then bold numbers, in printed order."""
     return [*_sentences(source), *_marks(source), *_bolds(source)]
 
 
@@ -149,7 +149,7 @@ def _bolds(source: Paper) -> Iterator[Statement]:
 def _cell_statement(
     kind: str, cell: Cell, rivals: list[Cell], meaning: str, decide, end: str = ""
 ) -> Statement:
-    """The statement that a cell's type makes without words, about the cell and its rivals."""
+    """Return the statement that a cell's type makes without words, about the cell and its rivals."""
     table, head = cell.table.id, cell.column.label
     place = f"{cell.paper.name}/{table}/{kind}/{cell.row.id}/{cell.column.id}{end}"
     says, cells = f"{cell.row.label}, {head}: {meaning}", (cell, *rivals)
@@ -170,7 +170,7 @@ def _test(language: Language, values: Values) -> str:
 
 
 def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
-    """Every mark of significance: its mark, cell, meaning, and the cells it says it is better than."""
+    """Yield every mark of significance: its mark, cell, meaning, and the cells it says it is better than."""
     for c, column in _marked_cells(source):
         for mark in dict.fromkeys(c.printed.marks):
             if over := significance(c.table).get(mark):
@@ -198,7 +198,7 @@ def _marked_cells(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 
 def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
-    """Every bold number, and the others of its scope; none where the text lost its bold."""
+    """Yield every bold number, and the others of its scope; none where the text lost its bold."""
     for table in source.manifest.tables:
         if table.kind == "results" and table.bold not in ("unknown", "none"):
             cells = list(filter(has_number, cells_of(source, (table,))))

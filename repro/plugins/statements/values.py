@@ -28,10 +28,10 @@ class Values(Protocol):
     def is_stated(self) -> bool: ...
 
     def number(self, cell: Cell) -> Decimal | float:
-        """The value of a cell in the paper's unit. Raises MissingNumber."""
+        """Return the value of a cell in the paper's unit. Raises MissingNumber."""
 
     def told(self, cell: Cell) -> str:
-        """The number in a cell as it is shown beside another. Raises MissingNumber."""
+        """Return the number in a cell as it is shown beside another. Raises MissingNumber."""
 
     def check_order(self, one: Cell, other: Cell) -> None:
         """Raise MissingNumber where nothing tells which of two numbers is the greater."""
@@ -40,13 +40,13 @@ class Values(Protocol):
         """p of the test between two rows in one column, None without one."""
 
     def why_untested(self, cell: Cell) -> str:
-        """The reason why there is no test of a cell's row, and what makes one."""
+        """Return the reason why there is no test of a cell's row, and what makes one."""
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """The values of a cell, one a seed. Raises MissingNumber where there are fewer than two."""
+        """Return the values of a cell, one a seed. Raises MissingNumber where there are fewer than two."""
 
     def drawn(self, shown: str, fact: str) -> float:
-        """A number beside a drawing, by the exhibit's id. Raises MissingNumber."""
+        """Return a number beside a drawing, by the exhibit's id. Raises MissingNumber."""
 
 
 class PublishedValues:
@@ -55,14 +55,14 @@ class PublishedValues:
     is_published = is_stated = True
 
     def number(self, cell: Cell) -> Decimal:
-        """The printed number, of a bound the bound. Raises MissingNumber at a dash or words."""
+        """Return the printed number, of a bound the bound. Raises MissingNumber at a dash or words."""
         if cell.printed.value is None:
             verb = "plots" if cell.table.kind == "figure" else "prints"
             raise MissingNumber(f"{cell.id} {verb} no number")
         return cell.printed.value
 
     def told(self, cell: Cell) -> str:
-        """The number as the paper prints it, a bound with its sign."""
+        """Return the number as the paper prints it, a bound with its sign."""
         return cell.printed.plain
 
     def check_order(self, one: Cell, other: Cell) -> None:
@@ -73,7 +73,7 @@ class PublishedValues:
         return None
 
     def why_untested(self, cell: Cell) -> str:
-        """The reason why only marks of significance stand for tests."""
+        """Return the reason why only marks of significance stand for tests."""
         return f"{cell.paper.name} publishes no scores by query"
 
     def over_seeds(self, cell: Cell) -> list[float]:
@@ -106,7 +106,7 @@ class MeasuredValues:
         return {c.cell.id: c for c in self.comparison.cells if c.records and not c.outdated}
 
     def number(self, cell: Cell) -> float:
-        """The mean over seeds. Raises MissingNumber where nothing was measured."""
+        """Return the mean over seeds. Raises MissingNumber where nothing was measured."""
         known = self._known.get(cell.id)
         if known is None or known.measured is None:
             raise MissingNumber(f"{cell.id} is not measured")
@@ -114,7 +114,7 @@ class MeasuredValues:
         return known.measured
 
     def told(self, cell: Cell) -> str:
-        """The mean with four digits after the point at most, in brackets where it is in doubt."""
+        """Return the mean with four digits after the point at most, in brackets where it is in doubt."""
         value = format_value(self.number(cell))
         return f"({value})" if self._known[cell.id].doubts else value
 
@@ -135,7 +135,7 @@ class MeasuredValues:
         return self._between(one, other, "p")
 
     def _between(self, one: Cell, other: Cell, name: str) -> Any:
-        """A value of the stored test between two rows, the first less the second; None without one."""
+        """Return a value of the stored test between two rows, the first less the second; None without one."""
         if (one.table.id, one.column.id, one.paper) != (other.table.id, other.column.id, other.paper):
             return None
         key = one.paper.name, one.table.id, one.column.dataset or ""
@@ -147,11 +147,11 @@ class MeasuredValues:
         return test[name][test["names"].index(one.row.id)][test["names"].index(other.row.id)]
 
     def why_untested(self, cell: Cell) -> str:
-        """The command that computes the tests between rows."""
+        """Return the command that computes the tests between rows."""
         return f"no test between its rows is stored; `repro compare {cell.paper.name}` computes it"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """The measured values, one a seed. Raises MissingNumber where fewer than two are recorded."""
+        """Return the measured values, one a seed. Raises MissingNumber where fewer than two are recorded."""
         records = self._known[cell.id].records if cell.id in self._known else ()
         if len(records) < 2:
             raise MissingNumber(
@@ -160,7 +160,7 @@ class MeasuredValues:
         return [record.measured for record in records]
 
     def drawn(self, shown: str, fact: str) -> float:
-        """A number that was computed beside a drawing. Raises MissingNumber where it is not stored."""
+        """Return a number that was computed beside a drawing. Raises MissingNumber where it is not stored."""
         value = self.exhibits.get(shown, {}).get(fact)
         if value is None:
             raise MissingNumber(f"{shown} is not drawn yet, or has no {fact}")

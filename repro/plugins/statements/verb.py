@@ -83,7 +83,8 @@ def _print_table(name: str, statements, scale_name: str) -> None:
 
 
 def _mark_row(item) -> list[str]:
-    """A mark with the largest lead that print allows, what it needs, and the smallest that is known."""
+    """Return a mark with the largest lead that print allows, what it needs, and the smallest that is
+    known."""
     _, table, _, row, column, mark = item.statement.id.split("/")
     need, place = item.statement.need, f"{table}/{row}/{column} {mark}"
     numbers = ["", "", "", ""]
@@ -112,7 +113,7 @@ def _grouped_rows(statements) -> list[list[str]]:
 
 
 def _bold_numbers(group) -> str:
-    """How many there are, and how many of their leads a test would hardly find significant."""
+    """Return how many there are, and how many of their leads a test would hardly find significant."""
     number = len(group)
     small = sum(j.statement.need is not None and j.statement.need.is_implausible for j in group)
     hardly = f"; {small} would be implausible as significant" * bool(small)
@@ -126,7 +127,8 @@ def _text(item) -> str:
 
 
 def _others(others) -> str:
-    """The state, how many cells have a value of others, and how these were made; empty where none has one."""
+    """Return the state, how many cells have a value of others, and how these were made; empty where none has
+    one."""
     cells = f"{len(others.used)} of {others.cells} cells"
     if not others.speaks:
         return f"say nothing ({cells})" if others.used else ""
@@ -145,7 +147,7 @@ def _judgement(judgement) -> str:
 
 
 def _ours(item) -> str:
-    """The judgement by our numbers, with what is doubtful about them."""
+    """Return the judgement by our numbers, with what is doubtful about them."""
     doubts = f"\nin doubt: {', '.join(item.doubts)}" if item.doubts else ""
     return _judgement(item.ours) + doubts
 
@@ -238,7 +240,7 @@ def _verdict(reference) -> str:
 
 
 def _verdict_counts(references) -> str:
-    """How many pointers and entries there are, by verdict."""
+    """Return how many pointers and entries there are, by verdict."""
     counts = []
     for kind, is_entry in (("pointers", False), ("entries of reference lists", True)):
         verdicts = Counter(r.verdict for r in references if (r.at == "references") == is_entry)
@@ -254,7 +256,8 @@ def _count_findings(findings) -> str:
 
 
 def _places(finding) -> str:
-    """Places one a line; of a sentence or reading only where it stands, its words are in the next column."""
+    """Return places one a line; of a sentence or reading only where it stands, its words are in the next
+    column."""
     if finding.kind in ("misprint", "conflict", "reference"):
         pairs = [(finding.places[0], ""), *zip(finding.places[1:], finding.values[1:], strict=True)]
     elif finding.kind in ("claim", "bold", "mark") and finding.places[0].count("/") != 3:

@@ -105,7 +105,8 @@ class Analysis(StrictMapping):
     tables: tuple[TableAnalysis, ...] = ()
 
     def of(self, table: Table) -> TableAnalysis:
-        """The analysis of a table, with its families; of one that is not named they are all there is."""
+        """Return the analysis of a table, with its families; of one that is not named they are all there
+        is."""
         match = next((item for item in self.tables if item.table == table.id), TableAnalysis(table=table.id))
         return match if match.families else match.model_copy(update={"families": tuple(_families(table))})
 
@@ -116,7 +117,7 @@ def analysis_of(source: Paper) -> Analysis:
 
 
 def read_analysis(folder: Path, manifest: Manifest) -> Analysis:
-    """The analysis.yaml of a paper's folder, an empty one without the file.
+    """Return the analysis.yaml of a paper's folder, an empty one without the file.
 
     Raises ManifestError with file and line.
     """
@@ -127,7 +128,8 @@ def read_analysis(folder: Path, manifest: Manifest) -> Analysis:
 
 
 def _families(table: Table) -> Iterator[Family]:
-    """Every row of a group against the one that the table compares it with; one family without groups."""
+    """Yield every row of a group against the one that the table compares it with; one family without
+    groups."""
     labels = {group.id: group.label for group in table.groups}
     for group in dict.fromkeys(row.group for row in table.rows):
         pairs = [(row.id, base) for row in table.rows if row.group == group and (base := table.base_of(row))]

@@ -78,7 +78,7 @@ class Contrast:
 def contrasts(
     analysis: TableAnalysis, columns: Mapping[str, Mapping[str, OfSeeds]], *, level: float
 ) -> Iterator[Contrast]:
-    """Every pair of every family in every column in which both of its rows are measured.
+    """Yield every pair of every family in every column in which both of its rows are measured.
 
     Args:
         columns: column -> row -> its scores.
@@ -95,7 +95,8 @@ def contrasts(
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
-    """The mean of one row less that of another on the same queries, seed by seed, over the seeds of both.
+    """Return the mean of one row less that of another on the same queries, seed by seed, over the seeds of
+    both.
 
     None where there are too few of either, and where nothing varies: a constant has no error to test it by.
     """
@@ -108,7 +109,7 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
 
 
 def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
-    """Row -> ``above``, ``below``, ``not above`` (nor below) the row ``floor``, or ``not tested``.
+    """Return row -> ``above``, ``below``, ``not above`` (nor below) the row ``floor``, or ``not tested``.
 
     Of the compared rows of a column; of none where the analysis names no floor. The tests are not corrected.
     """
@@ -126,7 +127,8 @@ def _standing(lead: Estimate | None, level: float) -> str:
 
 
 def _p_of_no_less(c: Contrast) -> float | None:
-    """The larger p of two one-sided tests of a difference of at least what matters (Schuirmann 1987)."""
+    """Return the larger p of two one-sided tests of a difference of at least what matters (Schuirmann
+    1987)."""
     from scipy.special import stdtr
 
     if c.difference is None or c.matters is None:
@@ -136,7 +138,7 @@ def _p_of_no_less(c: Contrast) -> float | None:
 
 
 def _corrected(p_values: Sequence[float | None], planned_count: int) -> list[float | None]:
-    """The p-values of a family and column, corrected for all planned pairs."""
+    """Return the p-values of a family and column, corrected for all planned pairs."""
     tested_count = sum(p is not None for p in p_values)
     return holm([*p_values, *[1.0] * (planned_count - tested_count)])[: len(p_values)]
 
@@ -152,7 +154,7 @@ def _pairs(
 
 
 def _verdict(c: Contrast, level: float, standings: Mapping[str, str], floor: str | None) -> str:
-    """One of ``VERDICTS``, of the row towards the other.
+    """Return one of ``VERDICTS``, of the row towards the other.
 
     Where the analysis names a floor, the better of the two has to stand above it, unless one is the floor. A
     corrected p of at most ``level`` tells them apart, only slightly where the corrected p of ``within`` is

@@ -72,7 +72,8 @@ class MethodTrend:
 
 
 def method_trends(runs: Sequence[Run], reference: str, larger: Size) -> list[MethodTrend]:
-    """Each method's trend; left out are those with too few seeds or sizes to fit a plane and its error."""
+    """Return each method's trend; left out are those with too few seeds or sizes to fit a plane and its
+    error."""
     methods = dict.fromkeys(run.method for run in runs if run.method != reference)
     trends = (_trend(method, _differences(runs, method, reference), larger) for method in methods)
     return [trend for trend in trends if trend]
@@ -116,7 +117,8 @@ def _means(differences: Sequence[tuple[Size, float]]) -> dict[Size, float]:
 
 
 def _terms(size: Size, larger: Size) -> tuple[float, float, float]:
-    """A row of the design: a constant, and by how many doublings the sizes are from the larger ones."""
+    """Return a row of the design: a constant, and by how many doublings the sizes are from the larger
+    ones."""
     return 1.0, log2(size[0] / larger[0]), log2(size[1] / larger[1])
 
 
@@ -146,7 +148,7 @@ class Order:
 
 
 def orders(runs: Sequence[Run]) -> list[Order]:
-    """The agreement of every pair of sizes, over the methods and seeds that both have."""
+    """Return the agreement of every pair of sizes, over the methods and seeds that both have."""
     sizes = sorted({run.size for run in runs})
     return [_order(runs, one, other) for one, other in combinations(sizes, 2)]
 
@@ -169,7 +171,7 @@ def _scores(runs: Sequence[Run], size: Size) -> dict[str, dict[Seed, float]]:
 
 
 def _seeds(scores: Scores, methods: Sequence[str]) -> list[Seed]:
-    """The seeds of the first of the methods that all of them have."""
+    """Return the seeds of the first of the methods that all of them have."""
     return [
         seed for method in methods[:1] for seed in scores[method] if all(seed in scores[m] for m in methods)
     ]
@@ -178,7 +180,7 @@ def _seeds(scores: Scores, methods: Sequence[str]) -> list[Seed]:
 def _tau(
     one: Scores, other: Scores, methods: Sequence[str], seeds: Sequence[Seed]
 ) -> tuple[float, tuple[float, float] | None] | None:
-    """The tau of the means over seeds and the bounds of its interval."""
+    """Return the tau of the means over seeds and the bounds of its interval."""
     import numpy as np
 
     draws = np.array([range(len(seeds)), *_draws(len(seeds))])  # (1 + D, S): the seeds themselves, then draws
@@ -204,7 +206,7 @@ def tau_b(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def _draws(count: int) -> list[tuple[int, ...]]:
-    """Every draw of as many with replacement, or where these are too many, some drawn by seed 0."""
+    """Return every draw of as many with replacement, or where these are too many, some drawn by seed 0."""
     if count**count <= ALL_DRAWS:
         return list(product(range(count), repeat=count))
     random = Random(0)

@@ -55,12 +55,12 @@ class StudyEvidence:
         return contents
 
     def state(self, node: Node) -> str:
-        """The state of a node in the store; ``stored`` where a file has it."""
+        """Return the state of a node in the store; ``stored`` where a file has it."""
         parts = self.kept["trainings"], self.kept["evaluations"]
         return "stored" if any(node.fingerprint in part for part in parts) else self._store.state(node)
 
     def record(self, node: Node) -> dict[str, Any]:
-        """The record of a training, of which a file has the facts that its cost is made of."""
+        """Return the record of a training, of which a file has the facts that its cost is made of."""
         if node.fingerprint not in self._records:
             is_stored = self._store.state(node) == "stored"
             record = (
@@ -70,14 +70,14 @@ class StudyEvidence:
         return self._records[node.fingerprint]
 
     def scores(self, node: Node) -> dict[str, Any] | None:
-        """The queries of an evaluation and their scores by measure; None where they are not known."""
+        """Return the queries of an evaluation and their scores by measure; None where they are not known."""
         if self._store.state(node) == "stored":
             return read_json(self._store.path(node) / "scores.json")
         return self.kept["evaluations"].get(node.fingerprint)
 
 
 def scores_paths(results: Results, scale: str, paper: str, table: str) -> tuple[Path, ...]:
-    """The files of a study's table: a release's, if there is one, then the one that is written."""
+    """Return the files of a study's table: a release's, if there is one, then the one that is written."""
     return tuple(folder / "scores" / scale / f"{paper}-table{table}.json.gz" for folder in results.folders)
 
 
@@ -222,7 +222,7 @@ class Study:
         return self.plan.level
 
     def is_confirmatory(self, family: str, column: str) -> bool:
-        """Whether the one claim that is not exploratory is about these comparisons."""
+        """Return whether the one claim that is not exploratory is about these comparisons."""
         return self.plan.confirmatory == Confirmatory(table=self.table.id, family=family, column=column)
 
     @cached_property
@@ -246,27 +246,28 @@ class Study:
         return counts
 
     def of(self, family: str, column: str) -> list[Contrast]:
-        """The comparisons that are corrected together."""
+        """Return the comparisons that are corrected together."""
         return [c for c in self.contrasts if (c.family, c.column) == (family, column)]
 
     def contrast(self, row: str, against: str, column: str) -> Contrast | None:
-        """The first comparison of two rows, whichever of them is less the other; None where there is none."""
+        """Return the first comparison of two rows, whichever of them is less the other; None where there is
+        none."""
         pair = {row, against}
         return next((c for c in self.contrasts if c.column == column and {c.row, c.against} == pair), None)
 
     def verdict(self, row: str, against: str, column: str) -> str:
-        """The verdict of a row towards another one; empty where no family compares the two."""
+        """Return the verdict of a row towards another one; empty where no family compares the two."""
         c = self.contrast(row, against, column)
         if c is None:
             return ""
         return c.verdict if c.row == row else _REVERSED_VERDICTS.get(c.verdict, c.verdict)
 
     def to_floor(self, column: str, standing: str) -> list[str]:
-        """The compared rows of a column that stand so to the row ``floor``."""
+        """Return the compared rows of a column that stand so to the row ``floor``."""
         return [row for row, place in self.standing.get(column, {}).items() if place == standing]
 
     def base(self, row: str) -> str | None:
-        """The row that the table compares a row with; None where it is compared with none."""
+        """Return the row that the table compares a row with; None where it is compared with none."""
         return next(self.table.base_of(r) for r in self.table.rows if r.id == row)
 
     @cached_property
@@ -285,7 +286,7 @@ def study_of(
     cells: Iterable[ComparedCell] = (),
     results: Results | None = None,
 ) -> Study:
-    """The study of a table, from the scores of queries that the store or a file of the results has.
+    """Return the study of a table, from the scores of queries that the store or a file of the results has.
 
     Args:
         cells: the plan's, compared, for the commits and the doubts.
@@ -311,7 +312,7 @@ def study_of(
 
 
 def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
-    """The study of a table, from scores of queries; ``facts`` are what else it holds."""
+    """Return the study of a table, from scores of queries; ``facts`` are what else it holds."""
     table_analysis, level = analysis.of(table), analysis.level
     columns = {
         c.id: {row: _planned_seeds(seeds, analysis) for row, seeds in scores[c.id].items()}
@@ -326,12 +327,12 @@ def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
 
 
 def _planned_seeds(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
-    """The scores of the planned seeds; of those that there are where none of them was planned."""
+    """Return the scores of the planned seeds; of those that there are where none of them was planned."""
     return {seed: scores for seed, scores in seeds.items() if seed in analysis.seeds} or seeds
 
 
 def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
-    """The scores of queries that are known; the rest is left out.
+    """Return the scores of queries that are known; the rest is left out.
 
     Args:
         plan: of one table.
@@ -346,7 +347,7 @@ def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
 
 
 def entries(scores: Scores) -> dict[tuple[str, str], Entry]:
-    """(row, column) -> its mean over queries and seeds."""
+    """Return (row, column) -> its mean over queries and seeds."""
     return {(row, column): _entry(seeds) for column, rows in scores.items() for row, seeds in rows.items()}
 
 
@@ -357,7 +358,7 @@ def _entry(seeds: OfSeeds) -> Entry:
 
 
 def _commits(plan: Plan, records: Iterable[Record]) -> list[str]:
-    """The commits with which the plan's measurements as they are now were recorded."""
+    """Return the commits with which the plan's measurements as they are now were recorded."""
     identities = {(m.cell.id, *m.identity) for m in plan.measurements}
     matches = sorted((r for r in records if (r.cell, *r.identity) in identities), key=lambda r: r.recorded)
     return list(dict.fromkeys(c for r in matches if (c := r.environment.get("commit"))))

@@ -133,7 +133,7 @@ def check_pointer(pointer: StudyPointer) -> None:
 
 
 def tested_answer(study: Study, pointer: StudyPointer, column: Column, *, scale: str) -> Answer | None:
-    """The answer to a pointer with its interval and verdict; None where the study does not test it."""
+    """Return the answer to a pointer with its interval and verdict; None where the study does not test it."""
     contrast = study.contrast(pointer.row, pointer.other, column.id)
     if contrast is None or contrast.difference is None:
         return None
@@ -166,7 +166,8 @@ def of_means(
     unit: str,
     scale: str,
 ) -> Answer | None:
-    """The answer by what records hold, seed by seed, without an interval; None if they share no seed."""
+    """Return the answer by what records hold, seed by seed, without an interval; None if they share no
+    seed."""
     if not (common_seeds := ours.keys() & theirs.keys()):
         return None
     points = 1 if unit == "percent" else 100
@@ -175,7 +176,7 @@ def of_means(
 
 
 def primary_column(source: Paper, table: Table) -> Column:
-    """The primary column of the analysis, else the first."""
+    """Return the primary column of the analysis, else the first."""
     primary = analysis_of(source).of(table).primary
     return next((c for c in table.columns if c.id == primary), table.columns[0])
 
@@ -232,7 +233,8 @@ def _scale_answers(
     pointers: Mapping[str, StudyPointer],
     evidence: StudyRecords,
 ) -> Iterator[tuple[str, Answer]]:
-    """Each pointer with its answer at one scale: tested where scores of queries are at hand, else by means.
+    """Yield each pointer with its answer at one scale: tested where scores of queries are at hand, else by
+    means.
 
     The means are over the seeds that both rows have; without one there is no answer.
     """

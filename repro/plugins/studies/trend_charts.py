@@ -30,7 +30,8 @@ class PanelTrends:
 
 
 def draw_trend(figure: Figure, points: Sequence[ComparedCell], path: Path, *, note: str) -> Iterator[Path]:
-    """The differences at every size and beyond: a drawing, two tables, sentences; without a fit, nothing.
+    """Yield the differences at every size and beyond: a drawing, two tables, sentences; without a fit,
+    nothing.
 
     Args:
         points: the figure's cells.
@@ -54,7 +55,7 @@ def draw_trend(figure: Figure, points: Sequence[ComparedCell], path: Path, *, no
 
 
 def panel_trends(figure: Figure, points: Sequence[ComparedCell]) -> list[PanelTrends]:
-    """The trends of every panel of a figure that has them."""
+    """Return the trends of every panel of a figure that has them."""
     if figure.trend is None:
         return []
     larger, panels = (figure.trend.to.x, figure.trend.to.across), []
@@ -68,7 +69,7 @@ def panel_trends(figure: Figure, points: Sequence[ComparedCell]) -> list[PanelTr
 
 
 def _runs(figure: Figure, design: SizeTrend, points: Sequence[ComparedCell]) -> list[Run]:
-    """Every run of a panel; those of a level line stand at each place of the x-axis."""
+    """Return every run of a panel; those of a level line stand at each place of the x-axis."""
     lines = {line.id: line for line in figure.lines if line.method}
     runs = []
     for point in points:
@@ -114,7 +115,7 @@ def planned_trend(figure: Figure) -> SizeTrend:
 
 
 def markdown(figure: Figure, panels: Sequence[PanelTrends]) -> str:
-    """Sentences for every panel, below what they rest on."""
+    """Return sentences for every panel, below what they rest on."""
     design = planned_trend(figure)
     unit = ", in points of a hundred" if figure.unit == "percent" else ""
     lines = [
@@ -133,7 +134,7 @@ def markdown(figure: Figure, panels: Sequence[PanelTrends]) -> str:
 
 
 def _counts(panels: Sequence[PanelTrends]) -> str:
-    """How many differences the trends of panels are fitted to."""
+    """Return how many differences the trends of panels are fitted to."""
     counts = sorted({trend.runs for panel in panels for trend in panel.methods})
     return " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
 
@@ -171,7 +172,7 @@ def _conclusion(interval: Interval, reference: str) -> str:
 
 
 def _order_sentences(size_orders: Sequence[Order]) -> Iterator[str]:
-    """A sentence on the smallest and the largest size, which the others lie between."""
+    """Yield a sentence on the smallest and the largest size, which the others lie between."""
     with_tau = (o for o in size_orders if o.tau is not None)
     order = max(with_tau, key=lambda o: (o.larger, [-number for number in o.smaller]), default=None)
     if order is not None and order.tau is not None:
@@ -235,5 +236,5 @@ def _method(axes, place: int, trend: MethodTrend, sizes: Sequence[Size], larger:
 
 
 def size_name(size: Size) -> str:
-    """The numbers of a size, as a caption or a sentence has them."""
+    """Return the numbers of a size, as a caption or a sentence has them."""
     return " / ".join(f"{number:,g}" for number in size)

@@ -32,17 +32,17 @@ COST = (
 
 
 def label(study: Study, row: str) -> str:
-    """The label of a row, with its group's where another row has the same."""
+    """Return the label of a row, with its group's where another row has the same."""
     return next(label_in_full(study.table, r) for r in study.table.rows if r.id == row)
 
 
 def mark(verdict: str) -> str:
-    """The sign of a verdict; none for rows that are not told apart."""
+    """Return the sign of a verdict; none for rows that are not told apart."""
     return MARKS.get(verdict, "")
 
 
 def caption(study: Study) -> str:
-    """How to read the table: intervals, marks, rows without training and rows at the floor, cost."""
+    """Return how to read the table: intervals, marks, rows without training and rows at the floor, cost."""
     sentences = [METHOD, *_signs(study), *_few_seeds(study), *_untrained_rows(study), *_floor(study), COST]
     return " ".join([*preliminary_note(study), *doubts_note(study), *sentences])
 
@@ -53,7 +53,7 @@ def doubts_note(study: Study) -> list[str]:
 
 
 def shortened_note(text: str, study: Study, *, explained: str) -> str:
-    """The text of a table without what another table, ``explained``, says in the same words."""
+    """Return the text of a table without what another table, ``explained``, says in the same words."""
     explanation = " ".join([METHOD, *_signs(study)])
     text = text.replace(explanation, f"Intervals, signs and costs as under Table {explained}.").replace(
         f" {COST}", ""
@@ -76,7 +76,7 @@ def preliminary_note(study: Study) -> list[str]:
 
 
 def verdicts_note(study: Study) -> str:
-    """How the comparisons are made and what their verdicts mean."""
+    """Return how the comparisons are made and what their verdicts mean."""
     return " ".join([*preliminary_note(study), _claim(study)]) + _verdict_explanation(study)
 
 
@@ -108,13 +108,14 @@ def _claim(study: Study) -> str:
 
 
 def order(study: Study, column: Column) -> str:
-    """Sentences on the rows that can be told apart in a column, and those that cannot, after its name."""
+    """Return sentences on the rows that can be told apart in a column, and those that cannot, after its
+    name."""
     primary = ", which decides" if column.id == study.analysis.primary else ""
     return " ".join(f"{capitalised(part)}." for part in [column.label + primary, *_findings(study, column)])
 
 
 def _findings(study: Study, column: Column) -> list[str]:
-    """The findings of a column's comparisons, without capitals and full stops; never empty.
+    """Return the findings of a column's comparisons, without capitals and full stops; never empty.
 
     Of the most frequent verdict that tells no rows apart only the number of pairs is told where there are
     more than a few.
@@ -158,7 +159,7 @@ def _rank(rows: Iterable[str], means: dict[str, float]) -> list[str]:
 
 
 def _pairs(study: Study, contrasts: Sequence[Contrast], verdict: str, phrase: str) -> str:
-    """The pairs of a verdict by their names, nothing where there is none."""
+    """Return the pairs of a verdict by their names, nothing where there is none."""
     pairs = [
         f"{label(study, c.row)} and {label(study, c.against)}" for c in contrasts if c.verdict == verdict
     ]
@@ -166,7 +167,7 @@ def _pairs(study: Study, contrasts: Sequence[Contrast], verdict: str, phrase: st
 
 
 def _frequent_verdict(contrasts: Sequence[Contrast]) -> str:
-    """The most frequent verdict that tells no rows apart, if its pairs are too many to name."""
+    """Return the most frequent verdict that tells no rows apart, if its pairs are too many to name."""
     undecided = ("not told apart", "at the floor", "not tested")
     counts = Counter(c.verdict for c in contrasts if c.verdict in undecided)
     verdict, count = counts.most_common(1)[0] if counts else ("", 0)
@@ -174,13 +175,13 @@ def _frequent_verdict(contrasts: Sequence[Contrast]) -> str:
 
 
 def _pair_count(contrasts: Sequence[Contrast], verdict: str, phrase: str) -> str:
-    """Pairs of a verdict by their number: all that are compared, or all but those named before."""
+    """Return pairs of a verdict by their number: all that are compared, or all but those named before."""
     count = sum(c.verdict == verdict for c in contrasts)
     return f"{phrase}: {'all' if count == len(contrasts) else 'the other'} {count} pairs that are compared"
 
 
 def _distinct_contrasts(contrasts: Iterable[Contrast]) -> list[Contrast]:
-    """The comparisons, of those that stand in several families the first."""
+    """Return the comparisons, of those that stand in several families the first."""
     by_pair: dict[frozenset[str], Contrast] = {}
     for c in contrasts:
         by_pair.setdefault(frozenset((c.row, c.against)), c)
@@ -193,7 +194,7 @@ def join(names: Sequence[str]) -> str:
 
 
 def _few_seeds(study: Study) -> list[str]:
-    """A sentence on the trained rows that have fewer seeds than another one."""
+    """Return a sentence on the trained rows that have fewer seeds than another one."""
     counts = {row: count for row, count in study.seeds_of_rows.items() if row not in study.untrained}
     maximum = max(counts.values(), default=0)
     numbers = [f"{label(study, row)}: {count}" for row, count in counts.items() if count < maximum]
@@ -209,7 +210,7 @@ def _untrained_rows(study: Study) -> list[str]:
 
 
 def _floor(study: Study) -> list[str]:
-    """A sentence for every column on how its rows stand to the row of the floor."""
+    """Return a sentence for every column on how its rows stand to the row of the floor."""
     floor = study.analysis.floor
     if floor is None or not any(study.standing.values()):
         return []
@@ -224,7 +225,7 @@ def _floor(study: Study) -> list[str]:
 
 
 def _standing(study: Study, column: Column) -> Iterator[str]:
-    """The rows of a column that are not above the row of the floor, and those not tested against it."""
+    """Yield the rows of a column that are not above the row of the floor, and those not tested against it."""
     if study.analysis.floor is None:
         return
     for standing, phrase in (*((s, s) for s in ("below", "not above")), ("not tested", "not tested against")):

@@ -61,7 +61,7 @@ POWER_NOTE = (
 
 
 def markdown(study: Study, *, title: str, command: str) -> str:
-    """The table with what it says; what is not measured is a dash.
+    """Return the table with what it says; what is not measured is a dash.
 
     Args:
         command: what generates the file.
@@ -90,7 +90,7 @@ def markdown(study: Study, *, title: str, command: str) -> str:
 
 
 def rows(study: Study) -> Iterator[list[str]]:
-    """The lines of the table: label, means, cost and hours."""
+    """Yield the lines of the table: label, means, cost and hours."""
     for row in study.table.rows:
         means = [shown(study, row.id, c.id) for c in study.table.columns]
         hours = study.hours.get(row.id)
@@ -103,13 +103,14 @@ def rows(study: Study) -> Iterator[list[str]]:
 
 
 def shown(study: Study, row: str, column: str) -> str:
-    """Percent with one decimal, its interval, and the mark of its verdict towards its base."""
+    """Return percent with one decimal, its interval, and the mark of its verdict towards its base."""
     entry = study.entries.get((row, column))
     return "–" if entry is None else f"{100 * entry.mean:.1f}{half_width(entry)}{sign(study, row, column)}"
 
 
 def sign(study: Study, row: str, column: str) -> str:
-    """The mark of its verdict towards the row that it is compared with, a space before it; empty without."""
+    """Return the mark of its verdict towards the row that it is compared with, a space before it; empty
+    without."""
     base = study.base(row)
     verdict_mark = mark(study.verdict(row, base, column)) if base else ""
     return f" {verdict_mark}" if verdict_mark in ("▲", "△", "▽", "▼", "=") else ""
@@ -129,12 +130,12 @@ def format_cost(cost: Cost | None) -> tuple[str, str]:
 
 
 def points(fraction: float | None) -> str:
-    """A fraction in points with two decimals; a dash where there is none."""
+    """Return a fraction in points with two decimals; a dash where there is none."""
     return "–" if fraction is None else f"{100 * fraction:.2f}"
 
 
 def _family(study: Study, family: Family) -> Iterator[str]:
-    """The comparisons that are corrected together, column by column."""
+    """Yield the comparisons that are corrected together, column by column."""
     lines = [_comparison(study, c) for column in study.table.columns for c in study.of(family.id, column.id)]
     if lines:
         yield from (f"### {sentence(capitalised(family.label))}", "")
@@ -163,7 +164,8 @@ def _power(study: Study, c: Contrast, d: Estimate) -> list[str]:
 
 
 def _within_at_zero(c: Contrast, d: Estimate) -> str:
-    """The probability of a verdict of within where there is no difference; a dash where nothing matters."""
+    """Return the probability of a verdict of within where there is no difference; a dash where nothing
+    matters."""
     if c.matters is None:
         return "–"
     probability = equivalent_at_zero(c.matters, d.variances, queries=d.queries, seeds=d.seeds, level=c.level)
@@ -176,7 +178,7 @@ def _names(study: Study, c: Contrast) -> list[str]:
 
 
 def _origin(study: Study) -> str:
-    """Seeds, commits and hours."""
+    """Return seeds, commits and hours."""
     seeds = ", ".join(str(seed) for seed in study.seeds if seed is not None) or "the recipes' own"
     commits = ", ".join(f"`{commit[:12]}`" for commit in study.commits) or "not known"
     hours = "not known" if study.total_hours is None else f"{study.total_hours:.1f}"
@@ -184,7 +186,7 @@ def _origin(study: Study) -> str:
 
 
 def _table(heads, lines, *, texts: int) -> list[str]:
-    """The lines of a Markdown table, an empty one behind it; the first ``texts`` columns are text."""
+    """Return the lines of a Markdown table, an empty one behind it; the first ``texts`` columns are text."""
     rule = ["---"] * texts + ["---:"] * (len(heads) - texts)
     return [f"| {' | '.join(line)} |" for line in (heads, rule, *lines)] + [""]
 
@@ -222,7 +224,7 @@ def _tabular(heads: list[str], lines) -> list[str]:
 
 
 def _comparisons(study: Study) -> Iterator[str]:
-    """A line for every pair, below the heading of its family."""
+    """Yield a line for every pair, below the heading of its family."""
     columns = [c.id for c in study.table.columns]
     for number, family in enumerate(study.analysis.families):
         by_place = {(c.row, c.against, c.column): c for c in study.contrasts if c.family == family.id}
@@ -331,7 +333,7 @@ def _shown_entry(measured_study: Study, row: str, column: str) -> Content:
 
 
 def _test(measured_study: Study, row: str, column: str) -> str:
-    """The difference to the row that it is compared with."""
+    """Return the difference to the row that it is compared with."""
     base = measured_study.base(row)
     c = measured_study.contrast(row, base, column) if base else None
     if c is None or c.difference is None or c.holm is None:
@@ -342,13 +344,13 @@ def _test(measured_study: Study, row: str, column: str) -> str:
 
 
 def _standing(study: Study, c: Contrast) -> dict:
-    """The standing of a comparison in the plan of analysis, and whether seeds of it are missing."""
+    """Return the standing of a comparison in the plan of analysis, and whether seeds of it are missing."""
     confirmatory = study.is_confirmatory(c.family, c.column)
     return {"confirmatory": confirmatory, "preliminary": study.preliminary or None}
 
 
 def contrast_as_json(c: Contrast, *, times: float) -> dict:
-    """A comparison as an object; what is not known is null.
+    """Return a comparison as an object; what is not known is null.
 
     Args:
         times: of the unit of its numbers in a fraction, 100 for percent.

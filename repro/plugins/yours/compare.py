@@ -40,13 +40,14 @@ class ComparedWithYours(ComparedCells):
         return cls(cells.comparison, cells.plan)
 
     def tests(self) -> Listing[dict[str, Any]]:
-        """The tests of one's own rows, a line for each column and row that one was tested against."""
+        """Return the tests of one's own rows, a line for each column and row that one was tested against."""
         from repro.plugins.yours.table import lines
 
         return Listing([line for table in self.yours for line in lines(table)], line=dict, index="row")
 
     def scores_by_query(self) -> Listing[dict[str, Any]]:
-        """The scores of one's own rows, and of the runs that they were tested against, query by query."""
+        """Return the scores of one's own rows, and of the runs that they were tested against, query by
+        query."""
         scores = [line for table in self.yours for line in table.scores_by_query()]
         return Listing(scores, line=dict, index="query")
 
@@ -160,7 +161,7 @@ def compare_with_yours(
 
 
 def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
-    """Sentences on tables without a row of one's own; what is true of many is said once."""
+    """Return sentences on tables without a row of one's own; what is true of many is said once."""
     from repro.retrieval.evaluation.given_runs import OtherQueriesError
 
     common = {

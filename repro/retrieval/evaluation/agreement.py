@@ -14,7 +14,7 @@ Run = Mapping[str, Sequence[tuple[str, float]]]
 
 
 def root_mean_square_error(first: Sequence[float], second: Sequence[float]) -> float:
-    """The RMSE between two systems' scores on the same topics; 0 where no topic's score differs."""
+    """Return the RMSE between two systems' scores on the same topics; 0 where no topic's score differs."""
     return math.sqrt(sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / len(first))
 
 

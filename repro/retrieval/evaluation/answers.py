@@ -25,12 +25,12 @@ def _token():
 
 
 def tokens(text: str) -> list[str]:
-    """Tokens of a text, each lower-cased alone: a final sigma would depend on its neighbours."""
+    """Return tokens of a text, each lower-cased alone: a final sigma would depend on its neighbours."""
     return [match.group().lower() for match in _token().finditer(unicodedata.normalize("NFD", text))]
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Whether the tokens of one of the answers follow each other in the text.
+    """Return whether the tokens of one of the answers follow each other in the text.
 
     An answer without any token is in every text if ``tokenless`` says so, as in released code, or in none.
     """
@@ -84,7 +84,7 @@ def score_by_answers(
 
 
 def read_answers(path: Path) -> dict[str, list[str]]:
-    """Answers by query id, of a ``queries.jsonl`` whose lines hold ``id``, ``text`` and ``answers``.
+    """Return answers by query id, of a ``queries.jsonl`` whose lines hold ``id``, ``text`` and ``answers``.
 
     Raises DataError ``file:line: reason`` for a line that is no such object or an id that comes twice.
     """

@@ -148,7 +148,7 @@ def by_rank(documents: Sequence[str]) -> dict[str, float]:
 
 
 def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
-    """Scores of all queries of ``qrels``; ir_measures fills in 0 for those not in ``documents``.
+    """Return scores of all queries of ``qrels``; ir_measures fills in 0 for those not in ``documents``.
 
     Each scorer sees a ranking down to the last relevant document within its measures' largest cut-off: what
     follows changes none of them, and is most of a run.
@@ -174,7 +174,7 @@ def _ir_measure(measure: Measure):
 
 
 def _to_last_hit(documents: list[str], grades: Mapping[str, int]) -> list[str]:
-    """The ranking down to its last relevant document; its first one alone where there is none."""
+    """Return the ranking down to its last relevant document; its first one alone where there is none."""
     hits = {document for document, grade in grades.items() if grade > 0}.intersection(documents)
     return documents[: max((documents.index(hit) + 1 for hit in hits), default=1)]
 

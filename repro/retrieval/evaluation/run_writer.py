@@ -27,7 +27,7 @@ Line = tuple[int, list[str]]  # its number, and its columns
 
 
 def header(metadata: Mapping[str, Any], *, version: str = "0.1") -> str:
-    """The metadata as comment lines between START and END, each ended."""
+    """Return the metadata as comment lines between START and END, each ended."""
     body = "".join(f"# {line}\n" for line in _yaml(metadata, version).splitlines())
     return f"{START}\n{body}{END}\n"
 
@@ -63,7 +63,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The "resources" of a run in version 0.2 of the format, from the facts of its artefact.
+    """Return the "resources" of a run in version 0.2 of the format, from the facts of its artefact.
 
     The peak of memory (KiB) is that of the whole process, which may have made other artefacts before.
     """
@@ -232,7 +232,7 @@ def _query_rankings(run) -> Iterator[Ranking]:
 
 
 def _lower_ties(scores: np.ndarray) -> np.ndarray:
-    """Scores (K,) in descending order, each moved below its predecessor where it is not."""
+    """Return scores (K,) in descending order, each moved below its predecessor where it is not."""
     if (scores[1:] < scores[:-1]).all():
         return scores
     untied_scores = scores.copy()
@@ -243,7 +243,8 @@ def _lower_ties(scores: np.ndarray) -> np.ndarray:
 
 
 def _next_below(score: np.float32) -> np.float32:
-    """The next smaller float32 which is not subnormal: processes that flush those to zero would see a tie."""
+    """Return the next smaller float32 which is not subnormal: processes that flush those to zero would see a
+    tie."""
     next_score = np.nextafter(score, np.float32(-np.inf))
     if abs(next_score) < _SMALLEST and next_score != 0:
         return np.float32(0) if score > 0 else -_SMALLEST
@@ -286,7 +287,8 @@ def rankings(
 
 
 def parts(path: Path, size: int) -> range:
-    """The bytes at which parts of a run of ``size`` bytes each begin. Raises DataError for a missing file."""
+    """Return the bytes at which parts of a run of ``size`` bytes each begin. Raises DataError for a missing
+    file."""
     try:
         return range(0, path.stat().st_size, size)
     except FileNotFoundError:
@@ -294,7 +296,7 @@ def parts(path: Path, size: int) -> range:
 
 
 def scattered_query_error(path: Path, query: str) -> DataError:
-    """The error for a query whose lines are found in two places."""
+    """Return the error for a query whose lines are found in two places."""
     return DataError(f"{path}: the lines of query {query!r} do not stand together")
 
 
@@ -310,7 +312,8 @@ def _query(line: Line) -> str:
 
 
 def _lines(path: Path, begin: int, end: int | None) -> Iterator[Line]:
-    """The lines between two bytes at which lines begin, numbered from 1; DataError for what is no text."""
+    """Yield the lines between two bytes at which lines begin, numbered from 1; DataError for what is no
+    text."""
     place = begin
     try:
         with open(path, "rb") as file:
@@ -327,7 +330,7 @@ def _lines(path: Path, begin: int, end: int | None) -> Iterator[Line]:
 
 
 def _start(path: Path, place: int) -> int:
-    """The byte at which the first query begins that begins at ``place`` or behind it."""
+    """Return the byte at which the first query begins that begins at ``place`` or behind it."""
     if place == 0:
         return 0
     start, previous_query = _line_start(path, min(place, path.stat().st_size)), None
@@ -343,7 +346,7 @@ def _start(path: Path, place: int) -> int:
 
 
 def _line_start(path: Path, place: int) -> int:
-    """The byte at which the line begins that has the byte before ``place``."""
+    """Return the byte at which the line begins that has the byte before ``place``."""
     begin, newline = place, -1
     with open(path, "rb") as file:
         while newline < 0 and begin > 0:
@@ -354,7 +357,8 @@ def _line_start(path: Path, place: int) -> int:
 
 
 def _lines_before(path: Path, place: int) -> int:
-    """The number of lines that end before a byte; to name a line, which is all that anybody does with it."""
+    """Return the number of lines that end before a byte; to name a line, which is all that anybody does with
+    it."""
     count = 0
     with open(path, "rb") as file:
         while place > 0 and (block := file.read(min(place, LINE))):

@@ -135,7 +135,7 @@ def read_fast(path: Path) -> RunFile | None:
 
 
 def _distinct(parts: Iterable[tuple]) -> Iterator[tuple]:
-    """Documents, scores and ranks of a query's parts; each but the first is looked at by itself.
+    """Yield documents, scores and ranks of a query's parts; each but the first is looked at by itself.
 
     So a file that says one thing over and over is not read to its end.
     """
@@ -146,13 +146,13 @@ def _distinct(parts: Iterable[tuple]) -> Iterator[tuple]:
 
 
 def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
-    """Places of documents by score in float32, then by id, both descending: trec_eval's order."""
+    """Return places of documents by score in float32, then by id, both descending: trec_eval's order."""
     keys = list(zip(scores.astype(np.float32).tolist(), documents, strict=True))
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=True)
 
 
 def _joined(parts: list[tuple]) -> tuple:
-    """The columns of a query whose lines lie in one block, or in several."""
+    """Return the columns of a query whose lines lie in one block, or in several."""
     import pyarrow as pa
 
     if len(parts) == 1:
@@ -184,7 +184,8 @@ def _stretches(file: BufferedIOBase, form: str) -> Iterator[tuple]:
 
 
 def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
-    """The whole lines of about BLOCK bytes at a time. Raises for a byte that is not plain, or a cut line."""
+    """Yield the whole lines of about BLOCK bytes at a time. Raises for a byte that is not plain, or a cut
+    line."""
     remainder = last_line = b""
     while data := file.read(BLOCK):
         if data.translate(None, _PLAIN + separator):
@@ -208,7 +209,8 @@ def is_cut_off(tag: AnyStr, tag_before: AnyStr | None) -> bool:
 
 
 def _columns(data: bytes, form: str) -> Iterable:
-    """Queries (dictionary array), documents (array), scores and ranks. Raises for a value out of place."""
+    """Return queries (dictionary array), documents (array), scores and ranks. Raises for a value out of
+    place."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import csv
@@ -256,7 +258,7 @@ def read_run_file(path: Path) -> RunFile:
 
 
 def ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Documents by score in float32, then by id, both descending: trec_eval's order."""
+    """Return documents by score in float32, then by id, both descending: trec_eval's order."""
     scores = np.fromiter((score for _, score in pairs), np.float64, len(pairs))
     return [pairs[place] for place in trec_order([document for document, _ in pairs], scores)]
 

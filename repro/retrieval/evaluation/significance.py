@@ -70,12 +70,12 @@ def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> 
 
 
 def matrix(size: int, value) -> list[list]:
-    """``value(i, j)`` for every two systems, None on the diagonal."""
+    """Return ``value(i, j)`` for every two systems, None on the diagonal."""
     return [[None if i == j else value(i, j) for j in range(size)] for i in range(size)]
 
 
 def seed_of(measure: str, queries: Sequence[str]) -> int:
-    """A seed that only the measure and the queries decide; the same in every process."""
+    """Return a seed that only the measure and the queries decide; the same in every process."""
     return int.from_bytes(hashlib.sha256("\n".join([measure, *queries]).encode()).digest()[:8], "big")
 
 
@@ -98,7 +98,7 @@ def permutation_p(scores: np.ndarray, *, resamples: int, seed: int) -> np.ndarra
 
 
 def sign_flips(size: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Batches (B, size) of 1 and -1: all 2**size, or ``resamples`` drawn ones where these are fewer."""
+    """Yield batches (B, size) of 1 and -1: all 2**size, or ``resamples`` drawn ones where these are fewer."""
     if 2**size <= resamples:
         for start in range(0, 2**size, _BATCH):
             numbers = np.arange(start, min(start + _BATCH, 2**size))
@@ -129,7 +129,7 @@ def bootstrap_interval(scores: np.ndarray, *, resamples: int, seed: int) -> tupl
 
 
 def _differences(values: np.ndarray) -> np.ndarray:
-    """All differences of two values, (…, S) to (…, S, S)."""
+    """Return all differences of two values, (…, S) to (…, S, S)."""
     return values[..., :, None] - values[..., None, :]
 
 

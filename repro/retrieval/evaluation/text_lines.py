@@ -32,7 +32,8 @@ def many_objects() -> Iterator[None]:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a UTF-8 file with their numbers, from 1; gzip is told by its first bytes, not by the name.
+    """Yield lines of a UTF-8 file with their numbers, from 1; gzip is told by its first bytes, not by the
+    name.
 
     Raises DataError ``file:line: reason`` for a file that is missing, cut off or not UTF-8.
     """
@@ -50,7 +51,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def columns(line: str, where: str) -> list[str]:
-    """Columns parted by white space. Raises DataError for one with a control character in it.
+    """Return columns parted by white space. Raises DataError for one with a control character in it.
 
     Programs in C, trec_eval among them, see of such an id only what stands before a NUL.
     """
@@ -75,7 +76,8 @@ def open_bytes(path: Path) -> BufferedReader | gzip.GzipFile:
 
 
 def read_score(text: str, where: str) -> float:
-    """The score that a column of a TREC run states. Raises DataError for none, nan, inf, 1e39 or 1_0."""
+    """Return the score that a column of a TREC run states. Raises DataError for none, nan, inf, 1e39 or
+    1_0."""
     try:
         score = float(text)
     except ValueError:
@@ -107,5 +109,6 @@ def read_qrels(path: Path) -> Qrels:
 
 
 def relevant_documents(qrels: Qrels) -> dict[str, list[str]]:
-    """The documents of grade 1 and above of each query, sorted; a query without any has an empty list."""
+    """Return the documents of grade 1 and above of each query, sorted; a query without any has an empty
+    list."""
     return {query: sorted(d for d, grade in grades.items() if grade >= 1) for query, grades in qrels.items()}

@@ -28,12 +28,12 @@ WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether a GPU, or the allocator of a CPU, had no memory left."""
+    """Return whether a GPU, or the allocator of a CPU, had no memory left."""
     return isinstance(error, RuntimeError) and any(words in str(error) for words in WORDS)
 
 
 def first_line(error: BaseException) -> str:
-    """The first sentence of an error, without the advice that follows it."""
+    """Return the first sentence of an error, without the advice that follows it."""
     return str(error).strip().partition("\n")[0].partition(" GPU ")[0]
 
 
@@ -60,7 +60,8 @@ class HalvingEncoder(Generic[Output]):
         self.tokens: int | None = None
 
     def __call__(self, inputs: Inputs) -> Output:
-        """The rows of ``inputs``, ``attention_mask`` (N, L) among them, encoded in as few pieces as fit.
+        """Return the rows of ``inputs``, ``attention_mask`` (N, L) among them, encoded in as few pieces as
+        fit.
 
         Raises:
             StageError: memory does not suffice for a single text.
@@ -80,7 +81,7 @@ class HalvingEncoder(Generic[Output]):
         return parts[0] if len(parts) == 1 else _concatenated(parts)
 
     def facts(self) -> dict[str, int]:
-        """``tokens_at_once``, what memory turned out to hold; empty while every batch fits."""
+        """Return ``tokens_at_once``, what memory turned out to hold; empty while every batch fits."""
         return {} if self.tokens is None else {"tokens_at_once": self.tokens}
 
     def _attempt(self, inputs: Inputs, size: int, length: int) -> Output | None:
@@ -151,7 +152,7 @@ def in_buckets(encode: Callable[[Inputs], Output], inputs: Inputs) -> Output:
 
 
 def side_inputs(batch: Inputs, prefix: str) -> Inputs:
-    """The model inputs whose names in the batch begin so, under the model's names for them."""
+    """Return the model inputs whose names in the batch begin so, under the model's names for them."""
     return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
 
 
@@ -160,13 +161,14 @@ TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # of a batch, with padding
 
 
 def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
-    """Rows of (title, text) by their length in characters, the longest first, some thousands at a time."""
+    """Return rows of (title, text) by their length in characters, the longest first, some thousands at a
+    time."""
     by_length = sorted(range(len(texts)), key=lambda row: sum(map(len, texts[row])), reverse=True)
     return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
 
 
 def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Inputs]]:
-    """Model inputs by their length in tokens, the longest first.
+    """Yield model inputs by their length in tokens, the longest first.
 
     Yields:
         the places of the texts of a batch, and their inputs, (n, l), where the longest has l tokens.

@@ -81,7 +81,7 @@ class BiEncoderContrastive(RankedTextsLoss):
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The one loss, ``contrastive``, of vectors as ``represent`` names them."""
+        """Return the one loss, ``contrastive``, of vectors as ``represent`` names them."""
         loss = contrastive(
             represented["queries"],
             represented["passages"],
@@ -160,13 +160,14 @@ class CosineBiEncoder(RankedTextsLoss):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The one loss, ``contrastive``, of vectors as ``represent`` names them. One more step is done."""
+        """Return the one loss, ``contrastive``, of vectors as ``represent`` names them. One more step is
+        done."""
         losses = {"contrastive": self.contrastive(represented["queries"], represented["passages"])}
         self.count_step()
         return losses
 
     def contrastive(self, queries: torch.Tensor, passages: torch.Tensor) -> torch.Tensor:
-        """The weighted loss of a whole batch: (Q, H), (Q*P, H) to a scalar."""
+        """Return the weighted loss of a whole batch: (Q, H), (Q*P, H) to a scalar."""
         size = -(-len(queries) // self.shares)  # queries in a share; the last of an epoch may have fewer
         per_query = len(passages) // len(queries)
         temperature = self.warmed(self.temperature)
@@ -179,7 +180,8 @@ class CosineBiEncoder(RankedTextsLoss):
         return self.weight * reduce(add, losses)
 
     def warmed(self, temperature: float) -> float | torch.Tensor:
-        """A temperature as it is at this step: 1 / max(1, min(1, steps / warmup_steps) / temperature)."""
+        """Return a temperature as it is at this step: 1 / max(1, min(1, steps / warmup_steps) /
+        temperature)."""
         if not self.temperature_warmup:
             return temperature
         share = (self.steps / max(1, self.warmup_steps)).clamp(max=1.0)
@@ -191,7 +193,7 @@ class CosineBiEncoder(RankedTextsLoss):
             self.steps += 1
 
     def encoder(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Model inputs, (N, L) each, to (N, H)."""
+        """Map model inputs, (N, L) each, to (N, H)."""
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
         return pooled(hidden, inputs["attention_mask"], pooling=self.pooling)
 
@@ -254,16 +256,16 @@ class DistilledBiEncoder(CosineBiEncoder):
         self.teacher_temperature, self.student_temperature = teacher_temperature, student_temperature
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """The arrays of ``ranked_texts``, and ``teacher``, of ``teacher_scores``."""
+        """Return the arrays of ``ranked_texts``, and ``teacher``, of ``teacher_scores``."""
         return super().collate(examples) | {"teacher": teacher_scores(examples)}
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The vectors of ``CosineBiEncoder.represent``, and ``teacher``."""
+        """Return the vectors of ``CosineBiEncoder.represent``, and ``teacher``."""
         return super().represent(batch) | {"teacher": batch["teacher"]}
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The losses ``divergence`` and ``contrastive``; without the latter where its weight is 0. One more
-        step is done."""
+        """Return the losses ``divergence`` and ``contrastive``; without the latter where its weight is 0. One
+        more step is done."""
         queries, passages, teacher = (represented[name] for name in ("queries", "passages", "teacher"))
         cosines = own_scores(queries, passages, similarity="cosine")  # (Q, P)
         losses = {

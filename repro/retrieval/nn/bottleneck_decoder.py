@@ -58,7 +58,7 @@ class BottleneckDecoder(nn.Module):
 
     @classmethod
     def from_last_layers(cls, model: MaskedModel, *, layers: int, **options) -> BottleneckDecoder:
-        """Copies of a model's last layers, in their order. Raises UsageError where it has fewer.
+        """Return copies of a model's last layers, in their order. Raises UsageError where it has fewer.
 
         However the model computes its attention, the copies take the mask as booleans: ``eager`` would add 1
         where a position may be seen, and hide nothing.
@@ -72,14 +72,14 @@ class BottleneckDecoder(nn.Module):
         return cls(copies, **options)
 
     def forward(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """(N, L, H), and (N, L) with 0 at padding, to (N, L, H)."""
+        """Map (N, L, H), and (N, L) with 0 at padding, to (N, L, H)."""
         visible = self.visible(attention_mask)
         for layer in self.layers:
             hidden = layer(hidden, visible)
         return hidden
 
     def visible(self, attention_mask: torch.Tensor) -> torch.Tensor:
-        """The attention mask, (N, 1, L, L) bool: [n, 0, i, j] is whether position i sees j.
+        """Return the attention mask, (N, 1, L, L) bool: [n, 0, i, j] is whether position i sees j.
 
         Nothing sees padding but itself: a row of a softmax must not be empty.
         """

@@ -35,7 +35,7 @@ Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
 def load_tokenizer(folder: Path):
-    """The fast tokenizer of a model or tokenizer directory; raises DataError if it is not one.
+    """Return the fast tokenizer of a model or tokenizer directory; raises DataError if it is not one.
 
     It pads at the right, whatever the directory says: batches are cut and positions counted from the left.
     """
@@ -47,7 +47,8 @@ def load_tokenizer(folder: Path):
 
 
 def load_masked_lm(folder: Path):
-    """A model with its masked-language head, in float32; raises DataError if the directory is not a model.
+    """Return a model with its masked-language head, in float32; raises DataError if the directory is not a
+    model.
 
     A checkpoint without such a head gets a fresh one, drawn from torch's global generator: seed it before.
     """
@@ -57,7 +58,7 @@ def load_masked_lm(folder: Path):
 
 
 def load_encoder(folder: Path):
-    """A model without heads, in float32; raises DataError if the directory is not a model.
+    """Return a model without heads, in float32; raises DataError if the directory is not a model.
 
     BERT's pooler is taken off: no retriever here uses it, and checkpoints pre-trained without it would get a
     random one.
@@ -87,7 +88,8 @@ def check_fits(model, tokenizer, length: int) -> None:
 
 
 def positions(model) -> int | None:
-    """The most tokens of a text for which a model has positions; None where it counts without a table."""
+    """Return the most tokens of a text for which a model has positions; None where it counts without a
+    table."""
     table = _position_table(model)
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)
@@ -96,7 +98,7 @@ def positions(model) -> int | None:
 
 
 def _position_table(model):
-    """The embeddings of positions; None of a model that makes them otherwise."""
+    """Return the embeddings of positions; None of a model that makes them otherwise."""
     tables = (module for name, module in model.named_modules() if name.endswith(POSITION_TABLES))
     return next((table for table in tables if getattr(table, "num_embeddings", None)), None)
 
@@ -197,7 +199,7 @@ def check_self_contained(folder: Path) -> None:
 
 
 def reason(error: Exception) -> str:
-    """Why the library could not read a directory, without a full stop."""
+    """Return why the library could not read a directory, without a full stop."""
     if "trust_remote_code" in str(error):
         return "it needs code that comes with it, which is never run here"
     if "ignore_mismatched_sizes" in str(error):

@@ -19,7 +19,7 @@ def check_similarity(similarity: str) -> str:
 
 
 def similarities(left: torch.Tensor, right: torch.Tensor, *, similarity: str) -> torch.Tensor:
-    """Every row of one matrix against every row of another.
+    """Return every row of one matrix against every row of another.
 
     A dot product over a small temperature is too coarse in half precision (a float16 near 2000 has a step of
     1 to 2), hence autocast is switched off here and the inputs are raised to float32 at least.
@@ -47,7 +47,7 @@ Views = Mapping[str, torch.Tensor]
 def view_similarities(
     queries: Views, passages: Views, *, terms: Sequence[str], objective: str, similarity: str
 ) -> dict[str, torch.Tensor]:
-    """The similarities to be trained, by the suffix of their losses' names.
+    """Return the similarities to be trained, by the suffix of their losses' names.
 
         d(q, p) = sum over the terms v of s(q_v, p_v)
 
@@ -111,7 +111,7 @@ def own_scores(queries: torch.Tensor, passages: torch.Tensor, *, similarity: str
 
 
 def own_columns(scores: torch.Tensor) -> torch.Tensor:
-    """The scores of each query with its own passages: (Q, Q*P) to (Q, P)."""
+    """Return the scores of each query with its own passages: (Q, Q*P) to (Q, P)."""
     count = len(scores)
     return scores.view(count, count, -1).diagonal(dim1=0, dim2=1).T
 

@@ -39,7 +39,7 @@ Batches = list[dict[str, torch.Tensor]]
 
 
 def load_cross_encoder(folder: Path):
-    """A transformers model for sequence classification with one label, in float32.
+    """Return a transformers model for sequence classification with one label, in float32.
 
     Its head is that of the architecture: pooler, dropout and a linear layer for BERT; dropout, a dense layer,
     gelu, dropout and a linear layer over [CLS] for ELECTRA. What of it the checkpoint lacks is drawn from
@@ -56,14 +56,14 @@ def load_cross_encoder(folder: Path):
 def pair_inputs(
     tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
 ) -> dict[str, torch.Tensor]:
-    """Queries and passages ``{"title", "text"}`` as pairs of segments; N of each to (N, L) arrays."""
+    """Return queries and passages ``{"title", "text"}`` as pairs of segments; N of each to (N, L) arrays."""
     return pair_tokens(tokenizer, queries, passages, length=length, separator=separator).inputs()
 
 
 def pair_tokens(
     tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
 ) -> TokenRows:
-    """The tokens of each pair as ``pair_inputs`` has them, without padding."""
+    """Return the tokens of each pair as ``pair_inputs`` has them, without padding."""
     texts = [passage_text(passage["title"], passage["text"], separator=separator) for passage in passages]
     return paired_rows(tokenizer, queries, texts, length=length)
 
@@ -112,7 +112,8 @@ class CrossEncoder(nn.Module):
         self.passage_length, self.separator = passage_length, separator
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Examples ``{"query", "passages": [{"title", "text"}, …]}``, the positive first, as (Q, P, L)."""
+        """Return examples ``{"query", "passages": [{"title", "text"}, …]}``, the positive first, as (Q, P,
+        L)."""
         per_query = len(examples[0]["passages"])
         queries = [example["query"] for example in examples for _ in range(per_query)]
         passages = [passage for example in examples for passage in example["passages"]]
@@ -122,7 +123,7 @@ class CrossEncoder(nn.Module):
         return {name: value.unflatten(0, (len(examples), per_query)) for name, value in inputs.items()}
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The losses ``listwise`` and, in training with it, ``r_drop``."""
+        """Return the losses ``listwise`` and, in training with it, ``r_drop``."""
         if self.trained_passages < batch["input_ids"].shape[1]:
             with torch.no_grad(), _evaluation_mode(self.model):
                 places = hardest(self._scores(batch), count=self.trained_passages)  # (Q, K)
@@ -138,7 +139,7 @@ class CrossEncoder(nn.Module):
         }
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """The queries that each loss is a mean over."""
+        """Return the queries that each loss is a mean over."""
         names = ("listwise", "r_drop") if self._reads_twice() else ("listwise",)
         return dict.fromkeys(names, len(batch["input_ids"]))
 
@@ -157,7 +158,7 @@ class CrossEncoder(nn.Module):
 
 
 def hardest(scores: torch.Tensor, *, count: int) -> torch.Tensor:
-    """Places of the positive, first, and of the ``count`` - 1 negatives with the highest scores.
+    """Return places of the positive, first, and of the ``count`` - 1 negatives with the highest scores.
 
     Args:
         scores: (Q, P), the positive's first.
@@ -170,7 +171,7 @@ def hardest(scores: torch.Tensor, *, count: int) -> torch.Tensor:
 
 
 def _drops_out(model: nn.Module) -> bool:
-    """Whether two readings of one text can differ at all."""
+    """Return whether two readings of one text can differ at all."""
     return any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in model.modules())
 
 
@@ -219,11 +220,13 @@ class PairScorer:
         self.halved = HalvingEncoder(lambda inputs: self.model(**on_device(inputs)).logits.float().squeeze(1))
 
     def facts(self) -> dict[str, int]:
-        """``padding_free`` where pairs are read end to end, and what ``HalvingEncoder`` says of memory."""
+        """Return ``padding_free`` where pairs are read end to end, and what ``HalvingEncoder`` says of
+        memory."""
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def __call__(self, queries: list[str], passages: list[dict]) -> np.ndarray:
-        """Scores of N queries with N passages ``{"title", "text"}``, (N,) float32; batches are of one length.
+        """Return scores of N queries with N passages ``{"title", "text"}``, (N,) float32; batches are of one
+        length.
 
         Raises:
             StageError: a score is not finite.
@@ -250,7 +253,7 @@ class PairScorer:
             yield places, [ready_for_device(rows.inputs(slice(n, n + batch))) for n in firsts]
 
     def score(self, batches: Batches) -> np.ndarray:
-        """The scores of the pairs of ``prepared`` batches, (n,) float32, in their order.
+        """Return the scores of the pairs of ``prepared`` batches, (n,) float32, in their order.
 
         Raises:
             StageError: a score is not finite.
@@ -317,7 +320,8 @@ def score_pairs(
     scratch: Path,
     advance: Callable[[int], None],
 ) -> np.ndarray:
-    """The score of every pair, (N,), in the pairs' order: float32, or rounded to ``decimals`` in float64.
+    """Return the score of every pair, (N,), in the pairs' order: float32, or rounded to ``decimals`` in
+    float64.
 
     Pairs are read and made tokens in the background while the model scores those before. Every finished
     block lies in ``scratch`` under a name with its checksum, so that an interrupted attempt does not score
@@ -339,7 +343,7 @@ def score_pairs(
 
 
 def _pieces(pairs: PairTexts, scorer: PairScorer, scratch: Path) -> Iterator[_Piece]:
-    """The pieces of all blocks in turn; of a block that the attempt before left there is one."""
+    """Yield the pieces of all blocks in turn; of a block that the attempt before left there is one."""
     for first in blocks(len(pairs), BLOCK):
         size = min(BLOCK, len(pairs) - first)
         if (scores := _read_block(scratch, first, size)) is not None:
@@ -358,7 +362,7 @@ def _keep_block(scratch: Path, first: int, scores: np.ndarray) -> None:
 
 
 def _read_block(scratch: Path, first: int, size: int) -> np.ndarray | None:
-    """A block of the attempt before, if it is as it was written."""
+    """Return a block of the attempt before, if it is as it was written."""
     for path in scratch.glob(f"{first}-*.npy"):
         try:
             part = np.load(path)

@@ -44,7 +44,7 @@ class Projector(nn.Module):
 
     @classmethod
     def of(cls, config: BertConfig, architecture: str, *, layers: int = 1) -> Projector:
-        """A new one for an encoder of this configuration."""
+        """Return a new one for an encoder of this configuration."""
         return cls(
             config.hidden_size,
             architecture=architecture,
@@ -53,7 +53,7 @@ class Projector(nn.Module):
         )
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
-        """(..., H) to (..., H)."""
+        """Map (..., H) to (..., H)."""
         if self.dense is None:
             return hidden
         if self.inner is not None:
@@ -74,7 +74,8 @@ class Projector(nn.Module):
 
 
 def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
-    """The projector beside a model, and whether texts are encoded with it; None where there is none."""
+    """Return the projector beside a model, and whether texts are encoded with it; None where there is
+    none."""
     if not (folder / FILE).exists():
         return None
     with safe_open(folder / FILE, framework="pt") as file:
@@ -109,7 +110,7 @@ class PooledEncoder(nn.Module):
     pooling: str
 
     def forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Model inputs, (N, L) each, to (N, H); without segments every token is of the first."""
+        """Map model inputs, (N, L) each, to (N, H); without segments every token is of the first."""
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
         return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 
@@ -133,7 +134,7 @@ class Encoder(PooledEncoder):
 
 
 def load_text_encoder(folder: Path, *, pooling: str) -> Encoder:
-    """The encoder in a model directory, with the projector beside it if texts are encoded with that.
+    """Return the encoder in a model directory, with the projector beside it if texts are encoded with that.
 
     Raises:
         DataError: the directory is not a model.
@@ -149,7 +150,7 @@ def check_pooling(pooling: str) -> str:
 
 
 def pooled(hidden: torch.Tensor, attention_mask: torch.Tensor, *, pooling: str) -> torch.Tensor:
-    """One vector a text: its first token's (``cls``), or the mean over its tokens (``mean``).
+    """Return one vector a text: its first token's (``cls``), or the mean over its tokens (``mean``).
 
     The mean divides by the number of tokens that are not padding; [CLS] and [SEP] count, as in
     sentence-transformers.
@@ -169,7 +170,7 @@ def pooled(hidden: torch.Tensor, attention_mask: torch.Tensor, *, pooling: str) 
 
 
 def span_means(hidden: torch.Tensor, spans: torch.Tensor) -> torch.Tensor:
-    """The mean token vector of each span, as one matrix product (a running sum would lose digits).
+    """Return the mean token vector of each span, as one matrix product (a running sum would lose digits).
 
     Args:
         hidden: (N, L, H).

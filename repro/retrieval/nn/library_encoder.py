@@ -164,7 +164,7 @@ def _check_weights(model: SentenceTransformer | SparseEncoder, reports: list[tup
 
 
 def transformers(model: SentenceTransformer | SparseEncoder) -> list:
-    """The transformers in an encoder, one or several."""
+    """Return the transformers in an encoder, one or several."""
     from sentence_transformers.base.modules import Transformer
 
     return [module for module in model.modules() if isinstance(module, Transformer)]
@@ -193,7 +193,7 @@ def _check_lengths(model: SentenceTransformer | SparseEncoder) -> None:
 
 
 def _limit(own: float | None, settings: Mapping[str, Any]) -> float | None:
-    """The limit in place of a part's own; None where there is none to be set."""
+    """Return the limit in place of a part's own; None where there is none to be set."""
     if own is None or own == math.inf:
         return None
     limit = settings.get("length") or own
@@ -205,7 +205,7 @@ def _text_settings(part: torch.nn.Module) -> dict[str, Any]:
 
 
 def _length(part: torch.nn.Module, kind: str) -> int | None:
-    """The most tokens that a part of an encoder reads of such a text; None of one that cuts none."""
+    """Return the most tokens that a part of an encoder reads of such a text; None of one that cuts none."""
     whole = getattr(part, f"{TASKS[kind]}_length", None) or getattr(part, "max_seq_length", None)
     return _text_settings(part).get("max_length") or whole
 
@@ -241,7 +241,7 @@ def encode(
 
 
 def reading(model: SentenceTransformer | SparseEncoder, kind: str) -> tuple[str, int | None]:
-    """The prompt that the library puts before such texts, and the most tokens that it reads of one."""
+    """Return the prompt that the library puts before such texts, and the most tokens that it reads of one."""
     parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
     limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
     name = _prompt_name(model, kind)
@@ -249,7 +249,7 @@ def reading(model: SentenceTransformer | SparseEncoder, kind: str) -> tuple[str,
 
 
 def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
-    """The modules through which a text goes; of a module with routes those of the task, else all."""
+    """Yield the modules through which a text goes; of a module with routes those of the task, else all."""
     routes = dict(getattr(module, "sub_modules", {}))
     for part in routes.get(task, [part for parts in routes.values() for part in parts]):
         yield from _on_route(part, task)
@@ -258,7 +258,7 @@ def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
 
 
 def unused_prompts(model: SentenceTransformer | SparseEncoder) -> list[str]:
-    """The names of prompts that the library puts before neither queries nor documents."""
+    """Return the names of prompts that the library puts before neither queries nor documents."""
     used = {_prompt_name(model, kind) for kind in ("queries", "passages")}
     return [name for name, text in model.prompts.items() if text and name not in used]
 
@@ -269,7 +269,7 @@ def _prompt_name(model: SentenceTransformer | SparseEncoder, kind: str) -> str |
 
 
 def named(module: torch.nn.Module) -> str:
-    """A module of an encoder by its name, a transformer's class or a pooling's mode behind it."""
+    """Return a module of an encoder by its name, a transformer's class or a pooling's mode behind it."""
     name = type(module).__name__
     if hasattr(module, "auto_model"):
         return f"{name} ({type(module.auto_model).__name__})"
@@ -322,7 +322,7 @@ class SpladeEncoder(nn.Module):
         self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
 
     def forward(self, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Model inputs, (N, L) each, to ``sparse``, (N, V)."""
+        """Map model inputs, (N, L) each, to ``sparse``, (N, V)."""
         (count, length), rows = inputs["input_ids"].shape, []
         step = max(1, POSITIONS // length)
         for start in range(0, count, step):
@@ -337,5 +337,6 @@ class SpladeEncoder(nn.Module):
 
 
 def load_splade_encoder(folder: Path, *, pooling: str = "max") -> SpladeEncoder:
-    """The masked language model in a directory as SPLADE. Raises DataError if the directory is not one."""
+    """Return the masked language model in a directory as SPLADE. Raises DataError if the directory is not
+    one."""
     return SpladeEncoder(load_masked_lm(folder), load_tokenizer(folder), pooling=pooling)

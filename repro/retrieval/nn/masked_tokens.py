@@ -36,27 +36,28 @@ def token_cross_entropy(logits: torch.Tensor, labels: torch.Tensor, *, reduction
 
 
 def labelled(labels: torch.Tensor) -> torch.Tensor:
-    """The places of labels among the flattened ones, (M,) int64; to know them a GPU is waited for once."""
+    """Return the places of labels among the flattened ones, (M,) int64; to know them a GPU is waited for
+    once."""
     return places_of(labels != IGNORED)
 
 
 def places_of(mask: torch.Tensor) -> torch.Tensor:
-    """Where a mask is true, (M,) int64, among its flattened places."""
+    """Return where a mask is true, (M,) int64, among its flattened places."""
     return mask.flatten().nonzero().squeeze(1)
 
 
 def values_at(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-    """Values of texts side by side, (N, L, ...), at flattened places: (M, ...)."""
+    """Return values of texts side by side, (N, L, ...), at flattened places: (M, ...)."""
     return values.flatten(0, 1)[places]
 
 
 def divisor(labels: torch.Tensor, *, reduction: str) -> int | None:
-    """The labelled positions, which ``mean`` divides by; None for ``sum``."""
+    """Return the labelled positions, which ``mean`` divides by; None for ``sum``."""
     return int((labels != IGNORED).sum()) if reduction == "mean" else None
 
 
 def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
-    """``mlm`` over all parts whose ``mlm_rows`` there are; nothing where no token is labelled."""
+    """Return ``mlm`` over all parts whose ``mlm_rows`` there are; nothing where no token is labelled."""
     count = rows["masked"].sum() if "masked" in rows else 0
     if not count:
         return {}
@@ -72,7 +73,7 @@ def chunked_token_cross_entropy(
     reduction: str,
     chunk: int | None,
 ) -> torch.Tensor:
-    """``token_cross_entropy(head(hidden), labels)`` with the logits of ``chunk`` positions at a time.
+    """Return ``token_cross_entropy(head(hidden), labels)`` with the logits of ``chunk`` positions at a time.
 
     They are computed again for the gradient: 64 texts of 512 tokens would have logits of 4 GB, and as much
     again for their gradient. Value and gradient are those of the plain form, which is taken where a single
@@ -107,8 +108,8 @@ def mlm_rows(
     *,
     chunk: int | None = None,
 ) -> Tensors:
-    """A part of a batch for ``mlm_loss``: ``mlm``, the summed loss of its labelled tokens, and ``masked``,
-    their number; (1,) each. The head sees the labelled positions of (N, L, H) only."""
+    """Return a part of a batch for ``mlm_loss``: ``mlm``, the summed loss of its labelled tokens, and
+    ``masked``, their number; (1,) each. The head sees the labelled positions of (N, L, H) only."""
     places = labelled(labels)
     wanted = values_at(hidden, places), head, values_at(labels, places)
     total = chunked_token_cross_entropy(*wanted, reduction="sum", chunk=chunk)
@@ -140,7 +141,7 @@ def masked_tokens(
     draw: str,
     generators: Sequence[np.random.Generator],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Texts with some tokens replaced, and what stood there.
+    """Return texts with some tokens replaced, and what stood there.
 
     By ``draw`` ``each``, a token that is not special is selected with probability ``rate``, independently of
     the others, as transformers' DataCollatorForLanguageModeling does; a short text may thus have none. By
@@ -183,7 +184,8 @@ def masked_tokens(
 def _smallest_chances(
     chances: np.ndarray, lengths: Sequence[int] | np.ndarray, ordinary: np.ndarray, *, rate: float
 ) -> np.ndarray:
-    """The ordinary tokens with the smallest chances, a rounded share of each text's length: (T,) bool."""
+    """Return the ordinary tokens with the smallest chances, a rounded share of each text's length: (T,)
+    bool."""
     selection, end = np.zeros(len(chances), dtype=bool), 0
     for length in lengths:
         begin, end = end, end + length
@@ -202,7 +204,7 @@ def masked_texts(
     random: float,
     draw: str,
 ) -> dict[str, torch.Tensor]:
-    """A batch of token lists, framed by [CLS] and [SEP], as it is and as masked.
+    """Return a batch of token lists, framed by [CLS] and [SEP], as it is and as masked.
 
     Args:
         texts: N of (n,), without special tokens around.

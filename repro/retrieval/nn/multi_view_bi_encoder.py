@@ -125,13 +125,13 @@ class MultiViewBiEncoder(RankedTextsLoss):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """The arrays of ``ranked_texts`` and, to be distilled, ``teacher``, of ``teacher_scores``."""
+        """Return the arrays of ``ranked_texts`` and, to be distilled, ``teacher``, of ``teacher_scores``."""
         batch = super().collate(examples)
         return batch if self.distillation is None else batch | {"teacher": teacher_scores(examples)}
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``contrastive``, ``divergence`` (each with ``.<view>`` for one view's) and ``flops.<side>``; absent
-        where their weight is 0 or there is no distillation. One more step is done."""
+        """Return ``contrastive``, ``divergence`` (each with ``.<view>`` for one view's) and ``flops.<side>``;
+        absent where their weight is 0 or there is no distillation. One more step is done."""
         if self.training:
             self.steps += 1
         views = self.encoder.views
@@ -150,18 +150,18 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return losses | self.flops_losses(top_vectors if self.flops_after else whole)
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Vectors as ``<side>.<view>``, sparse ones whole, and ``teacher`` where the batch has it."""
+        """Return vectors as ``<side>.<view>``, sparse ones whole, and ``teacher`` where the batch has it."""
         rows = {name: batch[name] for name in ("teacher",) if name in batch}
         for side in SIDES:
             rows |= {f"{side}.{view}": vectors for view, vectors in self.encoded(batch, side).items()}
         return rows
 
     def encoded(self, batch: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
-        """Vectors by view of the queries or passages, sparse ones whole."""
+        """Return vectors by view of the queries or passages, sparse ones whole."""
         return in_buckets(self.encoder, side_inputs(batch, SIDES[side]))
 
     def truncated(self, vectors: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
-        """The vectors with sparse ones cut to their highest values, on a side where they are to be."""
+        """Return the vectors with sparse ones cut to their highest values, on a side where they are to be."""
         if "sparse" not in vectors or self.top_k is None or not self.truncation[side]:
             return vectors
         return vectors | {"sparse": top_k(vectors["sparse"], self.top_k)}
@@ -169,7 +169,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
     def ranking_losses(
         self, suffix: str, scores: torch.Tensor, represented: dict[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:
-        """The losses of (Q, Q*P) similarities over tau."""
+        """Return the losses of (Q, Q*P) similarities over tau."""
         losses: dict[str, torch.Tensor] = {}
         rows, weight = own_columns(scores), 1.0  # rows: (Q, P)
         if self.distillation is not None:
@@ -184,7 +184,8 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return losses
 
     def flops_losses(self, vectors: dict[str, dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-        """The regulariser of each side, times its weight and, with a ramp, min(1, step / ramp_steps)^2."""
+        """Return the regulariser of each side, times its weight and, with a ramp, min(1, step /
+        ramp_steps)^2."""
         if "sparse" not in self.encoder.views:
             return {}
         ramp_steps = self.flops_weight["ramp_steps"]

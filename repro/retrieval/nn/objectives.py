@@ -38,14 +38,14 @@ class BatchLoss(nn.Module):
     losses: Callable[[Tensors], Tensors]
 
     def forward(self, batch: Tensors) -> Tensors:
-        """The named losses of a whole batch."""
+        """Return the named losses of a whole batch."""
         return self.losses(self.represent(batch))
 
 
 def ranked_texts(
     tokenizer, examples: list[dict], *, query_length: int, passage_length: int, separator: str
 ) -> Tensors:
-    """``query_`` and ``passage_`` inputs of Q queries, (Q, L), and all of their passages, (Q*P, L').
+    """Return ``query_`` and ``passage_`` inputs of Q queries, (Q, L), and all of their passages, (Q*P, L').
 
     Args:
         examples: ``{"query", "passages": [{"title", "text"}, …]}``, the positive first.
@@ -74,7 +74,7 @@ class RankedTextsLoss(BatchLoss):
     separator: str
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """The arrays of ``ranked_texts``."""
+        """Return the arrays of ``ranked_texts``."""
         return ranked_texts(
             self.tokenizer,
             examples,
@@ -84,13 +84,13 @@ class RankedTextsLoss(BatchLoss):
         )
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
+        """Return vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
         sides = {"queries": "query_", "passages": "passage_"}
         return {name: in_buckets(self.encoder, side_inputs(batch, side)) for name, side in sides.items()}
 
 
 def teacher_scores(examples: list[dict]) -> torch.Tensor:
-    """A re-ranker's ``scores`` of each example's passages, (Q, P) float32.
+    """Return a re-ranker's ``scores`` of each example's passages, (Q, P) float32.
 
     Raises:
         DataError: the training set has no scores.
@@ -104,7 +104,7 @@ HEADS = ("checkpoint", "new")
 
 
 def with_head(model: MaskedModel, head: str) -> MaskedModel:
-    """The model with its own masked-language head (``checkpoint``) or one drawn anew (``new``).
+    """Return the model with its own masked-language head (``checkpoint``) or one drawn anew (``new``).
 
     What the head shares with the embeddings stays as it is: BERT's output matrix is not drawn again, its
     dense layer, LayerNorm and bias are. From torch's generator.
@@ -157,7 +157,7 @@ class MaskedPretraining(nn.Module):
     seed: int
 
     def texts(self, examples: list[dict]) -> list[np.ndarray]:
-        """The examples' tokens, (n,) each, cut to leave room for [CLS] and [SEP]."""
+        """Return the examples' tokens, (n,) each, cut to leave room for [CLS] and [SEP]."""
         return [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
 
     def generators(
@@ -168,7 +168,7 @@ class MaskedPretraining(nn.Module):
         return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
 
     def masked(self, texts: list[np.ndarray], generators: list[np.random.Generator]) -> Tensors:
-        """The four arrays of ``masked_texts``, (N, L) int64."""
+        """Return the four arrays of ``masked_texts``, (N, L) int64."""
         return masked_texts(
             texts,
             tokenizer=self.tokenizer,
@@ -180,7 +180,8 @@ class MaskedPretraining(nn.Module):
         )
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Token rows to the four arrays of ``masked_texts``; a mask depends on (seed, epoch, index) only."""
+        """Turn token rows into the four arrays of ``masked_texts``; a mask depends on (seed, epoch, index)
+        only."""
         return self.masked(self.texts(examples), self.generators(examples))
 
     def hidden(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
@@ -221,7 +222,7 @@ class MaskedLanguageModel(MaskedPretraining):
         self.masking, self.reduction, self.length, self.seed = masking, reduction, length, seed
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The one loss, ``mlm``; absent where the batch has no masked token."""
+        """Return the one loss, ``mlm``; absent where the batch has no masked token."""
         places = labelled(batch["labels"])
         if not len(places):
             return {}
@@ -233,7 +234,7 @@ class MaskedLanguageModel(MaskedPretraining):
         return {"mlm": token_cross_entropy(logits, labels, reduction=self.reduction)}
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """The masked tokens that ``mlm`` is a mean over; None where it is their sum."""
+        """Return the masked tokens that ``mlm`` is a mean over; None where it is their sum."""
         return {"mlm": divisor(batch["labels"], reduction=self.reduction)}
 
 
@@ -275,8 +276,8 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         self.masking, self.length, self.seed = masking, length, seed
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Token rows to the arrays of ``masked_texts`` over 2N sentences, the N first ones before the N that
-        follow them; and ``paired``, (N,) bool, whether a text has two."""
+        """Turn token rows into the arrays of ``masked_texts`` over 2N sentences, the N first ones before the
+        N that follow them; and ``paired``, (N,) bool, whether a text has two."""
         streams = self.generators(examples, SENTENCES)
         pairs = [self.pair(text, random) for text, random in zip(self.texts(examples), streams, strict=True)]
         first, second = zip(*pairs, strict=True)
@@ -285,7 +286,8 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         return batch | {"paired": torch.tensor([len(sentence) > 0 for sentence in second])}
 
     def pair(self, text: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """A random sentence of a text (n,) that is followed by another, and that one; (0,) where none is."""
+        """Return a random sentence of a text (n,) that is followed by another, and that one; (0,) where none
+        is."""
         ends = np.flatnonzero(text == self.end) + 1
         bounds = np.unique(np.array([0, *ends.tolist(), len(text)]))
         place = int(random.integers(max(1, len(bounds) - 2)))
@@ -293,14 +295,14 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         return text[first:middle], text[middle:last]
 
     def represent(self, batch: Tensors) -> Tensors:
-        """``mlm_rows`` of a part of a batch, and ``first`` and ``second``, (P, H), of its P pairs."""
+        """Return ``mlm_rows`` of a part of a batch, and ``first`` and ``second``, (P, H), of its P pairs."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2N, L, H)
         first, second = hidden[:, 0].chunk(2)
         sides = {"first": first[batch["paired"]], "second": second[batch["paired"]]}
         return mlm_rows(hidden, self.encoder.cls, batch["labels"]) | sides
 
     def losses(self, represented: Tensors) -> Tensors:
-        """``mlm`` and ``neighbours``, of all parts of a batch."""
+        """Return ``mlm`` and ``neighbours``, of all parts of a batch."""
         losses = mlm_loss(represented, reduction="mean")
         if len(represented["first"]) > 1:
             sides = represented["first"], represented["second"]

@@ -32,7 +32,8 @@ Inputs = dict[str, torch.Tensor]
 
 
 def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
-    """Whether a transformers model is an encoder with BERT's layers, whose attention sees a whole text."""
+    """Return whether a transformers model is an encoder with BERT's layers, whose attention sees a whole
+    text."""
     config: Any = getattr(model, "config", None)
     parts = hasattr(model, "encoder") and hasattr(model, "embeddings")
     is_known = parts and getattr(config, "model_type", None) in KINDS and not config.is_decoder
@@ -67,7 +68,7 @@ class Layout:
 
 
 def embed(model: TextModel, inputs: Inputs, places: torch.Tensor) -> torch.Tensor:
-    """The input of the first layer, (T, H), with positions that are counted in each text.
+    """Return the input of the first layer, (T, H), with positions that are counted in each text.
 
     Args:
         inputs: ``input_ids`` and perhaps ``token_type_ids``, (N, L).
@@ -93,7 +94,8 @@ def layer_output(
     *,
     rows: int | None = None,
 ) -> torch.Tensor:
-    """A layer's output at the tokens of ``queries``: those of ``hidden``, (T, H), or the first of each text.
+    """Return a layer's output at the tokens of ``queries``: those of ``hidden``, (T, H), or the first of each
+    text.
 
     Args:
         rows: that pass the feed-forward part at a time, whose states are the largest; None for all.
@@ -112,7 +114,7 @@ def layer_output(
 
 
 def has_kernel(query: torch.Tensor) -> bool:
-    """Whether one kernel attends within all texts: on a GPU and in half precision.
+    """Return whether one kernel attends within all texts: on a GPU and in half precision.
 
     It takes heads whose size is a multiple of 8, up to 256.
 
@@ -124,7 +126,7 @@ def has_kernel(query: torch.Tensor) -> bool:
 
 
 def has_size(head: int) -> bool:
-    """Whether the kernel takes heads of so many numbers."""
+    """Return whether the kernel takes heads of so many numbers."""
     return head % 8 == 0 and head <= 256
 
 
@@ -163,7 +165,8 @@ ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part; freed blo
 
 
 def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Inputs], torch.Tensor]:
-    """An encoder of inputs that lie on the CPU, so that it reads texts end to end where that is worth it.
+    """Return an encoder of inputs that lie on the CPU, so that it reads texts end to end where that is worth
+    it.
 
     On a CPU a large one does that is built as BERT; a small one, whose vectors are the same bits on any
     number of cores, stays as the library has it.
@@ -204,7 +207,7 @@ class PackedTexts(nn.Module):
 
     @torch.inference_mode()
     def forward(self, inputs: Inputs) -> torch.Tensor:
-        """Model inputs, (N, L) each, ``attention_mask`` among them, padded at the right, to (N, H).
+        """Map model inputs, (N, L) each, ``attention_mask`` among them, padded at the right, to (N, H).
 
         They lie on the CPU, so that nothing has to wait for a GPU to say how long a text is.
         """
@@ -298,7 +301,8 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
 def _states(
     model: TextModel, ids: torch.Tensor, mask: torch.Tensor, kinds: torch.Tensor | None, *, firsts: bool
 ) -> BaseModelOutputWithPooling:
-    """The last layer's states, (N, L, H), which are 0 at padding; texts of one length lie beside each other.
+    """Return the last layer's states, (N, L, H), which are 0 at padding; texts of one length lie beside each
+    other.
 
     Args:
         ids, mask, kinds: (N, L) each, the mask on the CPU; kinds may be of one row for all texts, or None.
@@ -326,7 +330,8 @@ def _states(
 
 
 def is_asked_for(environment: Mapping[str, str]) -> bool | None:
-    """Whether REPRO_PADDING_FREE asks for texts end to end or, by 0, for padding; None where it is not set.
+    """Return whether REPRO_PADDING_FREE asks for texts end to end or, by 0, for padding; None where it is not
+    set.
 
     Raises UsageError where it is anything else.
     """
@@ -339,7 +344,7 @@ def is_asked_for(environment: Mapping[str, str]) -> bool | None:
 
 
 def trains_faster(objective: nn.Module, precision: str) -> bool:
-    """Whether a training takes less time if it reads texts end to end, where nobody asks for a way.
+    """Return whether a training takes less time if it reads texts end to end, where nobody asks for a way.
 
     On a GPU it does where one kernel attends within all texts, and on a CPU where the model is no small one.
     """
@@ -350,7 +355,7 @@ def trains_faster(objective: nn.Module, precision: str) -> bool:
 
 
 def packs(model: nn.Module, *, wanted: bool | None, precision: str, say: Callable[[str], None]) -> bool:
-    """Whether a GPU is to encode texts end to end, by one kernel, as it does unless padding is wanted.
+    """Return whether a GPU is to encode texts end to end, by one kernel, as it does unless padding is wanted.
 
     ``say`` hears why it cannot, where it is asked to. Without a GPU nothing is said, and ``without_padding``
     has a rule of its own.

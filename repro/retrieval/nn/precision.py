@@ -13,7 +13,8 @@ from repro.stage_table import PRECISIONS
 
 
 def device() -> torch.device:
-    """The first CUDA device, of several processes on a machine the one of this process, else the CPU."""
+    """Return the first CUDA device, of several processes on a machine the one of this process, else the
+    CPU."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device(f"cuda:{local_rank() % torch.cuda.device_count()}")
@@ -36,7 +37,7 @@ def check_precision(precision: str) -> str:
 
 
 def autocast(precision: str) -> contextlib.AbstractContextManager:
-    """The context in which a forward pass has that precision; on a GPU fp32 is not TF32."""
+    """Return the context in which a forward pass has that precision; on a GPU fp32 is not TF32."""
     if check_precision(precision) == "fp32":
         return contextlib.nullcontext() if device().type == "cpu" else true_float32()
     return torch.autocast("cuda", dtype=torch.float16 if precision == "fp16" else torch.bfloat16)
@@ -70,7 +71,7 @@ SMALL = 2_000_000  # parameters outside the embeddings
 
 
 def is_small(model: nn.Module) -> bool:
-    """Whether a model has fewer than ``SMALL`` parameters outside its embeddings."""
+    """Return whether a model has fewer than ``SMALL`` parameters outside its embeddings."""
     return sum(p.numel() for name, p in model.named_parameters() if "embedding" not in name) < SMALL
 
 
@@ -91,14 +92,15 @@ def threads_for(model: nn.Module) -> Iterator[None]:
 
 
 def ready_for_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Inputs in memory from which a GPU copies them while the CPU goes on; themselves without a GPU."""
+    """Return inputs in memory from which a GPU copies them while the CPU goes on; themselves without a
+    GPU."""
     if device().type == "cpu":
         return inputs
     return {name: values.pin_memory() for name, values in inputs.items()}
 
 
 def on_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Inputs copied to the device, without waiting for those that are ``ready_for_device``."""
+    """Return inputs copied to the device, without waiting for those that are ``ready_for_device``."""
     processor = device()
     return {name: values.to(processor, non_blocking=True) for name, values in inputs.items()}
 

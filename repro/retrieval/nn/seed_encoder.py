@@ -41,7 +41,7 @@ LAYER = {
 
 
 def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
-    """The checkpoint in ``folder``, its tokenizer, and what else is to be known of it.
+    """Return the checkpoint in ``folder``, its tokenizer, and what else is to be known of it.
 
     With its masked-language head where the release has one. The decoder of pre-training is left out. A
     release that a fine-tuning wrote has a retrieval head, which is left out too: ``retrieval_head`` says
@@ -69,7 +69,7 @@ def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", di
 
 
 def load_tokenizer(vocabulary: Path, size: int):
-    """The tokenizer of a ``vocab.txt``, with or without ``<mask>`` in its last line.
+    """Return the tokenizer of a ``vocab.txt``, with or without ``<mask>`` in its last line.
 
     Raises ValueError where it has not ``size`` entries.
     """
@@ -122,7 +122,7 @@ def _config(settings: Mapping):
 
 
 def _body(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The encoder's weights under RoBERTa's names. Raises ValueError for one that has none."""
+    """Return the encoder's weights under RoBERTa's names. Raises ValueError for one that has none."""
     inner = {name.rpartition(BODY)[2]: value for name, value in weights.items() if BODY in name}
     return {_roberta_name(name): value.float() for name, value in inner.items()}
 
@@ -138,7 +138,7 @@ def _roberta_name(name: str) -> str:
 
 
 def _head(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The masked-language head's weights; its output matrix is the embeddings'."""
+    """Return the masked-language head's weights; its output matrix is the embeddings'."""
     return {name: value.float() for name, value in weights.items() if name != "lm_head.weight"}
 
 
@@ -157,7 +157,8 @@ def _fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], *, segments:
 
 
 def _retrieval_head(weights: Mapping[str, torch.Tensor]) -> str:
-    """``none``, ``new`` or ``trained``, by its LayerNorm, which every optimiser's step moves from 1 and 0."""
+    """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which every optimiser's step moves from 1
+    and 0."""
     if "norm.weight" not in weights:
         return "none"
     scale, shift = weights["norm.weight"], weights["norm.bias"]

@@ -23,7 +23,7 @@ def passage_text(title: str, text: str, *, separator: str) -> str:
 
 
 def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, torch.Tensor]:
-    """Each text as one sequence, cut to ``length`` tokens with [CLS] and [SEP], padded to the longest.
+    """Return each text as one sequence, cut to ``length`` tokens with [CLS] and [SEP], padded to the longest.
 
     No token_type_ids: every token is of the first segment, as in Tevatron.
 
@@ -34,7 +34,7 @@ def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, torc
 
 
 def text_rows(tokenizer, texts: Sequence[str], *, length: int) -> TokenRows:
-    """The tokens of each text as ``tokenised`` has them, without padding."""
+    """Return the tokens of each text as ``tokenised`` has them, without padding."""
     ids = token_ids(tokenizer, texts, length=length)
     return TokenRows.of(ids, padding=tokenizer.pad_token_id)
 
@@ -62,7 +62,7 @@ def passage_inputs(
 def passage_rows(
     tokenizer, titles: Sequence[str], texts: Sequence[str], *, length: int, separator: str
 ) -> TokenRows:
-    """The tokens of each passage as ``passage_inputs`` has them, without padding."""
+    """Return the tokens of each passage as ``passage_inputs`` has them, without padding."""
     if separator == PAIR:
         return paired_rows(tokenizer, titles, texts, length=length)
     strings = [passage_text(*pair, separator=separator) for pair in zip(titles, texts, strict=True)]
@@ -86,7 +86,8 @@ def segment_pairs(
 def pair_rows(
     tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int
 ) -> list[dict[str, np.ndarray]]:
-    """``input_ids`` and ``token_type_ids`` of each pair, (l,), l <= ``length``, as ``segment_pairs`` says."""
+    """Return ``input_ids`` and ``token_type_ids`` of each pair, (l,), l <= ``length``, as ``segment_pairs``
+    says."""
     rows = paired_rows(tokenizer, firsts, seconds, length=length)
     ends = np.cumsum(rows.lengths)[:-1]
     kinds = np.zeros_like(rows.ids) if rows.kinds is None else rows.kinds
@@ -96,7 +97,7 @@ def pair_rows(
 
 
 def padded(rows: Sequence[np.ndarray], *, value: int) -> torch.Tensor:
-    """Rows of unequal length side by side, filled up at the right: N of (l,) to (N, max l), int64."""
+    """Return rows of unequal length side by side, filled up at the right: N of (l,) to (N, max l), int64."""
     full = np.full((len(rows), max(len(row) for row in rows)), value, dtype=np.int64)
     for place, row in enumerate(rows):
         full[place, : len(row)] = row
@@ -104,7 +105,8 @@ def padded(rows: Sequence[np.ndarray], *, value: int) -> torch.Tensor:
 
 
 def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.ndarray]:
-    """Texts end to end, each between [CLS] and [SEP]: N of (n,) to (T,) int64, and tokens of each, (N,)."""
+    """Return texts end to end, each between [CLS] and [SEP]: N of (n,) to (T,) int64, and tokens of each,
+    (N,)."""
     lengths = np.array([len(text) + 2 for text in texts])
     ends = np.cumsum(lengths)
     tokens = np.full(ends[-1], tokenizer.sep_token_id)
@@ -114,7 +116,8 @@ def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.
 
 
 def inner_tokens(lengths: np.ndarray) -> np.ndarray:
-    """Which tokens of framed texts that lie end to end are neither the first nor the last of theirs, (T,)."""
+    """Return which tokens of framed texts that lie end to end are neither the first nor the last of theirs,
+    (T,)."""
     ends = np.cumsum(lengths)
     inner = np.ones(ends[-1], dtype=bool)
     inner[ends - lengths] = inner[ends - 1] = False
@@ -124,7 +127,7 @@ def inner_tokens(lengths: np.ndarray) -> np.ndarray:
 def side_by_side(
     columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: np.ndarray
 ) -> dict[str, torch.Tensor]:
-    """Texts that lie end to end, in rows of equal length, and their ``attention_mask``.
+    """Return texts that lie end to end, in rows of equal length, and their ``attention_mask``.
 
     Args:
         columns: for each token a value, (T,), and the value that rows are filled up with at the right.
@@ -166,7 +169,7 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """The words of a BERT tokenizer's vocabulary; ``kind`` is one of KINDS.
+        """Return the words of a BERT tokenizer's vocabulary; ``kind`` is one of KINDS.
 
         ``words`` have a letter or digit at their beginning, ``letters`` are words of nothing but letters, and
         ``marks`` are all of it: words, and marks too.
@@ -197,7 +200,7 @@ class Words:
         return dataclasses.replace(self, stop_words=frozenset(), stops=none, begins_stop=none)
 
     def spans(self, input_ids: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
-        """Every whole word of a text, in its order, as often as it occurs.
+        """Return every whole word of a text, in its order, as often as it occurs.
 
         The tail of a word which the text begins in the middle of is no whole word; one that is cut at the
         text's end cannot be told from a whole one and counts as such.

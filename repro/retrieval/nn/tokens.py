@@ -24,7 +24,7 @@ class RecentTokens:
         self._kept: dict[tuple, dict[str, list[int]]] = {}
 
     def read(self, texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-        """The ids of each text, by ``reading`` those of which none are kept.
+        """Return the ids of each text, by ``reading`` those of which none are kept.
 
         Args:
             way: tells the ids of a text apart from those that another reading gives it.
@@ -53,7 +53,8 @@ def tokens_remembered() -> Iterator[None]:
 
 
 def read_once(texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-    """The ids of each text: remembered ones in the context of ``tokens_remembered``, else by ``reading``."""
+    """Return the ids of each text: remembered ones in the context of ``tokens_remembered``, else by
+    ``reading``."""
     recent = _recent.get()
     return reading(texts) if recent is None else recent.read(texts, way, reading)
 
@@ -80,7 +81,7 @@ class TokenRows:
 
     @classmethod
     def of(cls, ids: Sequence[Sequence[int]], *, padding: int, kinds: Sequence | None = None) -> "TokenRows":
-        """The rows of texts, from the ids, and kinds, of each."""
+        """Return the rows of texts, from the ids, and kinds, of each."""
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         return cls(_flat(ids), lengths, padding, None if kinds is None else _flat(kinds))
 
@@ -88,7 +89,8 @@ class TokenRows:
         return len(self.lengths)
 
     def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, torch.Tensor]:
-        """``input_ids``, ``attention_mask`` and, with kinds, ``token_type_ids`` of some of the texts, int64.
+        """Return ``input_ids``, ``attention_mask`` and, with kinds, ``token_type_ids`` of some of the texts,
+        int64.
 
         Args:
             rows: (n,), or a stretch of them; the default is all.
@@ -116,7 +118,7 @@ def _flat(rows: Iterable[Sequence[int]]) -> np.ndarray:
 def token_ids(
     tokenizer, texts: Sequence[str], *, length: int, add_special_tokens: bool = True
 ) -> list[list[int]]:
-    """The ids of each text, cut to ``length`` tokens, just as the tokenizer's own call gives them.
+    """Return the ids of each text, cut to ``length`` tokens, just as the tokenizer's own call gives them.
 
     Of a text much longer than that, a beginning up to a blank is read, and more of it while fewer tokens come
     out. A BERT tokenizer reads each word by itself, so that the tokens before a blank do not depend on what
@@ -158,13 +160,13 @@ def _ids(backend, texts: Sequence[str], options: dict[str, bool]) -> Iterator[li
 
 
 def _beginning(text: str, limit: int) -> str:
-    """A text up to the first blank behind so many characters."""
+    """Return a text up to the first blank behind so many characters."""
     end = text.find(" ", limit)
     return text if end < 0 else text[:end]
 
 
 def truncating_tokenizer(tokenizer, length: int):
-    """The library's tokenizer, set to cut as transformers' call with ``truncation=True`` sets it."""
+    """Return the library's tokenizer, set to cut as transformers' call with ``truncation=True`` sets it."""
     backend = tokenizer.backend_tokenizer
     truncation = {
         "max_length": length,
@@ -182,7 +184,7 @@ def truncating_tokenizer(tokenizer, length: int):
 
 
 def _reads_words(tokenizer) -> bool:
-    """Whether the tokens before a blank are independent of what follows it.
+    """Return whether the tokens before a blank are independent of what follows it.
 
     BERT's normaliser changes characters one by one (marks are reordered within a word at most), its
     pre-tokeniser splits at every blank, and WordPiece sees one word; added tokens are found in the text as it
@@ -201,7 +203,8 @@ def _reads_words(tokenizer) -> bool:
 
 
 def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int) -> TokenRows:
-    """The tokens of [CLS] first [SEP] second [SEP], and of [CLS] second [SEP] where the first is empty.
+    """Return the tokens of [CLS] first [SEP] second [SEP], and of [CLS] second [SEP] where the first is
+    empty.
 
     Of a pair longer than ``length`` tokens the longer text loses its last ones, as transformers' call with
     ``truncation="longest_first"`` has it.
@@ -230,14 +233,14 @@ def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, len
 
 
 def _distinct(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, np.ndarray]:
-    """The first ``length`` tokens of each text, by the text."""
+    """Return the first ``length`` tokens of each text, by the text."""
     unique_texts = list(dict.fromkeys(texts))
     ids = token_ids(tokenizer, unique_texts, length=length, add_special_tokens=False)
     return {text: np.array(row, dtype=np.int32) for text, row in zip(unique_texts, ids, strict=True)}
 
 
 def _truncated_lengths(first: int, second: int, room: int) -> tuple[int, int]:
-    """The tokens that are left of two texts where there is room for so many."""
+    """Return the tokens that are left of two texts where there is room for so many."""
     if first + second <= room:
         return first, second
     shorter = min(first, second, room // 2)

@@ -77,7 +77,7 @@ def sum_log_saturated(logits: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
 def kept_positions(
     input_ids: torch.Tensor, attention_mask: torch.Tensor, *, cls: bool, sep: bool | str, tokenizer
 ) -> torch.Tensor:
-    """The positions that have a say in a sparse vector: (B, L) each to (B, L), bool.
+    """Return the positions that have a say in a sparse vector: (B, L) each to (B, L), bool.
 
     Padding, at the right, never has. ``cls`` and ``sep`` say whether those two tokens have, a [SEP] between
     title and text like the last one; with ``sep`` as ``between`` that one has, and the last token has not.
@@ -93,7 +93,7 @@ def kept_positions(
 
 
 def top_k(values: torch.Tensor, k: int) -> torch.Tensor:
-    """The k highest values of each row, zero elsewhere: (N, V) to (N, V).
+    """Return the k highest values of each row, zero elsewhere: (N, V) to (N, V).
 
     Of values that tie for the last places, those of lowest index stay, so that a row never keeps more than k.
     Where the others go to zero there is no gradient.
@@ -182,7 +182,8 @@ class ViewEncoder(nn.Module):
                 nn.init.normal_(self.projection.weight, std=model.config.initializer_range)
 
     def forward(self, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V), whole."""
+        """Map model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V),
+        whole."""
         hidden = self.model.base_model(**inputs).last_hidden_state  # (N, L, H)
         vectors = {}
         if "dense" in self.views:
@@ -229,7 +230,7 @@ class ViewEncoder(nn.Module):
 def load_view_encoder(
     folder: Path, *, views: Sequence[str], sparse_positions: SparsePositions, vocabulary_head: str
 ) -> ViewEncoder:
-    """The encoder in a model directory, its dense vectors reduced as they were when it was trained.
+    """Return the encoder in a model directory, its dense vectors reduced as they were when it was trained.
 
     A masked LM that was not trained for views has them too.
 

@@ -29,7 +29,7 @@ def encode(
     precision: str | Mapping[str, str],
     numbers: str = "float32",
 ) -> tuple[Node, Node]:
-    """One vector a passage and one a query; ``precision`` is that of both, or says it of each kind.
+    """Return one vector a passage and one a query; ``precision`` is that of both, or says it of each kind.
 
     Vectors of passages are kept as ``numbers``, float32 or float16; those of queries are few, and float32.
     """
@@ -69,7 +69,7 @@ def encode_views(
 def _encode_sides(
     stage: str, model: Node, texts: Texts, params: Mapping[str, Mapping[str, Any]], **first: Any
 ) -> tuple[Node, Node]:
-    """The nodes of passages and of queries; queries have no title and so no separator."""
+    """Return the nodes of passages and of queries; queries have no title and so no separator."""
     sides = (
         ("passages", texts.documents, texts.passage_length, texts.separator),
         ("queries", texts.topics, texts.query_length, ""),
@@ -97,14 +97,15 @@ def search_views(
 
 
 def bm25(documents: Node, topics: Node, *, k1: float, b: float, multifield: bool, depth: int) -> Node:
-    """A BM25 run by Lucene over titles and texts, in one field or two."""
+    """Return a BM25 run by Lucene over titles and texts, in one field or two."""
     index = Node("lucene_index", {"multifield": multifield}, {"corpus": documents})
     params = {"k1": k1, "b": b, "multifield": multifield, "depth": depth}
     return Node("bm25", params, {"index": index, "queries": topics})
 
 
 def weigh_terms(model: Node, documents: Node, *, length: int, scale: float, precision: str) -> Node:
-    """The documents with every word repeated as often as the model's weight of it says, times ``scale``."""
+    """Return the documents with every word repeated as often as the model's weight of it says, times
+    ``scale``."""
     params = {"length": length, "scale": scale, "precision": precision}
     return Node("weigh_terms", params, {"model": model, "corpus": documents})
 
@@ -139,7 +140,7 @@ def union(*training_sets: Node) -> Node:
 def score_pairs(
     model: Node, training_set: Node, *, texts: Texts, per_query: int, decimals: int | None, precision: str
 ) -> Node:
-    """A cross-encoder's scores of a training set's positives and first ``per_query`` negatives."""
+    """Return a cross-encoder's scores of a training set's positives and first ``per_query`` negatives."""
     params = {"per_query": per_query, **_scoring_params(texts, decimals, precision)}
     inputs = {"model": model, "training_set": training_set, **texts.as_inputs()}
     return Node("score_pairs", params, inputs)
@@ -148,20 +149,21 @@ def score_pairs(
 def rerank(
     model: Node, run: Node, *, texts: Texts, depth: int, keep: int, decimals: int | None, precision: str
 ) -> Node:
-    """A run whose first ``depth`` passages a cross-encoder orders anew; the others up to ``keep`` below."""
+    """Return a run whose first ``depth`` passages a cross-encoder orders anew; the others up to ``keep``
+    below."""
     params = {"depth": depth, "keep": keep, **_scoring_params(texts, decimals, precision)}
     inputs = {"run": run, "model": model, **texts.as_inputs()}
     return Node("rerank", params, inputs)
 
 
 def _scoring_params(texts: Texts, decimals: int | None, precision: str) -> dict[str, Any]:
-    """Parameters of scoring a query with a passage by a cross-encoder."""
+    """Return parameters of scoring a query with a passage by a cross-encoder."""
     params = {"length": texts.passage_length, "separator": texts.separator}
     return params | {"decimals": decimals, "precision": precision}
 
 
 def judged_examples(judgements: Node, *, dataset: str, negative_grade: int) -> Node:
-    """Positives and hard negatives (of ``negative_grade``) that the judgements of ``dataset`` name."""
+    """Return positives and hard negatives (of ``negative_grade``) that the judgements of ``dataset`` name."""
     params = {"dataset": dataset, "negative_grade": negative_grade}
     return Node("judged_examples", params, {"qrels": judgements})
 
@@ -193,7 +195,7 @@ def mine_answers(
 
 
 def index_size(passages: Node, *, bytes_per_number: int, bytes_per_gb: int) -> Node:
-    """The size of a collection's vectors, in units of ``bytes_per_gb``."""
+    """Return the size of a collection's vectors, in units of ``bytes_per_gb``."""
     params = {"bytes_per_number": bytes_per_number, "bytes_per_gb": bytes_per_gb}
     return Node("index_size", params, {"passages": passages})
 
@@ -210,7 +212,7 @@ def project(
     grade: int,
     seed: int,
 ) -> Node:
-    """One query and its first candidates in a plane, by t-SNE."""
+    """Return one query and its first candidates in a plane, by t-SNE."""
     params = {"query": query, "candidates": candidates, "grade": grade}
     params |= {"perplexity": perplexity, "seed": seed, "method": "t-sne"}
     inputs = {"passages": passages, "queries": topics, "run": run, "qrels": judgements}
@@ -227,13 +229,13 @@ def inspect_text(
     words: int,
     length: int,
 ) -> Node:
-    """A number of a model's for each word of one document, as ``view`` computes it."""
+    """Return a number of a model's for each word of one document, as ``view`` computes it."""
     params = {"view": view.identity, "options": dict(options), "title": title, "words": words}
     return Node("inspect_text", params | {"length": length}, {"model": model, "corpus": documents})
 
 
 def top_passages(run: Node, documents: Node, dataset: str, *, wanted: Sequence[str], depth: int) -> Node:
-    """The first passages of a run for queries of ``dataset`` that ``wanted`` gives by their text."""
+    """Return the first passages of a run for queries of ``dataset`` that ``wanted`` gives by their text."""
     inputs = {"run": run, "corpus": documents, "queries": queries(dataset), "qrels": qrels(dataset)}
     return Node("top_passages", {"queries": list(wanted), "depth": depth}, inputs)
 
@@ -273,7 +275,7 @@ def released_encoder(
     source: dict | None = None,
     stand_in: Node | None = None,
 ) -> Node:
-    """A released encoder, by its name on the hub; ``source`` names a directory instead.
+    """Return a released encoder, by its name on the hub; ``source`` names a directory instead.
 
     At other scales than full ``stand_in`` takes its place, the same system trained here.
     """
@@ -283,7 +285,8 @@ def released_encoder(
 
 
 def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
-    """A released cross-encoder with the head that scores, for which our own stands in at other scales."""
+    """Return a released cross-encoder with the head that scores, for which our own stands in at other
+    scales."""
     if checkpoint is None:
         return own
     return released_encoder(checkpoint, revision="main", kind="cross-encoder", pooling=None, stand_in=own)
@@ -292,7 +295,7 @@ def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
 def released_ranking(
     passages: Node, topics: Node, *, models: tuple[Node, Node], conventions: Conventions, depth: int
 ) -> Node:
-    """The ranking of passages for queries by the vectors of released encoders.
+    """Return the ranking of passages for queries by the vectors of released encoders.
 
     Args:
         models: the encoder of passages and the encoder of queries, which may be one and the same.

@@ -62,7 +62,7 @@ class Choices:
     measured_as: dict[str, str] = field(default_factory=dict)
 
     def value(self, identifier: str) -> Any:
-        """The chosen value. Raises UsageError for an id or choice that does not exist."""
+        """Return the chosen value. Raises UsageError for an id or choice that does not exist."""
         reading = self._reading(identifier)
         choice = self.used.setdefault(identifier, self.overrides.get(identifier, reading.default))
         if choice not in reading.choices:
@@ -92,11 +92,11 @@ class Choices:
         return None
 
     def departures(self) -> dict[str, str]:
-        """The choices used that are not the default: what makes a measurement not comparable."""
+        """Return the choices used that are not the default: what makes a measurement not comparable."""
         return {i: c for i, c in self.used.items() if c != self._reading(i).default}
 
     def in_full_precision(self) -> dict[str, str]:
-        """The choices that say fp32 where those in force, else the same, say half precision."""
+        """Return the choices that say fp32 where those in force, else the same, say half precision."""
         replacements = {}
         for identifier, choice in self.used.items():
             choices = self._reading(identifier).choices
@@ -119,7 +119,7 @@ class Choices:
 
 
 def _full_precision(value: Any) -> Any:
-    """A value of a reading with fp32 for every half precision in it."""
+    """Return a value of a reading with fp32 for every half precision in it."""
     if isinstance(value, Mapping):
         return {name: _full_precision(part) for name, part in value.items()}
     return "fp32" if isinstance(value, str) and value in HALF else value
@@ -140,7 +140,7 @@ class Request:
     seed: int | None = None
 
     def reading(self, identifier: str) -> Any:
-        """The value of a reading's choice in force."""
+        """Return the value of a reading's choice in force."""
         return self.choices.value(identifier)
 
     def score_with(self, *, ignore_identical_ids: bool) -> None:
@@ -157,7 +157,7 @@ class Request:
         self.choices.measured_as[printed] = meant
 
     def seed_or(self, papers_own: int) -> int:
-        """The seed the user asked for, else the paper's own."""
+        """Return the seed the user asked for, else the paper's own."""
         return papers_own if self.seed is None else self.seed
 
     @property

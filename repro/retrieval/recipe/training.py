@@ -39,17 +39,17 @@ class Texts:
     pooling: str | None = None
 
     def as_params(self) -> dict[str, Any]:
-        """Parameters of a fine-tuning that reads these texts."""
+        """Return parameters of a fine-tuning that reads these texts."""
         names = ("query_length", "passage_length", "separator", "pooling")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     def as_inputs(self) -> dict[str, Node]:
-        """Inputs of a stage that reads both."""
+        """Return inputs of a stage that reads both."""
         return {"corpus": self.documents, "queries": self.topics}
 
 
 def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node:
-    """The documents of a collection.
+    """Return the documents of a collection.
 
     ``text`` says what is read as a document's text, from its fields url and text; ``untitled`` stands for an
     empty title.
@@ -59,17 +59,17 @@ def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node
 
 
 def queries(identifier: str) -> Node:
-    """The topics of a dataset, with answers where it is judged by answers."""
+    """Return the topics of a dataset, with answers where it is judged by answers."""
     return Node("queries", {"dataset": identifier})
 
 
 def qrels(identifier: str) -> Node:
-    """The judgements of a dataset."""
+    """Return the judgements of a dataset."""
     return Node("qrels", {"dataset": identifier})
 
 
 def official_negatives(identifier: str, *, per_query: int, seed: int, judgements: Node | None) -> Node:
-    """The negatives a collection's makers distribute, sampled per query.
+    """Return the negatives a collection's makers distribute, sampled per query.
 
     With ``judgements`` the positives are theirs, all of them; without, those that the triples name.
     """
@@ -80,7 +80,7 @@ def official_negatives(identifier: str, *, per_query: int, seed: int, judgements
 def listed_negatives(
     identifier: str, *, margin: float | None, per_system: int | None = None, systems: list[str] | None = None
 ) -> Node:
-    """Negatives of several retrievers, as a public file lists them with a cross-encoder's scores.
+    """Return negatives of several retrievers, as a public file lists them with a cross-encoder's scores.
 
     ``margin``: how far below the lowest score of a positive a negative has to be, or None for no such rule;
     ``per_system``: at most so many of each retriever; ``systems``: of these retrievers only. None is all.
@@ -98,7 +98,7 @@ def sample(
     queries: int | None = None,
     share: float | None = None,
 ) -> Node:
-    """A few ``queries`` of a training set, or a ``share`` of them, sample by sample.
+    """Return a few ``queries`` of a training set, or a ``share`` of them, sample by sample.
 
     ``method`` is random or block.
     """
@@ -118,7 +118,8 @@ def tokenize(
     separator: str,
     fewest_tokens: int = 0,
 ) -> Node:
-    """Texts, titled or not, as token ids, cut into chunks or truncated; ``length`` counts special tokens.
+    """Return texts, titled or not, as token ids, cut into chunks or truncated; ``length`` counts special
+    tokens.
 
     Documents of fewer than ``fewest_tokens`` tokens are left out.
     """
@@ -147,12 +148,12 @@ def tokenize_spans(
 
 
 def term_statistics(tokens: Node, *, model: Node) -> Node:
-    """How often each entry of the vocabulary occurs, and in how many texts."""
+    """Return how often each entry of the vocabulary occurs, and in how many texts."""
     return Node("term_statistics", {}, {"tokens": tokens, "model": model})
 
 
 def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
-    """A released checkpoint.
+    """Return a released checkpoint.
 
     Nothing is downloaded at other scales than full: there ``stand_in`` takes its place, the same pre-training
     done here, or without one a model of that scale.
@@ -162,7 +163,7 @@ def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
 
 
 def random_weights(name: str, *, revision: str, seed: int, layers: int | None = None) -> Node:
-    """A checkpoint's architecture and vocabulary with weights drawn anew, as its configuration says.
+    """Return a checkpoint's architecture and vocabulary with weights drawn anew, as its configuration says.
 
     With so many ``layers`` in place of its own; with none it is a bag of word vectors.
     """
@@ -183,7 +184,7 @@ def initialise(
     deviation: float,
     seed: int,
 ) -> Node:
-    """A BERT of a size of its own with random weights, over a vocabulary of the documents' words."""
+    """Return a BERT of a size of its own with random weights, over a vocabulary of the documents' words."""
     tokenizer = Node("vocabulary", {"size": vocabulary}, {"corpus": documents})
     params: dict[str, Any] = {"hidden_size": hidden_size, "layers": layers, "heads": heads}
     params |= {"intermediate_size": intermediate_size, "max_positions": max_positions}
@@ -192,7 +193,8 @@ def initialise(
 
 
 def released_or(own: Node, checkpoint: str | None) -> Node:
-    """A released checkpoint, for which our own training stands in at other scales; without one, our own."""
+    """Return a released checkpoint, for which our own training stands in at other scales; without one, our
+    own."""
     return own if checkpoint is None else backbone(checkpoint, revision="main", stand_in=own)
 
 
@@ -206,7 +208,7 @@ def pretrain(
     generator: Node | None = None,
     examples: str = "rows",
 ) -> Node:
-    """The model whose vocabulary the tokens are of, trained on them by an objective, at their length.
+    """Return the model whose vocabulary the tokens are of, trained on them by an objective, at their length.
 
     An objective may need the corpus's ``statistics``, or another model as ``generator``. An example is a row
     of the tokens; each of its ``spans`` is only where ``examples`` says so, and only then it is a parameter.
@@ -220,7 +222,7 @@ def pretrain(
 
 
 def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> Node:
-    """The pre-training ``made`` with its objective and options, on other tokens and at other costs.
+    """Return the pre-training ``made`` with its objective and options, on other tokens and at other costs.
 
     It starts from the model whose vocabulary the tokens are of, and reads texts of their length.
     """
@@ -241,7 +243,7 @@ def finetune(
     negative_choice: str = "window",
     positive_choice: str = "all",
 ) -> Node:
-    """An encoder, or a cross-encoder, trained on judged queries with negatives.
+    """Return an encoder, or a cross-encoder, trained on judged queries with negatives.
 
     Args:
         texts: the passages, the training queries, and how the model reads them.
@@ -265,14 +267,14 @@ def _params(
     batch: Mapping[str, int],
     texts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The parameters of a training, in the order in which plans list them."""
+    """Return the parameters of a training, in the order in which plans list them."""
     params = _of(optimisation)
     seed = {"seed": params.pop("seed")}
     return {"objective": objective.identity, "options": dict(options), **batch, **params, **texts, **seed}
 
 
 def _of(optimisation: Optimisation) -> dict[str, Any]:
-    """The parameters of an optimisation. Raises UsageError for a warm-up that never ends.
+    """Return the parameters of an optimisation. Raises UsageError for a warm-up that never ends.
 
     A scale may cut a training short within its warm-up; a recipe that states one has made a mistake.
     """

@@ -46,7 +46,8 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
 
 def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
-    """Model, tokenizer, and what is to be known of them. Raises what the library does where it cannot."""
+    """Return model, tokenizer, and what is to be known of them. Raises what the library does where it
+    cannot."""
     from transformers import AutoTokenizer
 
     from repro.retrieval.nn import seed_encoder
@@ -63,7 +64,7 @@ def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTok
 
 
 def _load_weights(folder: Path) -> tuple["PreTrainedModel", bool]:
-    """The released weights, and whether a masked-language head is among them."""
+    """Return the released weights, and whether a masked-language head is among them."""
     from transformers import AutoModel, AutoModelForMaskedLM
 
     from repro.retrieval.nn.checkpoint import check_missing, pretrained
@@ -78,7 +79,8 @@ def _load_weights(folder: Path) -> tuple["PreTrainedModel", bool]:
 
 
 def _random_model(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
-    """A model of the checkpoint's configuration with weights drawn anew, and a masked-language head."""
+    """Return a model of the checkpoint's configuration with weights drawn anew, and a masked-language
+    head."""
     from transformers import AutoConfig, AutoModelForMaskedLM, set_seed
 
     from repro.retrieval.nn.checkpoint import pretrained

@@ -65,8 +65,8 @@ class Groups:
         return len(self.kept)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive first; with
-        ``"scores": [float, …]``, one a passage, where the training set has them."""
+        """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive
+        first; with ``"scores": [float, …]``, one a passage, where the training set has them."""
         examples = []
         for epoch, place in places:
             index = int(self.kept[place])
@@ -102,7 +102,8 @@ def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:
 
 
 def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
-    """The scores of positives and negatives; None without any. Raises DataError if only some have one."""
+    """Return the scores of positives and negatives; None without any. Raises DataError if only some have
+    one."""
     import pyarrow.compute as pc
 
     if not set(SCORES) <= set(rows.column_names):
@@ -177,7 +178,7 @@ def next_window(
     index: int,
     epoch: int,
 ) -> list[int]:
-    """One positive, then ``passages`` - 1 negatives: another window of them every epoch.
+    """Return one positive, then ``passages`` - 1 negatives: another window of them every epoch.
 
     The rule of Tevatron's training set (tevatron/data.py): the negatives are shuffled once for a query, a
     window of ``passages`` - 1 moves on by its own length every epoch and wraps around, and the positive moves
@@ -210,7 +211,7 @@ def next_window(
 def next_slice(
     positives: Sequence[int], negatives: Sequence[int], *, passages: int, seed: int, epoch: int
 ) -> list[int]:
-    """One positive, then the next ``passages`` - 1 negatives of the list as it stands, every epoch.
+    """Return one positive, then the next ``passages`` - 1 negatives of the list as it stands, every epoch.
 
     With k = epoch + ``seed``, the positive is entry k, the negatives are entries k * (P - 1) and on, both
     around the end of their lists again and again; a list shorter than P - 1 repeats itself. The lists are

@@ -67,7 +67,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]], ids) -> Iterator[dict]:
-    """The rows of a part of the run; counts them in ``facts``."""
+    """Yield the rows of a part of the run; counts them in ``facts``."""
     limits = {name: params[name] for name in ("depth", "per_query", "seed")}
     target = params["per_query"] + params.get("random_added", 0)
     for query, ranking, _ in results:
@@ -86,14 +86,16 @@ def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]]
 def negatives(
     query: str, ranking: list[str], positives: list[str], *, depth: int, per_query: int, seed: int
 ) -> list[str]:
-    """``per_query`` of the first ``depth`` documents of a ranking that are no positives, in random order."""
+    """Return ``per_query`` of the first ``depth`` documents of a ranking that are no positives, in random
+    order."""
     relevant = set(positives)
     candidates = [document for document in ranking if document not in relevant][:depth]
     return sample(candidates, query, count=per_query, seed=seed)
 
 
 def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[str]:
-    """``count`` of the candidates in random order, which depends on the seed and the query's id alone."""
+    """Return ``count`` of the candidates in random order, which depends on the seed and the query's id
+    alone."""
     order = np.random.default_rng((seed, zlib.crc32(query.encode()))).permutation(len(candidates))
     return [candidates[place] for place in order[:count]]
 

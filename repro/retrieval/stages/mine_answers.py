@@ -60,7 +60,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def _examples(
     results, facts: dict, *, params: dict, inputs: dict[str, Path], answers, judgements
 ) -> Iterator[dict]:
-    """The rows of a part of the run; counts them in ``facts``."""
+    """Yield the rows of a part of the run; counts them in ``facts``."""
     source, top = inputs["run"] / "run.trec", slice(params["depth"])
     results = [(query, documents[top], scores[top]) for query, documents, scores in results]
     texts = _texts(results, inputs["corpus"], source)
@@ -81,13 +81,13 @@ def _examples(
 
 
 def annotated(grades: dict[str, int]) -> str | None:
-    """The first of a question's documents with the highest grade; None where no grade is above 0."""
+    """Return the first of a question's documents with the highest grade; None where no grade is above 0."""
     best = max(grades, key=grades.__getitem__, default=None)
     return best if best is not None and grades[best] >= 1 else None
 
 
 def rounded(scores: list[float], *, decimals: Sequence[int]) -> list[float]:
-    """Scores rounded to the first number of decimals, what comes of it to the second, and so on."""
+    """Return scores rounded to the first number of decimals, what comes of it to the second, and so on."""
     for places in decimals:
         scores = [round(float(score), places) for score in scores]
     return scores
@@ -104,7 +104,7 @@ def example(
     per_query: int,
     seed: int,
 ) -> dict | None:
-    """A row of the training set; None where it has no positive or no negative.
+    """Return a row of the training set; None where it has no positive or no negative.
 
     Args:
         documents, scores: the ranking.
@@ -134,7 +134,7 @@ def example(
 
 
 def _texts(results: list[tuple[str, list[str], list[float]]], corpus: Path, source: Path):
-    """A function from ids of the rankings to their texts, without titles."""
+    """Return a function from ids of the rankings to their texts, without titles."""
     ids = sorted({document for _, documents, _ in results for document in documents})
     rows = dict(zip(ids, rows_of_few(ids, corpus, source=source).tolist(), strict=True))
     column = read_rows(corpus).select_columns("text")

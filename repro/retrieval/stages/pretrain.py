@@ -26,7 +26,7 @@ class TokenRows:
         return len(self.table)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Rows as ``{"input_ids": (n,) int64, "epoch", "index"}`` for places (epoch, index).
+        """Return rows as ``{"input_ids": (n,) int64, "epoch", "index"}`` for places (epoch, index).
 
         Those of policy ``spans`` also have ``sentences`` and ``spans``, counts of tokens and of sentences.
         """
@@ -57,7 +57,7 @@ class SpanRows:
         return int(self.begins[-1])
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Examples for places (epoch, index)."""
+        """Return examples for places (epoch, index)."""
         rows = [int(np.searchsorted(self.begins, index, side="right")) - 1 for _, index in places]
         row_places = [(epoch, row) for (epoch, _), row in zip(places, rows, strict=True)]
         examples = self.rows.__getitems__(row_places)

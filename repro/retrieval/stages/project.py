@@ -55,7 +55,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def measured(scores: np.ndarray, relevant: np.ndarray) -> dict[str, float | None]:
-    """Means over relevant and other candidates and the AUC, its ties counted half; None where undefined.
+    """Return means over relevant and other candidates and the AUC, its ties counted half; None where
+    undefined.
 
     Args:
         scores: (C,) inner products with the query.
@@ -85,7 +86,8 @@ def _candidates(params: dict, run: Path) -> tuple[str, list[str]]:
 
 
 def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
-    """The vectors of ``ids``, (len(ids), H) float64, read in that order out of what may be millions."""
+    """Return the vectors of ``ids``, (len(ids), H) float64, read in that order out of what may be
+    millions."""
     places = dict.fromkeys(ids, -1)
     with open(folder / "ids.txt", encoding="utf-8", newline="\n") as file:
         for place, line in enumerate(file):
@@ -101,7 +103,7 @@ def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
 
 
 def _t_sne(vectors: np.ndarray, *, perplexity: float, seed: int) -> np.ndarray:
-    """Points (N, 2), computed by one thread, as sums over several differ from machine to machine."""
+    """Return points (N, 2), computed by one thread, as sums over several differ from machine to machine."""
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 

@@ -40,7 +40,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def places(
     total: int, *, sample: int, method: str, seed: int, queries: int | None = None, share: float | None = None
 ) -> list[int]:
-    """The rows that one sample consists of, ascending; of a share at least one."""
+    """Return the rows that one sample consists of, ascending; of a share at least one."""
     count = min(queries or total, total) if share is None else max(1, round(share * total))
     if method == "block":
         start = int(random.Random(seed + sample).random() * (total - count))

@@ -44,7 +44,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def frequencies(
     batches: Iterable[tuple[np.ndarray, np.ndarray]], *, vocabulary_size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Occurrences of each id, and texts with at least one occurrence: both (V,) int64.
+    """Return occurrences of each id, and texts with at least one occurrence: both (V,) int64.
 
     Args:
         batches: of up to ``BATCH`` texts: the ids of all of them one after another, and their lengths.

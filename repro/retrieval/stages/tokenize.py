@@ -98,7 +98,8 @@ def _batches(corpus, rows: Callable[..., dict], first: int, facts: dict) -> Iter
 
 
 def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callable[..., dict]:
-    """A function from a batch of documents and their places to the rows of their chunks, as columns."""
+    """Return a function from a batch of documents and their places to the rows of their chunks, as
+    columns."""
     from repro.retrieval.nn.text import pair_rows, passage_text
 
     room, pairs = params["length"] - 2, params["policy"] == "truncate-pair"
@@ -135,7 +136,7 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
 def _packer(
     tokenizer, splitter: SentenceSplitter, params: dict, advance: Callable[[int], None]
 ) -> Callable[..., dict]:
-    """A function from a batch of documents and their places to a row for each, as columns.
+    """Return a function from a batch of documents and their places to a row for each, as columns.
 
     A place seeds the spans of its document, which is left out where it has too few of them.
     """

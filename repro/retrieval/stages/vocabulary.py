@@ -94,7 +94,7 @@ def _as_word_piece(piece: str) -> str:
 
 
 def _alphabet(words: Counter[str], *, size: int) -> set[str]:
-    """The most frequent characters; of equally frequent ones those that come first in Unicode."""
+    """Return the most frequent characters; of equally frequent ones those that come first in Unicode."""
     counts: Counter[str] = Counter()
     for word, count in words.items():
         for character in word:

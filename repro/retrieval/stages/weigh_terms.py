@@ -58,7 +58,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
-    """The tokens of each of the ``TokenRows`` with their weights, in order, by a ``HalvingEncoder``."""
+    """Return the tokens of each of the ``TokenRows`` with their weights, in order, by a
+    ``HalvingEncoder``."""
     import torch
 
     from repro.retrieval.nn.batches import token_batches
@@ -79,7 +80,7 @@ def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, flo
 def frequencies(
     weighed: Sequence[tuple[str, float]], *, scale: float, special: Sequence[str]
 ) -> dict[str, int]:
-    """How often each word of a text is to stand in it, by the weight of its first piece."""
+    """Return how often each word of a text is to stand in it, by the weight of its first piece."""
     words: list[list] = []
     for token, weight in weighed:
         if token.startswith("##") and words:
@@ -95,5 +96,5 @@ def frequencies(
 
 
 def repeated(counts: dict[str, int]) -> str:
-    """A text in which every word stands so often."""
+    """Return a text in which every word stands so often."""
     return " ".join(" ".join([word] * count) for word, count in counts.items())

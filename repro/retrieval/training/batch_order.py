@@ -55,7 +55,7 @@ class BatchOrder:
         return self._share(self._permutation(epoch), batch * self.batch_size, epoch)
 
     def shares(self, step: int) -> list[int]:
-        """The number of examples that each process has of the batch after ``step`` others."""
+        """Return the number of examples that each process has of the batch after ``step`` others."""
         return self._sizes(step % self._batches * self.batch_size)
 
     @property
@@ -72,7 +72,7 @@ class BatchOrder:
         return [(epoch, index) for index in order[begin : begin + shares[self.rank]].tolist()]
 
     def _sizes(self, first: int) -> list[int]:
-        """The number of examples that each process has of the batch that begins there in its epoch."""
+        """Return the number of examples that each process has of the batch that begins there in its epoch."""
         size, more = divmod(min(self.batch_size, self.examples - first), self.processes)
         return [size + (rank < more) for rank in range(self.processes)]
 
@@ -126,7 +126,7 @@ class BatchReading:
             yield
 
     def used(self, name: str) -> bool:
-        """Whether any batch so far was read in one of ``WAYS``, before the checkpoint or since."""
+        """Return whether any batch so far was read in one of ``WAYS``, before the checkpoint or since."""
         return self._used[name] or self._read[name].used
 
     def save(self, checkpoint: Path) -> None:

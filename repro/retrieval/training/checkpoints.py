@@ -134,7 +134,8 @@ def seal(checkpoint: Path, *, steps: int) -> None:
 
 
 def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
-    """The furthest sealed and undamaged checkpoint of a training of ``steps`` steps; None if there is none.
+    """Return the furthest sealed and undamaged checkpoint of a training of ``steps`` steps; None if there is
+    none.
 
     Everything else in the folder is removed: a later checkpoint would be written over it.
     """
@@ -149,7 +150,7 @@ def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
 
 
 def step_of(checkpoint: Path) -> int:
-    """The step after which a checkpoint was written, from its name; -1 where it has no number."""
+    """Return the step after which a checkpoint was written, from its name; -1 where it has no number."""
     number = checkpoint.name.rpartition("-")[2]
     return int(number) if number.isdigit() else -1
 
@@ -182,7 +183,7 @@ class Checkpoints:
         self.saved_time = time.monotonic()
 
     def due(self, step: int, device: torch.device) -> bool:
-        """Whether to save now; all processes ask."""
+        """Return whether to save now; all processes ask."""
         if step == self.steps:
             return True
         if self.every is not None:

@@ -102,7 +102,8 @@ def declared(identity: Mapping[str, Any]) -> Objective:
 
 
 def names_in(folders: Iterable[Path]) -> frozenset[str]:
-    """The names of the objectives that recipes below these folders declare, none of which is imported."""
+    """Return the names of the objectives that recipes below these folders declare, none of which is
+    imported."""
     texts = (path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
     return frozenset(name for text in texts for name in re.findall(r'\bObjective\(\s*"([^"]+)"', text))
 
@@ -194,7 +195,7 @@ class Optimisation:
 
     @classmethod
     def of(cls, params: Mapping[str, Any], *, batch_size: int) -> Optimisation:
-        """The optimisation among a training node's parameters.
+        """Return the optimisation among a training node's parameters.
 
         Raises:
             UsageError: the precision is unknown, or as of the class.
@@ -208,7 +209,8 @@ class Optimisation:
         return optimisation
 
     def as_params(self) -> dict[str, Any]:
-        """Parameters of a training node, without the batch size, which stages call by names of their own."""
+        """Return parameters of a training node, without the batch size, which stages call by names of their
+        own."""
         names = (field.name for field in fields(self) if field.name != "batch_size")
         return {name: getattr(self, name) for name in names}
 
@@ -227,7 +229,7 @@ class Optimisation:
         )
 
     def warmup(self, steps: int) -> int:
-        """Steps of warm-up in a training of so many steps."""
+        """Return steps of warm-up in a training of so many steps."""
         return self.warmup_steps or math.ceil(steps * (self.warmup_ratio or 0.0))
 
 
@@ -283,7 +285,8 @@ class Execution:
         return cls(**values)
 
     def for_parts_of(self, size: int | None) -> Execution:
-        """The execution of an objective of ``MeansOfParts``: its losses are means over parts of ``size``.
+        """Return the execution of an objective of ``MeansOfParts``: its losses are means over parts of
+        ``size``.
 
         Batches are then cut into just these parts, and into no groups of similar lengths. None leaves the
         execution as it is.
@@ -322,21 +325,23 @@ class StepMemory:
         return self.tokens * (hidden_states + PREDICTED * self.vocabulary * LOGIT)
 
     def whole(self, examples: int) -> float:
-        """Bytes of a step over so many examples at once, with the parameters."""
+        """Return bytes of a step over so many examples at once, with the parameters."""
         return STATE * self.parameters + examples * self.example
 
     def fitting(self, memory: float) -> int:
-        """The number of examples that a GPU of so many bytes holds beside the parameters; at least 1."""
+        """Return the number of examples that a GPU of so many bytes holds beside the parameters; at least
+        1."""
         return max(1, int((USABLE * memory - STATE * self.parameters) // self.example))
 
     def micro_batch(self, examples: int, memory: float) -> int | None:
-        """The examples of a part where a step is cut into as few equal parts as fit; None for one part."""
+        """Return the examples of a part where a step is cut into as few equal parts as fit; None for one
+        part."""
         parts = math.ceil(examples / self.fitting(memory))
         return None if parts == 1 else math.ceil(examples / parts)
 
 
 def step_memory(objective, params: dict) -> StepMemory | None:
-    """The memory of a step of an ``nn.Module``; None where the sizes of its encoder are not known."""
+    """Return the memory of a step of an ``nn.Module``; None where the sizes of its encoder are not known."""
     configs = (getattr(module, "config", None) for module in objective.modules())
     config = next((candidate for candidate in configs if hasattr(candidate, "num_hidden_layers")), None)
     if config is None:
@@ -352,7 +357,7 @@ def step_memory(objective, params: dict) -> StepMemory | None:
 
 
 def example_tokens(params: dict) -> int:
-    """Tokens of an example of a training, with padding, from the parameters of its stage.
+    """Return tokens of an example of a training, with padding, from the parameters of its stage.
 
     It is one text of a pre-training. In fine-tuning it is a query with its passages, whose texts begin with
     the query where there is no ``query_length``.
@@ -363,5 +368,5 @@ def example_tokens(params: dict) -> int:
 
 
 def predicts_words(params: dict) -> bool:
-    """Whether a training with these parameters predicts words, as pre-training does."""
+    """Return whether a training with these parameters predicts words, as pre-training does."""
     return "texts_per_batch" in params

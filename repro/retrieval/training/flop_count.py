@@ -45,7 +45,8 @@ class Flops:
         self.counted.append(counter.total)
 
     def facts(self, steps: int) -> dict[str, int]:
-        """``flops``: the mean of the counted steps times all ``steps``; empty when none was counted."""
+        """Return ``flops``: the mean of the counted steps times all ``steps``; empty when none was
+        counted."""
         if not self.counted:
             return {}
         return {"flops": round(sum(self.counted) / len(self.counted) * steps)}
@@ -61,7 +62,8 @@ class Flops:
 
 
 def needed_operations(objective: SumObjective | BatchObjective, examples: Sequence[dict]) -> int:
-    """The floating-point operations that a step on these examples needs of the model, as MFU counts them.
+    """Return the floating-point operations that a step on these examples needs of the model, as MFU counts
+    them.
 
     Each example is read by itself, so that no padding is counted. A product counts once forward and once for
     each factor that a gradient is asked of: what a step computes again, and what only follows a batch's

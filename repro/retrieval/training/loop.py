@@ -131,7 +131,7 @@ class ObjectiveTrainer:
                     self.checkpoints.save(self.step, self._write)
 
     def _batches(self) -> Iterator[list[Batch]]:
-        """The batches of ``order`` that are left, in parts."""
+        """Yield the batches of ``order`` that are left, in parts."""
         if self.step == len(self.order):
             return
         gpu = self.device.type == "cuda"
@@ -150,7 +150,8 @@ class ObjectiveTrainer:
             yield from chunk
 
     def training_step(self, pieces: list[Batch]) -> torch.Tensor:
-        """The loss of a batch, whose gradient is left with the parameters; in parts where it has to be.
+        """Return the loss of a batch, whose gradient is left with the parameters; in parts where it has to
+        be.
 
         Its operations are counted while it is one of the first. Where memory runs out, the same step is made
         again in parts half as large, with what is drawn from torch's generator from the start. Batches that
@@ -170,7 +171,7 @@ class ObjectiveTrainer:
             self.fitting.reduce(max(self.order.shares(self.step)), step=self.step + 1, why=reason)
 
     def _cut(self, pieces: list[Batch]) -> list[Batch]:
-        """The parts of a batch, those that it came in unless these are too large by now."""
+        """Return the parts of a batch, those that it came in unless these are too large by now."""
         if len(pieces) < self.fitting.parts.count(self.order.shares(self.step)[rank()]):
             pieces = self.fitting.parts(self.examples.__getitems__(self.order.at(self.step)))
         return pieces
@@ -191,7 +192,7 @@ class ObjectiveTrainer:
         return loss.detach()
 
     def step_in_parts(self, pieces: list[Batch]) -> torch.Tensor:
-        """The loss of the whole batch; its gradient is left with every process's parameters."""
+        """Return the loss of the whole batch; its gradient is left with every process's parameters."""
         pieces = in_memory(lambda: self._on_device(pieces), self.device)
         self._losses = backward_in_parts(
             self.objective, pieces, backward=self.optimizer.backward, autocast=self.optimizer.autocast
@@ -202,7 +203,7 @@ class ObjectiveTrainer:
         return sum(self._losses.values(), torch.zeros((), device=self.device)).detach()
 
     def compute_loss(self, batch: Batch) -> torch.Tensor:
-        """The sum of the losses, which are kept for the next line of the log."""
+        """Return the sum of the losses, which are kept for the next line of the log."""
         with self.optimizer.autocast():
             losses = in_single_precision(self.model(batch))
         self._losses = {name: loss.detach() for name, loss in losses.items()}
@@ -325,7 +326,7 @@ def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int],
 
 
 def _outcome(steps: int, examples: int, batch_size: int, log: Path) -> dict:
-    """The length of a training, and the losses at its end."""
+    """Return the length of a training, and the losses at its end."""
     epochs = steps * batch_size / examples
     return {"steps": steps, "epochs": epochs, "examples": examples, "losses": _last_losses(log)}
 
@@ -337,8 +338,8 @@ def save_model(objective: nn.Module, out: Path) -> None:
 
 
 def options_in_effect(trainer: ObjectiveTrainer, reading: BatchReading) -> dict[str, int | str]:
-    """The batch options that took effect, the step the training resumed from, and the number of steps that
-    fp16 skipped, if there are any."""
+    """Return the batch options that took effect, the step the training resumed from, and the number of steps
+    that fp16 skipped, if there are any."""
     is_grouped = trainer.buckets > 1 or reading.used("length_buckets")
     options = {
         "length_buckets": is_grouped and reading.execution.length_buckets,

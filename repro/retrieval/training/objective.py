@@ -40,10 +40,10 @@ class Objective(Protocol):
         """As ``forward`` of either form."""
 
     def parameters(self) -> Iterator[nn.Parameter]:
-        """All that may be trained."""
+        """Return all that may be trained."""
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """A batch, or part of one, of examples that each have ``epoch`` and ``index``."""
+        """Return a batch, or part of one, of examples that each have ``epoch`` and ``index``."""
 
     def save(self, folder: Path) -> None:
         """Write what is kept of the training: a model directory."""
@@ -57,7 +57,8 @@ class SumObjective(Objective, Protocol):
         """Named scalar losses, whose sum is minimised; one is absent where the batch has nothing for it."""
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
-        """The number of things that each loss is a mean over in this part; None for a loss that is a sum."""
+        """Return the number of things that each loss is a mean over in this part; None for a loss that is a
+        sum."""
 
 
 @runtime_checkable
@@ -79,7 +80,8 @@ class FineTuningObjective(Objective, Protocol):
 
     @staticmethod
     def load(folder: Path) -> nn.Module:
-        """The starting model in a directory; in pre-training that is always a masked language model."""
+        """Return the starting model in a directory; in pre-training that is always a masked language
+        model."""
 
 
 class MeansOfParts(Protocol):
@@ -95,7 +97,7 @@ class MeansOfParts(Protocol):
 
 
 def import_declared(kind: str, declared: Mapping[str, Any]):
-    """The class or function at ``declared["path"]`` ("module:name"), which the plan was made for.
+    """Return the class or function at ``declared["path"]`` ("module:name"), which the plan was made for.
 
     Raises:
         UsageError: there is no such one, or it states another name or version than the declared one.
@@ -114,7 +116,8 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
 
 
 def objective_class(stage: str, params: Mapping[str, Any]):
-    """The class of the objective of a training, which has what its recipe declares and its stage calls.
+    """Return the class of the objective of a training, which has what its recipe declares and its stage
+    calls.
 
     Raises:
         UsageError: there is none, or it has another name, version or other parameters than are declared, or
@@ -142,7 +145,7 @@ def build(
     *,
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> nn.Module:
-    """The objective with all of its options and those settings of its stage that it asks for.
+    """Return the objective with all of its options and those settings of its stage that it asks for.
 
     Raises:
         UsageError: it does not take these options, or it is of neither form.

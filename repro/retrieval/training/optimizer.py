@@ -15,7 +15,7 @@ from repro.retrieval.training.declaration import Optimisation
 
 
 def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
-    """The share of the peak rate that step ``step``, from 0, is taken with.
+    """Return the share of the peak rate that step ``step``, from 0, is taken with.
 
         log(step + 1) / log(warmup)             before ``warmup`` (2 at least, as log 1 is 0)
         (total - step) / (total - warmup)       from there on, 0 at ``total``
@@ -29,7 +29,7 @@ def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
 
 
 def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
-    """The share of the peak rate that step ``step``, from 0, is taken with under DeepSpeed 0.6.0.
+    """Return the share of the peak rate that step ``step``, from 0, is taken with under DeepSpeed 0.6.0.
 
     Its scheduler sets no rate before the first step, which is so taken at the peak; it is called after each
     step, so that step t > 0 has what ``logarithmic_warmup_share`` defines for t - 1
@@ -41,7 +41,7 @@ def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
 def share_schedule(
     share: Callable[..., float], optimizer: torch.optim.Optimizer, *, warmup: int, total: int
 ) -> LambdaLR:
-    """The schedule that gives every group of parameters ``share(step)`` of its peak learning rate."""
+    """Return the schedule that gives every group of parameters ``share(step)`` of its peak learning rate."""
     return LambdaLR(optimizer, functools.partial(share, warmup=warmup, total=total))
 
 
@@ -114,7 +114,7 @@ class Optimizer:
         return self._scale >= scale
 
     def skipped(self, steps: int) -> int:
-        """The number of those steps that were skipped."""
+        """Return the number of those steps that were skipped."""
         return steps - self.schedule.last_epoch if self.scaler else 0
 
     def forget(self) -> None:
@@ -124,7 +124,8 @@ class Optimizer:
 
 
 def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:
-    """The schedule of the learning rate over so many steps: ours where transformers has none of that name."""
+    """Return the schedule of the learning rate over so many steps: ours where transformers has none of that
+    name."""
     warmup = optimisation.warmup(steps)
     if optimisation.schedule in OWN_SCHEDULES:
         return OWN_SCHEDULES[optimisation.schedule](adamw, warmup=warmup, total=steps)
@@ -132,7 +133,8 @@ def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, s
 
 
 def _groups(objective: nn.Module, weight_decay: float) -> list[dict]:
-    """The parameters that are decayed, and those that are not, as transformers' Trainer tells them apart."""
+    """Return the parameters that are decayed, and those that are not, as transformers' Trainer tells them
+    apart."""
     decay_names = set(get_parameter_names(objective, [nn.LayerNorm], UNDECAYED))
     weights = [(name, weight) for name, weight in objective.named_parameters() if weight.requires_grad]
     return [

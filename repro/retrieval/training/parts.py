@@ -27,7 +27,7 @@ MOST = 16  # each holds two batches, and pages of what it reads
 
 
 def collating_processes(*, gpu: bool) -> int:
-    """The number of processes that make batches for one training process.
+    """Return the number of processes that make batches for one training process.
 
     Beside a GPU it is this machine's cores divided among its training processes, less the one that such a
     process runs on: 1 at least and ``MOST`` at most. Without a GPU it is 0, as a training has no core to
@@ -65,19 +65,21 @@ class Parts:
         return collated_in_parts(self.collate, examples, size=self.size, buckets=self.buckets)
 
     def count(self, examples: int) -> int:
-        """The number of parts that so many examples are cut into."""
+        """Return the number of parts that so many examples are cut into."""
         return _count(examples, size=self.size or examples, buckets=self.buckets)
 
 
 def are_texts(examples: list[dict]) -> bool:
-    """Whether examples are one text each, read whole: ``input_ids``, no ``spans`` to draw texts from."""
+    """Return whether examples are one text each, read whole: ``input_ids``, no ``spans`` to draw texts
+    from."""
     return all("input_ids" in example and "spans" not in example for example in examples)
 
 
 def collated_in_parts(
     collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None, buckets: int = 1
 ) -> list[Batch]:
-    """Batches of ``size`` examples each, the last one of what is left; one batch of all without a size.
+    """Return batches of ``size`` examples each, the last one of what is left; one batch of all without a
+    size.
 
     With ``buckets``, texts (see ``are_texts``) go by their lengths into at least so many batches, as far as
     there are texts, so that fewer tokens are padding.
@@ -100,7 +102,7 @@ VARIABLE = VARIABLES["micro_batch"][0]
 
 
 def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
-    """The execution with a micro-batch for this GPU where a step needs one and none was asked for.
+    """Return the execution with a micro-batch for this GPU where a step needs one and none was asked for.
 
     Args:
         memory: what a step takes; None where that is not known.
@@ -136,7 +138,8 @@ class Fitting:
         self.origin = f"halved at step {step}"
 
     def facts(self) -> dict[str, int | str]:
-        """``micro_batch``, and ``micro_batch_origin`` unless it was asked for; empty for whole batches."""
+        """Return ``micro_batch``, and ``micro_batch_origin`` unless it was asked for; empty for whole
+        batches."""
         if self.parts.size is None:
             return {}
         origin = {"micro_batch_origin": self.origin} if self.origin else {}
@@ -163,7 +166,7 @@ HALVES = (torch.float16, torch.bfloat16)
 
 
 def in_single_precision(values: Batch) -> Batch:
-    """Losses or rows as they are, but for those in half precision."""
+    """Return losses or rows as they are, but for those in half precision."""
     return {name: value.float() if value.dtype in HALVES else value for name, value in values.items()}
 
 
@@ -233,7 +236,7 @@ def _sum_of_parts(
 
 
 def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
-    """The denominator in the whole batch of each loss that is a mean."""
+    """Return the denominator in the whole batch of each loss that is a mean."""
     means = [name for name, count in counts[0].items() if count is not None]
     sums = torch.tensor([float(sum(c[name] or 0 for c in counts)) for name in means], dtype=torch.float64)
     return dict(zip(means, sum_values(sums.to(device)).tolist(), strict=True))
@@ -242,7 +245,8 @@ def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[s
 def _with_cached_gradient(
     objective: BatchObjective, pieces: list[Batch], backward: Backward, autocast: Precision
 ) -> Batch:
-    """The losses' gradient at what all parts are represented by, then part by part through the encoder."""
+    """Return the losses' gradient at what all parts are represented by, then part by part through the
+    encoder."""
     device = next(objective.parameters()).device
 
     def encode() -> list[tuple[RandomState, Batch]]:
@@ -270,7 +274,7 @@ def _with_cached_gradient(
 
 
 def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:
-    """The gradients of all parts' rows cut into those of each part."""
+    """Return the gradients of all parts' rows cut into those of each part."""
     sizes = {name: [len(part[name]) for part in outputs] for name in rows}
     split = {name: v.grad.split(sizes[name]) for name, v in rows.items() if v.grad is not None}
     return [{name: parts[place] for name, parts in split.items()} for place in range(len(outputs))]
@@ -294,7 +298,7 @@ def _minimise(losses: Batch, backward: Backward) -> None:
 
 
 def random_state(device: torch.device) -> RandomState:
-    """The state of torch's generators, of the CPU and of the device where that is a GPU."""
+    """Return the state of torch's generators, of the CPU and of the device where that is a GPU."""
     return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
 
 

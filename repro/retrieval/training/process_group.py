@@ -21,12 +21,13 @@ LONGEST_WAIT = timedelta(days=1)  # one process may encode much longer than anot
 
 
 def processes() -> int:
-    """The number of processes that train together; 1 where torch.distributed was not started."""
+    """Return the number of processes that train together; 1 where torch.distributed was not started."""
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
 def rank() -> int:
-    """The number of this process among them, from 0; the launcher's word before torch.distributed starts."""
+    """Return the number of this process among them, from 0; the launcher's word before torch.distributed
+    starts."""
     if distributed.is_initialized():
         return distributed.get_rank()
     return launched_rank()
@@ -70,7 +71,7 @@ def everybody_waits() -> None:
 
 
 def decided_by_first(decision: bool, device: torch.device) -> bool:
-    """The decision of the process of rank 0, on every process."""
+    """Return the decision of the process of rank 0, on every process."""
     if processes() == 1:
         return decision
     value = torch.tensor(int(decision), device=device)
@@ -79,7 +80,7 @@ def decided_by_first(decision: bool, device: torch.device) -> bool:
 
 
 def happened_anywhere(event: bool, device: torch.device) -> bool:
-    """Whether it happened in any process; all of them ask at the same place."""
+    """Return whether it happened in any process; all of them ask at the same place."""
     if processes() == 1:
         return event
     return sum_values(torch.tensor(int(event), device=device)).item() > 0
@@ -109,7 +110,7 @@ def in_memory(work: Callable[[], T], device: torch.device) -> T:
 
 
 def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
-    """The rows of all processes in the order of their ranks: (N_r, ...) of each to (sum of N_r, ...).
+    """Return the rows of all processes in the order of their ranks: (N_r, ...) of each to (sum of N_r, ...).
 
     Only a process's own rows carry a gradient.
     """
@@ -130,7 +131,7 @@ def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
 
 
 def sum_values(values: torch.Tensor) -> torch.Tensor:
-    """The sum of every process's values, without a gradient."""
+    """Return the sum of every process's values, without a gradient."""
     values = values.detach()
     if processes() > 1:
         values = values.clone()
@@ -153,14 +154,14 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
 
 
 def _parameters_in_use(parameters: list[nn.Parameter]) -> list[nn.Parameter]:
-    """The parameters that have a gradient in some process."""
+    """Return the parameters that have a gradient in some process."""
     flags = torch.tensor([parameter.grad is not None for parameter in parameters], dtype=torch.int32)
     times = sum_values(flags.to(parameters[0].device)).tolist()
     return [parameter for parameter, count in zip(parameters, times, strict=True) if count]
 
 
 def _gradient(parameter: nn.Parameter) -> torch.Tensor:
-    """A parameter's gradient, zero where this process did not use it."""
+    """Return a parameter's gradient, zero where this process did not use it."""
     if parameter.grad is None:
         parameter.grad = torch.zeros_like(parameter)
     return parameter.grad

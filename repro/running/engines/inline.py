@@ -237,7 +237,7 @@ def _join_digests(digests: Iterable[str | None]) -> str:
 
 
 def _has_begun(directory: Path) -> bool:
-    """Whether there is anything but notes by which an attempt could go on."""
+    """Return whether there is anything but notes by which an attempt could go on."""
     notes = (INPUTS, NOTE)
     blocks = [path for path in (directory / BLOCKS).iterdir() if not path.name.startswith(notes)]
     return bool(blocks) or (directory / CHECKPOINTS).is_dir()

@@ -193,7 +193,7 @@ class _Course:
                 self._is_stored(node)
 
     def _is_stored(self, node: Node) -> bool:
-        """Whether a node is stored, or was and has gone again; noted in the outcome."""
+        """Return whether a node is stored, or was and has gone again; noted in the outcome."""
         if node.fingerprint not in self.stored and self.store.state(node) == "stored":
             self.stored.add(node.fingerprint)
             self.outcome.run.append(node)

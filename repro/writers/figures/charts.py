@@ -41,7 +41,8 @@ def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> Non
 
 
 def _notes(exhibits: Sequence[dict]) -> tuple[str, str]:
-    """The notes below the maps: the query, the projection and the AUC, as far as the exhibits state them."""
+    """Return the notes below the maps: the query, the projection and the AUC, as far as the exhibits state
+    them."""
     queries = sorted({exhibit["query"] for exhibit in exhibits if "query" in exhibit})
     perplexities = sorted({exhibit["perplexity"] for exhibit in exhibits if "perplexity" in exhibit})
     parts = [f"query {', '.join(queries)}"] if queries else []
@@ -81,7 +82,7 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
 
 
 def _rows(panels: Sequence[dict]) -> list[tuple]:
-    """A line for every point, as the CSV has it."""
+    """Return a line for every point, as the CSV has it."""
     return [
         (panel["title"], panel["y_label"], series["label"], *point, *origin)
         for panel in panels
@@ -120,7 +121,8 @@ def _series(axes, series: dict, number: int) -> None:
 
 
 def _title(panel: dict, letters: int) -> str:
-    """The label of the y-axis as a title, in lines that fit a panel: at the axis it would cost it width."""
+    """Return the label of the y-axis as a title, in lines that fit a panel: at the axis it would cost it
+    width."""
     return "\n".join([*textwrap.wrap(panel["title"], letters), panel["y_label"]])
 
 

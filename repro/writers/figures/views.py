@@ -12,12 +12,12 @@ SHADES = ("#ffffff", "#e6eef7", "#c3d7ec", "#92b9dd", "#5b93c7", "#24619e")
 
 
 def shade(value: float) -> str:
-    """The colour of a word's value: white at 0, darkest from 0.5 on."""
+    """Return the colour of a word's value: white at 0, darkest from 0.5 on."""
     return SHADES[sum(value >= step for step in STEPS) - 1 if value >= 0 else 0]
 
 
 def shaded_text(words: Iterable[tuple[str, float]]):
-    """Words with their shades for a terminal, the legend behind them; a rich Text."""
+    """Return words with their shades for a terminal, the legend behind them; a rich Text."""
     from rich.text import Text
 
     text = Text()
@@ -82,7 +82,7 @@ def _terminal_style(value: float) -> str:
 
 
 def _is_dark(value: float) -> bool:
-    """Whether white letters are easier to read than black ones."""
+    """Return whether white letters are easier to read than black ones."""
     return value >= STEPS[-1]
 
 

@@ -35,7 +35,8 @@ GRADES = {
 
 
 def card(c: ComparedCell, part: Part) -> list[Markup]:
-    """The pieces of a cell's card, which the page's script puts together when the card is first opened.
+    """Return the pieces of a cell's card, which the page's script puts together when the card is first
+    opened.
 
     Many cells share most pieces, and the page holds each piece once.
     """
@@ -50,7 +51,7 @@ def card(c: ComparedCell, part: Part) -> list[Markup]:
 
 
 def _command(c: ComparedCell) -> str:
-    """The command that measures the cell again, in the way it was measured."""
+    """Return the command that measures the cell again, in the way it was measured."""
     first = c.records[0] if c.records else None
     seeds = ",".join(str(r.seed) for r in c.records if r.seed is not None)
     choices = first.readings.items() if first else ()
@@ -59,7 +60,7 @@ def _command(c: ComparedCell) -> str:
 
 
 def interval(printed: PublishedCell) -> str | None:
-    """The numbers that round to the published one; None where there is none, or only a bound."""
+    """Return the numbers that round to the published one; None where there is none, or only a bound."""
     if printed.value is None or printed.bound:
         return None
     half = half_unit(printed.decimals)
@@ -102,7 +103,8 @@ def _measurement(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _difference(c: ComparedCell) -> Iterator[Markup]:
-    """The difference, the interval over queries of the mean, and whether the published one lies in it."""
+    """Yield the difference, the interval over queries of the mean, and whether the published one lies in
+    it."""
     if c.verdict.difference is not None:
         width = f", interval ± {c.verdict.half_width:.4g}" if c.verdict.half_width is not None else ""
         yield _fact("difference", f"{c.verdict.difference:+.4g}{width}")
@@ -140,7 +142,7 @@ def _definition(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _readings(cell: Cell, part: Part) -> Iterator[Markup]:
-    """The readings behind the number, of whose names the script makes links to save half the page."""
+    """Yield the readings behind the number, of whose names the script makes links to save half the page."""
     names = part.rests_on.get(cell.id, ())
     if names:
         summary = f"{len(names)} that bear on this cell"
@@ -171,7 +173,7 @@ def _tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
 
 
 def _points(c: ComparedCell, difference: float) -> str:
-    """A difference of fractions in the unit of the cell."""
+    """Return a difference of fractions in the unit of the cell."""
     return f"{difference * 100:+.2f}" if c.cell.unit == "percent" else f"{difference:+.4f}"
 
 
@@ -218,7 +220,8 @@ ABOUT = "The cells of all papers. Press a system to see how its number is define
 
 
 def cells(report: Report) -> Markup:
-    """The place of the list of every cell of every paper, which the page's script fills from ``data``."""
+    """Return the place of the list of every cell of every paper, which the page's script fills from
+    ``data``."""
     heads = [el("th", name, scope="col") for name in (*COLUMNS, *(kind.label for kind in kinds()))]
     body = el("table", el("thead", el("tr", heads)), el("tbody"), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
@@ -227,7 +230,8 @@ def cells(report: Report) -> Markup:
 
 
 def data(report: Report) -> Markup:
-    """All lines of the list and all cards as JSON, in which every text, and what texts share, stands once.
+    """Return all lines of the list and all cards as JSON, in which every text, and what texts share, stands
+    once.
 
     ``texts`` are HTML, as numbers of their ``pieces``: tags, or what is between tags. A cell is its id, what
     the line shows from the system on, as numbers of texts, the parts of its card, likewise, and whether it
@@ -258,7 +262,7 @@ def data(report: Report) -> Markup:
 
 
 def to_list(text: str, chosen: Mapping[str, str] | None) -> Content:
-    """A link to the list of those cells that have the values chosen; the text alone where None are."""
+    """Return a link to the list of those cells that have the values chosen; the text alone where None are."""
     return text if chosen is None else el("a", text, href="#cells", data_filter=urlencode(chosen))
 
 
@@ -296,7 +300,7 @@ def _controls() -> Markup:
 
 
 def _fields(c: ComparedCell) -> Iterator[Content]:
-    """The contents of the columns; paper and table follow from the cell's id."""
+    """Yield the contents of the columns; paper and table follow from the cell's id."""
     cell = c.cell
     yield from (label_in_full(cell.table, cell.row), cell.column.label, cell.column.dataset)
     yield "" if cell.is_unpublished else cell.printed.plain

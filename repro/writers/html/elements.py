@@ -25,7 +25,8 @@ Content = str | Iterable["Content"] | None
 
 
 def el(name: str, /, *content: Content, **attributes: str | float | bool | None) -> Markup:
-    """An element. ``class_`` is the attribute class, ``aria_label`` aria-label; None and False are left out.
+    """Return an element. ``class_`` is the attribute class, ``aria_label`` aria-label; None and False are
+    left out.
 
     Args:
         content: text, elements, or sequences of them; None is nothing.
@@ -40,19 +41,19 @@ def el(name: str, /, *content: Content, **attributes: str | float | bool | None)
 
 
 def section(title: str, *content: Content, place: str) -> Markup:
-    """A part of the page under its heading, which a link to ``place`` leads to."""
+    """Return a part of the page under its heading, which a link to ``place`` leads to."""
     return el("section", el("h3", title), *content, id=place)
 
 
 def join(*content: Content) -> Markup:
-    """Pieces one after the other."""
+    """Return pieces one after the other."""
     return Markup("".join(map(_html, content)))
 
 
 def plain_table(
     head: Sequence[str], rows: Iterable[Sequence[Content]], *, class_: str | None = "plain"
 ) -> Markup:
-    """A table with a line of heads and, at the left of each row, the row's name."""
+    """Return a table with a line of heads and, at the left of each row, the row's name."""
     heads = [el("th", name, scope="col") if name else el("td") for name in head]
     lines = [
         el("tr", el("th", name, scope="row"), [el("td", cell) for cell in cells]) for name, *cells in rows
@@ -61,13 +62,14 @@ def plain_table(
 
 
 def copyable(text: str, tag: str = "code") -> Markup:
-    """A text with a button that copies it, which the page's script shows."""
+    """Return a text with a button that copies it, which the page's script shows."""
     button = el("button", "copy", type="button", class_="copy", hidden=True)
     return el("div", el(tag, text), button, class_="copied")
 
 
 def identifier(*parts: str) -> str:
-    """An id for an element, and what follows # in a link to it: parts joined by slashes like a cell's."""
+    """Return an id for an element, and what follows # in a link to it: parts joined by slashes like a
+    cell's."""
     return "/".join(map(_identifier_part, parts))
 
 
@@ -138,7 +140,7 @@ def signs() -> dict[str, tuple[str, str]]:
 
 
 def tone(name: str) -> str:
-    """The class of a verdict's colours."""
+    """Return the class of a verdict's colours."""
     return f"v-{signs()[name][0]}"
 
 
@@ -150,7 +152,7 @@ def badge(name: str, *, plain: bool = False) -> Markup:
 
 @functools.cache
 def sign(name: str) -> Markup:
-    """The sign alone; beside a name or number, hence not read aloud."""
+    """Return the sign alone; beside a name or number, hence not read aloud."""
     return el("span", signs()[name][1], class_="sign", aria_hidden="true")
 
 
@@ -174,12 +176,12 @@ def bars(cells: Sequence[ComparedCell], *, label: str) -> Markup | None:
 
 
 def in_words(counts: Mapping[str, int]) -> str:
-    """``3 exact, 2 lower``, in the order of the signs."""
+    """Return ``3 exact, 2 lower``, in the order of the signs."""
     return ", ".join(f"{counts[name]} {name}" for name in signs() if counts.get(name)) or "no cells"
 
 
 def legend() -> Markup:
-    """Every sign with its meaning."""
+    """Return every sign with its meaning."""
     items = [el("div", el("dt", badge(name)), el("dd", text)) for name, (_, _, text) in VERDICTS.items()]
     return el("dl", items, class_="legend")
 

@@ -35,7 +35,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 
 def page(report: Report, files: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The whole document of one scale; equal inputs give equal text.
+    """Return the whole document of one scale; equal inputs give equal text.
 
     Its parts are hash addresses (``#PAPER``, ``#PAPER/TABLE``, ``#PAPER/TABLE/ROW/COLUMN``, ``#cells``). All
     but the list of cells and the cards behind the numbers can be read without a script.
@@ -59,7 +59,7 @@ def page(report: Report, files: Mapping[str, str] = MappingProxyType({})) -> str
 
 
 def _scales(shown: str, files: Mapping[str, str]) -> Markup | None:
-    """Links to the pages of other scales, to which the page's script adds the place that is shown."""
+    """Return links to the pages of other scales, to which the page's script adds the place that is shown."""
     if len(files) < 2:
         return None
     links = [
@@ -106,7 +106,7 @@ def _origin(report: Report) -> Markup:
 
 
 def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> Content:
-    """Every published number by the strongest that is known of it, in all and paper by paper."""
+    """Return every published number by the strongest that is known of it, in all and paper by paper."""
     rehearsed = usual_first({scale for c in everything.cells for scale in c.rehearsed})
     ways = [f"also rehearsed: {scale}" for scale in rehearsed]
     last = {"all": everything} if len(tallies) > 1 else {}
@@ -141,7 +141,7 @@ def _known_counts(tally: Tally, rehearsed: Sequence[str]) -> list[str]:
 
 
 def _numbers(report: Report) -> Iterator[Content]:
-    """The suite's own measurements first; what others ran is counted by itself."""
+    """Yield the suite's own measurements first; what others ran is counted by itself."""
     cells = report.compared
     totals = summarise(cells)
     yield _meaning(report.scale)
@@ -165,7 +165,7 @@ def _numbers(report: Report) -> Iterator[Content]:
 
 
 def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
-    """The data that these numbers are of, where they are not the papers'."""
+    """Return the data that these numbers are of, where they are not the papers'."""
     names = sorted({name for c in cells if c.measured is not None for name in c.stand_ins})
     codes = [(", " if number else "", el("code", name)) for number, name in enumerate(names)]
     notes = filter(None, (cut_measures(cells), doubts_in_brief(cells)))
@@ -175,7 +175,7 @@ def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
 
 
 def _card(part: Part) -> Markup:
-    """A paper's card: each table by what is known of its numbers, or by verdicts where it has none."""
+    """Return a paper's card: each table by what is known of its numbers, or by verdicts where it has none."""
     manifest, name = part.paper.manifest, part.paper.name
     tables = []
     for owner in dict.fromkeys(c.cell.table.id for c in part.cells()):

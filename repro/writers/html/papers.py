@@ -29,7 +29,7 @@ from repro.writers.html.tables import against_paper, examples, notes, scrolling,
 
 
 def paper(part: Part) -> Markup:
-    """Tables, figures, statements, readings and sources of a paper."""
+    """Return tables, figures, statements, readings and sources of a paper."""
     name, manifest = part.paper.name, part.paper.manifest
     heads = el("p", name, class_="eyebrow"), el("h2", manifest.title), paper_citation(part.paper)
     return el(
@@ -54,7 +54,7 @@ def _sections(part: Part) -> list[Content]:
 
 
 def place(part: Part, owner: str) -> str:
-    """The id of a table's or figure's section; ``owner`` is ``4`` or ``figure-4``."""
+    """Return the id of a table's or figure's section; ``owner`` is ``4`` or ``figure-4``."""
     return identifier(part.paper.name, owner)
 
 
@@ -90,7 +90,7 @@ def _table(part: Part, printed: Table) -> Markup:
 
 
 def _copies(part: Part, owner: str) -> Markup | None:
-    """The table as LaTeX and, from the list of all cells, as CSV; nothing of a table without cells."""
+    """Return the table as LaTeX and, from the list of all cells, as CSV; nothing of a table without cells."""
     if not part.cells(owner):
         return None
     text = part.view.latex.get(owner)
@@ -144,7 +144,7 @@ def _is_web(target: str | None) -> bool:
 
 
 def datasets(source: Paper, scale: str) -> Markup:
-    """The collections that cells are measured on, their licences, and what stands in at the scale."""
+    """Return the collections that cells are measured on, their licences, and what stands in at the scale."""
     names = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
     smaller = [scale] if scale != "full" else []
     rows = []
@@ -162,7 +162,7 @@ def _code(name: str | None) -> Content:
 
 
 def citation(source: Paper) -> Markup:
-    """A BibTeX entry of the paper whose numbers these are."""
+    """Return a BibTeX entry of the paper whose numbers these are."""
     m = source.manifest
     facts: dict[str, str | None] = {"title": m.title, "author": " and ".join(m.authors), "note": m.venue}
     facts |= {"doi": m.doi, "eprint": m.arxiv, "url": m.code}
@@ -178,7 +178,7 @@ LARGEST = 1_000_000  # bytes of a drawing: a larger one is named and not shown
 
 
 def drawing_view(path: Path, about: str) -> Markup:
-    """A drawing as an image, a page in a frame without rights, lists of passages as tables."""
+    """Return a drawing as an image, a page in a frame without rights, lists of passages as tables."""
     if path.stat().st_size > LARGEST:
         return el("p", f"{path.name} is too large to be shown here.")
     if path.suffix == ".svg":

@@ -79,7 +79,7 @@ def _scatter(row: str, reference: str, measure: str, scores: Mapping, base_score
 
 
 def drawing(scatter: Scatter) -> Markup:
-    """The drawing with its words: above the diagonal the row is better."""
+    """Return the drawing with its words: above the diagonal the row is better."""
     maximum = max([1e-9, *(v for point in scatter.points for v in point)])
     title = f"{scatter.row} against {scatter.reference}, {scatter.measure} by query: {scatter.outcomes}"
     edge = SIDE - PAD

@@ -105,7 +105,7 @@ class View:
     latex: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, owner: str) -> list[ComparedCell]:
-        """The cells of a table, or of ``figure-N``."""
+        """Return the cells of a table, or of ``figure-N``."""
         return [c for c in self.compared if c.cell.table.id == owner]
 
 
@@ -137,7 +137,7 @@ class Part:
         return sorted((s for part in self.of_plugins for s in part.sections(self)), key=lambda s: s.rank)
 
     def cells(self, owner: str | None = None) -> Sequence[ComparedCell]:
-        """The compared cells, or those of one table or of ``figure-N``."""
+        """Return the compared cells, or those of one table or of ``figure-N``."""
         return self.view.of(owner) if owner else self.view.compared
 
 
@@ -286,7 +286,7 @@ def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, Vi
 
 
 def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
-    """The drawings and views of a paper at one scale, by the table or figure they belong to."""
+    """Return the drawings and views of a paper at one scale, by the table or figure they belong to."""
     owners = {f"table{t.id}": t.id for t in source.manifest.tables}
     owners |= {f"figure{f.id}": f"figure-{f.id}" for f in source.manifest.figures}
     by_owner: dict[str, list[Path]] = {}

@@ -21,7 +21,7 @@ from repro.writers.html.elements import Content, Markup, el, identifier, sign, t
 
 
 def table(source: Paper, printed: Table, compared: Sequence[ComparedCell]) -> Markup:
-    """One table as published, ours beneath each number."""
+    """Return one table as published, ours beneath each number."""
     by_id = {c.cell.id: c for c in compared}
     cells = cells_of(source, (printed,))
     grid = Grid.of(printed, {(c.row.id, c.column.id): _cell(c, by_id.get(c.id)) for c in cells})
@@ -37,12 +37,13 @@ def table(source: Paper, printed: Table, compared: Sequence[ComparedCell]) -> Ma
 
 
 def scrolling(content: Markup, name: str) -> Markup:
-    """A box that scrolls sideways by itself, by keyboard too."""
+    """Return a box that scrolls sideways by itself, by keyboard too."""
     return el("div", content, class_="scroll", role="region", tabindex=0, aria_label=name)
 
 
 def head(heads: Sequence[Head], more: Sequence[str] = ()) -> list[Markup]:
-    """The lines above a table: the headings that several columns share, then each column's own head."""
+    """Return the lines above a table: the headings that several columns share, then each column's own
+    head."""
     lines = []
     if headings := spans(heads):
         cells = [
@@ -74,7 +75,7 @@ def _marks(marks: str) -> Content:
 
 
 def _cell(cell: Cell, c: ComparedCell | None) -> Markup:
-    """A number that could be measured is a button, for which the page's script opens a card."""
+    """Return a number that could be measured is a button, for which the page's script opens a card."""
     number = _printed_number(cell)
     if c is None:
         return el("td", number)
@@ -103,7 +104,7 @@ def _measured_number(c: ComparedCell) -> Markup:
 
 
 def _imported_number(c: ComparedCell) -> Markup | None:
-    """The last run that somebody else made, with its own verdict."""
+    """Return the last run that somebody else made, with its own verdict."""
     if not c.imported:
         return None
     run = c.imported[-1]
@@ -114,7 +115,7 @@ def _imported_number(c: ComparedCell) -> Markup | None:
 
 
 def notes(printed: Table) -> Markup:
-    """The meaning of marks, and the test that the caption names, in the manifest's words."""
+    """Return the meaning of marks, and the test that the caption names, in the manifest's words."""
     items = [el("li", el("b", character), " ", meaning(mark)) for character, mark in printed.marks.items()]
     if printed.test:
         sides = {1: "one-sided ", 2: "two-sided "}.get(printed.test.sides or 0, "")
@@ -126,7 +127,7 @@ def notes(printed: Table) -> Markup:
 
 
 def examples(printed: Table) -> Markup:
-    """A table of examples: each query with the rank and relevance of the systems' answers."""
+    """Return a table of examples: each query with the rank and relevance of the systems' answers."""
     words = {True: "relevant", False: "not relevant", None: ""}
     lines = []
     for entry in printed.entries:
@@ -139,7 +140,7 @@ def examples(printed: Table) -> Markup:
 
 
 def against_paper(printed: Table, compared: Sequence[ComparedCell]) -> Markup | None:
-    """A line for every column and gain that can be compared; None where none can."""
+    """Return a line for every column and gain that can be compared; None where none can."""
     heads = {c.id: c.label for c in printed.columns}
     labels = {row.id: label_in_full(printed, row) for row in printed.rows}
     lines = [

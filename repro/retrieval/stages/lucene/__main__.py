@@ -118,7 +118,7 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
 
 
 def json_document(row: dict, *, multifield: bool) -> dict:
-    """A document as Anserini's JsonCollection reads it, one string or title and contents.
+    """Return a document as Anserini's JsonCollection reads it, one string or title and contents.
 
     Flat contents are title and text (Anserini's BeirFlatCollection) or, where a corpus has addresses, url,
     title and text (its preparation of MS MARCO documents), joined by line ends. With ``multifield`` the title

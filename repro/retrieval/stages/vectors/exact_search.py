@@ -155,7 +155,7 @@ class ViewSearch:
         return Passages.read_ahead(self.passages, tuple(dict.fromkeys(names)), self.sizes.ranges)
 
     def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Scores in float32, (Q, K) in descending order, and rows of each list's candidates."""
+        """Return scores in float32, (Q, K) in descending order, and rows of each list's candidates."""
         wide = {name: min(depth + SPARE, len(self.passages)) for name, depth in self.lists.items()}
         frequent = frequent_words(scorer.vectors, self.device)
         tiles = [tile for _, tile in self._tiles(scorer, list(self.lists), frequent)]
@@ -187,7 +187,7 @@ class ViewSearch:
         }
 
     def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
-        """The best pairs by a list's view, out of its candidates.
+        """Return the best pairs by a list's view, out of its candidates.
 
         A candidate that was found twice the error's bound below the one in place ``depth`` is not scored:
         as many are above it. What was left out was found to score no more than the last candidate; where
@@ -220,7 +220,8 @@ class ViewSearch:
     def _among_all(
         self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray, *, rough: bool
     ) -> Pairs:
-        """Pairs of the ``unsure`` queries, the ``depth`` best among them; all passages are read once more.
+        """Return pairs of the ``unsure`` queries, the ``depth`` best among them; all passages are read once
+        more.
 
         Args:
             edges: (Q,) float32, scores that at least ``depth`` passages of each query are known to reach.
@@ -308,7 +309,8 @@ class ScoreBound:
                 yield queries.cpu().numpy() + part.start, rows.cpu().numpy() + (block.first + start)
 
     def _bounds(self, part: slice, scores: torch.Tensor) -> torch.Tensor:
-        """The least score of each query, (t,), by which a pair may reach its edge when rounded to float32."""
+        """Return the least score of each query, (t,), by which a pair may reach its edge when rounded to
+        float32."""
         edges = np.nextafter(self.edges[part], np.float32(-np.inf)).astype(np.float64)
         bounds = torch.from_numpy(edges - self._errors[scores.dtype][part]).to(scores.dtype)
         return torch.nextafter(bounds, torch.full_like(bounds, -torch.inf)).to(scores.device)
