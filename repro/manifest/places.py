@@ -100,7 +100,7 @@ class Citation(Place):
 
 
 def no_day(text: str) -> str:
-    """The reason why a date is none on which something was said; empty where it may be one."""
+    """Return the reason why a date is none on which something was said; empty where it may be one."""
     try:
         day = datetime.datetime.strptime(text, "%Y-%m-%d").date()
     except ValueError:

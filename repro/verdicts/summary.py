@@ -43,7 +43,7 @@ class Summary:
     verdicts: dict[str, int]
 
     def as_json(self) -> dict:
-        """The counts as plain values."""
+        """Return the counts as plain values."""
         return asdict(self)
 
 

@@ -91,7 +91,7 @@ def answers(body: str) -> tuple[dict[str, str], list[str]]:
 
 
 def _fault(name: str, answer: str, is_there: bool) -> str:
-    """The reason why an answer is none; empty where it is one."""
+    """Return the reason why an answer is none; empty where it is one."""
     field = FIELDS[name]
     if not is_there:
         return f"the part {HEADING + field.label!r} is missing"
@@ -181,7 +181,7 @@ def _issue_place(form: dict[str, str], issue: str, day: str) -> tuple[dict, list
 
 
 def _day_problems(day: str) -> list[str]:
-    """The reason why nothing can have been said on a day; none where something can, or where it is empty."""
+    """Return the reason why nothing can have been said on a day; none where it can, or the day is empty."""
     if reason := day and no_day(day):
         return [f"Date {reason}"]
     today = datetime.now(UTC).date().isoformat()

@@ -295,7 +295,7 @@ def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fau
 
 
 def _value_fault(entry: CellReport) -> str:
-    """The reason why a value is no report of the cell; empty where it may be one."""
+    """Return the reason why a value is no report of the cell; empty where it may be one."""
     end = SHARES.get(entry.cell.unit)
     if end and not 0 < entry.value <= end:
         return f"is {entry.value:f} by the cell's unit, {entry.cell.unit}, which ends at {end}; mind the unit"

@@ -70,7 +70,7 @@ class Choices:
         return reading.choices[choice]
 
     def original(self, identifier: str, file: str, *, otherwise: str, known_as: str = "") -> Path | None:
-        """The original data file a reading is about, or None with the substitute noted.
+        """Return the original data file a reading is about, or None with the substitute noted.
 
         A list of words with other words than it must have is none. Where only originals are measured on, the
         place of a file that is not there, which the plan then says.

@@ -157,7 +157,7 @@ def sign(name: str) -> Markup:
 
 
 def bar(counts: Mapping[str, int], *, label: str) -> Markup:
-    """One bar of counts, and the counts in words beneath; signs stand where there is room."""
+    """Return one bar of counts, and the counts in words beneath; signs stand where there is room."""
     total = sum(counts.values())
     present = [name for name in signs() if counts.get(name)]
     parts = []
