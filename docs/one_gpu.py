@@ -185,7 +185,7 @@ def _totals(cost) -> str:
 def _order(cost, course: Sequence) -> str:
     """A line a table, by the hours after which its last stage is done."""
     waiting = {
-        place: {node.fingerprint for node in part.nodes} for place, part in cost.plan.parts("table").items()
+        place: {node.fingerprint for node in part.nodes} for place, part in cost.plan.split("table").items()
     }
     hours, rows, peak = 0.0, [], 0.0
     for level in course:
@@ -204,7 +204,7 @@ def _alone(cost, stages: frozenset[str]) -> str:
     from repro.running.cost.estimate import estimate
 
     rows = []
-    for place, part in cost.plan.parts("table").items():
+    for place, part in cost.plan.split("table").items():
         alone = estimate(part, cost.throughput)
         peak, hours = alone.fullest(stages).during / GB, alone.hours(alone.nodes)
         core = alone.core_hours(alone.nodes)

@@ -68,7 +68,7 @@ class Questions(Protocol):
     def part_of_cell(
         self, cell: Cell, stands: Sequence[ComparedCell], known: CellReadings, results: Results
     ) -> CellPart | None:
-        """Return what ``repro show CELL`` says more, where the cell has these ``stands`` at scales."""
+        """Return what else the page of a cell says; ``stands`` are its verdicts, one at each scale."""
 
     @_asked
     def part_of_paper(self, sources: Sources) -> PaperPart | None:

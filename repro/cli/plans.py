@@ -121,7 +121,7 @@ def _show_stages(cost: Estimate, rows: list[dict]) -> None:
 def _show_places(cost: Estimate, by: str, discard: Sequence[str]) -> None:
     """Print what each table or row takes by itself; what they share is in each."""
     lines, stages = [], discarded_stages(discard)
-    for place, part in cost.plan.parts(by).items():
+    for place, part in cost.plan.split(by).items():
         part_cost = estimate(part, cost.throughput, cost.rehearsals)
         blocked_count = sum(bool(part.obstacles(node)) for node in part_cost.nodes)
         level = part_cost.fullest(stages)
@@ -146,7 +146,7 @@ def _amounts(cost: Estimate, nodes: list[Node]) -> list[str]:
 def _show_papers(cost: Estimate) -> None:
     """Print a line a paper, beside what it says of its own cost."""
     rows = []
-    for name, part in cost.plan.parts("paper").items():
+    for name, part in cost.plan.split("paper").items():
         nodes = part.needed()
         pretrainings = [node for node in nodes if node.stage == "pretrain"]
         longest = sorted(pretrainings, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]

@@ -323,7 +323,7 @@ class Reader:
                     self.read(one.annotation)
         self.read(arguments.defaults)
         self.read(arguments.kw_defaults)
-        self._within(Scope.of(node, self.source.package), node.body)
+        self._within(Scope.of_function(node, self.source.package), node.body)
 
     _AsyncFunctionDef = _Lambda = _FunctionDef
 

@@ -53,8 +53,14 @@ class Scope:
         return {t.id: value for t, value in values.items() if _is_stored(t) and stores[t.id] == 1}
 
     @classmethod
-    def of(cls, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, package: str) -> Scope:
-        """Return the scope of a function in a module of that package."""
+    def of_function(
+        cls, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, package: str
+    ) -> Scope:
+        """Return the scope of a function in a module of that package.
+
+        Its names are the arguments and whatever the body assigns or imports by statements of its own; those
+        that are global or nonlocal are left out, as are names inside of further functions and classes.
+        """
         arguments = (node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg))
         body = function.body if isinstance(function.body, list) else [function.body]
         return cls({name: [] for name in arguments} | assigned_names(body, package), body=body)

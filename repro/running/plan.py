@@ -50,7 +50,7 @@ class Plan:
         ]
         return replace(self, measurements=measurements)
 
-    def parts(self, by: str) -> dict[str, Plan]:
+    def split(self, by: str) -> dict[str, Plan]:
         """Return the plan of each ``paper``, ``table`` (``paper/table``) or ``row`` alone, in order."""
         depth = 1 + PLACES.index(by)
         places: dict[str, Plan] = {}
@@ -140,7 +140,7 @@ def plan(
     builder = MeasurementBuilder(scale, machine, overrides)
     measurements = [
         builder.measure(cell, seed)
-        for cell in _with_members(cells)
+        for cell in _evaluated_cells(cells)
         if is_made_at(cell, scale)
         for seed in seeds or (None,)
     ]
@@ -153,8 +153,8 @@ def plan(
     return result
 
 
-def _with_members(cells: list[Cell]) -> list[Cell]:
-    """Return the cells and, for averages among them, the cells that these average."""
+def _evaluated_cells(cells: list[Cell]) -> list[Cell]:
+    """Return the cells that evaluations measure: the selected ones, or those that they average."""
     by_id = {c.id: c for c in cells}
     for cell in cells:
         if cell.column.mean_of:
@@ -177,7 +177,7 @@ def _check_overrides(overrides: Mapping[str, str], items: Iterable[Cell | ShownE
 
 
 def _check_overrides_matter(overrides: Mapping[str, str], requested_ids: set[str]) -> None:
-    """Return a switch that changes nothing must not look as if it had."""
+    """Raise UsageError for a reading that no recipe asked for, which changes nothing and must not seem to."""
     for identifier in overrides:
         if identifier not in requested_ids:
             reason = "no recipe of the selected cells asks for it"

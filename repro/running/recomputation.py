@@ -108,7 +108,7 @@ def content(path: Path) -> tuple[object, np.ndarray]:
         )
     elif rows := _rows(path):
         numbers: list[float] = []
-        return [_without_numbers(row, numbers) for row in rows], np.array(numbers)
+        return [_without_floats(row, numbers) for row in rows], np.array(numbers)
     return path.read_bytes(), np.empty(0)
 
 
@@ -128,13 +128,14 @@ def _rows(path: Path) -> Iterator | None:
     return map(json.loads, lines) if path.suffix == ".jsonl" else None
 
 
-def _without_numbers(value, numbers: list[float]):
+def _without_floats(value, numbers: list[float]):
+    """Return a value of JSON with None in place of each float, which is added to ``numbers``."""
     if isinstance(value, float):
         numbers.append(value)
         return None
     if isinstance(value, dict):
-        return {key: _without_numbers(item, numbers) for key, item in value.items()}
-    return [_without_numbers(item, numbers) for item in value] if isinstance(value, list) else value
+        return {key: _without_floats(item, numbers) for key, item in value.items()}
+    return [_without_floats(item, numbers) for item in value] if isinstance(value, list) else value
 
 
 def _describe_difference(stored_file: Path, new_file: Path) -> str:

@@ -59,7 +59,7 @@ def compare(
     records = _by_cell(all_records, lambda r: r.cell)
     other_results = _by_cell([*known_records(plan, all_records), *stored_results], lambda r: r.cell)
     by_cell, origin = identities(plan), origins(plan, store) if store else None
-    cases = (
+    evidence = (
         Evidence(
             c,
             plan,
@@ -72,7 +72,7 @@ def compare(
         )
         for c in plan.cells
     )
-    return Comparison([judge(case) for case in cases], origins=origin)
+    return Comparison([judge(each) for each in evidence], origins=origin)
 
 
 def _by_cell(items: Iterable[T], cell: Callable[[T], str]) -> dict[str, list[T]]:
@@ -133,7 +133,9 @@ def judge(evidence: Evidence) -> ComparedCell:
 def _failure(evidence: Evidence) -> str:
     """Return which stage failed in the run just made, and what is on record; empty where none did."""
     failures = evidence.outcome.failed if evidence.outcome else {}
-    errors = [failures[p.fingerprint] for m in evidence.parts for p in m.parts if p.fingerprint in failures]
+    errors = [
+        failures[p.fingerprint] for m in evidence.measured_by for p in m.parts if p.fingerprint in failures
+    ]
     if not errors:
         return ""
     if not (older := evidence.older):
@@ -156,35 +158,34 @@ def _why_idle(evidence: Evidence) -> str:
     return "; ".join([reason, *_scoring_differences(evidence)])
 
 
-def _scoring_differences(case: Evidence) -> list[str]:
+def _scoring_differences(evidence: Evidence) -> list[str]:
     """Return sentences on records of a cell that were scored by another measure than the cell."""
-    measure, unit = case.definition
+    measure, unit = evidence.definition
     measures = {
-        f"{r.measure or 'an unknown measure'} in {r.unit or 'an unknown unit'}" for r in case.of_readings
+        f"{r.measure or 'an unknown measure'} in {r.unit or 'an unknown unit'}" for r in evidence.of_readings
     }
-    files = [] if case.departures else _unscored_files(case)
+    files = [] if evidence.departures else _unscored_files(evidence)
     listing = " and ".join(sorted(measures))
     sentences = [f"what is recorded is {listing}, and the cell is {measure} in {unit}"] if measures else []
     return sentences + [f"{file} was scored otherwise than the cell is: import it again" for file in files]
 
 
-def _unscored_files(case: Evidence) -> list[str]:
+def _unscored_files(evidence: Evidence) -> list[str]:
     """Return the files of others' runs on record none of whose scores is by the cell's measure."""
-    digests = {r.origin.get("sha256") for r in case.imported}
-    unscored_records = [r for r in case.records if r.origin and r.origin.get("sha256") not in digests]
+    digests = {r.origin.get("sha256") for r in evidence.imported}
+    unscored_records = [r for r in evidence.records if r.origin and r.origin.get("sha256") not in digests]
     return list(dict.fromkeys(str(r.origin.get("file")) for r in unscored_records))
 
 
-def _tolerance(case: Evidence) -> Tolerance | None:
-    """Return the class the row states, else the one its graph implies: trained again, re-encoded,
-    deterministic."""
-    cell = case.cell
-    measures = [cell.column.measure] if cell.column.measure else [m.cell.column.measure for m in case.parts]
-    if cell.unit not in UNITS or not any(measures[:1]):
+def _tolerance(evidence: Evidence) -> Tolerance | None:
+    """Return the class the row states, else what its graph implies: retrained, re-encoded, deterministic."""
+    cell = evidence.cell
+    measure = cell.column.measure or next((m.cell.column.measure for m in evidence.measured_by), None)
+    if cell.unit not in UNITS or not measure:
         return None
-    default_class = implied_class([node for m in case.parts for node in m.parts])
+    default_class = implied_class([node for m in evidence.measured_by for node in m.parts])
     name = cell.row.tolerance or default_class
-    return tolerance(name, measures[0], unit=cell.unit, published=cell.printed.value)
+    return tolerance(name, measure, unit=cell.unit, published=cell.printed.value)
 
 
 def _imported_runs(evidence: Evidence) -> tuple[ImportedRun, ...]:

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from repro.graph import walk
 from repro.locations import CHECKOUT
 from repro.machine.versions import DIRTY, is_in_history
-from repro.manifest.printed import PublishedCell
 from repro.retrieval.datasets.digests import differing
 from repro.store.results import Record, is_future
 from repro.verdicts.evidence import Evidence
@@ -22,10 +21,8 @@ from repro.verdicts.verdict import (
     Case,
     CodeCounts,
     Doubt,
-    Tolerance,
     Verdict,
     equal_after_rounding,
-    exact_decimal,
 )
 
 SIDE = "lower or higher"  # as the mean lies on either side of the published number
@@ -154,21 +151,6 @@ def decide(case: Case) -> Verdict:
     return Verdict(name, why, float(case.mean), float(case.mean - case.printed.number), half_width)
 
 
-def verdict(
-    printed: PublishedCell,
-    measured: Sequence[float],
-    *,
-    scale: str,
-    changed: bool,
-    tolerance: Tolerance | None,
-) -> Verdict:
-    """Judge a printed number by our means, one per seed, in the paper's unit.
-
-    Raises DataError if a measured number is not finite.
-    """
-    return decide(Case(printed, [exact_decimal(x) for x in measured], scale, changed, tolerance))
-
-
 @dataclass(frozen=True)
 class Basis:
     """The evidence that doubts about a number rest on.
@@ -198,7 +180,7 @@ def _outdated(b: Basis) -> str:
     """Return why records of the cell's measure and unit are not what would be measured now."""
     if b.evidence is None or b.evidence.current:
         return ""
-    parts = b.evidence.parts
+    parts = b.evidence.measured_by
     seeds = {r.seed for r in b.evidence.older} - {m.seed for m in parts}
     if parts and seeds:
         names = ",".join(str(seed) for seed in sorted(seed for seed in seeds if seed is not None))
@@ -358,15 +340,15 @@ def doubts(basis: Basis) -> tuple[Doubt, ...]:
     return tuple(Doubt(rule.kind, why) for rule in DOUBTS if (why := rule.said(basis)))
 
 
-def code_counts(case: Evidence, records: Sequence[Record]) -> CodeCounts:
+def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
     """Return what is known of the code behind a number, by stored artefacts or else by what records hold."""
-    nodes = {node.fingerprint for m in case.parts for node in walk(m.parts)}
-    if origins := case.origins:
+    nodes = {node.fingerprint for m in evidence.measured_by for node in walk(m.parts)}
+    if origins := evidence.origins:
         of_others = origins.other.keys() | origins.behind_other | origins.from_others
         other, unknown = nodes & of_others, nodes & origins.unknown
         if other or unknown or (nodes and nodes <= origins.parents.keys()):
             return CodeCounts(len(other), len(unknown))
-    if records and all(r.code and r.code == case.planned_code(r) for r in records):
+    if records and all(r.code and r.code == evidence.planned_code(r) for r in records):
         return CodeCounts(0, 0)
     return CodeCounts()
 

@@ -45,7 +45,7 @@ class Evidence:
     origins: Origins | None = None
 
     @cached_property
-    def parts(self) -> list[Measurement]:
+    def measured_by(self) -> list[Measurement]:
         """The measurements of the cell or, for an average, of the cells it averages."""
         if not self.cell.column.mean_of:
             return list(self.measurements)
@@ -55,7 +55,7 @@ class Evidence:
     @cached_property
     def departures(self) -> dict[str, str]:
         """Readings that are not the default; an average departs where the cells it averages do."""
-        return {reading: choice for m in self.parts for reading, choice in m.departures.items()}
+        return {reading: choice for m in self.measured_by for reading, choice in m.departures.items()}
 
     @cached_property
     def authors_model(self) -> str:
@@ -87,7 +87,7 @@ class Evidence:
         Those of the seeds in question go before others, which may be of another graph than they are.
         """
         records = [r for r in self.records if is_measurement(r, *self.definition, self.departures)]
-        seeds = {m.seed for m in self.parts}
+        seeds = {m.seed for m in self.measured_by}
         return newest([r for r in records if r.seed in seeds] or records)
 
     @cached_property
@@ -108,7 +108,9 @@ class Evidence:
         Those that follow the readings of the row come last, of which a table shows the last. Where the user
         chose a reading, those of runs that are known to follow it.
         """
-        chosen_readings = self.departures.keys() - {reading for m in self.parts for reading in m.substitutes}
+        chosen_readings = self.departures.keys() - {
+            reading for m in self.measured_by for reading in m.substitutes
+        }
         by_identity: dict[tuple, Record] = {}
         for r in self.records:
             if r.origin and self._scored_alike(r):
@@ -120,30 +122,30 @@ class Evidence:
     @cached_property
     def collections(self) -> tuple[str, ...]:
         """Ids of the data that the cell is measured on at the plan's scale."""
-        return tuple(dict.fromkeys(identifier for m in self.parts for identifier in m.collections))
+        return tuple(dict.fromkeys(identifier for m in self.measured_by for identifier in m.collections))
 
     @property
     def cut_at(self) -> int | None:
         """Documents a query of the cell's runs at the plan's scale, where the measure looks deeper."""
-        return min((m.cut_at for m in self.parts if m.cut_at), default=None)
+        return min((m.cut_at for m in self.measured_by if m.cut_at), default=None)
 
     def planned_code(self, record: Record) -> str:
         """Return the digest that a record holds if the code that is here makes all that is behind it."""
         seeds = [seed for seed, identity in self.identities.items() if identity == record.identity]
-        codes = [planned_code(m.parts) for m in self.parts if m.seed in seeds[:1]]
+        codes = [planned_code(m.parts) for m in self.measured_by if m.seed in seeds[:1]]
         return join_codes(codes) if self.cell.column.mean_of or not codes else codes[0]
 
     @cached_property
     def obstacles(self) -> tuple[Obstacle, ...]:
         """The obstacles in the way of its nodes, each once."""
-        nodes = [part for m in self.parts for part in m.parts]
+        nodes = [part for m in self.measured_by for part in m.parts]
         return tuple(dict.fromkeys(o for node in nodes for o in self.plan.obstacles(node)))
 
     @cached_property
     def absent_data(self) -> tuple[str, ...]:
         """The data that are planned with and whose files are not here."""
         obstacles = self.plan.machine.obstacles
-        nodes = walk(part for m in self.parts for part in m.parts)
+        nodes = walk(part for m in self.measured_by for part in m.parts)
         absent = (obstacles.get(node.fingerprint) for node in nodes if "dataset" in node.params)
         return tuple(obstacle.short for obstacle in absent if obstacle)
 

@@ -92,7 +92,7 @@ def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *,
     shown_rows = {row.id for row in grid.rows}
     rows = [] if c.outdated else [row for row in comparison.betters(c) if row in shown_rows]
     letters = grid.letters
-    parts = runs([letters[row] for row in rows], [*letters.values()])
+    parts = letter_ranges([letters[row] for row in rows], [*letters.values()])
     return ("" if all(part in LETTERS for part in parts) else between).join(parts)
 
 
@@ -158,7 +158,7 @@ def _best_places(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
     return {place for place, value in values.items() if value == best}
 
 
-def runs(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
+def letter_ranges(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
     """Return the chosen letters in their order; three neighbours or more are one range, as in ``b-d``."""
     places = sorted(map(order.index, chosen))
     parts: list[str] = []

@@ -12,15 +12,17 @@ from repro.manifest.cells import select
 from repro.manifest.papers import papers
 from repro.manifest.printed import parse
 from repro.manifest.schema import ToleranceClass
-from repro.verdicts.decision import verdict
+from repro.verdicts.decision import decide
 from repro.verdicts.verdict import (
     FAILS,
     NEITHER,
     PASSES,
     UNITS,
+    Case,
     Tolerance,
     Verdict,
     equal_after_rounding,
+    exact_decimal,
     implied_class,
     prediction_half_width,
 )
@@ -32,7 +34,7 @@ ONE_POINT = Tolerance("retrained", Decimal(1), "a thread")
 
 
 def judge(printed, *measured, scale="full", changed=False, tolerance=ONE_POINT):
-    return verdict(parse(printed), measured, scale=scale, changed=changed, tolerance=tolerance)
+    return decide(Case(parse(printed), [exact_decimal(x) for x in measured], scale, changed, tolerance))
 
 
 @pytest.mark.parametrize(
@@ -195,10 +197,10 @@ def test_one_or_two_seeds_import_no_scipy():
 
     code = (
         "import sys\nfrom decimal import Decimal\n"
-        "from repro.verdicts.decision import verdict\nfrom repro.verdicts.verdict import Tolerance\n"
+        "from repro.verdicts.decision import decide\nfrom repro.verdicts.verdict import Case, Tolerance\n"
         "from repro.manifest.printed import parse\n"
         "t = Tolerance('retrained', Decimal(1), 'x')\n"
-        "print(verdict(parse('34.2'), [34.5], scale='full', changed=False, tolerance=t).name)\n"
+        "print(decide(Case(parse('34.2'), [Decimal('34.5')], 'full', False, t)).name)\n"
         "print({'scipy', 'numpy'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.writers.grid import best_measured, compared_grid, runs
+from repro.writers.grid import best_measured, compared_grid, letter_ranges
 from tests.writers.html.toy import report
 
 
@@ -11,7 +11,7 @@ from tests.writers.html.toy import report
     [("", ""), ("b", "b"), ("cb", "bc"), ("bcd", "b-d"), ("aefgi", "ae-gi"), ("abde", "abde")],
 )
 def test_three_neighbours_or_more_are_a_range(chosen, shown):
-    assert "".join(runs(chosen, "abcdefghi")) == shown
+    assert "".join(letter_ranges(chosen, "abcdefghi")) == shown
 
 
 def test_the_best_measured_number_of_a_column_is_the_largest_and_a_lone_one_is_none():

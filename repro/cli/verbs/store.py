@@ -279,16 +279,16 @@ def gc(names, scales_, keep_days, finished, yes):
     for notice in needs.notices:
         print(notice, file=sys.stderr)
     if not some_may_go:
-        return _print_sum([], [], yes=yes)
+        _print_sum([], yes=yes)
+        return
     with progress.task("what nothing needs"):
         items = leftovers(workspace.store, needs.fingerprints, keep_days=keep_days)
     _tell_of_trainings(items)
     removals = _remove(workspace.store, items) if yes else set(items)
     removable = [item for item in items if _print_item(item, item in removals)]
     if finished:
-        vectors = _finished_items(needs.plans, workspace.store, keep_days=keep_days, yes=yes)
-        items, removable = items + vectors, removable + vectors
-    return _print_sum(items, removable, yes=yes)
+        removable += _finished_items(needs.plans, workspace.store, keep_days=keep_days, yes=yes)
+    _print_sum(removable, yes=yes)
 
 
 def _needs(names, scales_, workspace, progress, *, some_may_go: bool):
@@ -305,13 +305,12 @@ def _needs(names, scales_, workspace, progress, *, some_may_go: bool):
     return kept_artefacts(sources, scales if some_may_go else [], workspace, progress, undescribed=extras)
 
 
-def _print_sum(items, removable, *, yes: bool) -> int:
-    """Say how much goes, or could go, of some items; returns the exit status."""
+def _print_sum(removable, *, yes: bool) -> None:
+    """Say how much went, or could go, and by which option."""
     size = sum(item.bytes for item in removable)
     print(f"{len(removable)} {'removed' if yes else 'could go'}, {size:,} bytes")
-    if items and not yes:
+    if removable and not yes:
         print("add --yes to remove them")
-    return 0
 
 
 def _remove(store, items) -> set:
@@ -357,7 +356,7 @@ def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
 
 
 def _print_item(item, is_gone: bool) -> bool:
-    """Print a line about an item; returns ``gone``."""
+    """Print a line about an item; returns ``is_gone``."""
     name = f"{item.path.parent.name}/{item.path.name.replace(item.fingerprint, item.fingerprint[:12])}"
     print(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if is_gone else '; in use, stays'}")
     return is_gone

@@ -58,7 +58,11 @@ class Place:
 
     @property
     def dataset(self) -> str:
-        """The dataset whose judgements count here, at a smaller scale the one that stands in."""
+        """Return the dataset whose judgements score a run here, at a smaller scale the one that stands in.
+
+        It is that of the first measured row's evaluation, or the column's own where no row is measured or
+        several collections are averaged.
+        """
         is_one = self.measured and len(self.parts) == 1
         return self.parts[0].input("qrels").params["dataset"] if is_one else self.original
 

@@ -54,7 +54,7 @@ def passage_inputs(
         separator: of ``passage_text``, or ``pair``.
 
     Returns:
-        what ``segment_pairs`` does, or ``tokenised``, which has no ``token_type_ids``.
+        what ``tokenised`` does; of pairs ``token_type_ids``, too: 0 up to the first [SEP], then 1.
     """
     return passage_rows(tokenizer, titles, texts, length=length, separator=separator).inputs()
 
@@ -69,25 +69,10 @@ def passage_rows(
     return text_rows(tokenizer, strings, length=length)
 
 
-def segment_pairs(
-    tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int
-) -> dict[str, torch.Tensor]:
-    """[CLS] first [SEP] second [SEP], cut to ``length`` tokens from whichever is longer, padded.
-
-    Where the first text is empty, [CLS] second [SEP] of one segment.
-
-    Returns:
-        ``input_ids``, ``attention_mask`` and ``token_type_ids`` (0 up to the first [SEP], then 1), (N, L)
-        with L <= ``length``, int64.
-    """
-    return paired_rows(tokenizer, firsts, seconds, length=length).inputs()
-
-
 def pair_rows(
     tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int
 ) -> list[dict[str, np.ndarray]]:
-    """Return ``input_ids`` and ``token_type_ids`` of each pair, (l,), l <= ``length``, as ``segment_pairs``
-    says."""
+    """Return ``input_ids`` and ``token_type_ids`` of each pair, (l,), l <= ``length``: ``paired_rows``."""
     rows = paired_rows(tokenizer, firsts, seconds, length=length)
     ends = np.cumsum(rows.lengths)[:-1]
     kinds = np.zeros_like(rows.ids) if rows.kinds is None else rows.kinds

@@ -140,7 +140,7 @@ def tokenize_spans(
 ) -> Node:
     """Whole documents as token ids that know their sentences, packed into spans of about ``length`` tokens.
 
-    ``fields``, of url, title and body, are the document; ``packing`` as in ``datasets.span_packing``.
+    ``fields``, of url, title and body, are the document; ``packing`` as stage ``tokenize`` says.
     """
     params = {"length": length, "policy": "spans", "splitter": splitter, "span_packing": dict(packing)}
     params |= {"fields": list(fields), "seed": seed}

@@ -28,7 +28,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     not the only one, ``truncate`` the first. With ``titles`` a document is title, separator and text, or the
     text alone where there is no title; without, always the text. One without any token, or with fewer than
     ``fewest_tokens``, gives no row. ``truncate-pair`` is ``truncate`` for a title and a text with the
-    tokenizer's own [SEP] between them, where whichever is longer loses its last tokens (``segment_pairs``).
+    tokenizer's own [SEP] between them, where whichever is longer loses its last tokens (``paired_rows``).
 
     ``spans`` keeps a document whole, in one row that also says where its sentences and spans are: tokens of
     each sentence in ``sentences``, sentences of each span in ``spans``. The document is its ``fields`` (of

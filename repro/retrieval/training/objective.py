@@ -4,7 +4,8 @@ An objective is an ``nn.Module``, made as ``Class(model, tokenizer, **options)``
 the options of its node and, by their own names, those parameters of the stage that it asks for (``length``,
 ``seed``, ``pooling``, …; in fine-tuning also ``start``, the directory of the starting model). What it draws
 at random depends on the seed, the epoch and the example's index only, so that a batch is the same whoever
-makes it and whenever. It is a ``SumObjective`` or a ``BatchObjective``.
+makes it and whenever. It is a ``SumObjective`` or a ``BatchObjective``; one of fine-tuning also has a static
+``load(folder)``, which returns the model that it starts from, in pre-training always a masked language model.
 """
 
 from __future__ import annotations
@@ -73,15 +74,6 @@ class BatchObjective(Objective, Protocol):
 
     def losses(self, represented: Tensors) -> Tensors:
         """Named scalar losses of the whole batch, as ``SumObjective.forward`` gives them."""
-
-
-class FineTuningObjective(Objective, Protocol):
-    """An objective of fine-tuning also says which kind of model it starts from."""
-
-    @staticmethod
-    def load(folder: Path) -> nn.Module:
-        """Return the starting model in a directory; in pre-training that is always a masked language
-        model."""
 
 
 class MeansOfParts(Protocol):

@@ -80,7 +80,11 @@ def _read_config(path: Path) -> Shape:
 
 
 @functools.cache
-def _lengths() -> dict:
+def _text_sizes() -> dict:
+    """Read lengths.yaml: words of a query, and of a document or all documents of each collection.
+
+    With them are how much lengths vary, and how much padding an encoder on a GPU adds.
+    """
     return read_facts(Path(__file__).with_name("lengths.yaml"))
 
 
@@ -96,15 +100,15 @@ def documents(collection: str) -> Number:
 @functools.cache
 def words(collection: str) -> float:
     """Return the words of a document of the collection, on average."""
-    by_prefix = _lengths()["words"]
+    by_prefix = _text_sizes()["words"]
     prefixes = [prefix for prefix in by_prefix if f"{collection}/".startswith(f"{prefix}/")]
-    return by_prefix[max(prefixes, key=len)] if prefixes else _lengths()["other"]
+    return by_prefix[max(prefixes, key=len)] if prefixes else _text_sizes()["other"]
 
 
 @functools.cache
 def all_words(collection: str) -> Number:
     """Return the words of a collection; None where neither they nor its documents were counted."""
-    entry, total = catalog().get(collection), _lengths()["total"].get(collection)
+    entry, total = catalog().get(collection), _text_sizes()["total"].get(collection)
     if total or entry is None:
         return total
     if entry.parts:
@@ -136,7 +140,7 @@ class TextLength:
     @property
     def sorted(self) -> float:
         """Tokens with padding, as a GPU encodes texts by their length."""
-        return min(self.most, self.mean * _lengths()["sorted"][self.kind])
+        return min(self.most, self.mean * _text_sizes()["sorted"][self.kind])
 
     def padded(self, count: int, groups: int = 1) -> float:
         """Return tokens with padding to the longest text of ``count``, or of so many groups by length.
@@ -144,7 +148,7 @@ class TextLength:
         Logarithms of lengths are taken to be normal. The longest of n lies at (n - 3/8) / (n + 1/4) of them
         (Blom 1958), and that of a group at its share of n.
         """
-        spread, texts = _lengths()["spread"], count * self.times
+        spread, texts = _text_sizes()["spread"], count * self.times
         middle = math.log(self.mean) - spread**2 / 2
         places = ((texts * group / groups - 0.375) / (texts + 0.25) for group in range(1, groups + 1))
         longest = (math.exp(middle + spread * NormalDist().inv_cdf(place)) for place in places)
@@ -155,7 +159,7 @@ def texts_read(node: Node) -> list[TextLength]:
     """Return the texts that a stage reads for each of what it counts, such as a query with its passages."""
     p, source = node.params, next(node.input(n) for n in ("tokens", "texts", "corpus") if n in node.inputs)
     name, is_full = collection(source), source.params.get("policy") in FULL
-    query = _lengths()["queries"] * TOKENS_PER_WORD + SPECIAL
+    query = _text_sizes()["queries"] * TOKENS_PER_WORD + SPECIAL
     document = math.inf if is_full or name is None else words(name) * TOKENS_PER_WORD + SPECIAL
     most, times = p.get("length") or p["passage_length"], p.get("passages_per_query", 1)
     if "query_length" in p:

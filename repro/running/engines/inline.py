@@ -26,8 +26,7 @@ from repro.running.engines.shared_work import build, build_shard
 from repro.running.plan import Plan
 from repro.running.provenance import made_by
 from repro.running.requirements import Machine, Obstacle
-from repro.running.run_progress import Place, RunProgress
-from repro.running.run_progress import places as rows_of
+from repro.running.run_progress import Place, RunProgress, places
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.store import Store, translated_errors
 from repro.store.disk import BLOCKS, CHECKPOINTS, create_file, write_whole
@@ -169,8 +168,7 @@ def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
     """Run what the plan needs, one node after another. Raises StoreError as ``prepare`` does."""
-    rows = rows_of(plan)
-    return ensure(plan.ends, store, progress, machine=plan.machine, options=options, places=rows)
+    return ensure(plan.ends, store, progress, machine=plan.machine, options=options, places=places(plan))
 
 
 def _quieten_libraries() -> None:

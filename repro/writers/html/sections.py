@@ -258,7 +258,7 @@ def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
     if (plan := next((plan for plan in plans if plan.scale.name == "full"), None)) is None:
         return {}
     cost, to_do = estimate(plan, assumed_throughput(DEVICE), None), {}
-    for name, part in {"": plan, **plan.parts("paper")}.items():
+    for name, part in {"": plan, **plan.split("paper")}.items():
         names = part.lacking.names
         hours = f"about {cost.hours_in_words(part.needed())} hours of one {DEVICE.upper()}, not measured"
         lacking = f"; lacking here: {first_of(names, FEW)}" if names else ""

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from repro.errors import UsageError
-from repro.retrieval.nn.text import Words, distinct, passage_inputs, segment_pairs, tokenised
+from repro.retrieval.nn.text import Words, distinct, passage_inputs, tokenised
+from repro.retrieval.nn.tokens import paired_rows
 from tests.tiny_models import tiny_text, tiny_tokenizer
 
 TITLES = ["king", "", "river bridge"]
@@ -18,7 +19,7 @@ def written(batch):
 
 
 def test_a_pair_is_two_segments_and_a_text_without_its_first_is_one():
-    batch = segment_pairs(tiny_tokenizer(), TITLES, TEXTS, length=12)
+    batch = paired_rows(tiny_tokenizer(), TITLES, TEXTS, length=12).inputs()
     assert written(batch)[:2] == ["[CLS] king [SEP] the king was in battle [SEP]", "[CLS] music [SEP]"]
     assert batch["token_type_ids"][0].tolist() == [0] * 3 + [1] * 6 + [0] * 3
     assert batch["token_type_ids"][1].tolist() == [0] * 12
@@ -27,8 +28,8 @@ def test_a_pair_is_two_segments_and_a_text_without_its_first_is_one():
 
 
 def test_the_longer_of_the_two_is_cut():
-    cut = segment_pairs(tiny_tokenizer(), ["river " * 20, "river " * 20], ["stone", "stone " * 20], length=10)
-    assert written(cut) == [
+    pairs = ["river " * 20, "river " * 20], ["stone", "stone " * 20]
+    assert written(paired_rows(tiny_tokenizer(), *pairs, length=10).inputs()) == [
         "[CLS] " + "river " * 6 + "[SEP] stone [SEP]",
         "[CLS] " + "river " * 3 + "[SEP] " + "stone " * 4 + "[SEP]",
     ]

@@ -8,7 +8,7 @@ from datasets import Dataset, Features, Sequence, Value, load_from_disk
 
 from repro.errors import BlockedError, DataError, UsageError
 from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, packed, sentences_by_rules
-from repro.retrieval.nn.text import segment_pairs
+from repro.retrieval.nn.tokens import paired_rows
 from repro.retrieval.stages import tokenize
 from tests.retrieval.datasets.rows_at_once import check_equal_files
 from tests.retrieval.stages.killed_between_blocks import check_killed_between_blocks
@@ -57,7 +57,7 @@ def test_a_pair_loses_the_end_of_whichever_is_longer_as_in_fine_tuning(model, tm
     Dataset.from_dict(rows).save_to_disk(str(tmp_path / "corpus/arrow"))
     given = {"policy": "truncate-pair", "separator": "[SEP]"}
     tokens, facts = tokenised(tmp_path / "corpus", model, tmp_path, progress, **given)
-    expected = segment_pairs(tiny_tokenizer(), titles, texts, length=24)
+    expected = paired_rows(tiny_tokenizer(), titles, texts, length=24).inputs()
     lengths = expected["attention_mask"].sum(dim=1).tolist()
     framed = [ids[1 : n - 1].tolist() for ids, n in zip(expected["input_ids"], lengths, strict=True)]
     assert list(tokens["input_ids"]) == framed and facts["chunks"] == len(pairs)

@@ -68,7 +68,7 @@ def test_the_parts_add_up_to_the_whole(planned):
     found = estimate(planned(), SLOW)
     assert found.operations > 0 and not found.uncounted and not found.downloads and not found.checkpoints
     assert found.hours(found.nodes) == pytest.approx(sum(found.hours([n]) for n in found.nodes))
-    [(name, part)] = found.plan.parts("paper").items()
+    [(name, part)] = found.plan.split("paper").items()
     assert name == "costa" and part.needed() == found.nodes
     assert estimate(planned(), None).hours(found.nodes) is None
     assert found.hours_in_words(found.nodes) == f"{found.hours(found.nodes):,.1f}"  # measured
