@@ -16,10 +16,10 @@ from statistics import fmean
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from repro.api.comparisons import compare_selection  # noqa: E402
 from repro.api.selection import select  # noqa: E402
 from repro.running.workspace import Workspace  # noqa: E402
 from repro.verdicts.compared import ComparedCell  # noqa: E402
+from repro.verdicts.comparison import judged_cells  # noqa: E402
 from repro.writers.grid import Grid, compared_grid, rounded, rounded_measurement  # noqa: E402
 from repro.writers.markdown import table  # noqa: E402
 
@@ -49,8 +49,8 @@ def page(path: Path, new: str) -> str:
 def _measured(seeds: tuple[int, ...], results: Path) -> list[ComparedCell]:
     with tempfile.TemporaryDirectory() as store:
         workspace = Workspace.open(store, str(results))
-        selection = select("costa/1", scale="tiny", seeds=seeds, workspace=workspace)
-        return list(compare_selection(selection, new_tests=False))
+        plan = select("costa/1", scale="tiny", seeds=seeds, workspace=workspace).plan()
+        return judged_cells(plan, workspace.results, workspace.store).cells
 
 
 def _span(c: ComparedCell) -> tuple[float, float] | None:

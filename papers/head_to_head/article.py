@@ -21,8 +21,6 @@ from papers.head_to_head.pictures import NOT_MEASURED, Pictures
 from papers.head_to_head.references import OBJECTIVES, References
 from papers.head_to_head.typeset import check_packages, pdf
 from repro import Workspace, __version__, select
-from repro.api.comparisons import ComparedCells, compare_selection
-from repro.api.selection import Selection
 from repro.cli.options import seeds_of
 from repro.errors import DataError, ReproError
 from repro.graph import Node, walk
@@ -44,7 +42,9 @@ from repro.plugins.studies.words import (
 )
 from repro.plugins.studies.writing import shown
 from repro.retrieval.evaluation.crossed import Estimate
+from repro.running.plan import Plan
 from repro.verdicts.compared import ComparedCell
+from repro.verdicts.comparison import judged_cells
 from repro.verdicts.summary import doubts_in_brief
 from repro.writers.grid import probability
 from repro.writers.html.elements import Markup, el, rendered, section, standalone
@@ -73,20 +73,19 @@ class Article:
         self.seed_numbers, self.seeds = tuple(seeds), ",".join(map(str, seeds))
         self.tables = {table.id: table for table in self.source.manifest.tables}
         self.figures = {figure.id: figure for figure in self.source.manifest.figures}
-        chosen = self._chosen(self.tables, scale)
-        self.plan = chosen.plan()
-        self.compared = compare_selection(chosen, plan=self.plan, new_tests=False)
-        self.outdated = sum(bool(c.outdated) for c in self.compared)
-        self.cells = _current(self.compared)
-        chosen = self._chosen([f"figure-{figure}" for figure in self.figures], FIGURES)
-        self.points = _current(compare_selection(chosen, new_tests=False))
+        self.plan = self._plan(self.tables, scale)
+        self.compared = judged_cells(self.plan, workspace.results, workspace.store)
+        self.outdated = sum(bool(c.outdated) for c in self.compared.cells)
+        self.cells = _current(self.compared.cells)
+        of_figures = self._plan([f"figure-{figure}" for figure in self.figures], FIGURES)
+        self.points = _current(judged_cells(of_figures, workspace.results, workspace.store).cells)
         self.studies = {
             name: study_of(
                 self.plan,
                 workspace.store,
                 source=self.source,
                 table=table,
-                cells=self.compared,
+                cells=self.compared.cells,
                 results=workspace.results,
             )
             for name, table in self.tables.items()
@@ -102,9 +101,9 @@ class Article:
             remedy = f"run `repro run {NAME} --scale {self.scale}` first, or name other --results"
             raise DataError(f"nothing of the study is measured {place}, so there is no article; {remedy}")
 
-    def _chosen(self, owners: Iterable[str], scale: str) -> Selection:
+    def _plan(self, owners: Iterable[str], scale: str) -> Plan:
         names = [f"{NAME}/{owner}" for owner in owners]
-        return select(*names, scale=scale, seeds=self.seed_numbers, workspace=self.workspace)
+        return select(*names, scale=scale, seeds=self.seed_numbers, workspace=self.workspace).plan()
 
     def stages(self, row: str, stage: str = "") -> list[Node]:
         """Return the nodes of a stage, or all, behind the first column and seed of ``table/row``."""
@@ -253,9 +252,8 @@ class Article:
     @cached_property
     def _table_texts(self) -> dict[str, str]:
         """The Markdown of every table, by the name of its file."""
-        comparison, store, results = self.compared.comparison, self.workspace.store, self.workspace.results
-        seeds, form = self.seed_numbers, "markdown"
-        files = table_texts(comparison, self.plan, store, seeds=seeds, results=results, form=form)
+        store, results, seeds = self.workspace.store, self.workspace.results, self.seed_numbers
+        files = table_texts(self.compared, self.plan, store, seeds=seeds, results=results, form="markdown")
         return {file.name: file.text for file in files}
 
     def makers(self, cells: Mapping[str, ComparedCell]) -> dict[tuple[str, str], list]:
@@ -303,7 +301,7 @@ def _interval(d: Estimate) -> str:
     return "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * x for x in (d.mean, *d.interval())))
 
 
-def _current(compared: ComparedCells) -> dict[str, ComparedCell]:
+def _current(compared: Iterable[ComparedCell]) -> dict[str, ComparedCell]:
     cells = ((c.cell.id.partition("/")[2], c) for c in compared)
     return {place: replace(c, records=()) if c.outdated else c for place, c in cells}
 

@@ -14,7 +14,6 @@ from repro.running.records import Recurrence
 from repro.running.workspace import Workspace
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.comparison import compare as compared
-from repro.verdicts.comparison import judged_cells
 from repro.verdicts.summary import Summary, summarise
 
 if TYPE_CHECKING:
@@ -103,22 +102,18 @@ def compare_selection(
     plan: Plan | None = None,
     outcome: Outcome | None = None,
     recurrences: Sequence[Recurrence] = (),
-    new_tests: bool = True,
     progress: Progress | None = None,
 ) -> ComparedCells:
-    """Judge the cells of a selection.
+    """Judge the cells of a selection, and compute the tests between rows where the store can be written.
 
     Args:
         plan: the selection's, where it was made already.
         outcome: of the run just made, so that failures are told.
         recurrences: what that run measured and was on record before.
-        new_tests: compute the tests between rows that are not stored yet, where the store can be written.
         progress: hears of tests that are computed; nothing does without one.
     """
     store, results = selection.workspace.store, selection.workspace.results
     plan = plan or selection.plan()
-    if not new_tests:
-        return ComparedCells(judged_cells(plan, results, store), plan)
     from repro.verdicts.row_tests import add_tests
 
     if not outcome:  # else its records were made of what is stored now

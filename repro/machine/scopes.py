@@ -56,10 +56,10 @@ class Scope:
     def of_function(
         cls, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, package: str
     ) -> Scope:
-        """Return the scope of a function in a module of that package.
+        """Return the scope of a function: its arguments, and what ``assigned_names`` finds in its body.
 
-        Its names are the arguments and whatever the body assigns or imports by statements of its own; those
-        that are global or nonlocal are left out, as are names inside of further functions and classes.
+        Args:
+            package: that the function's module is in, from which relative imports are read.
         """
         arguments = (node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg))
         body = function.body if isinstance(function.body, list) else [function.body]

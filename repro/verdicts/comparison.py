@@ -83,9 +83,10 @@ def _by_cell(items: Iterable[T], cell: Callable[[T], str]) -> dict[str, list[T]]
 
 
 def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
-    """Compare the plan's cells, with the tests between rows that are stored; not even tests are run.
+    """Return what ``compare`` says of the plan's cells, with the tests between rows that are stored.
 
-    The store is looked at, unless the plan has looked already.
+    No test is computed, as ``repro.api.comparisons.compare_selection`` does. The store is looked at, unless
+    the plan has looked already.
     """
     if not plan.states:
         plan.look(store)

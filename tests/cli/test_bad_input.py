@@ -84,6 +84,7 @@ REFUSED = {
     f"import run none {CELL}": "none: no such file",
     "import artefacts costa --table 7 --scale tiny --from nowhere": "there is no folder 'nowhere' to fetch from",
     "audit no-such.tex": r"there is no path, view or paper 'no-such.tex'; known: ",
+    "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address: download it, and name the file",
     "audit clams": r"there is no path, view or paper 'clams' \(did you mean 'claims'",
     "audit costa papers/": "costa is a paper and papers/ a path; audit one after the other",
     "audit --references --strict": "--strict judges the findings, in whose place --references lists",

@@ -24,7 +24,7 @@ class _Audit(LazyGroup):
     def _view(self, args: list[str]) -> str:
         words = [word for word in args if not word.startswith("-")]
         named = list(filter(papers().__contains__, words))
-        paths = [word for word in words if Path(word).expanduser().exists()]
+        paths = [word for word in words if "://" in word or Path(word).expanduser().exists()]
         if args[:1] == words[:1] != [] and not paths + named:
             raise unknown("path, view or paper", words[0], (*self.names, *papers()))
         view = "file" if _are_paths(named, paths) else "papers"

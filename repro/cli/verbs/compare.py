@@ -1,4 +1,4 @@
-"""``repro compare``"""
+"""``repro compare``, in whose place plugin ``yours`` puts its own, with this one's help and verdicts."""
 
 from collections.abc import Callable
 from itertools import chain
@@ -6,12 +6,6 @@ from itertools import chain
 import click
 
 from repro.cli.options import format_option, selecting_names, selection_of_options
-
-EXAMPLES = """\b
-Examples:
-  repro compare --all                                everything, the counts first
-  repro compare PAPER --failing                      what does not pass
-  repro compare --measured --format csv              numbers, differences and intervals for other tools"""
 
 
 def verdict_options(function: Callable) -> Callable:
@@ -22,7 +16,14 @@ def verdict_options(function: Callable) -> Callable:
     return strict(failing(click.option("--measured", is_flag=True, help=ran)(function)))
 
 
-@click.command("compare", epilog=EXAMPLES)
+@click.command(
+    "compare",
+    epilog="""\b
+Examples:
+  repro compare --all                                everything, the counts first
+  repro compare PAPER --failing                      what does not pass
+  repro compare --measured --format csv              numbers, differences and intervals for other tools""",
+)
 @selecting_names
 @verdict_options
 @format_option("csv", "json", "latex", "markdown")

@@ -54,15 +54,16 @@ def _cells():
 
 def _measure_tiny(cell, workspace) -> int:
     """Measure BM25 at scale tiny and print the column of its cell, with what is recorded of other rows."""
-    from repro.api.comparisons import compare_selection
     from repro.api.selection import select
     from repro.cli.printing import table
+    from repro.verdicts.comparison import judged_cells
     from repro.verdicts.summary import doubts_in_brief
     from repro.writers.grid import shown_measurement
 
     name = f"{cell.paper.name}/{cell.table.id}"
     bm25 = _measure(select(cell.id, scale="tiny", workspace=workspace))
-    table_cells = compare_selection(select(name, scale="tiny", workspace=workspace), new_tests=False)
+    plan = select(name, scale="tiny", workspace=workspace).plan()
+    table_cells = judged_cells(plan, workspace.results, workspace.store).cells
     rows = [c for c in table_cells if c.cell.column.id == cell.column.id and c.measured is not None]
     lines = [[c.cell.row.label, *_group(c.cell), shown_measurement(c) or ""] for c in rows]
     table(f"{name} at scale tiny", ["system", "", cell.column.measure], lines, right=(2,))

@@ -1,4 +1,7 @@
-"""``repro doctor``: what this machine can run, how fast it is, and whether everything works."""
+"""``repro doctor``: what this machine can run, how fast it is, and whether everything works.
+
+In the place of ``smoke`` plugin ``yours`` puts its own, with this one's help and the same ``run_rows``.
+"""
 
 from __future__ import annotations
 

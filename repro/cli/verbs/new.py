@@ -1,4 +1,7 @@
-"""``repro new``: begin a paper, or what plugins add."""
+"""``repro new``: begin a paper, or what plugins add.
+
+In the place of ``paper`` plugin ``manuscripts`` puts its own, which without ``--from`` calls this one.
+"""
 
 import importlib.util
 import keyword

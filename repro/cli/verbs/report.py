@@ -184,19 +184,20 @@ def figures(selection):
 
     Run them first: `repro run PAPER --table figure-N`. Beside each drawing lie its numbers as CSV.
     """
-    from repro.api.comparisons import compare_selection
     from repro.cli.printing import say
     from repro.store import translated_errors
+    from repro.verdicts.comparison import judged_cells
     from repro.verdicts.training_costs import training_hours
     from repro.writers.drawing import draw_curves, draw_exhibits
 
-    cells, store = compare_selection(selection, new_tests=False), selection.workspace.store
-    folder = selection.workspace.results.root / "figures" / selection.scale
-    with translated_errors(selection.workspace.results.root, "results folder", "--results or REPRO_RESULTS"):
+    plan, store, results = selection.plan(), selection.workspace.store, selection.workspace.results
+    cells = judged_cells(plan, results, store).cells
+    folder = results.root / "figures" / selection.scale
+    with translated_errors(results.root, "results folder", "--results or REPRO_RESULTS"):
         folder.mkdir(parents=True, exist_ok=True)
-        hours = training_hours(cells.plan, store)
+        hours = training_hours(plan, store)
         curves = draw_curves(cells, folder, hours=hours)
-        paths = [*curves, *draw_exhibits(cells.plan, store, folder)]
+        paths = [*curves, *draw_exhibits(plan, store, folder)]
     for path in paths:
         print(path)
     if not paths:

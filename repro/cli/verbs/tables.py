@@ -33,22 +33,21 @@ def command(selection, out, document, two_column, others, form):
     others`) has columns of its own only where they are asked for. The scores of a study's queries are kept
     in RESULTS/scores/SCALE, from which its tables are made where the store lacks them.
     """
-    from repro.api.comparisons import compare_selection
     from repro.store import translated_errors
+    from repro.verdicts.comparison import judged_cells
     from repro.writers.table_files import table_texts, write_tables
 
     for option in stated_options("out", "document") if form else ():
         raise UsageError(f"--format prints the tables; leave {option} out")
-    compared_cells, workspace = compare_selection(selection, new_tests=False), selection.workspace
-    comparison, plan, results = compared_cells.comparison, compared_cells.plan, workspace.results
+    plan, store, results = selection.plan(), selection.workspace.store, selection.workspace.results
+    comparison = judged_cells(plan, results, store)
     options = {"seeds": selection.seeds, "two_column": two_column, "others": others, "results": results}
     if form:
         from repro.cli.verdicts import show
 
-        return show(comparison, plan, workspace.store, form, **options)
+        return show(comparison, plan, store, form, **options)
     folder = Path(out) if out else results.root / "tables" / selection.scale
     named = (results.root, "results folder", "--results or REPRO_RESULTS")
-    store = workspace.store
     with translated_errors(*((folder, "folder", "--out") if out else named)):
         files = list(table_texts(comparison, plan, store, **options))
         for path in write_tables(files, folder):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -163,8 +164,15 @@ def _flow(value: object) -> str:
     return flow.strip()
 
 
+DRAFTED = """ With --from each results table is
+drafted: columns with collection and measure as far as headings tell, rows with the recipe of a system
+that the suite knows, numbers, bold and marks as they are. What the source does not say is asked for in
+cells.yaml and listed in README.md. Captions and sentences are not copied."""
+
+
 @click.command(
     "paper",
+    help=cleandoc(plain_paper.paper.help or "") + DRAFTED,
     params=[*plain_paper.paper.params],
     epilog="""\b
 Examples:
@@ -179,13 +187,7 @@ Examples:
     help="Draft its cells from a source: LaTeX (a file, folder or archive), Markdown, CSV, HTML.",
 )
 def command(name, source, directory):
-    """Begin another paper: a folder of placeholders that runs at tiny scale, with tests that pass.
-
-    NAME is a Python package's: lower-case letters, digits, underscores. With --from each results table is
-    drafted: columns with collection and measure as far as headings tell, rows with the recipe of a system
-    that the suite knows, numbers, bold and marks as they are. What the source does not say is asked for in
-    cells.yaml and listed in README.md. Captions and sentences are not copied.
-    """
+    """Begin another paper with placeholders, or with a draft of the tables of a source."""
     if source is None:
         return click.get_current_context().invoke(plain_paper.paper, name=name, directory=directory)
     from repro.plugins.manuscripts.draft import draft

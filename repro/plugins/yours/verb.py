@@ -1,5 +1,6 @@
 """``repro compare`` with runs and encoders of one's own as rows, ``repro doctor smoke`` with one."""
 
+from inspect import cleandoc
 from pathlib import Path
 
 import click
@@ -12,16 +13,26 @@ from repro.cli.options import (
     stated_options,
     table_and_row_options,
 )
-from repro.cli.verbs.compare import EXAMPLES, show_verdicts, verdict_options
+from repro.cli.verbs.compare import command as plain_compare
+from repro.cli.verbs.compare import show_verdicts, verdict_options
 from repro.cli.verbs.doctor import SCALE, bm25_cell, run_rows, tell
+from repro.cli.verbs.doctor import smoke as plain_smoke
 from repro.errors import UsageError, check_known, unknown
 from repro.manifest.papers import papers
 from repro.plugins.yours.sources import is_encoder
 
+YOURS = """
+Run files (TREC, MS MARCO, or as ranx and BEIR write them; plain or gzipped) and encoders (a folder, a
+name of the hub, or a YAML file with `model` and how it reads texts) become rows of the table that is
+named: scored in every column that they cover, and tested against every row with a stored or public run.
+Without a paper runs are scored by a dataset, or by judgements of your own, and tested among themselves.
+"""
+
 
 @click.command(
     "compare",
-    epilog=f"""{EXAMPLES}
+    help=cleandoc(plain_compare.help or "") + "\n" + YOURS,
+    epilog=f"""{plain_compare.epilog}
   repro compare my.run PAPER --table 1               a run of yours as a row of a table, tested against all
   repro compare my.run PAPER/1/ROW/COLUMN            against one row, and among what others state of it
   repro compare DIR PAPER --table 1 --format latex   an encoder of yours, for your paper
@@ -46,16 +57,7 @@ from repro.plugins.yours.sources import is_encoder
 @click.option("--record", is_flag=True, help="Keep a run of yours as somebody's run of the one row named.")
 @format_option("csv", "json", "latex", "markdown")
 def command(names, strict, failing, measured, form, record, per_query, dataset, qrels, measures, **choices):
-    """Judge the selected cells, or all, by what was measured so far; never trains, searches or downloads.
-
-    Tests between rows, and against runs of the same system by others, are computed where the runs are stored
-    and the store can be written.
-
-    Run files (TREC, MS MARCO, or as ranx and BEIR write them; plain or gzipped) and encoders (a folder, a
-    name of the hub, or a YAML file with `model` and how it reads texts) become rows of the table that is
-    named: scored in every column that they cover, and tested against every row with a stored or public run.
-    Without a paper runs are scored by a dataset, or by judgements of your own, and tested among themselves.
-    """
+    """Judge what is selected or, where runs or encoders are named, compare these with it."""
     of_papers, yours = _parted(names)
     options = {"dataset": dataset, "qrels": qrels, "measures": measures}
     if not yours:
@@ -124,21 +126,14 @@ def _record(compared) -> None:
 
 @click.command(
     "smoke",
-    epilog="""\b
-Examples:
-  repro doctor smoke                       one trained row and BM25: that this installation works
-  repro doctor smoke PAPER --table 1       every row of a table, as of a paper of yours
+    help=plain_smoke.help,
+    epilog=f"""{plain_smoke.epilog}
   repro doctor smoke DIR                   an encoder of yours, through encoding, search and scoring""",
 )
 @click.argument("names", metavar="[PAPER|ENCODER]...", nargs=-1, shell_complete=completion.paper_names)
 @table_and_row_options
 def smoke(names, tables, rows):
-    """Run stages from nothing on the embedded collection, two steps of each training, and keep nothing.
-
-    For continuous integration: exit status 0 says that everything ran, 3 that a stage failed, 4 that
-    something is missing. The numbers say nothing. Without a PAPER the cheapest trained row and BM25 are run.
-    What is printed is Markdown, for $GITHUB_STEP_SUMMARY.
-    """
+    """Run rows from nothing, or score an encoder of yours."""
     encoder, others = _encoder_among(names, tables, rows)
     if encoder:
         return tell(lambda workspace: (_score_encoder(encoder, others, tables, workspace), 0))

@@ -25,8 +25,7 @@ class Groups:
     """Queries of a training set, each with one positive and some negatives, chosen anew every epoch.
 
     Args:
-        negative_choice: ``window`` or ``slice``, the rules ``next_window`` and ``next_slice`` of
-            ``repro.retrieval.stages.finetune``.
+        negative_choice: ``window`` or ``slice``, the rules ``next_window`` and ``next_slice``.
         positive_choice: ``all`` positives take turns, or the ``confident`` ones, by the set's scores.
 
     Attributes:

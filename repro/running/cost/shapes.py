@@ -81,10 +81,7 @@ def _read_config(path: Path) -> Shape:
 
 @functools.cache
 def _text_sizes() -> dict:
-    """Read lengths.yaml: words of a query, and of a document or all documents of each collection.
-
-    With them are how much lengths vary, and how much padding an encoder on a GPU adds.
-    """
+    """Read lengths.yaml: words of texts by collection, the spread of their lengths, what padding adds."""
     return read_facts(Path(__file__).with_name("lengths.yaml"))
 
 

@@ -1,4 +1,4 @@
-"""Runs as people hand them in; what ``peer_files.py`` reads is tested here too."""
+"""Runs as people hand them in, also in the forms that other libraries of evaluation write."""
 
 import gzip
 import json

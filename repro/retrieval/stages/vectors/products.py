@@ -201,10 +201,8 @@ class Passages:
     def on(
         self, device: torch.device, frequent: np.ndarray, dtype: torch.dtype = torch.float32
     ) -> dict[str, Matrix]:
-        """Copy the vectors of each view to a device as ``Tile`` multiplies them.
-
-        These are dense, or one sparse matrix, or on a CPU the columns of the frequent words beside all rows.
-        """
+        """Copy the vectors of each view to a device as ``Tile`` multiplies them: dense, one sparse matrix,
+        or on a CPU the columns of the frequent words beside all rows."""
         return {name: _to_device(vectors, device, frequent, dtype) for name, vectors in self.vectors.items()}
 
 
