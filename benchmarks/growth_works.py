@@ -19,7 +19,7 @@ import numpy as np
 
 Tools = dict[str, Callable[[], object]]
 WIDTH, QUERIES, DEPTH = 64, 100, 100  # of a search
-SMALL = argparse.Namespace(hidden=32, layers=1, length=16, precision="fp32")  # a model
+SMALL = argparse.Namespace(hidden=32, layers=1, length=16, precision="fp32", pooling="cls")  # a model
 CHAIN = 10  # artefacts that are made one from the other
 
 
@@ -37,7 +37,7 @@ def encode(folder: Path, size: int) -> Tools:
     texts = [" ".join(words[place] for place in row) for row in drawn]
     columns = {"id": [str(n) for n in range(size)], "title": [""] * size, "text": texts}
     Dataset.from_dict(columns).save_to_disk(str(folder / "passages/arrow"))
-    params = {"kind": "passages", "length": SMALL.length, "separator": " ", "pooling": "cls"}
+    params = {"kind": "passages", "length": SMALL.length, "separator": " ", "pooling": SMALL.pooling}
     params |= {"normalize": False, "precision": SMALL.precision}
     inputs, out = {"model": model, "texts": folder / "passages"}, folder / "out"
 

@@ -52,7 +52,7 @@ def prepared(folder: Path, model: Path, tokens: Path) -> tuple[Store, Node]:
 
 def started(store: Store, node: Node, *launcher: str) -> str:
     """What ``repro stage`` printed."""
-    words = command(node, store, sys.executable)
+    words = command(node, store)
     words = [*words[:2], *launcher, *words[2:]]  # after "python -P"
     environment = os.environ | {"PYTHONPATH": import_path(), "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
     done = subprocess.run(words, env=environment, capture_output=True, text=True)
