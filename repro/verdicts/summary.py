@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 from repro.manifest.cells import count_in_words
 from repro.running.records import member_cells
+from repro.running.scale import scales
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.decision import KINDS
 from repro.verdicts.verdict import FAILS, NEITHER, PASSES
@@ -104,13 +105,20 @@ def cut_measures(cells: Sequence[ComparedCell]) -> str:
     is_one = len({c.cell.row.id for c in cells if c.measured is not None}) == 1
     for c in cells:
         if c.cut_at and c.measured is not None:
-            run = "the run" if is_one else f"the run of {c.cell.row.label}"
-            who = f"{run} goes" if c.scale == "full" else "this scale searches"
-            depths.setdefault((c.cut_at, who), {})[c.records[0].measure] = None
+            why = why_cut(c, run="the run" if is_one else f"the run of {c.cell.row.label}")
+            depths.setdefault((c.cut_at, why), {})[c.records[0].measure] = None
     return "; ".join(
-        f"{' and '.join(names)}: the first {depth} documents only, as {who} no deeper"
-        for (depth, who), names in depths.items()
+        f"{' and '.join(names)}: the first {depth} documents only, as {why}"
+        for (depth, why), names in depths.items()
     )
+
+
+def why_cut(c: ComparedCell, *, run: str = "the run") -> str:
+    """Say what goes no deeper than a cell's run does: its scale, or ``run`` where the scale goes deeper."""
+    known = scales().get(c.scale)
+    scale_depth = known.facts.caps.get("depth") if known else c.cut_at  # a user's scale is not at hand
+    ends_by_itself = scale_depth is None or (c.cut_at or 0) < scale_depth
+    return f"{run} goes no deeper" if ends_by_itself else "this scale searches no deeper"
 
 
 def stand_ins(cells: Sequence[ComparedCell]) -> str:

@@ -11,7 +11,7 @@ from repro.manifest.cells import cell, cells_of
 from repro.manifest.papers import papers
 from repro.store.results import Record, Results
 from repro.verdicts.compared import ComparedCell, ImportedRun
-from repro.verdicts.summary import conditions, cut_measures, stand_ins, summarise
+from repro.verdicts.summary import conditions, cut_measures, stand_ins, summarise, why_cut
 from repro.verdicts.verdict import Verdict
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
@@ -65,13 +65,15 @@ def test_a_measure_that_looks_deeper_than_the_scale_searches_is_told():
     )
     assert cut_measures([column]) == conditions([column]) == ""
     assert cut_measures([replace(column, cut_at=5), _compared("scifact", "", cut_at=5)]) == deep
+    at_tiny = [replace(column, scale="tiny", cut_at=depth) for depth in (100, 50)]
+    assert [why_cut(c) for c in at_tiny] == ["this scale searches no deeper", "the run goes no deeper"]
     assert cut_measures([_compared("scifact", "", cut_at=5)]) == ""  # not measured
     other = _compared("scifact", "b")
     other = replace(other, cell=replace(other.cell, row=other.cell.row.model_copy(update={"id": "other"})))
     of_row = f"the run of {column.cell.row.label} goes"
     assert cut_measures([replace(column, cut_at=5), other]) == deep.replace("the run goes", of_row)
-    tiny = replace(column, cut_at=5, scale="tiny", collections=("tiny/zeroshot",))
-    deep = deep.replace("the run goes", "this scale searches")
+    tiny = replace(column, cut_at=100, scale="tiny", collections=("tiny/zeroshot",))
+    deep = deep.replace("the run goes", "this scale searches").replace("first 5 ", "first 100 ")
     assert conditions([tiny]) == f"measured on tiny/zeroshot in place of beir/nfcorpus/test; {deep}"
 
 

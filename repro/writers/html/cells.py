@@ -11,6 +11,7 @@ from repro.manifest.printed import PublishedCell, half_unit
 from repro.store.results import Record
 from repro.verdicts.additions import kinds
 from repro.verdicts.compared import ComparedCell, Comparison
+from repro.verdicts.summary import why_cut
 from repro.writers.grid import label_in_full, probability, shown_measurement, shown_run
 from repro.writers.html.elements import Content, Markup, badge, copyable, el, identifier, join, plain_table
 from repro.writers.html.sections import Part, Report
@@ -95,7 +96,7 @@ def _measurement(c: ComparedCell) -> Iterator[Markup]:
             "measured on", el("code", " ".join(c.stand_ins)), ", which stands in for the paper's data"
         )
     if c.cut_at:
-        yield _fact("cut", f"only the first {c.cut_at} documents count: this scale searches no deeper")
+        yield _fact("cut", f"only the first {c.cut_at} documents count: {why_cut(c)}")
     if c.data_without_digest:
         yield _fact("data", f"not held against a known digest: {', '.join(c.data_without_digest)}")
     for doubt in c.doubts:
