@@ -146,7 +146,10 @@ def _look(
     params["prompt"] = said.get(f"{SIDES[kind]}_prefix")
     is_same = other and other.folder == folder and loading.items() <= other.params.items()
     model = other.model if other and is_same else _loaded(folder, params)
-    return _Side(folder, model, said, params, _width(model, folder, params))
+    numbers = _width(model, folder, params)
+    if (wanted := loading["truncate_dim"] or 0) > numbers:
+        raise UsageError(f"{folder}: truncate_dim is {wanted:,}, and its vectors have {numbers:,} numbers")
+    return _Side(folder, model, said, params, numbers)
 
 
 def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:

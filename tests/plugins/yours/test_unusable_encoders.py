@@ -156,6 +156,7 @@ def test_an_unusable_folder_is_refused(tmp_path, change, said):
         ({"colour": "red"}, "no key of an encoder 'colour'"),
         ({"separator": 5}, "separator of an encoder cannot be 5"),
         ({"truncate_dim": 0}, "truncate_dim of an encoder is 0, and 1 at least"),
+        ({"truncate_dim": 100_000}, "truncate_dim is 100,000, and its vectors have 32 numbers"),
     ],
 )
 def test_what_does_not_fit_the_folder_is_refused(tmp_path, facts, said):
