@@ -87,10 +87,10 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
 
 
 def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[Record | None, Node]:
-    """Return the newest record of a cell, and its node; of a fingerprint the node alone."""
+    """Return the preferred record of a cell, and its node; of a fingerprint the node alone."""
     if "/" not in name:
         return None, store.remembered(name)
-    record = _newest_record(name, results, scale)
+    record = _preferred_record(name, store, results, scale)
     return record, _recorded_node(record, store)
 
 
@@ -111,12 +111,29 @@ def _recorded_node(record: Record, store: Store) -> Node:
         raise UsageError(f"{record.cell} was {reason}; {remedy}") from None
 
 
-def _newest_record(identifier: str, results: Results, scale: str) -> Record:
-    """Return the last record of a cell: the suite's own first, then imported ones; default readings first."""
+def _preferred_record(identifier: str, store: Store, results: Results, scale: str) -> Record:
+    """Return the record of a cell whose run is exported.
+
+    Those whose runs the store holds come first; of these the suite's own before imported ones, default
+    readings before others, the paper's seed before a chosen one, and the last of what is left.
+    """
     named_cell = cell(identifier)
     records = [r for r in results.read(scale, named_cell.paper.name) if r.cell == named_cell.id]
     if not records:
         raise UsageError(f"nothing is recorded for {named_cell.id} at scale {scale}; run or import it first")
-    own_records = [r for r in records if not r.origin]
-    default_records = [r for r in own_records if r.readings.keys() <= r.substitutes.keys()]
-    return (default_records or own_records or records)[-1]
+
+    def preference(record: Record) -> tuple[bool, ...]:
+        has_defaults = record.readings.keys() <= record.substitutes.keys()
+        return _is_held(record, store), not record.origin, has_defaults, record.seed is None
+
+    return max(reversed(records), key=preference)  # the first of equals
+
+
+def _is_held(record: Record, store: Store) -> bool:
+    """Return whether the store has the run of a record, be it damaged."""
+    try:
+        node = store.remembered(record.fingerprint)
+    except UsageError:
+        return False
+    run = node.input("run") if "run" in node.inputs else node
+    return store.state(run) in ("stored", "damaged")

@@ -68,7 +68,7 @@ def test_an_exported_run_says_which_record_it_is_of(repro, measured):
     [own] = [r for r in results.read("tiny", "costa") if r.cell == CELL]
     results.append([replace(own, seed=7, readings={"dev-recall": "success"}), replace(own, seed=3)])
     said = repro("export", "run", CELL, *SCALE)
-    words = f"{CELL}: the run of {own.measured:.6g} RR@10 (fraction), measured with seed 3, recorded 20"
+    words = f"{CELL}: the run of {own.measured:.6g} RR@10 (fraction), measured with its own seed, recorded 20"
     assert said.status == 0 and said.err.startswith(words)
     assert repro("export", "run", own.fingerprint, *SCALE).err == ""
 

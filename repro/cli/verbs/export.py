@@ -50,9 +50,9 @@ Examples:
 def run(what, schema, output, scale_name):
     """Write the TREC run behind a measured cell, or behind the fingerprint of a run or of its evaluation.
 
-    Of a cell's records the last of the suite's own is taken, by all defaults first, else the last
-    imported one; standard error says which. Annotated files stop readers that know no header (pytrec_eval,
-    ir_measures, ranx); plain ones are read everywhere.
+    Of a cell's records whose runs the store has, the last of the suite's own is taken, by all defaults
+    and the paper's seed first, else the last imported one; standard error says which. Annotated files
+    stop readers that know no header (pytrec_eval, ir_measures, ranx); plain ones are read everywhere.
     """
     from pathlib import Path
 
