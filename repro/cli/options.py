@@ -197,7 +197,7 @@ def disk_options(function: Callable) -> Callable:
         callback=_kinds,
         help="Remove what nothing selected reads any more: vectors, runs (of training queries), tokens,"
         " indexes, separated by commas or one an option. It is made again when something asks for it. What"
-        " other processes or nodes noted since the run began are to read stays; ",
+        " other processes and nodes are yet to read stays.",
     )(function)
 
 
