@@ -3,6 +3,7 @@
 import pytest
 
 from repro.cli.verbs import demo
+from repro.errors import BlockedError
 
 
 @pytest.mark.nightly
@@ -25,6 +26,25 @@ def test_bm25_is_measured_the_rest_is_told_and_nothing_is_fetched_without_consen
     for command in commands[:2]:  # the third wants a model
         assert repro(*command.split()[1:], *(["--dry-run"] if "run " in command else [])).status in (0, 4)
     assert not (measured / "user" / "repro-bench" / "collections").exists()
+
+
+@pytest.mark.parametrize("file", ["", "absent/r.html"])
+def test_a_report_that_could_not_be_written_is_refused_before_anything_is_measured(repro, tmp_path, file):
+    said = repro("demo", "-o", tmp_path / file)
+    assert said.status == 2 and str(tmp_path) in said.sentence
+
+
+def test_without_a_network_the_report_is_written_and_the_status_says_that_data_are_missing(
+    repro, tmp_path, monkeypatch
+):
+    def unreachable(yes):
+        raise BlockedError("the archive could not be downloaded", "try again later")
+
+    monkeypatch.setattr(demo, "_is_at_hand", unreachable)
+    monkeypatch.setattr(demo, "_measure_tiny", lambda cell, workspace: 0)
+    said = repro("demo", "--yes", "-o", tmp_path / "r.html")
+    assert said.status == 4 and (tmp_path / "r.html").is_file()
+    assert "left out: the archive could not be downloaded; try again later" in said.err
 
 
 def test_the_published_number_of_bm25_on_scifact_is_what_is_compared():

@@ -63,7 +63,7 @@ def page(names, scale_names, output, opened, form, readme):
             "--format markdown is a text of one scale; give it without --open and a second --scale"
         )
     path = (
-        _target(readme or output or "report.html", is_there=bool(readme)) if output or not markdown else None
+        target(readme or output or "report.html", is_there=bool(readme)) if output or not markdown else None
     )
     workspace = Workspace.open()
     cells = select(names, tables=(), rows=(), cells=())
@@ -77,7 +77,7 @@ def page(names, scale_names, output, opened, form, readme):
         _open(path)
 
 
-def _target(file: str, *, is_there: bool) -> Path:
+def target(file: str, *, is_there: bool = False) -> Path:
     """Return the path of what is to be written, looked at before the work that fills it.
 
     Raises UsageError for a folder, for a new file in no folder, and for an old one that is not there.
