@@ -15,7 +15,7 @@ from repro.store.results import Record, Results
 from repro.verdicts.additions import SideValues, kinds, side_values
 from repro.verdicts.evidence import is_measurement
 
-WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable")
+WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable", "open")
 IMPORTED = ", imported"  # after the scale of runs that others made
 RELEASED = "released"  # the module whose recipes only use a checkpoint that others released
 
@@ -39,9 +39,9 @@ class CoverageItem:
     Attributes:
         place: ``table 1`` or ``figure 3``.
         way: one of ``WAYS``, the strongest there is: a recipe of ours, a released checkpoint, an imported
-            run, computed from an index, or none of them.
+            run, computed from an index, none of them, or what a draft leaves open.
         measured: scales with a measurement or drawing of it; ``full, imported`` where only others ran it.
-        reason: why there is no way; empty where there is one.
+        reason: why there is no way; what an open cell lacks; empty where there is one.
         counted_as: what the cell is counted among; ``drawing`` for an exhibit.
         side_values: kind of values beside the published number -> those of the cell.
     """
@@ -86,9 +86,7 @@ class CoverageItem:
 def coverage(source: Paper, results: Results) -> list[CoverageItem]:
     """Everything of a paper that could be measured, in printed order.
 
-    Raises:
-        ManifestError: a cell without a recipe whose row does not say why; names file and line.
-        DataError: a line of the results that is no record.
+    What a draft says nothing of is open (``refuse_open``). Raises DataError for a line that is no record.
     """
     records: dict[str, list[Record]] = {}
     for scale in usual_first(results.scales("records")):
@@ -145,6 +143,11 @@ class Tally:
         return {name: counts[name] for name in ways_of_knowing()}
 
     @property
+    def ways_shown(self) -> tuple[str, ...]:
+        """The ways that a table of counts names: ``open`` only where a draft leaves something so."""
+        return tuple(way for way in WAYS if way != "open" or self.ways[way])
+
+    @property
     def measured(self) -> Counter[str]:
         """Scale -> how many cells have a measurement or drawing of it."""
         return Counter(scale for c in self.cells for scale in c.measured)
@@ -198,6 +201,19 @@ def still_asked(source: Paper) -> list[str]:
     return [place for place, text in facts.items() if text.startswith("asked")]
 
 
+def refuse_open(source: Paper, items: Iterable[CoverageItem]) -> None:
+    """Raise ManifestError for the first open cell of a paper, with its line and what to give."""
+    open_ids = {item.id for item in items if item.way == "open"}
+    for found in (c for c in every_cell(source) if c.id in open_ids):
+        manifest = source.manifest
+        place = "rows", found.table.rows.index(found.row)
+        if not (found.column.dataset or found.column.mean_of):
+            place = "columns", [column.id for column in found.table.columns].index(found.column.id)
+        location = ("tables", manifest.tables.index(found.table), *place)
+        reason = f"cell {found.id} has {lack_of(found)}, or say under not_measurable why there is none"
+        raise fault_at(source.folder / "cells.yaml", location, reason)
+
+
 def total(parts: Iterable[Tally], *, what: str) -> Tally:
     """Several tallies as one."""
     parts = list(parts)
@@ -233,15 +249,18 @@ def _measured_scales(cell: Cell, records: Sequence[Record]) -> tuple[str, ...]:
 
 def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
     way = _way(cell, records)
-    refusal = cell.column.not_measurable or cell.row.not_measurable
+    refusals = {
+        "not measurable": cell.column.not_measurable or cell.row.not_measurable,
+        "open": lack_of(cell),
+    }
     return CoverageItem(
         cell.id,
         cell.paper.name,
         place_of(cell.table.id),
         way,
         _measured_scales(cell, records),
-        recipe=recipe_path(cell) if way not in ("run", "not measurable") else None,
-        reason=(refusal or "") if way == "not measurable" else "",
+        recipe=recipe_path(cell) if way not in ("run", *refusals) else None,
+        reason=refusals.get(way, ""),
         counted_as=cell.counted_as,
         side_values=side_values(cell),
     )
@@ -256,15 +275,7 @@ def _way(cell: Cell, records: Sequence[Record]) -> str:
         return "checkpoint" if module.rpartition(".")[2] == RELEASED else "recipe"
     if any(record.origin for record in records):
         return "run"
-    if not (lack := lack_of(cell)):
-        return "not measurable"
-    manifest = cell.paper.manifest
-    place = "rows", cell.table.rows.index(cell.row)
-    if not is_defined:
-        place = "columns", [column.id for column in cell.table.columns].index(cell.column.id)
-    location = ("tables", manifest.tables.index(cell.table), *place)
-    reason = f"cell {cell.id} has {lack}, or say under not_measurable why there is none"
-    raise fault_at(cell.paper.folder / "cells.yaml", location, reason)
+    return "open" if lack_of(cell) else "not measurable"
 
 
 def _drawing_scales(results: Results, paper: str, place: str) -> tuple[str, ...]:

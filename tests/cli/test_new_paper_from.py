@@ -81,6 +81,17 @@ def test_an_open_draft_does_not_pass_and_the_sentence_names_what_is_missing(repr
     assert "quill/1/dense.nib/ms-marco-dev.mrr10 has no recipe" in repro("show", "coverage", "quill").sentence
 
 
+def test_what_is_told_of_all_papers_takes_an_open_draft_with_them(repro, drafted, tmp_path):
+    said = repro("show", "coverage")
+    assert said.status == 0 and "quill: 31 cells are open; `repro show coverage quill`" in said.err
+    counts = repro("show", "coverage", "--format", "json").json
+    assert sum(c["ways"]["open"] for c in counts if c["paper"] == "quill") == 31
+    assert repro("report", "--scale", "tiny", "-o", tmp_path / "r.html").status == 0
+    assert ">open</th>" in (tmp_path / "r.html").read_text()
+    summary = repro("report", "--format", "markdown")
+    assert summary.status == 0 and "| quill |" in summary.out
+
+
 def test_coverage_says_what_is_still_asked_once_columns_and_rows_are_answered(repro, drafted):
     path = drafted[1] / "cells.yaml"
     content = yaml.safe_load(path.read_text())

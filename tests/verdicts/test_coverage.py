@@ -14,7 +14,7 @@ from repro.errors import ManifestError, UsageError
 from repro.manifest.cells import cell, cells_of, exhibits, figure_tables, numeric_cells
 from repro.manifest.papers import Paper, papers
 from repro.store.results import Record, Results
-from repro.verdicts.coverage import WAYS, CoverageItem, Tally, _coverage_item, coverage
+from repro.verdicts.coverage import WAYS, CoverageItem, Tally, _coverage_item, coverage, refuse_open
 
 EVERY = sorted(papers())
 TABLE = """\
@@ -50,7 +50,7 @@ def test_every_cell_point_and_view_of_every_manifest_has_exactly_one_way(name, t
     tables = (*source.manifest.tables, *figure_tables(source))
     expected = [*numeric_cells(source), *(c for c in cells_of(source, tables) if c.is_unpublished)]
     assert sorted(c.id for c in found) == sorted([*(c.id for c in expected), *_views(name)])
-    assert found and {c.way for c in found} <= set(WAYS) - {"run"}
+    assert found and {c.way for c in found} <= set(WAYS) - {"run", "open"}
 
 
 def _views(name):
@@ -65,8 +65,11 @@ def test_what_cannot_be_measured_says_why_and_nothing_else_does(name, tmp_path):
 
 
 def test_a_cell_without_a_way_is_an_error_that_names_its_line(toy, tmp_path):
+    source = toy('{id: lost, label: Lost, cells: ["0.2"]}')
+    found = coverage(source, Results(tmp_path))
+    assert [(c.id, c.way, c.recipe) for c in found if c.reason] == [("toy/1/lost/dev", "open", None)]
     with pytest.raises(ManifestError, match=r"cells\.yaml:10: .*toy/1/lost/dev has no recipe"):
-        coverage(toy('{id: lost, label: Lost, cells: ["0.2"]}'), Results(tmp_path))
+        refuse_open(source, found)
 
 
 def test_a_column_that_nobody_said_what_it_is_of_is_an_error_that_names_its_line(toy, tmp_path):
@@ -78,7 +81,7 @@ def test_a_column_that_nobody_said_what_it_is_of_is_an_error_that_names_its_line
     )
     (tmp_path / "cells.yaml").write_text(text)
     with pytest.raises(ManifestError, match=r"cells\.yaml:7: .*toy/1/made/dev has no dataset and measure"):
-        coverage(source, Results(tmp_path))
+        refuse_open(source, coverage(source, Results(tmp_path)))
 
 
 def test_a_row_with_a_recipe_does_not_say_that_it_cannot_be_measured(toy):

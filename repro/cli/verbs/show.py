@@ -226,23 +226,28 @@ def coverage(names, as_json):
     """Count what is measured, what could be and how, and what cannot.
 
     Every published number is counted once, by the strongest way there is: a recipe that trains it, a released
-    checkpoint, an imported run, computed, not measurable. Between the rules are the scales at which it was
-    measured. After a plus stands what no paper has a number for: points of figures, rows of reference,
-    drawings, the suite's own study. Cells of tables of settings are counted apart, with how many of them the
-    plan at full has as published (`repro show settings` tells the rest), and so are words.
+    checkpoint, an imported run, computed, not measurable. What a draft leaves open is told apart among all
+    papers, and refused where that paper is named. Between the rules are the scales at which it was measured.
+    After a plus stands what no paper has a number for: points of figures, rows of reference, drawings, the
+    suite's own study. Cells of tables of settings are counted apart, with how many of them the plan at full
+    has as published (`repro show settings` tells the rest), and so are words.
     """
     from repro.cli.printing import emit_json, say
     from repro.manifest.papers import paper, papers
     from repro.running.workspace import Workspace
-    from repro.verdicts.coverage import still_asked, tallies, total
+    from repro.verdicts.coverage import refuse_open, still_asked, tallies, total
 
     records = Workspace.open().results
     by_paper = {name: tallies(paper(name), records) for name in names or papers()}
+    for name in names:
+        refuse_open(paper(name), (item for tally in by_paper[name] for item in tally.cells))
     grand_total = total((tally for rows in by_paper.values() for tally in rows), what="all")
     if as_json:
         return emit_json([tally.as_json() for rows in by_paper.values() for tally in rows])
     _print_tables(by_paper, grand_total, with_reasons=bool(names))
-    for name in by_paper:
+    for name, rows in by_paper.items():
+        if count := total(rows, what=name).ways["open"]:
+            say(f"{name}: {count} cells are open; `repro show coverage {name}` says what the first lacks")
         if asked := still_asked(paper(name)):
             say(f"{name}: still asked: {', '.join(asked)}")
     say(f"{_count_in_words(by_paper, grand_total)}.")
@@ -274,13 +279,13 @@ def _count_in_words(names, grand_total) -> str:
 
 def _print_table(title, rows, scales) -> None:
     from repro.cli.printing import table
-    from repro.verdicts.coverage import WAYS
 
-    head = ["", "published cells", *WAYS, "│", *scales, "│", "settings", "nothing to measure"]
+    shown = rows[-1].ways_shown
+    head = ["", "published cells", *shown, "│", *scales, "│", "settings", "nothing to measure"]
     lines = []
     for tally in rows:
         published, apart = tally.published, tally.apart
-        ways = [_number(published.ways[way], apart.ways[way]) for way in WAYS]
+        ways = [_number(published.ways[way], apart.ways[way]) for way in shown]
         counts = [_number(published.measured[scale], apart.measured[scale]) for scale in scales]
         cells = _number(len(published.cells), len(apart.cells))
         idle = _number(tally.idle)

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from repro import __version__
 from repro.verdicts.additions import kinds
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.coverage import WAYS, Tally, place_of, total, usual_first, ways_of_knowing
+from repro.verdicts.coverage import Tally, place_of, total, usual_first, ways_of_knowing
 from repro.verdicts.summary import cut_measures, doubts_in_brief, summarise
 from repro.writers.grid import capitalised
 from repro.writers.html.cells import cells, data, to_list
@@ -199,7 +199,8 @@ def _coverage(tallies: Iterable[Tally], everything: Tally) -> Markup | None:
         return None
     rows = []
     for tally in tallies:
-        rows.append([tally.paper, *(str(n or "–") for n in (len(tally.cells), *tally.ways.values()))])
-    table = plain_table(["", "published", *WAYS], rows, class_="plain numbers")
+        counts = len(tally.cells), *(tally.ways[way] for way in everything.ways_shown)
+        rows.append([tally.paper, *(str(n or "–") for n in counts)])
+    table = plain_table(["", "published", *everything.ways_shown], rows, class_="plain numbers")
     text = "Every published number, by the strongest way there is to measure it."
     return section("Coverage", el("p", text), scrolling(table, "coverage"), place="coverage")
