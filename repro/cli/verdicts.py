@@ -10,10 +10,10 @@ from repro.running.plan import Plan
 from repro.running.records import Recurrence, sentences
 from repro.running.runner import Outcome
 from repro.store import Store
-from repro.store.results import Results
+from repro.store.results import Record, Results
 from repro.verdicts.additions import at_full, kinds
 from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
-from repro.verdicts.summary import Summary, conditions, first_of, summarise
+from repro.verdicts.summary import Summary, conditions, first_of, published, summarise
 from repro.verdicts.verdict import FAILS
 
 
@@ -80,11 +80,11 @@ def show(
         objects = _cells_with_facts(comparison, plan, store, results)
         return emit_json([cell for cell in objects if cell["id"] in ids])
     if summary_first:
-        _show_summary(comparison, plan)
+        _show_summary(comparison, plan, results)
     show_cells(comparison, cells)
     show_paired(comparison, cells)
     if not summary_first:
-        _show_summary(comparison, plan)
+        _show_summary(comparison, plan, results)
     for line in notices(comparison, cells, brief=summary_first):
         say(line)
     if comparison.origins and comparison.origins.sentence:
@@ -111,11 +111,11 @@ def _print_texts(comparison: Comparison, plan: Plan, store: Store, **options) ->
     print("\n".join(file.text for file in table_texts(comparison, plan, store, **options)), end="")
 
 
-def _show_summary(comparison: Comparison, plan: Plan) -> None:
+def _show_summary(comparison: Comparison, plan: Plan, results: Results | None) -> None:
     from repro.cli.plan_summary import refused_cell_lines
     from repro.cli.printing import say
 
-    for line in [*summary(comparison), *(f"{line}." for line in refused_cell_lines(plan))]:
+    for line in [*summary(comparison, results), *(f"{line}." for line in refused_cell_lines(plan))]:
         say(line)
 
 
@@ -169,13 +169,13 @@ def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
         say(f"{sentence}.")
 
 
-def summary(comparison: Comparison) -> list[str]:
+def summary(comparison: Comparison, results: Results | None = None) -> list[str]:
     """Return lines on what was measured and what it says, what others ran, and what intervals and letters
-    mean."""
+    mean; of ``results`` they tell how many numbers the release has."""
     if not comparison.cells:
         return ["what is selected holds no number to compare."]
     counts = summarise(comparison.cells)
-    lines = [_measured_line(comparison, counts)]
+    lines = [_measured_line(comparison, counts) + _released_clause(comparison, counts, results)]
     lines.append(", ".join(f"{number} {name}" for name, number in counts.verdicts.items()))
     if counts.imported:
         scores = _count(counts.imported_runs, "distinct score")
@@ -201,6 +201,22 @@ def _measured_line(comparison: Comparison, counts: Summary) -> str:
     else:
         judgement = f"{counts.passing} pass, {counts.failing} fail, {counts.neither} neither"
     return f"{counts.words}: {number}, {judgement}"
+
+
+def _released_clause(comparison: Comparison, counts: Summary, results: Results | None) -> str:
+    """Return how many of the counted numbers are records of the release; empty where none is."""
+    if results is None or results.release is None:
+        return ""
+    release = Results(results.release)
+    records: dict[tuple[str, str], list[Record]] = {}
+    for scale, name in {(c.scale, c.cell.paper.name): None for c in comparison.cells}:
+        for record in release.read(scale, name):
+            records.setdefault((scale, record.cell), []).append(record)
+    counted = [c for c in published(comparison.cells) or comparison.cells if c.measured is not None]
+    number = sum(all(r in records.get((c.scale, c.cell.id), ()) for r in c.records) for c in counted)
+    share = f"all {number}" if number == counts.measured else f"{number} of the {counts.measured}"
+    where = "stand in records that came with the suite, to which an equal result adds none"
+    return f"; {share} {where}" if number else ""
 
 
 def _count(number: int, noun: str) -> str:

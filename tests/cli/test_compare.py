@@ -1,11 +1,13 @@
 import csv
 import io
 import math
+import re
 import shutil
 from dataclasses import replace
 
 import pytest
 
+from repro.locations import Locations
 from repro.store.results import Record, Results
 from tests.cli.conftest import CELL, cells_of_line
 
@@ -208,6 +210,18 @@ def test_what_fails_is_shown_alone_and_the_counts_are_of_all(repro, toy, folders
     assert [row["cell"] for row in rows] == ["toy/1/bm25/dev"]
     counts = "2 of 3 published cells measured at full: 1 distinct measurement, 1 pass, 1 fail, 0 neither."
     assert counts in said.err
+
+
+def test_what_came_with_the_suite_is_told_from_what_was_measured_here(repro, monkeypatch):
+    monkeypatch.delenv("REPRO_RESULTS")
+    selection = ("compare", "costa", "--table", "1", "--scale", "tiny")
+    measured = int(re.search(r"; all (\d+) stand in records that came with", repro(*selection).err)[1])
+    places = Locations.resolve()
+    record = [r for r in Results(places.release).read("tiny", "costa") if r.cell == CELL][-1]
+    results = Results(places.results, places.release)
+    assert not results.append([record])
+    assert results.append([replace(record, measured=record.measured / 2)])
+    assert f"; {measured - 1} of the {measured} stand in records that came with" in repro(*selection).err
 
 
 def test_without_a_selection_it_is_everything(repro, toy):
