@@ -147,12 +147,21 @@ def export(
         StoreError: the model is damaged.
     """
     if store.state(source.model) != "stored":
-        remedy = "`repro run` the cell at this scale first"
-        raise UsageError(f"the model {source.model} is not in the store; {remedy}")
+        raise UsageError(f"the model {source.model} is not in the store; {_remedy(source.model, store)}")
     with whole_folder(to) as scratch:
         _write_model(source, store.checked(source.model) / "model", scratch)
         (scratch / "README.md").write_text(card, encoding="utf-8")
         _write_json(scratch / FILE, {"conventions": asdict(source.conventions), **about})
+
+
+def _remedy(model: Node, store: Store) -> str:
+    """Return what makes a model that the store lacks; scores that are stored keep a run from making it."""
+    missing = walk([model], until=lambda node: store.state(node) == "stored")
+    try:
+        prefixes = [store.remembered(node.fingerprint).fingerprint[:12] for node in missing]
+    except UsageError:  # no run was to make it yet
+        return "`repro run` the cell at this scale first"
+    return f"`repro stage {' '.join(prefixes)}` makes it, or `repro run` the cell where it has no scores yet"
 
 
 def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:

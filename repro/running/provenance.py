@@ -16,12 +16,13 @@ from repro.graph import Node, once_a_node
 from repro.locations import CHECKOUT
 from repro.machine import jvm, versions
 from repro.running.plan import Plan
-from repro.store import Store
+from repro.store import Store, damage
 from repro.store.underway import awaited_inputs, one_at_a_time
 
 if TYPE_CHECKING:
     from repro.machine.source_code import Code
 
+PRESENT = ("stored", "damaged")
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
@@ -249,22 +250,36 @@ def made_otherwise(plan: Plan, store: Store) -> list[Node]:
     Raises:
         BlockedError: one of them cannot be made again on this machine.
     """
-    stale = _stale_fingerprints(plan, origins(plan, store))
-    stale_nodes = [n for n in plan.nodes if n.fingerprint in stale and plan.states[n.fingerprint] == "stored"]
-    for node in stale_nodes:
-        if obstacle := plan.machine.obstacles.get(node.fingerprint):
-            raise BlockedError(f"{node} cannot be made again here: {obstacle.cause}", obstacle.remedy)
-    return stale_nodes
+    origin = origins(plan, store)
+    return _with_what_is_made_from({*origin.other, *origin.unknown, *origin.from_others}, plan)
 
 
-def _stale_fingerprints(plan: Plan, origin: Origins) -> set[str]:
-    """Return the fingerprints of the plan's nodes of other origin, and of all that is made from them."""
-    others, stale = {*origin.other, *origin.unknown, *origin.from_others}, set[str]()
+def damaged(plan: Plan, store: Store) -> list[Node]:
+    """Return the plan's damaged nodes, told by reading every byte, and the stored ones made from them.
+
+    Raises:
+        BlockedError: one of them cannot be made again on this machine.
+    """
+    present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
+    faulty = {n.fingerprint for n in present if damage(store.path(n), store.progress)}
+    return _with_what_is_made_from(faulty, plan)
+
+
+def _with_what_is_made_from(others: set[str], plan: Plan) -> list[Node]:
+    """Return those of these nodes, and of all made from them, that the store has, but for imported runs.
+
+    Raises BlockedError for one that cannot be made again on this machine.
+    """
+    stale = set[str]()
     for node in plan.nodes:
         is_other = node.fingerprint in others and node.stage != "imported_run"
         if is_other or any(p.fingerprint in stale for p in node.parents()):
             stale.add(node.fingerprint)
-    return stale
+    stale_nodes = [n for n in plan.nodes if n.fingerprint in stale and plan.states[n.fingerprint] in PRESENT]
+    for node in stale_nodes:
+        if obstacle := plan.machine.obstacles.get(node.fingerprint):
+            raise BlockedError(f"{node} cannot be made again here: {obstacle.cause}", obstacle.remedy)
+    return stale_nodes
 
 
 def discard(nodes: Sequence[Node], store: Store) -> None:

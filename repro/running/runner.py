@@ -22,7 +22,6 @@ class Options:
     """A user's wishes for how a plan is carried out; an engine takes those that concern it.
 
     Attributes:
-        rebuild: discard damaged artefacts and build them again, instead of refusing them.
         jobs: at once, of the engines local and snakemake; None for as many as fit, or as a profile says.
         gpus_per_stage: of a training or an encoding, which is then as many processes; of the same engines.
         profile: of Snakemake, a folder or a name; None for jobs on this machine.
@@ -35,7 +34,6 @@ class Options:
     Raises UsageError when a number of jobs or shards is below 1, or for a kind that there is not.
     """
 
-    rebuild: bool = False
     jobs: int | None = None
     gpus_per_stage: int = 1
     profile: str | None = None
@@ -79,19 +77,18 @@ class Outcome:
 Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 
 
-def prepare(ends: Iterable[Node], store: Store, *, rebuild: bool) -> list[Node]:
+def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
     """Return the nodes to run so that the store holds ``ends``, inputs first, and tell it of all below them.
 
     A node that is stored is not run, and neither is what only such nodes need. Damage is looked for in
-    all of them: a damaged artefact is refused, or discarded if ``rebuild`` says so or its stage is one of
-    ``MADE_AGAIN``.
+    all of them: a damaged artefact is refused, or discarded if its stage is one of ``MADE_AGAIN``.
 
     Raises:
         StoreError: an artefact is damaged and was not discarded.
     """
     ends = list(ends)
     nodes = walk(ends)
-    states = {node.fingerprint: _state(node, store, rebuild) for node in nodes}
+    states = {node.fingerprint: _state(node, store) for node in nodes}
     store.remember(nodes)  # stored ones too: a child reads the notes of its inputs
     return walk(ends, until=lambda node: states[node.fingerprint] == "stored")
 
@@ -109,7 +106,7 @@ def prepared_nodes(
     stages, nodes = discarded_stages(options.discard), walk(ends)
     with contextlib.ExitStack() as stack:
         with underway.one_at_a_time(store.root):
-            needed = prepare(ends, store, rebuild=options.rebuild)
+            needed = prepare(ends, store)
             announcement = stack.enter_context(underway.announce(store.root, needed))
         stored_ids = {n.fingerprint for n in nodes if n.stage in stages and store.state(n) == "stored"}
         start = announcement.stat().st_mtime_ns
@@ -157,13 +154,13 @@ def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle
     return bool(errors or obstacles)
 
 
-def _state(node: Node, store: Store, rebuild: bool) -> str:
+def _state(node: Node, store: Store) -> str:
     state = store.state(node)
     if state == "stored" and node.stage in MADE_AGAIN and damage(store.path(node)):
         state = "damaged"  # at its size, which tells nothing; no verb removes an imported run
     if state != "damaged":
         return state
-    if not rebuild and node.stage not in MADE_AGAIN:
+    if node.stage not in MADE_AGAIN:
         faults = "; ".join(damage(store.path(node)))
         remedy = "`repro store verify --rebuild` removes it, `repro run --rebuild damaged` builds it again"
         raise StoreError(f"artefact {node} is damaged: {faults}; {remedy}")

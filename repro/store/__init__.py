@@ -240,5 +240,5 @@ def check_where_stored(path: Path) -> None:
 
 
 def _refusal(node: Node | str, faults: list[str]) -> str:
-    remedy = "`repro store verify --rebuild` removes it, the next run builds it again"
+    remedy = "`repro store verify --rebuild` removes it, `repro run --rebuild damaged` builds it again"
     return f"artefact {node} is damaged: {'; '.join(faults)}; {remedy}"

@@ -18,7 +18,7 @@ from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, open_regula
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
 LONGEST_NAME = 255  # bytes that file systems take
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_REMEDY = "`repro store verify --rebuild` removes the artefact, the next run builds it again"
+_REMEDY = "`repro store verify --rebuild` removes the artefact, the next run that needs it builds it again"
 
 
 def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:

@@ -37,6 +37,18 @@ def test_every_damaged_artefact_is_told_and_only_they_are_removed(repro, measure
     assert repro("store", "verify").out.startswith("4 artefacts read, 0 damaged\n")
 
 
+def test_a_damaged_artefact_is_made_again_on_request_where_the_scores_are_stored(repro, measured):
+    [run] = (measured / "store/bm25").glob("*/run.trec")
+    run.write_text(run.read_text() + "x")
+    line = ("run", CELL, "--scale", "tiny")
+    refused = repro(*line)
+    assert refused.status == 2 and "`repro run --rebuild damaged` builds it again" in refused.sentence
+    assert "2 artefacts would be discarded: damaged" in repro(*line, "--rebuild", "damaged", "--dry-run").err
+    said = repro(*line, "--rebuild", "damaged")
+    assert said.status == 0 and ", 2 run now;" in said.err
+    assert repro("store", "verify").out.startswith("6 artefacts read, 0 damaged\n")
+
+
 def test_an_imported_run_stays_and_what_makes_it_again_is_said(repro, folders):
     from repro.graph import Node
     from repro.store import Store

@@ -290,7 +290,7 @@ class ToyWorld:
         workspace, cells = Workspace.open(), select(("toy",), tables=(), rows=(), cells=())
         how = {"scale": scale("full"), "machine": workspace.machine, "seeds": seeds, "overrides": readings}
         try:
-            nodes = prepare(plan(cells, **how).ends, workspace.store, rebuild=False)
+            nodes = prepare(plan(cells, **how).ends, workspace.store)
         except StoreError:
             return []
         return [node.fingerprint for node in nodes]

@@ -8,7 +8,7 @@ import torch
 
 from repro.errors import DataError, UsageError
 from repro.exchange.encoder_export import MeasuredEncoder, export
-from repro.graph import Node
+from repro.graph import Node, walk
 from repro.plugins.yours.encoders import UserEncoder
 from repro.progress import Progress
 from repro.retrieval.nn.encoder import Projector
@@ -192,3 +192,11 @@ def test_a_failed_export_leaves_nothing_behind(tmp_path):
 def test_a_model_that_was_never_made_is_said(tmp_path):
     with pytest.raises(UsageError, match="not in the store"):
         export(MeasuredEncoder.of(run_of()), Store(tmp_path / "store"), tmp_path / "new", card="", about={})
+
+
+def test_what_makes_a_model_again_is_said_where_an_earlier_plan_had_it(tmp_path):
+    store, run = stored(tmp_path / "store", plain), run_of()
+    store.remember(walk([run]))
+    store.discard(MODEL)
+    with pytest.raises(UsageError, match=f"`repro stage .*{MODEL.fingerprint[:12]}` makes it"):
+        export(MeasuredEncoder.of(run), store, tmp_path / "new", card="", about={})

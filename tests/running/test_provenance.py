@@ -15,6 +15,7 @@ from repro.running.plan import Plan
 from repro.running.provenance import (
     Makers,
     Origins,
+    damaged,
     differences,
     discard,
     join_codes,
@@ -169,6 +170,22 @@ def test_what_was_made_from_an_input_that_came_out_otherwise_since_is_counted_an
     store.build(index, lambda out: (out / "new").touch() or made_by(index), waiting=lambda: None)
     assert made_otherwise(plan, store) == [run]
     assert "1 from inputs that were made again and came out otherwise; " in origins(plan, store).sentence
+
+
+@pytest.mark.parametrize("file, content", [("a", "xx"), ("a", "y"), ("artefact.json", "{")])
+def test_what_is_damaged_goes_with_all_that_was_made_from_it(tmp_path, monkeypatch, file, content):
+    corpus = Node("corpus", {"dataset": "x"})
+    index = Node("lucene_index", {}, {"corpus": corpus})
+    other = Node("queries", {"dataset": "x"})
+    store, plan = Store(tmp_path), Plan(None, [], [], Machine())
+    monkeypatch.setattr(Plan, "ends", [index, other])
+    for node in (corpus, index, other):
+        store.build(node, lambda out: (out / "a").write_text("x") and None, waiting=lambda: None)
+    plan.look(store)
+    assert damaged(plan, store) == []
+    (store.path(corpus) / file).write_text(content)
+    plan.look(store)
+    assert damaged(plan, store) == [corpus, index]
 
 
 def test_nothing_goes_while_another_run_is_to_read_some_of_it(chain):

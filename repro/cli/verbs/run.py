@@ -107,16 +107,13 @@ def command(
     if rehearses:
         return _rehearse(selection, as_json=form == "json")
     own = {"jobs": jobs, "gpus_per_stage": gpus_per_stage, "profile": profile, "shards": shards}
-    options = replace(
-        _options(engine, own), rebuild="damaged" in rebuild, discard=discard, max_disk=max_disk, gpu=gpu
-    )
+    options = replace(_options(engine, own), discard=discard, max_disk=max_disk, gpu=gpu)
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()
     if engine == "snakemake":
         plan.machine.leave()
-    if "other-code" in rebuild:
-        _discard_other_code(plan, store, dry_run)
+    _discard(rebuild, plan, store, dry_run)
     rates = _budget_rates(plan, store, budget, gpu)
     if dry_run:
         return show_plan(plan, rates, form == "json", root=store.root, discard=discard, max_disk=max_disk)
@@ -172,17 +169,20 @@ def _rehearse(selection, *, as_json: bool) -> int:
     return rehearse_selection(selection, as_json=as_json)
 
 
-def _discard_other_code(plan, store, dry_run: bool) -> None:
-    from repro.running.provenance import discard, made_otherwise
+def _discard(rebuild: tuple[str, ...], plan, store, dry_run: bool) -> None:
+    from repro.running.provenance import damaged, discard, made_otherwise
 
-    plan.look(store)
-    nodes = made_otherwise(plan, store)
-    if not dry_run:
-        discard(nodes, store)
-    verb = "would be discarded" if dry_run else "discarded"
-    print(
-        f"{len(nodes)} artefacts {verb}: by other code or libraries, or from what these made", file=sys.stderr
-    )
+    ways = {  # what is damaged does not say what made it, so that it goes first
+        "damaged": (damaged, "damaged, or made from what is"),
+        "other-code": (made_otherwise, "by other code or libraries, or from what these made"),
+    }
+    for find, reason in (way for name, way in ways.items() if name in rebuild):
+        plan.look(store)
+        nodes = find(plan, store)
+        if not dry_run:
+            discard(nodes, store)
+        verb = "would be discarded" if dry_run else "discarded"
+        print(f"{len(nodes)} artefacts {verb}: {reason}", file=sys.stderr)
 
 
 def _budget_rates(plan, store, budget: float | None, gpu: str | None):

@@ -37,7 +37,7 @@ Examples:
   repro store verify --deep 5 --seed 7""",
 )
 @click.option(
-    "--rebuild", is_flag=True, help="Remove damaged artefacts, so that the next run builds them again."
+    "--rebuild", is_flag=True, help="Remove damaged artefacts; the next run that needs one builds it again."
 )
 @click.option(
     "--deep",
@@ -199,7 +199,7 @@ def _print_damage(total: int, damages: dict[str, list[str]], removals: list[str]
     outcome = " and removed" if len(removals) == len(damages) else f", {len(removals)} removed"
     print(f"{total} artefacts read, {len(damages)} damaged{outcome if rebuild and damages else ''}")
     if damages and not rebuild:
-        say("run `repro store verify --rebuild` to remove them; the next run builds them again")
+        say("run `repro store verify --rebuild` to remove them; the next run that needs one builds it again")
 
 
 def _print_records(records: int, faults: list, unfinished: list, doubtful: list) -> None:
