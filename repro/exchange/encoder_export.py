@@ -146,7 +146,7 @@ def export(
         DataError: the model cannot be read.
         StoreError: the model is damaged.
     """
-    if store.state(source.model) != "stored":
+    if store.state(source.model) in ("missing", "partial"):
         raise UsageError(f"the model {source.model} is not in the store; {_remedy(source.model, store)}")
     with whole_folder(to) as scratch:
         _write_model(source, store.checked(source.model) / "model", scratch)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from repro.errors import DataError, UsageError
+from repro.errors import DataError, StoreError, UsageError
 from repro.exchange.encoder_export import MeasuredEncoder, export
 from repro.graph import Node, walk
 from repro.plugins.yours.encoders import UserEncoder
@@ -194,9 +194,12 @@ def test_a_model_that_was_never_made_is_said(tmp_path):
         export(MeasuredEncoder.of(run_of()), Store(tmp_path / "store"), tmp_path / "new", card="", about={})
 
 
-def test_what_makes_a_model_again_is_said_where_an_earlier_plan_had_it(tmp_path):
+def test_what_makes_a_damaged_or_removed_model_again_is_said(tmp_path):
     store, run = stored(tmp_path / "store", plain), run_of()
     store.remember(walk([run]))
+    (store.path(MODEL) / "artefact.json").write_text("")
+    with pytest.raises(StoreError, match="`repro run --rebuild damaged` builds it again"):
+        export(MeasuredEncoder.of(run), store, tmp_path / "new", card="", about={})
     store.discard(MODEL)
     with pytest.raises(UsageError, match=f"`repro stage .*{MODEL.fingerprint[:12]}` makes it"):
         export(MeasuredEncoder.of(run), store, tmp_path / "new", card="", about={})
