@@ -270,16 +270,22 @@ def _with_what_is_made_from(others: set[str], plan: Plan) -> list[Node]:
 
     Raises BlockedError for one that cannot be made again on this machine.
     """
-    stale = set[str]()
-    for node in plan.nodes:
-        is_other = node.fingerprint in others and node.stage != "imported_run"
-        if is_other or any(p.fingerprint in stale for p in node.parents()):
-            stale.add(node.fingerprint)
+    stale = _stale_fingerprints(others, plan)
     stale_nodes = [n for n in plan.nodes if n.fingerprint in stale and plan.states[n.fingerprint] in PRESENT]
     for node in stale_nodes:
         if obstacle := plan.machine.obstacles.get(node.fingerprint):
             raise BlockedError(f"{node} cannot be made again here: {obstacle.cause}", obstacle.remedy)
     return stale_nodes
+
+
+def _stale_fingerprints(others: set[str], plan: Plan) -> set[str]:
+    """Return the fingerprints of these nodes, but for imported runs, and of all that is made from them."""
+    stale = set[str]()
+    for node in plan.nodes:
+        is_other = node.fingerprint in others and node.stage != "imported_run"
+        if is_other or any(p.fingerprint in stale for p in node.parents()):
+            stale.add(node.fingerprint)
+    return stale
 
 
 def discard(nodes: Sequence[Node], store: Store) -> None:
