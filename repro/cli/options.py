@@ -80,13 +80,18 @@ def _repeatable_option(flag: str, metavar: str, completer: Callable, description
     return click.option(*names, multiple=True, metavar=metavar, shell_complete=completer, help=description)
 
 
-TABLE = ("table", "N", completion.tables, "Only this table, or figure-N; may be repeated.")
+def tables_option(description: str) -> Callable:
+    """Return ``--table N``, which may be given several times."""
+    return _repeatable_option("table", "N", completion.tables, description)
+
+
+TABLE = tables_option("Only this table, or figure-N; may be repeated.")
 ROW = ("row", "ROW", completion.rows, "Only this row, or a system in every group; may be repeated.")
 
 
 def table_and_row_options(function: Callable) -> Callable:
     """Give a command ``--table`` and ``--row``, whose values are called in the plural."""
-    return _repeatable_option(*TABLE)(_repeatable_option(*ROW)(function))
+    return TABLE(_repeatable_option(*ROW)(function))
 
 
 ALL = click.option("--all", "everything", is_flag=True, help="Everything (of the named papers, or of all).")
@@ -96,7 +101,7 @@ def _options(*, with_all: bool) -> list[Callable]:
     """Return the selection options, with ``--all`` or without."""
     options = [
         click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names),
-        _repeatable_option(*TABLE),
+        TABLE,
         _repeatable_option(*ROW),
         ALL,
         scale_option(
@@ -121,6 +126,14 @@ def selecting_names(function: Callable) -> Callable:
     for option in reversed(_options(with_all=True)):
         function = option(function)
     return function
+
+
+def transfer_options(function: Callable) -> Callable:
+    """Give a command that sends or fetches artefacts ``--inputs`` and ``--only``."""
+    inputs = "Everything below the scores, too: runs, models, collections."
+    only = "Only this artefact of them, by its first digits."
+    function = click.option("--only", multiple=True, metavar="FINGERPRINT", help=only)(function)
+    return click.option("--inputs", is_flag=True, help=inputs)(function)
 
 
 def selecting_everything(function: Callable) -> Callable:

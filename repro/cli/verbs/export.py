@@ -7,7 +7,7 @@ import click
 
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import scale_option, selecting_everything
+from repro.cli.options import scale_option, selecting_everything, transfer_options
 from repro.errors import UsageError
 
 command = views(
@@ -129,10 +129,7 @@ def encoder(what, output, scale_name, seed):
 )
 @selecting_everything
 @click.option("--to", "destination", metavar="DEST", required=True, help="A folder, or a URL.")
-@click.option("--inputs", is_flag=True, help="Everything below the scores, too: runs, models, collections.")
-@click.option(
-    "--only", multiple=True, metavar="FINGERPRINT", help="Only this artefact of them, by its first digits."
-)
+@transfer_options
 def artefacts(selection, destination, inputs, only):
     """Send stored artefacts of the selected cells to another store.
 

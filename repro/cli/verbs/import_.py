@@ -7,7 +7,7 @@ import click
 
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import format_option, selecting_everything
+from repro.cli.options import format_option, selecting_everything, transfer_options
 from repro.errors import UsageError
 
 command = views(
@@ -142,10 +142,7 @@ def _page(imports: list) -> str:
 )
 @selecting_everything
 @click.option("--from", "source", metavar="SRC", required=True, help="A folder, or a URL.")
-@click.option("--inputs", is_flag=True, help="Everything below the scores, too: runs, models, collections.")
-@click.option(
-    "--only", multiple=True, metavar="FINGERPRINT", help="Only this artefact of them, by its first digits."
-)
+@transfer_options
 def artefacts(selection, source, inputs, only):
     """Fetch artefacts of the selected cells from another store.
 

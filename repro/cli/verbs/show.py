@@ -10,7 +10,7 @@ import click
 
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import FIGURE, format_option, json_option
+from repro.cli.options import FIGURE, format_option, json_option, tables_option
 from repro.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,14 +36,7 @@ Examples:
 
 @command.command("page")
 @click.argument("what", metavar="[PAPER|CELL]", required=False, shell_complete=completion.papers_and_cells)
-@click.option(
-    "--table",
-    "tables",
-    multiple=True,
-    metavar="N",
-    shell_complete=completion.tables,
-    help="A table, or figure-N, as published; may be repeated.",
-)
+@tables_option("A table, or figure-N, as published; may be repeated.")
 @click.option(
     "-v", "--verbose", is_flag=True, help="All of a cell's unspecified choices, not the weightiest."
 )
@@ -321,14 +314,7 @@ def _print_reasons(rows) -> None:
     "  repro show readings PAPER/1/ROW/COLUMN --kind conflict\n  repro show readings PAPER --citations",
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
-@click.option(
-    "--table",
-    "tables",
-    multiple=True,
-    metavar="N",
-    shell_complete=completion.tables,
-    help="Behind this table or figure-N.",
-)
+@tables_option("Behind this table or figure-N.")
 @click.option("--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Of this kind.")
 @click.option("--citations", is_flag=True, help="What authors and others state outside of the paper.")
 @json_option

@@ -8,7 +8,7 @@ from itertools import chain
 import click
 
 from repro.cli import completion
-from repro.cli.options import json_option
+from repro.cli.options import json_option, tables_option
 from repro.errors import UsageError, check_known
 from repro.manifest.cells import Cell, cells_of, select
 from repro.manifest.papers import paper
@@ -122,9 +122,7 @@ class SettingsOfCell(CellPart):
     "  repro show settings PAPER --failing --strict",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@click.option(
-    "--table", "tables", multiple=True, metavar="N", shell_complete=completion.tables, help="May be repeated."
-)
+@tables_option("May be repeated.")
 @click.option("--row", "rows", multiple=True, metavar="ID", help="A row, whole or without its group.")
 @click.option("--failing", is_flag=True, help="Only what does not fit.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 when something does not fit.")
