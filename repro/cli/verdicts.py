@@ -215,7 +215,7 @@ def _released_clause(comparison: Comparison, counts: Summary, results: Results |
     counted = [c for c in published(comparison.cells) or comparison.cells if c.measured is not None]
     number = sum(all(r in records.get((c.scale, c.cell.id), ()) for r in c.records) for c in counted)
     share = f"all {number}" if number == counts.measured else f"{number} of the {counts.measured}"
-    where = "stand in records that came with the suite, to which an equal result adds none"
+    where = "are on record with the suite, where an equal result is not recorded again"
     return f"; {share} {where}" if number else ""
 
 

@@ -215,13 +215,13 @@ def test_what_fails_is_shown_alone_and_the_counts_are_of_all(repro, toy, folders
 def test_what_came_with_the_suite_is_told_from_what_was_measured_here(repro, monkeypatch):
     monkeypatch.delenv("REPRO_RESULTS")
     selection = ("compare", "costa", "--table", "1", "--scale", "tiny")
-    measured = int(re.search(r"; all (\d+) stand in records that came with", repro(*selection).err)[1])
+    measured = int(re.search(r"; all (\d+) are on record with the suite", repro(*selection).err)[1])
     places = Locations.resolve()
     record = [r for r in Results(places.release).read("tiny", "costa") if r.cell == CELL][-1]
     results = Results(places.results, places.release)
     assert not results.append([record])
     assert results.append([replace(record, measured=record.measured / 2)])
-    assert f"; {measured - 1} of the {measured} stand in records that came with" in repro(*selection).err
+    assert f"; {measured - 1} of the {measured} are on record with the suite" in repro(*selection).err
 
 
 def test_without_a_selection_it_is_everything(repro, toy):
