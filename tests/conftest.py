@@ -155,13 +155,15 @@ def _turn(item) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Tests of a file by one process, and all that need two processes beside it: those are started once."""
+    """Tests of a file by one process, and all that need two processes, or browsers, started once."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid):
             file = super()._split_scope(nodeid)
-            return "in two processes" if file in _paired() else file
+            if file in _paired():
+                return "in two processes"
+            return "in browsers" if file.startswith("tests/writers/html/") else file
 
     return Scheduling(config, log)
 
