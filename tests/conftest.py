@@ -111,6 +111,13 @@ def _no_settings_of_the_user(tmp_path_factory):
     os.environ.update({name: value for name, value in kept.items() if value is not None})
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _garbage_is_sought_in_what_a_file_made():
+    """Whoever frees memory looks through all objects, and those of earlier files took half a second."""
+    gc.collect(1)
+    gc.freeze()
+
+
 def pytest_ignore_collect(collection_path, config):
     """Import no module whose tests `-m quick` leaves out: that takes longer than running the others."""
     if config.option.markexpr == "quick" and collection_path.name.startswith("test_"):

@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from types import SimpleNamespace
 
+import click
 import pytest
 
 import repro as suite
@@ -147,6 +148,7 @@ def of_the_article(files):
     """What the files of the study's article say of it."""
 
     def read(world) -> str:
+        world.patch.setattr("repro.plugins.studies.slide.THEMES", {})  # no drawing is read
         text = article.render(article.Article("tiny", (), world.workspace), world.folder)
         (world.folder / "index.md").write_text(text)
         return "\n".join(path.read_text() for path in world.folder.glob(files))
@@ -159,6 +161,7 @@ def of_the_demo(world) -> str:
     world.patch.setattr("repro.cli.verbs.demo._measure", lambda selection: [])
     world.patch.setattr("repro.cli.verbs.demo._status", lambda cells: 0)
     world.patch.setattr("repro.cli.verbs.demo._is_at_hand", lambda yes: False)
+    world.patch.setattr("repro.cli.verbs.report.page", click.Command("report", callback=lambda **_: None))
     return printed("demo", "-o", world.folder / "page.html")(world)
 
 

@@ -15,6 +15,7 @@ from tests.cli.conftest import Said
 STAYS = {
     "_classes",
     "_environment",
+    "_git",
     "_loaded",
     "_parse",
     "catalog",

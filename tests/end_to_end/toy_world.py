@@ -1,6 +1,7 @@
 """A paper, a collection and a stage so small that a command takes milliseconds, to be changed and harmed."""
 
 import contextlib
+import functools
 import hashlib
 import importlib.metadata
 import itertools
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from repro.errors import StoreError
-from repro.machine import source_code
+from repro.machine import source_code, versions
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import select
 from repro.retrieval.datasets import catalog, digests
@@ -314,6 +315,7 @@ def patched(root: Path) -> Iterator[Moments]:
         for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME"):
             patch.setenv(name, str(root / "user"))
         patch.setattr(at_hand, "ROOT", root / "world/papers")
+        patch.setattr(versions, "_git", functools.cache(versions._git))  # no walk commits
         # of the suite's own modules, which no walk changes, none is found
         patch.setattr(source_code, "OURS", dict.fromkeys(source_code.OURS, root / "world"))
         # and the one that changes is read anew each time

@@ -1,5 +1,6 @@
 """Where the characters and rules of a PDF stand: what was set over something else, or out of its table."""
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ def overprinted(path: Path) -> list[str]:
             for other in chars[place + 1 :]:
                 if other["x0"] > one["x1"]:
                     break
+                if other["top"] >= one["bottom"] or other["bottom"] <= one["top"]:
+                    continue  # as most pairs, which are not looked at further
                 if _shared(one, other, "x0", "x1") > 1 / 3 and _shared(one, other, "top", "bottom") > 1 / 2:
                     where = f"page {number} at {one['x0']:.0f}, {one['top']:.0f}"
                     found.append(f"{one['text']!r} and {other['text']!r}, {where}")
@@ -40,6 +43,7 @@ def tables_on_pages(path: Path) -> list[int]:
     return [len(list(_tables(page))) for page in _pages(path)]
 
 
+@functools.lru_cache(maxsize=1)
 def _pages(path: Path):
     pdfplumber = pytest.importorskip("pdfplumber", reason="no pdfplumber here: pip install pdfplumber")
     with pdfplumber.open(path) as document:

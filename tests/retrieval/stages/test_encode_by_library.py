@@ -48,7 +48,9 @@ def dense(*heads, pooling="mean", include_prompt=True, max_seq_length=24, **sett
         pooled = modules.Pooling(32, pooling_mode=pooling, include_prompt=include_prompt)
         torch.manual_seed(3)
         built = [getattr(modules, name)(*sizes) for name, *sizes in heads]
-        SentenceTransformer(modules=[first, pooled, *built], **settings).save(str(folder / "it"))
+        SentenceTransformer(modules=[first, pooled, *built], **settings).save(
+            str(folder / "it"), create_model_card=False
+        )
 
     return write
 
@@ -60,7 +62,7 @@ def lower_casing(folder):
 
     plain(folder / "plain", tokenizer=tokenizer)
     model = SentenceTransformer(modules=[Transformer(str(folder / "plain"), max_seq_length=24), Pooling(32)])
-    model.save(str(folder / "it"))
+    model.save(str(folder / "it"), create_model_card=False)
     (folder / "it/sentence_bert_config.json").write_text('{"max_seq_length": 24, "do_lower_case": true}')
 
 
@@ -73,7 +75,7 @@ def t5(folder):
     torch.manual_seed(4)
     plain(folder / "plain", T5EncoderModel(T5Config(vocab_size=len(tiny_tokenizer()), **sizes)))
     parts = [Transformer(str(folder / "plain"), max_seq_length=24), Pooling(32), Dense(32, 16), Normalize()]
-    SentenceTransformer(modules=parts).save(str(folder / "it"))
+    SentenceTransformer(modules=parts).save(str(folder / "it"), create_model_card=False)
 
 
 def routed(folder):
@@ -88,7 +90,7 @@ def routed(folder):
         for name, length, mode in (("a", 8, "cls"), ("b", 24, "mean"))
     ]
     router = Router.for_query_document(query_modules=sides[0], document_modules=sides[1])
-    SentenceTransformer(modules=[router, Normalize()]).save(str(folder / "it"))
+    SentenceTransformer(modules=[router, Normalize()]).save(str(folder / "it"), create_model_card=False)
 
 
 def static(folder):
@@ -97,7 +99,7 @@ def static(folder):
 
     torch.manual_seed(5)
     table = StaticEmbedding(tiny_tokenizer(), embedding_dim=16)
-    SentenceTransformer(modules=[table]).save(str(folder / "it"))
+    SentenceTransformer(modules=[table]).save(str(folder / "it"), create_model_card=False)
 
 
 def splade(folder, **settings):
@@ -105,7 +107,9 @@ def splade(folder, **settings):
     from sentence_transformers.sparse_encoder.modules import SpladePooling, Transformer
 
     first = Transformer(str(plain(folder / "plain")), transformer_task="fill-mask", max_seq_length=24)
-    SparseEncoder(modules=[first, SpladePooling("max")], **settings).save(str(folder / "it"))
+    SparseEncoder(modules=[first, SpladePooling("max")], **settings).save(
+        str(folder / "it"), create_model_card=False
+    )
 
 
 def inference_free(folder):
@@ -119,7 +123,7 @@ def inference_free(folder):
     router = Router.for_query_document(
         query_modules=[queries], document_modules=[first, SpladePooling("max")]
     )
-    SparseEncoder(modules=[router]).save(str(folder / "it"))
+    SparseEncoder(modules=[router]).save(str(folder / "it"), create_model_card=False)
 
 
 def adapter(folder):
@@ -130,7 +134,7 @@ def adapter(folder):
     model = SentenceTransformer(modules=[Transformer(str(plain(folder / "plain"))), Pooling(32)])
     torch.manual_seed(9)
     model.add_adapter(LoraConfig(r=2, target_modules=["query", "value"], init_lora_weights=False))
-    model.save(str(folder / "it"))
+    model.save(str(folder / "it"), create_model_card=False)
 
 
 PROMPTS = {"query": "who ", "document": "river ", "other": "king "}
