@@ -7,14 +7,16 @@ import sys
 import pytest
 
 HEAVY = {"numpy", "scipy", "pandas", "torch", "transformers", "matplotlib", "httpx", "httpx2", "regex"}
+HEAVY |= {"datasets", "ranx", "ir_datasets", "beir", "pyserini", "faiss"}
 VERBS = (
+    "--help",
     "show",
     "show costa --table 1",
     "compare --all",
     "plan --all",
     "store gc",
     "audit",
-    "plan costa",
+    "plan --all --scale tiny",
     "audit claims",
 )
 TOLD = """
