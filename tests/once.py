@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from filelock import FileLock
+
+from repro.graph import Node
+from repro.store import Store
 
 
 def made_once(tmp_path_factory, name: str, make: Callable[[Path], None]) -> Path:
@@ -25,13 +27,9 @@ def made_once(tmp_path_factory, name: str, make: Callable[[Path], None]) -> Path
     return folder
 
 
-def take_what_is_finished(selection: Sequence[str], store: Path, results: Path) -> None:
-    """Fetch what a store that is only read, REPRO_TEST_STORE, has of a selection; without one, nothing."""
+def take_what_is_finished(nodes: Iterable[Node], store: Store) -> None:
+    """Copy what a store that is only read, REPRO_TEST_STORE, has of some nodes; without one, nothing."""
     if finished := os.environ.get("REPRO_TEST_STORE"):
-        places = ["--store", str(store), "--results", str(results)]
-        source = ["--inputs", "--from", finished]
-        command = [sys.executable, "-m", "repro", "import", "artefacts", *selection, *source, *places]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode in (0, 4), done.stderr  # 4: not all of it is there
-        for mark in store.rglob("*.unchecked"):
-            mark.unlink()  # made by this very run of the tests, and no peer's
+        for node in nodes:
+            if (made := Store(Path(finished)).path(node)).exists():
+                shutil.copytree(made, store.path(node))

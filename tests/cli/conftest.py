@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from repro.api.selection import select
 from repro.cli import main
 from repro.manifest import papers as at_hand
 from repro.plugins.reports.reports import reports_of
+from repro.store import Store
 from tests.once import made_once, take_what_is_finished
 
 CELL = "costa/1/sparse.bm25/dev.rr10"  # the cheapest cell that goes through every kind of stage but training
@@ -109,7 +111,7 @@ def measured_once(tmp_path_factory) -> Path:
     selection = (CELL, "--scale", "tiny")
 
     def make(root: Path) -> None:
-        take_what_is_finished(selection, root / "store", root / "results")
+        take_what_is_finished(select(CELL, scale="tiny").plan().nodes, Store(root / "store"))
         places = ["--store", str(root / "store"), "--results", str(root / "results")]
         command = [sys.executable, "-m", "repro", "run", *selection, *places]
         done = subprocess.run(command, capture_output=True, text=True)

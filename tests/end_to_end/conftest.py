@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from repro.api.selection import select
+from repro.store import Store
 from tests.once import made_once, take_what_is_finished
 
 ROWS = ("bm25", "deepct", "bert", "costa", "untrained", "no-pre-training")
@@ -68,7 +70,8 @@ def table(tmp_path_factory):
     selection = ("costa", "--table", "1", *rows, "--scale", "tiny")
 
     def make(root: Path) -> None:
-        take_what_is_finished(selection, root / "s", root / "r")
+        nodes = select("costa/1", rows=ROWS, scale="tiny").plan().nodes
+        take_what_is_finished(nodes, Store(root / "s"))
         done = repro("run", *selection, "--format", "json", store=root / "s", results=root / "r")
         assert done.returncode == 0, done.stderr
         (root / "cells.json").write_text(done.stdout)
