@@ -5,6 +5,7 @@ import json
 import pytest
 import yaml
 
+from repro.running.cost.shapes import Shape
 from repro.running.engines.snakemake import GROUP, takes_gpu
 from repro.stage_table import STAGES
 from tests.cli.conftest import CELL
@@ -109,6 +110,7 @@ def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):
 
     before, real = torch.get_num_threads(), throughput.calibrate
     monkeypatch.setattr(throughput, "calibrate", lambda: real(seconds=0.01))
+    monkeypatch.setattr(throughput, "SMALL", Shape(layers=1, hidden=64, intermediate=256, vocabulary=2000))
     said = repro("doctor", "calibrate")
     assert said.status == 0 and torch.get_num_threads() == before
     rates = json.loads((folders / "store" / "calibration.json").read_text())
