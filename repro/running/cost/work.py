@@ -95,7 +95,7 @@ class Batching:
         texts = (environment.get(name, "") for name in ("REPRO_LENGTH_BUCKETS", "REPRO_MICRO_BATCH"))
         buckets, part = (int(text) if text.isdecimal() else 0 for text in texts)
         asked = environment.get("REPRO_PADDING_FREE")
-        packed = asked == "1" if asked else memory is not None and buckets < 2
+        packed = asked == "1" if asked else buckets < 2
         return cls(packed, buckets or 1, part or None, memory)
 
     def examples(self, node: Node) -> int:

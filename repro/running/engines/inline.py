@@ -105,7 +105,9 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
         "tasks": tasks.facts,
         **code_facts,
         "inputs": input_contents,
-        **_circumstances(peak),
+        **_circumstances(
+            max(peak.kib(), facts.get("peak_memory_kib", 0))
+        ),  # a stage may know more of a child
     }
 
 
@@ -179,11 +181,11 @@ def _paths(value: Node | tuple[Node, ...], store: Store) -> Path | list[Path]:
     return [store.path(n) for n in value] if isinstance(value, tuple) else store.path(value)
 
 
-def _circumstances(peak: system.PeakMemory) -> dict:
+def _circumstances(peak_kib: int) -> dict:
     gpu = system.peak_gpu_bytes()
     return {
         "repro": __version__,
-        "peak_memory_kib": peak.kib(),
+        "peak_memory_kib": peak_kib,
         "kernels": kernels.facts(),
         **({} if gpu is None else {"peak_gpu_bytes": gpu}),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),

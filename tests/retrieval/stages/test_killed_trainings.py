@@ -66,8 +66,7 @@ def test_a_training_killed_at_random_steps_ends_with_the_same_bytes(
 ):
     stage, params, inputs = trainings[name]
     monkeypatch.setenv("REPRO_SAVE_STEPS", str(SAVED))
-    if packed:
-        monkeypatch.setenv("REPRO_PADDING_FREE", "1")
+    monkeypatch.setenv("REPRO_PADDING_FREE", str(packed))
     straight, killed = tmp_path / "straight", tmp_path / "killed"
     straight.mkdir()
     killed.mkdir()

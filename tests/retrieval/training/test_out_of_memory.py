@@ -51,6 +51,14 @@ class Capacity(TorchDispatchMode):
         self.left = max(0, self.left - 1)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def padded():
+    """Texts as rows, which ``Capacity`` counts; end to end a batch is one row."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REPRO_PADDING_FREE", "0")
+        yield
+
+
 def same_bits(one, other) -> bool:
     return all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
 
@@ -134,7 +142,7 @@ def two(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory, in_two_processes):
+def shared(padded, tmp_path_factory, in_two_processes):
     folder = tmp_path_factory.mktemp("shares")
     in_two_processes(two, folder)
     return folder

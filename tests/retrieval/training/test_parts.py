@@ -12,7 +12,6 @@ import torch
 
 from repro.errors import UsageError
 from repro.progress import Progress
-from repro.retrieval.nn import padding_free
 from repro.retrieval.training import parts
 from repro.retrieval.training.batch_order import BatchOrder
 from repro.retrieval.training.declaration import Execution
@@ -177,6 +176,7 @@ def test_a_training_in_parts_that_is_killed_ends_with_the_same_bits(tmp_path, mo
 
 @pytest.mark.parametrize("parts", [None, "3"])
 def test_length_buckets_end_with_the_weights_of_the_batch_as_it_is(tmp_path, monkeypatch, parts):
+    monkeypatch.setenv("REPRO_PADDING_FREE", "0")
     made, facts = trained("in-batch", tmp_path / "whole")
     monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "3")
     if parts:
@@ -195,6 +195,7 @@ def test_length_buckets_end_with_the_weights_of_the_batch_as_it_is(tmp_path, mon
 def test_a_pretraining_in_length_buckets_ends_with_the_same_weights_from_fewer_operations(
     tmp_path, monkeypatch
 ):
+    monkeypatch.setenv("REPRO_PADDING_FREE", "0")
     made, facts = trained("mlm", tmp_path / "whole")
     monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "2")
     again, told = trained("mlm", tmp_path / "buckets")
@@ -205,6 +206,7 @@ def test_a_pretraining_in_length_buckets_ends_with_the_same_weights_from_fewer_o
 
 @pytest.mark.parametrize("name", ["in-batch", "mlm"])
 def test_a_training_without_padding_ends_with_the_weights_of_the_padded_one(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("REPRO_PADDING_FREE", "0")
     made, facts = trained(name, tmp_path / "padded")
     monkeypatch.setenv("REPRO_PADDING_FREE", "1")
     again, told = trained(name, tmp_path / "packed")
@@ -218,10 +220,7 @@ def test_a_training_without_padding_ends_with_the_weights_of_the_padded_one(tmp_
     ("asked", "packed"),
     [({}, 1), ({"REPRO_PADDING_FREE": "0"}, None), ({"REPRO_LENGTH_BUCKETS": "2"}, None)],
 )
-def test_all_but_small_models_train_without_padding_unless_another_way_is_asked_for(
-    tmp_path, monkeypatch, asked, packed
-):
-    monkeypatch.setattr(padding_free, "is_small", lambda objective: False)
+def test_models_train_without_padding_unless_another_way_is_asked_for(tmp_path, monkeypatch, asked, packed):
     for name, value in asked.items():
         monkeypatch.setenv(name, value)
     assert trained("mlm", tmp_path)[1].get("padding_free") == packed

@@ -1,14 +1,19 @@
 """Lucene behind a process boundary: BM25 indexing and search through pyserini, in a child that is followed.
 
 A Java virtual machine that fails while it boots takes its process down without an exception, and pyserini
-costs a second to import; so no caller loads either. ``__main__`` is the child.
+costs a second to import; so no caller loads either. ``__main__`` is the child, which stays for a while, as
+what comes after an index is its searches, and Java and pyserini take longer to start than a small collection
+to be searched.
 """
 
+import atexit
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,16 +22,17 @@ from repro.machine import jvm
 from repro.progress import Progress
 
 LOG = "lucene.log"
+PATIENCE = 20  # seconds after which a child that has nothing to do is ended, whose memory others may need
 
 
 def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, progress: Progress) -> dict:
-    """Run ``index`` or ``search`` in a child process and return the facts it reports.
+    """Have a child process ``index`` or ``search`` and return the facts it reports.
 
     ``arguments`` are what ``__main__`` documents for the action. All that Java prints goes to
     ``folder/lucene.log``. The child ends when this process does, however that comes about.
 
     Args:
-        folder: existing directory for the log and, while the child runs, for its arguments.
+        folder: existing directory for the log.
         task, total: what to call the work on a progress bar, and its size (documents or queries).
 
     Raises:
@@ -36,49 +42,101 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
     missing = jvm.missing_requirement()
     if missing is not None:
         raise BlockedError(*missing)
-    arguments_file = folder / "lucene.json"
-    arguments_file.write_text(json.dumps(arguments))
-    with open(folder / LOG, "wb") as log:
-        child = subprocess.Popen(
-            # -P: a folder in which the user happens to stand must not shadow a dependency
-            [sys.executable, "-P", "-m", "repro.retrieval.stages.lucene", action, str(arguments_file)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            env=_environment(),
-            start_new_session=True,  # Ctrl-C is for us; the child notices that its standard input has closed
-        )
-        try:
-            with progress.task(task, total) as advance:
-                facts = _follow(child, advance)
-            status = child.wait()
-        finally:
-            _end(child)
-    if status != 0 or facts is None:
-        raise StageError(f"Lucene failed to {action}: {_reason(folder / LOG, status)} (log: {folder / LOG})")
-    arguments_file.unlink()
+    log = folder / LOG
+    log.write_bytes(b"")
+    child = _Child.waiting() or _Child(log)
+    try:
+        child.order({"action": action, "arguments": arguments, "log": str(log.resolve())})
+        with progress.task(task, total) as advance:
+            facts = child.follow(advance)
+        if facts is None:
+            raise StageError(f"Lucene failed to {action}: {_reason(log, child.process.wait())} (log: {log})")
+    except BaseException:
+        child.end()
+        raise
+    child.wait_for_more()
     return facts
 
 
-def _follow(child: subprocess.Popen[str], advance: Callable[[int], object]) -> dict | None:
-    """Read the child's lines, an integer for every step forward and one object at the end."""
-    facts = None
-    for line in child.stdout or ():
-        message = json.loads(line)
-        if isinstance(message, dict):
-            facts = message
-        else:
+class _Child:
+    """A process that takes an order at a time; it ends by itself when one fails, or its input closes.
+
+    At most one waits for more, and none but that of the environment as it is now: it may name another Java.
+    """
+
+    _waiting: "_Child | None" = None
+    _lock = threading.Lock()
+
+    def __init__(self, log: Path):
+        self.environment = _environment()
+        with open(log, "ab") as messages:
+            self.process = subprocess.Popen(
+                # -P: a folder in which the user happens to stand must not shadow a dependency
+                [sys.executable, "-P", "-m", "repro.retrieval.stages.lucene"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=messages,
+                text=True,
+                env=self.environment,
+                start_new_session=True,  # Ctrl-C is for us; the child sees that its standard input has closed
+            )
+
+    @classmethod
+    def waiting(cls) -> "_Child | None":
+        """Return the child that waits, of which nobody else knows from here on; None if there is none."""
+        with cls._lock:
+            child, cls._waiting = cls._waiting, None
+        if child is not None and (child.environment != _environment() or child.process.poll() is not None):
+            child.end()
+            return None
+        return child
+
+    def wait_for_more(self) -> None:
+        """Keep the child for the next order, for ``PATIENCE`` seconds."""
+        with self._lock:
+            before, _Child._waiting = self._waiting, self
+        if before is not None:
+            before.end()
+        timer = threading.Timer(PATIENCE, self._end_if_waiting)
+        timer.daemon = True
+        timer.start()
+
+    def _end_if_waiting(self) -> None:
+        with self._lock:
+            is_idle = self._waiting is self
+            if is_idle:
+                _Child._waiting = None
+        if is_idle:
+            self.end()
+
+    def order(self, order: dict) -> None:
+        assert self.process.stdin  # as it is a pipe
+        with contextlib.suppress(BrokenPipeError):  # it is gone, as ``follow`` will tell
+            self.process.stdin.write(json.dumps(order) + "\n")
+            self.process.stdin.flush()
+
+    def follow(self, advance: Callable[[int], object]) -> dict | None:
+        """Read the child's lines, an integer for every step forward, up to the object that ends an order."""
+        for line in self.process.stdout or ():
+            message = json.loads(line)
+            if isinstance(message, dict):
+                return message
             advance(message)
-    return facts
+        return None
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for pipe in filter(None, (self.process.stdin, self.process.stdout)):
+            with contextlib.suppress(BrokenPipeError):  # of an order that it did not read
+                pipe.close()
 
 
-def _end(child: subprocess.Popen[str]) -> None:
-    if child.poll() is None:
-        child.kill()
-        child.wait()
-    for pipe in filter(None, (child.stdin, child.stdout)):
-        pipe.close()
+@atexit.register
+def _end_child() -> None:
+    if child := _Child.waiting():
+        child.end()
 
 
 def _environment() -> dict[str, str]:

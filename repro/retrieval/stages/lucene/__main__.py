@@ -1,14 +1,17 @@
-"""The child in which Java lives: ``python -m repro.retrieval.stages.lucene index|search ARGUMENTS.json``.
+"""The child in which Java lives: ``python -m repro.retrieval.stages.lucene``.
 
-Standard output carries JSON lines for the parent: integers (documents indexed or queries answered since
-the last one), then one object of facts. All else, Java's prints included, goes to standard error. The process
-ends as soon as its standard input closes, which happens when its parent dies, whatever killed it.
+Each line of standard input is an order, a JSON object of ``action`` (``index`` or ``search``), its
+``arguments`` and the file ``log``. Standard output carries JSON lines for the parent: integers (documents
+indexed or queries answered since the last one), then one object of facts. All else, Java's prints included,
+goes to the log. The process ends with the first order that fails, and as soon as its standard input closes,
+which happens when its parent dies, whatever killed it.
 """
 
 import importlib.metadata
 import itertools
 import json
 import os
+import queue
 import shutil
 import sys
 import threading
@@ -17,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from repro.machine.system import PeakMemory
 from repro.store.disk import sha256
 
 DOCUMENTS_PER_BATCH = 2000
@@ -136,7 +140,6 @@ def search(arguments: dict, report: Report) -> dict:
     ``multifield`` (sum of title's and contents' scores, equal weights), ``threads``. Scores are Anserini's:
     rounded to four decimals, and ties, which it breaks by document id, 1e-6 apart as far as float32 allows.
     """
-    _keep_encoders_out()
     from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher
 
@@ -164,6 +167,7 @@ def search(arguments: dict, report: Report) -> dict:
                 hits += len(ranking)
                 empty_rankings += not ranking
             report(len(queries))
+    searcher.close()
     return {"hits": hits, "queries_without_hits": empty_rankings}
 
 
@@ -185,6 +189,7 @@ def _start_java() -> dict[str, str]:
     """
     import jnius_config
 
+    _keep_encoders_out()
     pyserini = importlib.metadata.distribution("pyserini")
     [jar] = Path(str(pyserini.locate_file("pyserini/resources/jars"))).glob("anserini-*-fatjar.jar")
     jnius_config.add_classpath(str(jar))
@@ -215,22 +220,38 @@ def _take_over_stdout() -> Report:
     return report
 
 
-def _end_with_parent() -> None:
-    def watch() -> None:
-        while os.read(0, 1024):
-            pass
+def _orders() -> Iterator[dict]:
+    """Yield what the parent asks for; without the parent this process ends, whatever it does."""
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            lines.put(line)
         os._exit(1)
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        yield json.loads(lines.get())
 
 
-def main(action: str, path: str) -> None:
+def _print_into(log: str) -> None:
+    """Let all that is printed from here on, by Java too, go to the end of a file."""
+    messages = os.open(log, os.O_WRONLY | os.O_APPEND)
+    os.dup2(messages, 1)
+    os.dup2(messages, 2)
+    os.close(messages)
+
+
+def main() -> None:
     report = _take_over_stdout()
-    _end_with_parent()
-    arguments = json.loads(Path(path).read_text())
-    versions = _start_java()
-    report({"index": index, "search": search}[action](arguments, report) | versions)
+    versions: dict[str, str] = {}
+    for order in _orders():
+        _print_into(order["log"])
+        peak = PeakMemory()
+        versions = versions or _start_java()
+        facts = {"index": index, "search": search}[order["action"]](order["arguments"], report)
+        report(facts | versions | {"peak_memory_kib": peak.kib()})
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -79,19 +79,50 @@ def test_a_child_that_was_killed_is_told_by_the_signal(tmp_path):
     )
 
 
-def test_an_exception_of_the_caller_ends_the_child(tmp_path, monkeypatch):
-    class Interrupted(Progress):
-        def task(self, name, total=None):
-            raise KeyboardInterrupt
-
-    started = []
+@pytest.fixture
+def started(monkeypatch) -> list[subprocess.Popen]:
+    """The children that a test starts; none of another test waits for orders."""
+    children = []
 
     class Watched(subprocess.Popen):
         def __init__(self, *arguments, **options):
             super().__init__(*arguments, **options)
-            started.append(self)
+            children.append(self)
 
+    process._end_child()
     monkeypatch.setattr(subprocess, "Popen", Watched)
+    return children
+
+
+@needs_java
+def test_an_index_and_its_searches_share_a_java_as_long_as_it_lives(tmp_path, started, monkeypatch):
+    index = _index(tmp_path)
+    assert [_hits(index, tmp_path) for _ in range(2)] == [1, 1]
+    assert len(started) == 1 and started[0].poll() is None
+    started[0].kill()
+    started[0].wait()
+    assert _hits(index, tmp_path) == 1
+    assert len(started) == 2
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx300m")  # another Java is asked for
+    assert _hits(index, tmp_path) == 1
+    assert len(started) == 3 and started[1].returncode == -signal.SIGKILL
+    with pytest.raises(StageError, match="does not exist"):
+        run({"index": str(tmp_path / "nowhere")}, tmp_path)
+    assert len(started) == 3 and started[2].returncode == 1  # it ends with what fails
+
+
+@needs_java
+def test_a_java_without_work_ends_after_a_while(tmp_path, started, monkeypatch):
+    monkeypatch.setattr(process, "PATIENCE", 0)
+    _index(tmp_path)
+    assert started[0].wait(timeout=60) == -signal.SIGKILL
+
+
+def test_an_exception_of_the_caller_ends_the_child(tmp_path, started):
+    class Interrupted(Progress):
+        def task(self, name, total=None):
+            raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
         run({}, tmp_path, progress=Interrupted())
     assert started[0].returncode == -signal.SIGKILL
@@ -133,6 +164,14 @@ def _index(folder: Path) -> str:
     arguments |= {"commit": 10, "note": str(folder / "commit.json"), "origin": None}
     run(arguments | {"multifield": False, "threads": 1}, folder, action="index")
     return arguments["index"]
+
+
+def _hits(index: str, folder: Path) -> int:
+    (folder / "asked").write_text('{"id": "q", "text": "moss"}\n')
+    arguments = {"index": index, "queries": str(folder / "asked"), "output": str(folder / "hits")}
+    return run(arguments | {"k1": 0.9, "b": 0.4, "depth": 1, "multifield": False, "threads": 1}, folder)[
+        "hits"
+    ]
 
 
 def _open_once_read(pipe: Path) -> int:
