@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -67,9 +68,25 @@ def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | Spa
     except DataError:
         raise
     except Exception as error:  # a library's for each of the many ways in which files can be wrong
-        why = reason(error).removeprefix("Error ")
+        why = _unreadable_file(folder) or reason(error).removeprefix("Error ")
         raise DataError(f"{folder}: cannot be read as an encoder ({why})") from error
     return model.eval()
+
+
+def _unreadable_file(folder: Path) -> str:
+    """Return what is wrong with the first file of a folder that is no JSON, or whose weights cannot be read;
+    empty if there is none."""
+    from safetensors import SafetensorError, safe_open
+
+    for path in sorted(folder.rglob("*.json")) + sorted(folder.rglob("*.safetensors")):
+        try:
+            if path.suffix == ".json":
+                json.loads(path.read_text(encoding="utf-8"))
+            else:
+                safe_open(path, "pt").__enter__()
+        except (ValueError, SafetensorError) as error:
+            return f"{path.relative_to(folder)}: {reason(error)}"
+    return ""
 
 
 def _loaded(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | SparseEncoder:

@@ -63,6 +63,14 @@ def test_missing_weights_of_a_head_are_said(tmp_path):
         ReleasedEncoder(tmp_path / "library")
 
 
+@pytest.mark.parametrize("name", ["config.json", "modules.json", "2_Dense/config.json", "model.safetensors"])
+def test_a_broken_file_is_named(tmp_path, name):
+    library_model(tmp_path, heads=[("Dense", 32, 16)])
+    (tmp_path / "library" / name).write_text("{")
+    with pytest.raises(DataError, match=rf"library: cannot be read as an encoder \({name}: "):
+        ReleasedEncoder(tmp_path / "library")
+
+
 def distilbert():
     from transformers import DistilBertConfig, DistilBertForMaskedLM
 
