@@ -13,7 +13,7 @@ import papers
 from papers.simlm import generator
 from repro.retrieval.training.objective import BatchObjective, SumObjective
 from repro.retrieval.training.parts import backward_in_parts, collated_in_parts
-from repro.retrieval.training.process_group import rank, sum_gradients
+from repro.retrieval.training.process_group import GradientSums, rank
 from tests.floats import close
 from tests.papers.pretraining_in_parts import CASES, COUNT, PARTS, batches, likeliest, objective, rows
 
@@ -52,8 +52,8 @@ def shares(folder: Path) -> None:
         for number, name in enumerate(KINDS):
             for way, parts in enumerate(SHARES):
                 made = objective(name, own)
-                losses = backward_in_parts(made, batches(made, parts[rank()]), backward=torch.Tensor.backward)
-                sum_gradients(made.parameters())
+                own_batches, sums = batches(made, parts[rank()]), GradientSums(made.parameters())
+                losses = backward_in_parts(made, own_batches, backward=torch.Tensor.backward, sums=sums)
                 np.savez(own / f"{number}-{way}.npz", **found(made, losses))
 
 

@@ -50,13 +50,13 @@ from repro.retrieval.training.parts import (
     with_estimated_micro_batch,
 )
 from repro.retrieval.training.process_group import (
+    GradientSums,
     OutOfMemory,
     everybody_waits,
     in_memory,
     join_others,
     processes,
     rank,
-    sum_gradients,
 )
 from repro.store.disk import CHECKPOINTS
 
@@ -105,6 +105,7 @@ class ObjectiveTrainer:
         self.objective = as_objective(objective)
         self.fitting = Fitting(self.objective.collate, execution, buckets=self.buckets)
         self.optimizer = Optimizer(objective, optimisation, steps=len(order))
+        self.sums = GradientSums(self.optimizer.parameters)
         self.flops = Flops()
         self.reading = reading
         self.resumed, self.step = resumed, step_of(resumed) if resumed else 0
@@ -194,12 +195,12 @@ class ObjectiveTrainer:
     def step_in_parts(self, pieces: list[Batch]) -> torch.Tensor:
         """Return the loss of the whole batch; its gradient is left with every process's parameters."""
         pieces = in_memory(lambda: self._on_device(pieces), self.device)
+        backward, autocast = self.optimizer.backward, self.optimizer.autocast
         self._losses = backward_in_parts(
-            self.objective, pieces, backward=self.optimizer.backward, autocast=self.optimizer.autocast
+            self.objective, pieces, backward=backward, autocast=autocast, sums=self.sums
         )
         if not self._losses:
             self.optimizer.backward(_zero_loss(self.model))
-        sum_gradients(self.optimizer.parameters)
         return sum(self._losses.values(), torch.zeros((), device=self.device)).detach()
 
     def compute_loss(self, batch: Batch) -> torch.Tensor:

@@ -21,7 +21,7 @@ from repro.errors import StageError
 from repro.machine.system import cores, gpu_memory, local_processes
 from repro.retrieval.training.declaration import VARIABLES, Execution, StepMemory
 from repro.retrieval.training.objective import BatchObjective, SumObjective
-from repro.retrieval.training.process_group import gather_rows, in_memory, sum_values
+from repro.retrieval.training.process_group import NO_SUMS, GradientSums, gather_rows, in_memory, sum_values
 
 MOST = 16  # each holds two batches, and pages of what it reads
 
@@ -176,12 +176,14 @@ def backward_in_parts(
     *,
     backward: Backward,
     autocast: Precision = contextlib.nullcontext,
+    sums: GradientSums = NO_SUMS,
 ) -> Batch:
-    """Add the gradient of the batch of all processes to the parameters; a process adds its own share of it.
+    """Leave the gradient of the batch of all processes with the parameters of each of them.
 
     Args:
         pieces: this process's share of the whole batch, collated part by part; at least one.
         backward: called for every loss that has a graph, as ``torch.Tensor.backward`` is.
+        sums: of the objective's gradients.
         autocast: makes the context that a part is encoded in; losses that meet are taken in single precision.
 
     Returns:
@@ -191,23 +193,28 @@ def backward_in_parts(
         OutOfMemory: memory ran out, in this process or another.
     """
     if isinstance(objective, SumObjective):
-        return _sum_of_parts(objective, pieces, backward, autocast)
+        return _sum_of_parts(objective, pieces, backward, autocast, sums)
     if len(pieces) > 1:
-        return _with_cached_gradient(objective, pieces, backward, autocast)
+        return _with_cached_gradient(objective, pieces, backward, autocast, sums)
     device = next(objective.parameters()).device
     rows = in_memory(lambda: _represent(objective, pieces[0], autocast), device)
     all_rows = {name: gather_rows(values) for name, values in rows.items()}
 
     def minimise() -> Batch:
         losses = objective.losses(all_rows)
+        sums.begin()
         _minimise(losses, backward)
         return {name: loss.detach() for name, loss in losses.items()}
 
-    return in_memory(minimise, device)
+    return in_memory(minimise, device, sums=sums)
 
 
 def _sum_of_parts(
-    objective: SumObjective, pieces: list[Batch], backward: Backward, autocast: Precision
+    objective: SumObjective,
+    pieces: list[Batch],
+    backward: Backward,
+    autocast: Precision,
+    sums: GradientSums,
 ) -> Batch:
     """Losses that are means count in each part by what the part has of the whole batch's denominator."""
     device = next(objective.parameters()).device
@@ -220,19 +227,21 @@ def _sum_of_parts(
     totals = _totals(counts, device)
 
     def add_parts() -> Batch:
-        sums = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
+        totalled = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
         for piece, count in zip(pieces, counts, strict=True):
             with autocast():
                 losses = in_single_precision(objective(piece))
             for name in losses.keys() & totals.keys():
                 losses[name] = losses[name] * ((count[name] or 0) / totals[name])
+            if piece is pieces[-1]:
+                sums.begin()
             _minimise(losses, backward)
             for name, loss in losses.items():
-                sums[name] += loss.detach()
-        return sums
+                totalled[name] += loss.detach()
+        return totalled
 
-    sums = in_memory(add_parts, device)
-    return {name: sum_values(loss).float() for name, loss in sums.items() if totals.get(name, 1)}
+    totalled = in_memory(add_parts, device, sums=sums)
+    return {name: sum_values(loss).float() for name, loss in totalled.items() if totals.get(name, 1)}
 
 
 def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
@@ -243,7 +252,11 @@ def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[s
 
 
 def _with_cached_gradient(
-    objective: BatchObjective, pieces: list[Batch], backward: Backward, autocast: Precision
+    objective: BatchObjective,
+    pieces: list[Batch],
+    backward: Backward,
+    autocast: Precision,
+    sums: GradientSums,
 ) -> Batch:
     """Return the losses' gradient at what all parts are represented by, then part by part through the
     encoder."""
@@ -266,11 +279,13 @@ def _with_cached_gradient(
         for piece, state, gradients in zip(pieces, states, _gradients_by_part(rows, outputs), strict=True):
             restore_random_state(state, device)  # the dropout of the first pass
             second_pass = _represent(objective, piece, autocast)
+            if piece is pieces[-1]:
+                sums.begin()
             _pass_gradients([(second_pass[name], gradient) for name, gradient in gradients.items()])
         restore_random_state(final_state, device)
         return {name: loss.detach() for name, loss in losses.items()}
 
-    return in_memory(minimise, device)
+    return in_memory(minimise, device, sums=sums)
 
 
 def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:

@@ -90,8 +90,11 @@ class OutOfMemory(Exception):
     """Memory ran out in a step of training, in this process or in another one that takes part."""
 
 
-def in_memory(work: Callable[[], T], device: torch.device) -> T:
+def in_memory(work: Callable[[], T], device: torch.device, *, sums: "GradientSums | None" = None) -> T:
     """Do ``work`` and return its value; every process calls this, and ``work`` asks nothing of the others.
+
+    Args:
+        sums: of the gradients that it computes, which are complete then.
 
     Raises:
         OutOfMemory: memory ran out in this process or in another; all raise it, so that none waits for ever.
@@ -104,6 +107,8 @@ def in_memory(work: Callable[[], T], device: torch.device) -> T:
             raise
         words = first_line(error)
     # outside of the handler, since the error's traceback holds what was computed
+    if sums is not None:
+        sums.complete(failed=bool(words))
     if happened_anywhere(bool(words), device):
         raise OutOfMemory(words or "it ran out in another process")
     return value
@@ -139,25 +144,80 @@ def sum_values(values: torch.Tensor) -> torch.Tensor:
     return values
 
 
-def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Give every process the sum of all processes' gradients.
+BUCKET = 25 << 20  # bytes, as in torch's DDP
 
-    A parameter that is used by some of them counts as zero in the others; one that none uses keeps no
-    gradient, as with a single process.
+
+class GradientSums:
+    """Gives every process the sum of all processes' gradients, in messages of about ``BUCKET``.
+
+    They are sent while the last backward pass of a step still computes others, in the same order by every
+    process, beginning with the last parameters. A parameter that is used by some of them counts as zero in
+    the others; one that none uses keeps no gradient, as with a single process. Those that were used in the
+    step before are sent so early, which all processes know alike; others at the end of the step.
     """
-    trainable_parameters = [parameter for parameter in parameters if parameter.requires_grad]
-    if processes() == 1 or not trainable_parameters:
-        return
-    gradients = [_gradient(parameter) for parameter in _parameters_in_use(trainable_parameters)]
-    for dtype in dict.fromkeys(gradient.dtype for gradient in gradients):
-        _sum_in_place([gradient for gradient in gradients if gradient.dtype == dtype])
+
+    def __init__(self, parameters: Iterable[nn.Parameter]):
+        self._parameters = [parameter for parameter in parameters if parameter.requires_grad]
+        self._buckets: list[list[nn.Parameter]] = []
+        self._sent: list[tuple[torch.Tensor, distributed.Work]] = []
+        self._missing: list[set[int]] = []  # of each bucket, in the last backward pass
+        for parameter in self._parameters if processes() > 1 else []:
+            parameter.register_post_accumulate_grad_hook(self._note)
+
+    def begin(self) -> None:
+        """Send what is ready from now on: the next backward pass is this process's last one of the step."""
+        self._missing = [set(map(id, bucket)) for bucket in self._buckets]
+
+    def _note(self, parameter: torch.Tensor) -> None:
+        for missing in self._missing:
+            missing.discard(id(parameter))
+        while len(self._sent) < len(self._missing) and not self._missing[len(self._sent)]:
+            self._send(self._buckets[len(self._sent)])
+
+    def _send(self, bucket: list[nn.Parameter]) -> None:
+        whole = torch.cat([_gradient(parameter).flatten() for parameter in bucket])
+        self._sent.append((whole, distributed.all_reduce(whole, async_op=True)))
+
+    def complete(self, *, failed: bool) -> None:
+        """Send the rest, and wait for all.
+
+        Every process calls it once a step, also where memory ran out (``failed``): there the sums are lost,
+        but no other process waits for ever.
+        """
+        if processes() == 1 or not self._parameters:
+            return
+        self._missing, count = [], len(self._sent)
+        flags = torch.tensor([parameter.grad is not None for parameter in self._parameters])
+        if failed:
+            for parameter in self._parameters:
+                parameter.grad = None
+        for bucket in self._buckets[count:]:
+            self._send(bucket)
+        times = sum_values(flags.int().to(self._parameters[0].device)).tolist()
+        used = [parameter for parameter, n in zip(self._parameters, times, strict=True) if n]
+        early = {id(parameter) for bucket in self._buckets for parameter in bucket}
+        late = _buckets([parameter for parameter in used if id(parameter) not in early])
+        for bucket in late:
+            self._send(bucket)
+        for bucket, (whole, work) in zip([*self._buckets, *late], self._sent, strict=True):
+            work.wait()
+            for parameter, part in zip(bucket, whole.split([p.numel() for p in bucket]), strict=True):
+                _gradient(parameter).copy_(part.view_as(parameter))
+        for parameter, n in zip(self._parameters, times, strict=True):
+            parameter.grad = parameter.grad if n else None
+        self._sent, self._buckets = [], _buckets(used)
 
 
-def _parameters_in_use(parameters: list[nn.Parameter]) -> list[nn.Parameter]:
-    """Return the parameters that have a gradient in some process."""
-    flags = torch.tensor([parameter.grad is not None for parameter in parameters], dtype=torch.int32)
-    times = sum_values(flags.to(parameters[0].device)).tolist()
-    return [parameter for parameter, count in zip(parameters, times, strict=True) if count]
+def _buckets(parameters: list[nn.Parameter]) -> list[list[nn.Parameter]]:
+    """Return parameters of one type together, as many as there is room for, the last ones first."""
+    buckets: list[list[nn.Parameter]] = []
+    for parameter in reversed(parameters):
+        last = buckets[-1] if buckets else []
+        size = sum(other.nbytes for other in (parameter, *last))
+        if not last or parameter.dtype != last[0].dtype or size > BUCKET:
+            buckets.append(last := [])
+        last.append(parameter)
+    return buckets
 
 
 def _gradient(parameter: nn.Parameter) -> torch.Tensor:
@@ -167,9 +227,4 @@ def _gradient(parameter: nn.Parameter) -> torch.Tensor:
     return parameter.grad
 
 
-def _sum_in_place(gradients: list[torch.Tensor]) -> None:
-    """Add up every process's gradients, all of one type, in a single message."""
-    whole = torch.cat([gradient.flatten() for gradient in gradients])
-    distributed.all_reduce(whole)
-    for gradient, part in zip(gradients, whole.split([g.numel() for g in gradients]), strict=True):
-        gradient.copy_(part.view_as(gradient))
+NO_SUMS = GradientSums([])  # of a process alone
