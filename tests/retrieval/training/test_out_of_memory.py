@@ -32,6 +32,8 @@ MOMENTS = {"forward": "embedding.default", "backward": "embedding_dense_backward
 class Capacity(TorchDispatchMode):
     """A device that embeds so many texts at a time, or their gradients; for more it raises torch's own error.
 
+    They are to be padded to rows, which it counts: end to end a batch is one row.
+
     Args:
         after: how often it holds any number of them before.
     """
@@ -51,12 +53,9 @@ class Capacity(TorchDispatchMode):
         self.left = max(0, self.left - 1)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def padded():
-    """Texts as rows, which ``Capacity`` counts; end to end a batch is one row."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("REPRO_PADDING_FREE", "0")
-        yield
+@pytest.fixture(autouse=True)
+def padded(monkeypatch):
+    monkeypatch.setenv("REPRO_PADDING_FREE", "0")
 
 
 def same_bits(one, other) -> bool:
@@ -133,8 +132,11 @@ def test_another_error_of_a_step_stays_itself(tmp_path):
 
 def two(folder: Path) -> None:
     """Trainings of which one process alone runs out of memory, in the forward or in the backward pass."""
-    for name, texts in (("mlm", 1), ("in-batch", 3)):
-        for moment in MOMENTS:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REPRO_PADDING_FREE", "0")
+        for name, texts, moment in [
+            (*way, moment) for way in (("mlm", 1), ("in-batch", 3)) for moment in MOMENTS
+        ]:
             with Capacity(texts if rank() == 1 else 100, moment):
                 made, facts = trained(name, folder / f"{name} {moment}")
             np.savez(folder / f"{name}-{moment}-{rank()}.npz", **weights(made))
@@ -142,7 +144,7 @@ def two(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def shared(padded, tmp_path_factory, in_two_processes):
+def shared(tmp_path_factory, in_two_processes):
     folder = tmp_path_factory.mktemp("shares")
     in_two_processes(two, folder)
     return folder
