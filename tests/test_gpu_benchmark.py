@@ -185,7 +185,7 @@ def test_no_time_left_is_told_and_the_job_stays_to_be_run(gpu, chosen, results):
 
 def test_the_order_names_jobs_and_every_job_has_a_section(gpu):
     known = list(gpu.jobs())
-    assert tuple(known[: len(gpu.ORDER)]) == gpu.ORDER and len(known) == 32
+    assert tuple(known[: len(gpu.ORDER)]) == gpu.ORDER and len(known) == 33
     assert all(any(name.startswith(kind) for kind in gpu.SECTIONS) for name in known)
 
 
@@ -205,7 +205,7 @@ def test_all_jobs_run_to_the_end_without_a_gpu_though_killed_on_the_way(tmp_path
     assert done.returncode == 0, done.stdout + done.stderr
     assert ended[0].split(":")[0] not in [line.split(":")[0] for line in done.stderr.splitlines()]
     found = rows_of(tmp_path)
-    assert len(found) == 29 and all(found.values())
+    assert len(found) == 30 and all(found.values())
     assert not [row for rows in found.values() for row in rows if "failed" in row]
     page = next(tmp_path.glob("*/RESULTS.md"))
     records = [json.loads(path.read_text()) for path in (page.parent / "records").glob("*.json")]

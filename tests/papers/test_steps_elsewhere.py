@@ -16,7 +16,8 @@ from papers.baselines.cls_attention import ClsAttention
 from repro.retrieval.nn.batches import length_buckets
 from repro.retrieval.nn.encoder import Encoder
 from repro.retrieval.nn.objectives import set_dropout
-from repro.retrieval.nn.padding_free import PackedTexts, padding_free
+from repro.retrieval.nn.packed_texts import PackedTexts
+from repro.retrieval.nn.padding_free import padding_free
 from tests.elsewhere import Device, Elsewhere, moved
 from tests.papers import pretraining_in_parts as pretraining
 from tests.retrieval.nn import parted_objectives as parted

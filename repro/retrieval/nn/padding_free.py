@@ -10,7 +10,6 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
@@ -18,8 +17,8 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from repro.errors import UsageError
 from repro.retrieval.nn.checkpoint import TextModel
-from repro.retrieval.nn.encoder import Encoder, PooledEncoder
-from repro.retrieval.nn.precision import device, is_small, on_device
+from repro.retrieval.nn.encoder import Encoder
+from repro.retrieval.nn.precision import device
 
 if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer
@@ -49,11 +48,13 @@ class Layout:
 
     Attributes:
         stretches: how many texts of one length follow each other, and that length.
+        longest: tokens of the longest text.
     """
 
     def __init__(self, lengths: Sequence[int], device: torch.device):
         self.lengths, self.device = [length for length in lengths if length], device
         self.stretches = [(len(list(texts)), length) for length, texts in groupby(self.lengths)]
+        self.longest = max(self.lengths, default=0)
 
     @cached_property
     def bounds(self) -> torch.Tensor:
@@ -65,6 +66,12 @@ class Layout:
     def firsts(self) -> torch.Tensor:
         """(n + 1,) int32, the bounds of the queries where only the first token of each text asks."""
         return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
+
+    def attend(
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, dropout: float
+    ) -> torch.Tensor:
+        """Return attention within each text, by the one kernel where there is one."""
+        return (by_kernel if has_kernel(query) else text_by_text)(query, key, value, self, dropout)
 
 
 def embed(model: TextModel, inputs: Inputs, places: torch.Tensor) -> torch.Tensor:
@@ -105,12 +112,22 @@ def layer_output(
     heads = attention.num_attention_heads
     q, k, v = (values.view(len(values), heads, -1) for values in (query, key, value))  # (T, heads, H / heads)
     dropout = attention.dropout.p if attention.training else 0.0
-    attend = by_kernel if has_kernel(q) else text_by_text
-    context = attend(q, k, v, layout, dropout).reshape(query.shape)
+    context = layout.attend(q, k, v, dropout).reshape(query.shape)
     states = layer.attention.output(context, queries)
     if rows is None or len(states) <= rows:
         return layer.feed_forward_chunk(states)
     return torch.cat([layer.feed_forward_chunk(part) for part in states.split(rows)])
+
+
+def all_layers(
+    layers: Sequence["BertLayer"], hidden: torch.Tensor, layout: Layout, *, firsts: bool
+) -> torch.Tensor:
+    """Return the output of the last layer, (T, H), or (n, H) of the first token of each text."""
+    *before, last = layers
+    for layer in before:
+        hidden = layer_output(layer, hidden, hidden, layout)
+    queries = hidden[layout.bounds[:-1].long()] if firsts else hidden
+    return layer_output(last, queries, hidden, layout)
 
 
 def has_kernel(query: torch.Tensor) -> bool:
@@ -134,10 +151,9 @@ def by_kernel(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
 ) -> torch.Tensor:
     """Return what ``text_by_text`` does, from a single kernel for all texts, which drops out other places."""
-    longest = max(layout.lengths)
     whole = len(query) == len(key)
-    query_bounds, most = (layout.bounds, longest) if whole else (layout.firsts, 1)
-    bounds = (query_bounds, layout.bounds, most, longest)
+    query_bounds, most = (layout.bounds, layout.longest) if whole else (layout.firsts, 1)
+    bounds = (query_bounds, layout.bounds, most, layout.longest)
     return flash_attention(query, key, value, *bounds, dropout, False, False)[0]  # not causal, no debugging
 
 
@@ -151,104 +167,10 @@ def text_by_text(
     pieces = zip(query.split(widths), key.split(sizes), value.split(sizes), strict=True)
     parts = []
     for (count, _), blocks in zip(layout.stretches, pieces, strict=True):
-        q, k, v = (
-            block.unflatten(0, (count, -1)).transpose(1, 2) for block in blocks
-        )  # (count, heads, l, h)
-        # (count, heads, l, h) each
+        q, k, v = (rows.unflatten(0, (count, -1)).transpose(1, 2) for rows in blocks)  # (count, heads, l, h)
         context = scaled_dot_product_attention(q, k, v, dropout_p=dropout)
         parts.append(context.transpose(1, 2).flatten(0, 1))  # (count x l, heads, h)
     return torch.cat(parts)
-
-
-TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time: as a processor's cache holds, or a whole batch
-ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part; freed blocks all alike are used again
-
-
-def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Inputs], torch.Tensor]:
-    """Return an encoder of inputs that lie on the CPU, so that it reads texts end to end where that is worth
-    it.
-
-    On a CPU a large one does that is built as BERT; a small one, whose vectors are the same bits on any
-    number of cores, stays as the library has it.
-
-    Args:
-        encoder: on the device.
-        gpu: whether a GPU does (``repro.retrieval.nn.padding_free.packs``).
-    """
-    on_cpu = device().type == "cpu" and not is_small(encoder)
-    if not ((gpu or on_cpu) and can_be_packed(encoder.model)):
-        return lambda inputs: encoder(on_device(inputs))
-    texts = PackedTexts(encoder.model, pooling=encoder.pooling)
-    return lambda inputs: encoder.finished(texts(inputs))
-
-
-class PackedTexts(nn.Module):
-    """Token ids to a pooled vector of each text, equal to the padded model's but for rounding.
-
-    Tokens of texts lie end to end, (T, H), so that no layer computes padding, and attention is within each
-    text, without a mask. In the last layer the first tokens alone are queries, and pass its feed-forward
-    part, where nothing else is pooled. It has no gradient to offer: dropout is left out.
-
-    The vector of a text depends on the others of its batch by rounding only, as products of matrices of
-    another height may add up in another order.
-
-    Args:
-        model: for which ``can_be_packed`` holds.
-        pooling: ``cls``, ``mean``, or ``pooler``: the model's own.
-        tokens: encoded at a time; a text that has more is encoded alone. None for ``TOKENS``.
-    """
-
-    def __init__(self, model: TextModel, *, pooling: str, tokens: int | None = None):
-        super().__init__()
-        kind = device().type
-        model.eval()
-        self.model, self.pooling = model, pooling
-        self.tokens, self.rows = tokens or TOKENS[kind], ROWS[kind]
-
-    @torch.inference_mode()
-    def forward(self, inputs: Inputs) -> torch.Tensor:
-        """Map model inputs, (N, L) each, ``attention_mask`` among them, padded at the right, to (N, H).
-
-        They lie on the CPU, so that nothing has to wait for a GPU to say how long a text is.
-        """
-        lengths = inputs["attention_mask"].sum(dim=1).tolist()
-        parts = []
-        for first, end in _token_ranges(lengths, self.tokens):
-            rows = {name: values[first:end] for name, values in inputs.items()}
-            parts.append(self._piece(rows, lengths[first:end]))
-        return torch.cat(parts)  # (N, H)
-
-    def _piece(self, rows: Inputs, lengths: Sequence[int]) -> torch.Tensor:
-        processor = device()
-        layout, options = Layout(lengths, processor), {"rows": self.rows}
-        places = rows["attention_mask"].reshape(-1).nonzero().squeeze(1).to(processor, non_blocking=True)
-        hidden = embed(self.model, on_device(rows), places)  # (T, H)
-        *layers, last = self.model.encoder.layer
-        for layer in layers:
-            hidden = layer_output(layer, hidden, hidden, layout, **options)
-        if self.pooling == "mean":
-            hidden = layer_output(last, hidden, hidden, layout, **options)
-            padded = hidden.new_zeros(rows["attention_mask"].numel(), hidden.shape[1])
-            texts = padded.index_copy_(0, places, hidden).view(*rows["attention_mask"].shape, -1)
-            counts = torch.tensor(lengths).to(processor, non_blocking=True)
-            precise = torch.promote_types(hidden.dtype, torch.float32)
-            return texts.sum(dim=1, dtype=precise).div_(counts[:, None]).to(hidden.dtype)  # (n, H)
-        firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(processor, non_blocking=True)
-        vectors = layer_output(last, hidden[firsts], hidden, layout, **options)  # (n, H)
-        if self.pooling == "cls" or self.model.pooler is None:
-            return vectors
-        return self.model.pooler(vectors.unsqueeze(1))
-
-
-def _token_ranges(lengths: Sequence[int], tokens: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of texts that have so many tokens together at most, or are one text."""
-    first, total = 0, 0
-    for end, length in enumerate(lengths):
-        if end > first and total + length > tokens:
-            yield first, end
-            first, total = end, 0
-        total += length
-    yield first, len(lengths)
 
 
 VARIABLE = "REPRO_PADDING_FREE"
@@ -257,19 +179,25 @@ DATACLASS = ("return_dict", True)  # an argument by which the library's own head
 
 @dataclass
 class PaddingFree:
-    """Whether any batch has been read end to end."""
+    """What computes layers, and whether any batch has been read end to end."""
 
+    layers: Callable[..., torch.Tensor] = all_layers
     used: bool = False
 
 
 @contextlib.contextmanager
-def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
+def padding_free(
+    objective: nn.Module, wanted: bool, layers: Callable[..., torch.Tensor] = all_layers
+) -> Iterator[PaddingFree]:
     """Have the models in an objective that ``can_be_packed`` read texts end to end here, if that is wanted.
 
     A call that asks for more than the last layer's states, and one without padding, is left to the library.
     The model of an ``Encoder`` of [CLS] computes its last layer for the first tokens alone, padding or not.
+
+    Args:
+        layers: what computes them: ``all_layers``, or ``compiled_layers``.
     """
-    packing, modules = PaddingFree(), list(objective.modules()) if wanted else []
+    packing, modules = PaddingFree(layers), list(objective.modules()) if wanted else []
     cls_models = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
     with contextlib.ExitStack() as stack:
         for model in filter(can_be_packed, modules):
@@ -289,7 +217,7 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
         if not firsts and mask.all():
             return library(input_ids, attention_mask, token_type_ids)
         packing.used = True
-        return _states(model, input_ids, mask, token_type_ids, firsts=firsts)
+        return _states(model, packing.layers, input_ids, mask, token_type_ids, firsts=firsts)
 
     model.forward = forward
     try:
@@ -299,7 +227,13 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
 
 
 def _states(
-    model: TextModel, ids: torch.Tensor, mask: torch.Tensor, kinds: torch.Tensor | None, *, firsts: bool
+    model: TextModel,
+    layers: Callable[..., torch.Tensor],
+    ids: torch.Tensor,
+    mask: torch.Tensor,
+    kinds: torch.Tensor | None,
+    *,
+    firsts: bool,
 ) -> BaseModelOutputWithPooling:
     """Return the last layer's states, (N, L, H), which are 0 at padding; texts of one length lie beside each
     other.
@@ -316,11 +250,9 @@ def _states(
     if kinds is not None:
         inputs["token_type_ids"] = kinds.expand_as(ids)
     hidden, layout = embed(model, inputs, places), Layout(lengths[order].tolist(), ids.device)
-    *layers, last = model.encoder.layer
-    for layer in layers:
-        hidden = layer_output(layer, hidden, hidden, layout)
-    query_places = layout.bounds[:-1].long() if firsts else slice(None)
-    hidden, places = layer_output(last, hidden[query_places], hidden, layout), places[query_places]
+    hidden = layers(model.encoder.layer, hidden, layout, firsts=firsts)
+    if firsts:
+        places = places[layout.bounds[:-1].long()]
     padded = hidden.new_zeros(mask.numel(), hidden.shape[1]).index_copy(0, places, hidden)
     states = padded.view(*mask.shape, -1)
     pooler = getattr(model, "pooler", None)

@@ -66,7 +66,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
-    from repro.retrieval.nn.padding_free import is_asked_for, packs, without_padding
+    from repro.retrieval.nn.packed_texts import without_padding
+    from repro.retrieval.nn.padding_free import is_asked_for, packs
     from repro.retrieval.nn.precision import check_precision, device, threads_for
 
     check_choices("encode", params)

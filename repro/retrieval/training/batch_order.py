@@ -11,6 +11,8 @@ from torch import nn
 
 from repro.errors import UsageError
 from repro.retrieval.nn.batches import Buckets, length_buckets
+from repro.retrieval.nn.compiled_layers import VARIABLE as COMPILE
+from repro.retrieval.nn.compiled_layers import CompiledLayers, compiled_layers
 from repro.retrieval.nn.padding_free import VARIABLE, PaddingFree, padding_free
 from repro.retrieval.training.declaration import VARIABLES, Execution
 
@@ -79,17 +81,21 @@ class BatchOrder:
 
 FILE = "batch_reading.json"  # in a checkpoint
 # attribute of an execution -> the variable that asks for it
-WAYS = {"length_buckets": VARIABLES["length_buckets"][0], "padding_free": VARIABLE}
+WAYS = {
+    "length_buckets": VARIABLES["length_buckets"][0],
+    "padding_free": VARIABLE,
+    "compiled": COMPILE,
+}
 
 
 class BatchReading:
-    """Reads batches in groups of similar lengths, or end to end, as the training began.
+    """Reads batches in groups of similar lengths, end to end, or by compiled layers, as the training began.
 
     Args:
         execution: as it is asked for; of ``padding_free`` it may say nothing.
         checkpoint: that the training goes on from, or None; one of an earlier version does not say how the
             batches before it were read.
-        say: hears of each variable that asks for another way than the training began with.
+        say: hears of each variable that asks for another way than the training began with, or in vain.
         faster: whether it takes less time to read texts end to end, which is done where nobody asks for
             padding, or for groups, which are another cure of it.
 
@@ -110,6 +116,8 @@ class BatchReading:
         if execution.padding_free is None:
             began = {"padding_free": int(faster and execution.length_buckets == 1)} | began
         self.execution = replace(execution, **began)
+        if self.execution.compiled and not self.execution.padding_free:
+            say(f"{COMPILE}=1 compiles nothing where texts are padded; {VARIABLE}=1 spares padding")
         self._used = {name: ways.get(name, {}).get("used", False) for name in WAYS}
 
     @contextlib.contextmanager
@@ -117,11 +125,13 @@ class BatchReading:
         """Have an objective read its batches in this way for as long as the context lasts."""
         with (
             length_buckets(self.execution.length_buckets) as buckets,
-            padding_free(objective, bool(self.execution.padding_free)) as packing,
+            compiled_layers(bool(self.execution.compiled)) as compiler,
+            padding_free(objective, bool(self.execution.padding_free), compiler) as packing,
         ):
-            self._read: dict[str, Buckets | PaddingFree] = {
+            self._read: dict[str, Buckets | PaddingFree | CompiledLayers] = {
                 "length_buckets": buckets,
                 "padding_free": packing,
+                "compiled": compiler,
             }
             yield
 

@@ -346,6 +346,7 @@ def options_in_effect(trainer: ObjectiveTrainer, reading: BatchReading) -> dict[
         "length_buckets": is_grouped and reading.execution.length_buckets,
         "resumed_at": trainer.resumed_at,
         "padding_free": int(reading.used("padding_free")),
+        "compiled": int(reading.used("compiled")),
         "skipped_steps": trainer.optimizer.skipped(trainer.step),
     }
     return trainer.fitting.facts() | {name: value for name, value in options.items() if value}

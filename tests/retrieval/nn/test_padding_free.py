@@ -7,9 +7,10 @@ import transformers as hf
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from papers.simlm import generator
-from repro.retrieval.nn import padding_free as packing
+from repro.retrieval.nn import packed_texts
 from repro.retrieval.nn.encoder import pooled
-from repro.retrieval.nn.padding_free import Layout, PackedTexts, can_be_packed, padding_free, text_by_text
+from repro.retrieval.nn.packed_texts import PackedTexts
+from repro.retrieval.nn.padding_free import Layout, can_be_packed, padding_free, text_by_text
 from tests.floats import close
 from tests.papers import pretraining_in_parts as pretraining
 from tests.retrieval.nn.parted_objectives import COUNT, batch_in_parts, cached_is_uncached, objective
@@ -85,8 +86,8 @@ def test_the_largest_states_of_a_layer_are_those_of_a_few_tokens_at_a_time(monke
     plain = PackedTexts(model, pooling=pooling)(inputs)
     for layer in model.encoder.layer:
         layer.intermediate.register_forward_hook(lambda part, given, out: seen.append(len(out)))
-    assert packing.ROWS["cpu"] < packing.TOKENS["cpu"]
-    monkeypatch.setitem(packing.ROWS, "cpu", 16)
+    assert packed_texts.ROWS["cpu"] < packed_texts.TOKENS["cpu"]
+    monkeypatch.setitem(packed_texts.ROWS, "cpu", 16)
     close(PackedTexts(model, pooling=pooling)(inputs), plain)
     last = sum(LENGTHS) if pooling == "mean" else len(LENGTHS)
     assert max(seen) == 16 and sum(seen) == 2 * sum(LENGTHS) + last

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from repro.retrieval.nn import padding_free
-from repro.retrieval.nn.padding_free import Layout, PackedTexts, by_kernel, text_by_text
+from repro.retrieval.nn.packed_texts import PackedTexts
+from repro.retrieval.nn.padding_free import Layout, by_kernel, text_by_text
 from repro.retrieval.training.flop_count import Flops
 from tests import varlen_kernel
 from tests.floats import close

@@ -17,7 +17,7 @@ from repro.graph import Node
 from repro.machine.shard import share
 from repro.progress import Progress
 from repro.retrieval.nn import encoder as encoder_of_texts
-from repro.retrieval.nn import padding_free, precision
+from repro.retrieval.nn import packed_texts, precision
 from repro.retrieval.nn.encoder import load_text_encoder
 from repro.retrieval.nn.text import passage_text, tokenised
 from repro.retrieval.stages import encode, encode_views, search
@@ -106,7 +106,7 @@ def test_a_large_model_reads_texts_end_to_end_and_a_small_one_as_the_library_has
 
     monkeypatch.setattr(precision, "SMALL", 0 if large else precision.SMALL)
     monkeypatch.setattr(
-        padding_free.PackedTexts, "forward", noted("packed", padding_free.PackedTexts.forward)
+        packed_texts.PackedTexts, "forward", noted("packed", packed_texts.PackedTexts.forward)
     )
     monkeypatch.setattr(
         encoder_of_texts.Encoder, "forward", noted("padded", encoder_of_texts.Encoder.forward)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from repro.progress import Progress
+from repro.retrieval.nn import compiled_layers
 from repro.retrieval.training.batch_order import FILE, WAYS, BatchReading
 from repro.retrieval.training.checkpoints import seal
 from repro.retrieval.training.declaration import Execution
@@ -14,7 +15,7 @@ from tests.retrieval.nn.parted_objectives import Texts, objective
 from tests.retrieval.training.settings import settings
 from tests.retrieval.training.test_parts import FIVE_STEPS, failing
 
-VALUES = {"length_buckets": ("2", None), "padding_free": ("1", "0")}
+VALUES = {"length_buckets": ("2", None), "padding_free": ("1", "0"), "compiled": ("1", None)}
 
 
 class Heard(Progress):
@@ -36,6 +37,11 @@ def trained(folder, *, fails_at=None):
     return list(made.parameters()), facts, heard.notes
 
 
+def doubling(graph, inputs):
+    """A compiler whose layers are surely others than those that are not compiled."""
+    return lambda *values: tuple(2 * value for value in graph.forward(*values))
+
+
 def alike(some, others) -> bool:
     return all(map(torch.equal, some, others))
 
@@ -54,6 +60,9 @@ def test_a_training_goes_on_in_the_way_it_began_and_tells_that_another_was_asked
             monkeypatch.delenv(WAYS[name], raising=False)
 
     monkeypatch.setenv("REPRO_SAVE_STEPS", "1")
+    if name == "compiled":
+        monkeypatch.setenv("REPRO_PADDING_FREE", "1")
+        monkeypatch.setattr(compiled_layers, "BACKEND", doubling)
     ask(began_so)
     straight, facts, notes = trained(tmp_path / "straight")
     with pytest.raises(KeyboardInterrupt):
@@ -90,3 +99,11 @@ def test_what_was_used_before_a_checkpoint_counts_behind_it(tmp_path):
     again = BatchReading(Execution(padding_free=1), tmp_path, print, faster=False)
     with again.applied_to(torch.nn.Linear(1, 1)):
         assert again.used("padding_free") and not again.used("length_buckets")
+
+
+def test_a_training_that_has_nothing_to_compile_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_COMPILE", "1")
+    _, facts, [note] = trained(tmp_path)
+    assert (
+        note.startswith("REPRO_COMPILE=1 compiles nothing where texts are padded") and "compiled" not in facts
+    )

@@ -259,6 +259,7 @@ def test_documents_with_spans_to_draw_from_and_ranked_passages_have_no_length():
         ("REPRO_LENGTH_BUCKETS", "0", "give a number of groups"),
         ("REPRO_MICRO_BATCH", "some", "give a number of examples"),
         ("REPRO_PADDING_FREE", "2", "set it to 1 for texts without padding, to 0 for"),
+        ("REPRO_COMPILE", "2", "set it to 1 for compiled layers, or unset it"),
     ],
 )
 def test_an_option_of_another_value_is_refused(variable, value, wanted):

@@ -1,0 +1,102 @@
+"""Vectors of texts that are encoded end to end, without padding."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+from repro.retrieval.nn.checkpoint import TextModel
+from repro.retrieval.nn.encoder import PooledEncoder
+from repro.retrieval.nn.padding_free import Inputs, Layout, can_be_packed, embed, layer_output
+from repro.retrieval.nn.precision import device, is_small, on_device
+
+TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time: as a processor's cache holds, or a whole batch
+ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part; freed blocks all alike are used again
+
+
+def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Inputs], torch.Tensor]:
+    """Return an encoder of inputs that lie on the CPU, so that it reads texts end to end where that is worth
+    it.
+
+    On a CPU a large one does that is built as BERT; a small one, whose vectors are the same bits on any
+    number of cores, stays as the library has it.
+
+    Args:
+        encoder: on the device.
+        gpu: whether a GPU does (``repro.retrieval.nn.padding_free.packs``).
+    """
+    on_cpu = device().type == "cpu" and not is_small(encoder)
+    if not ((gpu or on_cpu) and can_be_packed(encoder.model)):
+        return lambda inputs: encoder(on_device(inputs))
+    texts = PackedTexts(encoder.model, pooling=encoder.pooling)
+    return lambda inputs: encoder.finished(texts(inputs))
+
+
+class PackedTexts(nn.Module):
+    """Token ids to a pooled vector of each text, equal to the padded model's but for rounding.
+
+    Tokens of texts lie end to end, (T, H), so that no layer computes padding, and attention is within each
+    text, without a mask. In the last layer the first tokens alone are queries, and pass its feed-forward
+    part, where nothing else is pooled. It has no gradient to offer: dropout is left out.
+
+    The vector of a text depends on the others of its batch by rounding only, as products of matrices of
+    another height may add up in another order.
+
+    Args:
+        model: for which ``can_be_packed`` holds.
+        pooling: ``cls``, ``mean``, or ``pooler``: the model's own.
+        tokens: encoded at a time; a text that has more is encoded alone. None for ``TOKENS``.
+    """
+
+    def __init__(self, model: TextModel, *, pooling: str, tokens: int | None = None):
+        super().__init__()
+        kind = device().type
+        model.eval()
+        self.model, self.pooling = model, pooling
+        self.tokens, self.rows = tokens or TOKENS[kind], ROWS[kind]
+
+    @torch.inference_mode()
+    def forward(self, inputs: Inputs) -> torch.Tensor:
+        """Map model inputs, (N, L) each, ``attention_mask`` among them, padded at the right, to (N, H).
+
+        They lie on the CPU, so that nothing has to wait for a GPU to say how long a text is.
+        """
+        lengths = inputs["attention_mask"].sum(dim=1).tolist()
+        parts = []
+        for first, end in _token_ranges(lengths, self.tokens):
+            rows = {name: values[first:end] for name, values in inputs.items()}
+            parts.append(self._piece(rows, lengths[first:end]))
+        return torch.cat(parts)  # (N, H)
+
+    def _piece(self, rows: Inputs, lengths: Sequence[int]) -> torch.Tensor:
+        processor = device()
+        layout, options = Layout(lengths, processor), {"rows": self.rows}
+        places = rows["attention_mask"].reshape(-1).nonzero().squeeze(1).to(processor, non_blocking=True)
+        hidden = embed(self.model, on_device(rows), places)  # (T, H)
+        *layers, last = self.model.encoder.layer
+        for layer in layers:
+            hidden = layer_output(layer, hidden, hidden, layout, **options)
+        if self.pooling == "mean":
+            hidden = layer_output(last, hidden, hidden, layout, **options)
+            padded = hidden.new_zeros(rows["attention_mask"].numel(), hidden.shape[1])
+            texts = padded.index_copy_(0, places, hidden).view(*rows["attention_mask"].shape, -1)
+            counts = torch.tensor(lengths).to(processor, non_blocking=True)
+            precise = torch.promote_types(hidden.dtype, torch.float32)
+            return texts.sum(dim=1, dtype=precise).div_(counts[:, None]).to(hidden.dtype)  # (n, H)
+        firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(processor, non_blocking=True)
+        vectors = layer_output(last, hidden[firsts], hidden, layout, **options)  # (n, H)
+        if self.pooling == "cls" or self.model.pooler is None:
+            return vectors
+        return self.model.pooler(vectors.unsqueeze(1))
+
+
+def _token_ranges(lengths: Sequence[int], tokens: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of texts that have so many tokens together at most, or are one text."""
+    first, total = 0, 0
+    for end, length in enumerate(lengths):
+        if end > first and total + length > tokens:
+            yield first, end
+            first, total = end, 0
+        total += length
+    yield first, len(lengths)
