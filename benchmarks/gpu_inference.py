@@ -19,7 +19,7 @@ from gpu_rates import GPU, HALF, fits, measured, parts, rate, seconds, weights
 from search import made as made_vectors
 
 from repro.progress import Progress
-from repro.retrieval.nn import padding_free
+from repro.retrieval.nn import packed_texts
 from repro.retrieval.nn.checkpoint import load_tokenizer
 from repro.retrieval.nn.cross_encoder import PairScorer
 from repro.retrieval.nn.encoder import load_text_encoder
@@ -76,7 +76,7 @@ def by_stage(inputs: dict[str, Path], out: Path, name: str, *, free: bool) -> di
     params = {"kind": "passages", "length": LENGTH, "separator": " ", "pooling": "cls", "normalize": False}
     asked = {"REPRO_PADDING_FREE": "1"} if free else {}
     notes = Notes()
-    with patch.dict(os.environ, asked), patch.object(padding_free, "is_small", lambda model: not free):
+    with patch.dict(os.environ, asked), patch.object(packed_texts, "is_small", lambda model: not free):
         facts = encode.run(params | {"precision": name}, inputs, out, notes)
     if "padding_free" in facts and not free:
         raise RuntimeError("texts were read without padding, though nobody asked for it")

@@ -102,6 +102,7 @@ def test_what_was_used_before_a_checkpoint_counts_behind_it(tmp_path):
 
 
 def test_a_training_that_has_nothing_to_compile_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_PADDING_FREE", "0")
     monkeypatch.setenv("REPRO_COMPILE", "1")
     _, facts, [note] = trained(tmp_path)
     assert (
