@@ -7,6 +7,7 @@ import contextlib
 import functools
 import os
 import queue
+import select
 import signal
 import subprocess
 import sys
@@ -168,8 +169,8 @@ class _Worker:
             start_new_session=True,  # Ctrl-C reaches the engine alone, which ends the others
         )
         assert self.process.stdin and self.process.stdout  # as they are pipes
-        self._orders, self._answers = self.process.stdin, self.process.stdout
-        os.set_blocking(self._answers.fileno(), False)
+        self._orders, self.answers = self.process.stdin, self.process.stdout
+        os.set_blocking(self.answers.fileno(), False)
 
     def order(self, fingerprint: str, log: os.PathLike) -> None:
         self._orders.write(f"{fingerprint} {os.fspath(log)}\n".encode())
@@ -177,7 +178,7 @@ class _Worker:
 
     def answer(self) -> int | None:
         """Return the exit status of the order, of the whole process where that ended, None before."""
-        line = self._answers.readline()
+        line = self.answers.readline()
         return int(line) if line else self.process.poll()
 
 
@@ -202,6 +203,12 @@ class WorkerStage:
     def result(self) -> str | Obstacle | None:
         """Return the result of the stage, as ``Child.result`` has it."""
         return result_of(self.node, self.status, self.log)
+
+
+def wait_for_answers(children: Iterable[Child | WorkerStage], seconds: float) -> None:
+    """Return as soon as a process that stays answers, and after so many seconds at the latest."""
+    answers = [child.worker.answers for child in children if isinstance(child, WorkerStage)]
+    select.select(answers, [], [], seconds)
 
 
 class Workers:

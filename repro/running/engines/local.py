@@ -1,14 +1,13 @@
 """Stages as processes of this machine, as many at once as fit; a GPU has one heavy stage at a time."""
 
 import os
-import time
 
 from repro.errors import StageError, UsageError
 from repro.graph import Node
 from repro.machine.system import cores, gpu, stated_threads
 from repro.progress import Progress
 from repro.running.discarding import DiskRoom
-from repro.running.engines.child import Child, Workers, WorkerStage, interruptions, stop
+from repro.running.engines.child import Child, Workers, WorkerStage, interruptions, stop, wait_for_answers
 from repro.running.engines.shared_work import SHARED
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
@@ -18,7 +17,7 @@ from repro.stage_table import STAGES
 from repro.store import Store
 
 STAY = True  # whether processes go on to the next stage
-LOOK = 0.05  # seconds between looks at the children
+LOOK = 0.05  # seconds between looks at the children, of which those that stay are heard at once
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
@@ -95,7 +94,7 @@ class _Run:
             try:
                 self._start()
                 while self.running and not signals:
-                    time.sleep(LOOK)
+                    wait_for_answers(self.running, LOOK)
                     ended_children = [child for child in self.running if child.ended()]
                     for child in ended_children:
                         self._settle(child)
