@@ -12,8 +12,8 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
-from repro.errors import BlockedError, UsageError
-from repro.retrieval.nn.padding_free import Layout, all_layers, by_kernel, has_kernel
+from repro.errors import BlockedError
+from repro.retrieval.nn.padding_free import Layout, all_layers, by_kernel, has_kernel, switch
 
 VARIABLE = "REPRO_COMPILE"
 BACKEND = "inductor"
@@ -26,10 +26,7 @@ def is_asked_for(environment: Mapping[str, str]) -> bool:
 
     Raises UsageError where it is neither 0 nor 1.
     """
-    text = environment.get(VARIABLE, "0")
-    if text not in ("0", "1"):
-        raise UsageError(f"{VARIABLE} is {text!r}; set it to 1 for compiled layers, or unset it")
-    return text == "1"
+    return switch(environment, VARIABLE, "1 for compiled layers") or False
 
 
 class GraphLayout(Layout):

@@ -83,7 +83,8 @@ def _unreadable_file(folder: Path) -> str:
             if path.suffix == ".json":
                 json.loads(path.read_text(encoding="utf-8"))
             else:
-                safe_open(path, "pt").__enter__()
+                with safe_open(path, "pt"):
+                    pass
         except (ValueError, SafetensorError) as error:
             return f"{path.relative_to(folder)}: {reason(error)}"
     return ""

@@ -267,11 +267,15 @@ def is_asked_for(environment: Mapping[str, str]) -> bool | None:
 
     Raises UsageError where it is anything else.
     """
-    text = environment.get(VARIABLE)
+    return switch(environment, VARIABLE, "1 for texts without padding, to 0 for padding")
+
+
+def switch(environment: Mapping[str, str], variable: str, ways: str) -> bool | None:
+    """Return whether a variable is 1; None where it is not set. Raises UsageError where it is neither 0
+    nor 1."""
+    text = environment.get(variable)
     if text not in (None, "0", "1"):
-        raise UsageError(
-            f"{VARIABLE} is {text!r}; set it to 1 for texts without padding, to 0 for padding, or unset it"
-        )
+        raise UsageError(f"{variable} is {text!r}; set it to {ways}, or unset it")
     return None if text is None else text == "1"
 
 

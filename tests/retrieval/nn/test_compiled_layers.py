@@ -275,7 +275,7 @@ def test_torchs_compiler_draws_the_same_dropout_with_a_gradient_and_without():
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", MODELS)
-def test_torchs_compiler_gives_the_same_states_for_all_sizes_from_two_graphs(name, monkeypatch):
+def test_torchs_compiler_gives_the_same_states_for_all_sizes_from_one_graph(name, monkeypatch):
     model, graphs = made(name), []
 
     def counted(graph, inputs):

@@ -81,9 +81,8 @@ def reduced(stage: str, out: Path, facts: dict) -> dict:
 
 
 def _counts(facts: dict) -> dict:
-    """Return what facts count, but for how it was done."""
-    how = ("peak_memory_kib", "padding_free", "flops")
-    return {name: value for name, value in facts.items() if isinstance(value, int) and name not in how}
+    """Return what facts count, but for memory."""
+    return {n: value for n, value in facts.items() if isinstance(value, int) and n != "peak_memory_kib"}
 
 
 def _summary(name: str, numbers: np.ndarray, tolerance: float) -> dict[str, list[float]]:

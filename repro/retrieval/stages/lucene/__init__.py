@@ -6,14 +6,13 @@ what comes after an index is its searches, and Java and pyserini take longer to 
 to be searched.
 """
 
-import atexit
 import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +21,8 @@ from repro.machine import jvm
 from repro.progress import Progress
 
 LOG = "lucene.log"
-PATIENCE = 20  # seconds after which a child that has nothing to do is ended, whose memory others may need
+REST = 20  # seconds without an order after which a child ends, whose memory others may need
+USABLE = 15  # seconds in which it certainly has not
 
 
 def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, progress: Progress) -> dict:
@@ -44,70 +44,40 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
         raise BlockedError(*missing)
     log = folder / LOG
     log.write_bytes(b"")
-    child = _Child.waiting() or _Child(log)
-    try:
+    child = _child(log)
+    with contextlib.ExitStack() as stack:
+        stack.callback(child.end)
         child.order({"action": action, "arguments": arguments, "log": str(log.resolve())})
         with progress.task(task, total) as advance:
             facts = child.follow(advance)
         if facts is None:
             raise StageError(f"Lucene failed to {action}: {_reason(log, child.process.wait())} (log: {log})")
-    except BaseException:
-        child.end()
-        raise
-    child.wait_for_more()
+        stack.pop_all()
+    child.since = time.monotonic()
+    _waiting.append(child)
     return facts
 
 
 class _Child:
-    """A process that takes an order at a time; it ends by itself when one fails, or its input closes.
+    """A process that takes an order at a time; it ends by itself when one fails or none comes, and with us.
 
-    At most one waits for more, and none but that of the environment as it is now: it may name another Java.
+    Attributes:
+        since: the time at which it began to wait.
     """
 
-    _waiting: "_Child | None" = None
-    _lock = threading.Lock()
-
-    def __init__(self, log: Path):
-        self.environment = _environment()
+    def __init__(self, log: Path, environment: dict[str, str]):
+        self.environment, self.since = environment, 0.0
         with open(log, "ab") as messages:
             self.process = subprocess.Popen(
                 # -P: a folder in which the user happens to stand must not shadow a dependency
-                [sys.executable, "-P", "-m", "repro.retrieval.stages.lucene"],
+                [sys.executable, "-P", "-m", "repro.retrieval.stages.lucene", str(REST)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=messages,
                 text=True,
-                env=self.environment,
+                env=environment,
                 start_new_session=True,  # Ctrl-C is for us; the child sees that its standard input has closed
             )
-
-    @classmethod
-    def waiting(cls) -> "_Child | None":
-        """Return the child that waits, of which nobody else knows from here on; None if there is none."""
-        with cls._lock:
-            child, cls._waiting = cls._waiting, None
-        if child is not None and (child.environment != _environment() or child.process.poll() is not None):
-            child.end()
-            return None
-        return child
-
-    def wait_for_more(self) -> None:
-        """Keep the child for the next order, for ``PATIENCE`` seconds."""
-        with self._lock:
-            before, _Child._waiting = self._waiting, self
-        if before is not None:
-            before.end()
-        timer = threading.Timer(PATIENCE, self._end_if_waiting)
-        timer.daemon = True
-        timer.start()
-
-    def _end_if_waiting(self) -> None:
-        with self._lock:
-            is_idle = self._waiting is self
-            if is_idle:
-                _Child._waiting = None
-        if is_idle:
-            self.end()
 
     def order(self, order: dict) -> None:
         assert self.process.stdin  # as it is a pipe
@@ -133,10 +103,20 @@ class _Child:
                 pipe.close()
 
 
-@atexit.register
-def _end_child() -> None:
-    if child := _Child.waiting():
+_waiting: list[_Child] = []
+
+
+def _child(log: Path) -> _Child:
+    """Return a child that waits, or a new one where none does in this environment, which may name another
+    Java."""
+    environment = _environment()
+    while _waiting:
+        child = _waiting.pop()
+        is_there = child.process.poll() is None and time.monotonic() - child.since < USABLE
+        if is_there and child.environment == environment:
+            return child
         child.end()
+    return _Child(log, environment)
 
 
 def _environment() -> dict[str, str]:

@@ -1,12 +1,14 @@
-"""The child in which Java lives: ``python -m repro.retrieval.stages.lucene``.
+"""The child in which Java lives: ``python -m repro.retrieval.stages.lucene SECONDS``.
 
 Each line of standard input is an order, a JSON object of ``action`` (``index`` or ``search``), its
 ``arguments`` and the file ``log``. Standard output carries JSON lines for the parent: integers (documents
 indexed or queries answered since the last one), then one object of facts. All else, Java's prints included,
-goes to the log. The process ends with the first order that fails, and as soon as its standard input closes,
-which happens when its parent dies, whatever killed it.
+goes to the log. The process ends with the first order that fails, where none comes for the seconds that its
+argument gives, and as soon as its standard input closes, which happens when its parent dies, whatever killed
+it.
 """
 
+import contextlib
 import importlib.metadata
 import itertools
 import json
@@ -220,8 +222,9 @@ def _take_over_stdout() -> Report:
     return report
 
 
-def _orders() -> Iterator[dict]:
-    """Yield what the parent asks for; without the parent this process ends, whatever it does."""
+def _orders(seconds: float) -> Iterator[dict]:
+    """Yield what the parent asks for, until it asks for nothing in so many seconds; without the parent this
+    process ends, whatever it does."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def listen() -> None:
@@ -230,8 +233,9 @@ def _orders() -> Iterator[dict]:
         os._exit(1)
 
     threading.Thread(target=listen, daemon=True).start()
-    while True:
-        yield json.loads(lines.get())
+    with contextlib.suppress(queue.Empty):
+        while True:
+            yield json.loads(lines.get(timeout=seconds))
 
 
 def _print_into(log: str) -> None:
@@ -242,10 +246,10 @@ def _print_into(log: str) -> None:
     os.close(messages)
 
 
-def main() -> None:
+def main(seconds: str) -> None:
     report = _take_over_stdout()
     versions: dict[str, str] = {}
-    for order in _orders():
+    for order in _orders(float(seconds)):
         _print_into(order["log"])
         peak = PeakMemory()
         versions = versions or _start_java()
@@ -254,4 +258,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

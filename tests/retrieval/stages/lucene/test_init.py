@@ -89,7 +89,8 @@ def started(monkeypatch) -> list[subprocess.Popen]:
             super().__init__(*arguments, **options)
             children.append(self)
 
-    process._end_child()
+    while process._waiting:
+        process._waiting.pop().end()
     monkeypatch.setattr(subprocess, "Popen", Watched)
     return children
 
@@ -113,9 +114,12 @@ def test_an_index_and_its_searches_share_a_java_as_long_as_it_lives(tmp_path, st
 
 @needs_java
 def test_a_java_without_work_ends_after_a_while(tmp_path, started, monkeypatch):
-    monkeypatch.setattr(process, "PATIENCE", 0)
-    _index(tmp_path)
-    assert started[0].wait(timeout=60) == -signal.SIGKILL
+    monkeypatch.setattr(process, "REST", 0.5)
+    index = _index(tmp_path)
+    assert started[0].wait(timeout=60) == 0
+    monkeypatch.setattr(process, "USABLE", 0)  # it might end as it is asked
+    assert [_hits(index, tmp_path) for _ in range(2)] == [1, 1]
+    assert len(started) == 3
 
 
 def test_an_exception_of_the_caller_ends_the_child(tmp_path, started):
