@@ -49,7 +49,7 @@ class Locations:
         data, is_there = os.environ.get("REPRO_DATA"), data_folder().is_dir()
         if data and not (is_there or fetching):
             raise UsageError(f"--data or REPRO_DATA is {data!r}, which is not a folder")
-        results_folder, committed = _folder(results, "REPRO_RESULTS"), _committed_results()
+        results_folder, committed = _folder(results, "REPRO_RESULTS"), committed_results()
         return cls(
             store=_folder(store, "REPRO_STORE") or _user("cache") / "store",
             results=results_folder or _user("data") / "results",
@@ -64,11 +64,6 @@ def data_folder() -> Path:
     """Return the folder of REPRO_DATA, else the one in the user's data folder that fetching fills."""
     data = os.environ.get("REPRO_DATA")
     return resolved(data, "REPRO_DATA") if data else _user("data") / "collections"
-
-
-def code_folder() -> Path:
-    """Return the folder that keeps what is known of the suite's code, in the user's cache folder."""
-    return _user("cache") / "code"
 
 
 def _ir_datasets() -> Path | None:
@@ -92,7 +87,8 @@ def resolved(value: str, variable: str) -> Path:
         raise UsageError(f"{value!r}, given for {variable}, is no path: {error}") from None
 
 
-def _committed_results() -> Path | None:
+def committed_results() -> Path | None:
+    """Return the results that came with the suite. None if there are none."""
     folder = (BUNDLED if BUNDLED.is_dir() else CHECKOUT) / "results"
     return folder if folder.is_dir() else None
 

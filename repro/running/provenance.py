@@ -9,62 +9,57 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repro.errors import BlockedError, StoreError
 from repro.graph import Node, once_a_node
 from repro.locations import CHECKOUT
 from repro.machine import jvm, versions
+from repro.machine.code_digest import code
+from repro.running import equal_code
 from repro.running.plan import Plan
 from repro.store import Store, damage
 from repro.store.underway import awaited_inputs, one_at_a_time
 
-if TYPE_CHECKING:
-    from repro.machine.source_code import Code
-
 PRESENT = ("stored", "damaged")
+JOINED_BY = " and "  # between digests of an artefact that several versions of the code made
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def made_by(node: Node) -> dict[str, Any]:
-    """Return facts of an artefact made here and now, which are no part of its identity.
+    """Return facts about an artefact that is made here and now. They are not part of its identity.
 
-    ``code`` is a digest of the code that its stage runs, and of an objective or view that its parameters
-    name, ``entries`` where these begin, ``definitions`` a short digest of each by its name; ``libraries`` are
-    versions of what these name; ``commit`` is the checkout's.
+    ``code`` is the digest of the modules in the import closure of the stage and of the objective or view that
+    the parameters name, ``entries`` are these, ``modules`` has a short digest of each module, ``libraries``
+    has versions, and ``commit`` is the checkout's.
     """
-    entries = _entries(node)
-    sources = _code(*entries)
-    by_name = {name: _version(name) for name in versions.distributions_behind(sources.libraries)}
+    code_here = code(*entries(node))
+    by_name = {name: _version(name) for name in versions.distributions_behind(code_here.libraries)}
     libraries = {name: version for name, version in by_name.items() if version is not None}
-    facts = {"code": sources.digest, "definitions": dict(sources.definitions), "entries": list(entries)}
+    facts = {"code": code_here.digest, "modules": dict(code_here.modules), "entries": list(entries(node))}
     return facts | {"libraries": libraries} | ({"commit": commit} if (commit := _commit()) else {})
 
 
 def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str] | None:
-    """Return definitions and libraries that made an artefact and are others here; None if facts lack them.
+    """Return the modules and libraries that made an artefact and differ here. None if facts lack them.
+
+    Code that a line of results/code.yaml shows to be equal does not differ.
 
     Args:
-        node: whose objective is where the plan has it now; without it where it was then, or is by its name.
+        node: its stage and objective are looked up where the plan has them now. Without it, where they were.
     """
     try:
-        definitions, libraries = dict(facts["definitions"]), dict(facts["libraries"])
-        here = _code(*(_entries(node) if node else map(str, facts["entries"])))
+        digests, libraries = str(facts["code"]).split(JOINED_BY), dict(facts["libraries"])
+        here = code(*(entries(node) if node else map(str, facts["entries"])))
+        modules = dict(facts.get("modules", {}))
     except (KeyError, TypeError, ValueError):
         return None
     names = []
-    if facts.get("code") != here.digest:
-        every_name = sorted(definitions.keys() | here.definitions.keys())
-        names = [name for name in every_name if definitions.get(name) != here.definitions.get(name)]
-        names = names or ["which of the definitions of one name is meant"]
+    if equal_code.all_on_record(digests) != {equal_code.on_record(here.digest)}:
+        all_names = sorted(modules.keys() | here.modules.keys())
+        names = [name for name in all_names if modules.get(name) != here.modules.get(name)]
+        names = names if modules else ["all modules of an earlier version"]
     return names + [name for name, recorded in libraries.items() if _version(name) != recorded]
-
-
-def _code(*entries: str) -> Code:
-    """Return the code reached from ``entries``; no source is read where nothing says what made it."""
-    from repro.machine.source_code import code
-
-    return code(*entries)
 
 
 def planned_code(nodes: Iterable[Node]) -> str:
@@ -73,7 +68,7 @@ def planned_code(nodes: Iterable[Node]) -> str:
 
 
 def join_codes(codes: Iterable[str]) -> str:
-    """Return one digest of several, each counted once; empty where one is, as what is unknown."""
+    """Combine digests into one, ignoring duplicates. Returns "" if any of them is unknown."""
     distinct = sorted(set(codes))
     return hashlib.sha256(" ".join(distinct).encode()).hexdigest()[:16] if all(distinct) else ""
 
@@ -108,8 +103,7 @@ class Makers:
                 facts = self.store.record(node).get("facts", {})
             except StoreError:  # it is damaged, or not there any more
                 facts = {}
-            is_known = "definitions" in facts  # else the code is of a form that is not known here
-            codes = {str(facts["code"]) if is_known else ""}
+            codes = equal_code.all_on_record(str(facts.get("code", "")).split(JOINED_BY))
             commits = set(str(facts["commit"]).split(" and ")) if "commit" in facts else set()
             for parent in node.parents():
                 of_parent = self._of(parent)
@@ -118,7 +112,7 @@ class Makers:
         return self._behind[node.fingerprint]
 
 
-def _entries(node: Node) -> tuple[str, ...]:
+def entries(node: Node) -> tuple[str, ...]:
     """Return where the code of a node begins: its stage, and what is named as ``path`` ("module:name")."""
     values = (value for value in node.params.values() if isinstance(value, Mapping))
     paths = (str(value.get("path", "")) for value in values)
@@ -127,12 +121,12 @@ def _entries(node: Node) -> tuple[str, ...]:
 
 @once_a_node
 def _entries_below(node: Node) -> frozenset[tuple[str, ...]]:
-    return frozenset([_entries(node)]).union(*map(_entries_below, node.parents()))
+    return frozenset([entries(node)]).union(*map(_entries_below, node.parents()))
 
 
 @functools.cache
-def _code_of_all(entries: frozenset[tuple[str, ...]]) -> str:
-    return join_codes(_code(*each).digest for each in entries)
+def _code_of_all(all_entries: frozenset[tuple[str, ...]]) -> str:
+    return join_codes(equal_code.on_record(code(*each).digest) for each in all_entries)
 
 
 @functools.cache

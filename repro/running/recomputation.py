@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import itertools
 import json
 import random
@@ -61,6 +62,24 @@ def agreement(stored: Path, again: Path, *, tolerance: float) -> Agreement:
             return Agreement("none", difference, f"{name}: {why}")
         farthest = max(farthest, difference)
     return Agreement("tolerance" if differing_names else "bits", farthest)
+
+
+# a library's own words about a model, and the metadata of a run
+OF_LIBRARIES = ("config.json", "tokenizer_config.json", "special_tokens_map.json", "run.ir_metadata.yml")
+
+
+def digest_of_contents(folder: Path) -> str:
+    """Return a digest of the rows, numbers and texts in a folder, to the last bit, however rows are split."""
+    digest = hashlib.sha256()
+    tables: dict[str, list] = {}
+    for name in sorted(name for name in _names(folder) if Path(name).name not in OF_LIBRARIES):
+        structure, numbers = content(folder / name)
+        if name.endswith(".arrow"):  # without floats, or with them in their order
+            tables.setdefault(str(Path(name).parent), []).extend([*structure, *numbers.tolist()])
+        else:
+            digest.update(f"{name} {structure!r}".encode() + np.ascontiguousarray(numbers).tobytes())
+    digest.update(repr(tables).encode())
+    return digest.hexdigest()
 
 
 def _names(folder: Path) -> set[str]:

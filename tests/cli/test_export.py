@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.machine import source_code
+from repro.machine.code_digest import code as code_of
 from repro.store.results import line_of, record_of
 from tests.cli.conftest import CELL
 from tests.floats import close
@@ -105,7 +105,7 @@ def test_a_deposit_tells_number_verdict_code_libraries_machine_and_data(crate, m
         stage = action["name"].split()[1].rstrip(",")
         identifiers = code["identifier"] if isinstance(code["identifier"], list) else [code["identifier"]]
         values = {entities[one["@id"]]["name"]: entities[one["@id"]]["value"] for one in identifiers}
-        assert values["code"] == source_code.code(f"repro.retrieval.stages.{stage}").digest
+        assert values["code"] == code_of(f"repro.retrieval.stages.{stage}").digest
         assert values.get("commit") == commit
         assert all("version" in entities[part["@id"]] for part in code.get("hasPart", ()) if "@id" in part)
         assert action["startTime"] <= action["endTime"]

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from repro.machine import source_code
+from repro.running import provenance
 from repro.store.underway import announce
 from tests.cli.conftest import CELL
 from tests.vector_store import forge, vector_store
@@ -72,15 +72,17 @@ def test_what_is_still_being_written_is_left_alone(repro, measured):
 @pytest.fixture
 def other_code(measured, monkeypatch):
     """The store of CELL, whose evaluation was made by another version of its stage's module."""
-    code_here = source_code.code
+    code_here = provenance.code
 
     def code(*entries):
         here = code_here(*entries)
         if entries == ("repro.retrieval.stages.evaluate",):
-            here = replace(here, digest="other", definitions=here.definitions | {"run": "other"})
+            here = replace(
+                here, digest="other", modules=here.modules | {"repro.retrieval.stages.evaluate": "other"}
+            )
         return here
 
-    monkeypatch.setattr(source_code, "code", code)
+    monkeypatch.setattr(provenance, "code", code)
     return measured
 
 
@@ -96,10 +98,10 @@ def test_what_other_code_made_is_counted_and_on_request_named(repro, other_code)
         == f"6 artefacts read, 0 damaged\n1 records read, 0 damaged\n{SENTENCE}\n"
     )
     *_, line, _ = repro("store", "verify", "--verbose").out.splitlines()
-    assert line.startswith("other code: evaluate/") and line.endswith(": run")
+    assert line.startswith("other code: evaluate/") and line.endswith(": repro.retrieval.stages.evaluate")
     said = repro("store", "verify", "--format", "json").json
     assert (said["artefacts"], said["damaged"], said["unknown_code"]) == (6, {}, 0)
-    assert list(said["other_code"].values()) == [["run"]]
+    assert list(said["other_code"].values()) == [["repro.retrieval.stages.evaluate"]]
 
 
 def test_plan_and_compare_count_what_other_code_made(repro, other_code):

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from repro.errors import StoreError
-from repro.machine import source_code, versions
+from repro.machine import code_digest, versions
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import select
 from repro.retrieval.datasets import catalog, digests
@@ -316,11 +316,10 @@ def patched(root: Path) -> Iterator[Moments]:
             patch.setenv(name, str(root / "user"))
         patch.setattr(at_hand, "ROOT", root / "world/papers")
         patch.setattr(versions, "_git", functools.cache(versions._git))  # no walk commits
-        # of the suite's own modules, which no walk changes, none is found
-        patch.setattr(source_code, "OURS", dict.fromkeys(source_code.OURS, root / "world"))
-        # and the one that changes is read anew each time
-        patch.setattr(source_code, "sources_of", source_code.Sources)
-        patch.setattr(source_code, "code", source_code.code.__wrapped__)
+        # the suite's own modules, which no walk changes, are not found, and the one that changes is read anew
+        patch.setattr(code_digest, "OURS", dict.fromkeys(code_digest.OURS, root / "world"))
+        patch.setattr(code_digest, "_module", code_digest._module.__wrapped__)
+        patch.setattr(provenance, "code", code_digest.code.__wrapped__)
         patch.setattr(provenance, "_code_of_all", provenance._code_of_all.__wrapped__)
         patch.setattr(digests, "SETTLED", 0)  # an edit waits for the next tick of the clock itself
         patch.setattr(catalog, "FILE", root / "catalog.yaml")

@@ -8,7 +8,7 @@ from repro.locations import CHECKOUT
 from repro.machine import versions
 from repro.progress import Progress
 from repro.retrieval.stages import qrels
-from repro.running import provenance
+from repro.running import equal_code, provenance
 from repro.running.engines import inline
 from repro.running.engines.inline import run_node
 from repro.running.plan import Plan
@@ -31,16 +31,17 @@ from repro.store.underway import announce
 OBJECTIVE = {"name": "mlm", "version": 1, "path": "papers.baselines.weak_decoder:WeakDecoder"}
 
 
-def older(facts: dict, **definitions: str) -> dict:
-    """The facts of what an earlier version made, in which these definitions said something else."""
-    return facts | {"code": "0" * 64, "definitions": facts["definitions"] | definitions}
+def older(facts: dict, **modules: str) -> dict:
+    """The facts of an artefact that an earlier version made, in which these modules had other contents."""
+    return facts | {"code": "0" * 64, "modules": facts["modules"] | modules}
 
 
 def test_an_artefact_says_which_code_and_libraries_made_it(tmp_path):
     store, node = Store(tmp_path), Machine().resolve(Node("qrels", {"dataset": "tiny/wiki/test"}))
     run_node(node, store, Progress())
     facts = store.record(node)["facts"]
-    assert {"run", "words.yaml"} <= facts["definitions"].keys() and len(facts["code"]) == 64
+    assert {"repro.retrieval.stages.qrels", "words.yaml"} <= facts["modules"].keys()
+    assert len(facts["code"]) == 64
     assert facts.get("commit") == versions.commit(CHECKOUT)
     assert facts["libraries"]["datasets"] == versions.version("datasets")
     assert "torch" not in facts["libraries"]
@@ -49,18 +50,31 @@ def test_an_artefact_says_which_code_and_libraries_made_it(tmp_path):
 
 def test_the_objective_is_part_of_what_made_a_model():
     made = made_by(Node("pretrain", {"objective": OBJECTIVE, "options": {}}))
-    assert {"WeakDecoder", "train"} <= made["definitions"].keys()
-    assert "WeakDecoder" not in made_by(Node("pretrain", {"options": {}}))["definitions"]
+    objective = "papers.baselines.weak_decoder"
+    assert {objective, "repro.retrieval.training.loop"} <= made["modules"].keys()
+    assert objective not in made_by(Node("pretrain", {"options": {}}))["modules"]
     assert {"torch", "transformers", "tokenizers"} <= made["libraries"].keys()
 
 
-def test_the_objective_that_counts_is_where_the_plan_has_it_now_or_else_where_it_has_gone():
+def test_the_objective_is_looked_up_where_the_plan_has_it_now():
     node = Node("pretrain", {"objective": OBJECTIVE, "options": {}})
     facts = made_by(node)
     moved = facts | {"entries": ["repro.retrieval.stages.pretrain", "papers.of_old.decoders:WeakDecoder"]}
-    assert differences(moved, node) == differences(moved) == []
-    gone = facts | {"entries": ["repro.retrieval.stages.pretrain", "papers.of_old.decoders:Decoder"]}
-    assert differences(gone, node) == [] and "papers.of_old.decoders:Decoder" in differences(gone)
+    assert differences(moved, node) == []
+    assert "papers.baselines.weak_decoder" in differences(moved)
+
+
+def test_equal_code_differs_in_nothing_and_is_recorded_under_one_digest(monkeypatch):
+    facts = made_by(Node("search", {"depth": 10}))
+    before = older(facts, **{"repro.errors": "0" * 8})
+    assert differences(before) == ["repro.errors"]
+    planned = planned_code([Node("search", {"depth": 10})])
+    equal = {"0" * 64: "f" * 64, facts["code"]: "f" * 64}
+    monkeypatch.setattr(equal_code, "_recorded_by_digest", lambda: equal)
+    provenance._code_of_all.cache_clear()
+    assert differences(before) == []
+    assert planned_code([Node("search", {"depth": 10})]) == join_codes(["f" * 64]) != planned
+    provenance._code_of_all.cache_clear()
 
 
 def test_a_lucene_index_rests_on_java_and_pyserini():
@@ -77,16 +91,17 @@ def test_the_java_is_the_one_that_is_named_now(monkeypatch, tmp_path):
 
 def test_what_differs_is_named_and_what_is_not_recorded_is_unknown():
     facts = made_by(Node("search", {"depth": 10}))
-    before = older(facts, run="0" * 8, gone="1" * 8)
+    before = older(facts, **{"repro.errors": "0" * 8, "gone": "1" * 8})
     newer = facts | {"libraries": facts["libraries"] | {"numpy": "1.0"}}
-    assert differences(before) == ["gone", "run"]
-    assert differences(facts | {"code": "0" * 64}) == ["which of the definitions of one name is meant"]
+    assert differences(before) == ["gone", "repro.errors"]
+    without = {name: value for name, value in facts.items() if name != "modules"}
+    assert differences(without | {"code": "0" * 64}) == ["all modules of an earlier version"]
     assert differences(newer) == ["numpy"]
     nothing, modules = (
         dict.fromkeys(facts),
         {"modules": {"repro.retrieval.stages.search": "0" * 16}, "libraries": {}},
     )
-    for unknown in ({}, facts | {"definitions": [1]}, facts | {"entries": 1}, nothing, modules):
+    for unknown in ({}, facts | {"modules": [1]}, facts | {"entries": 1}, nothing, modules):
         assert differences(unknown) is None
     made = Origins()
     for name, one in (("a", facts), ("b", before), ("c", {})):
@@ -150,7 +165,7 @@ def test_records_say_the_code_and_the_commits_of_all_that_is_behind_them(chain):
     assert {"a", "b", "c-dirty"} <= set(behind["commits"])
     store.discard(index)
     assert Makers(store).behind([run])["code"] == ""
-    store.build(index, lambda out: {"code": "0", "modules": {}}, waiting=lambda: None)
+    store.build(index, lambda out: {"modules": {}}, waiting=lambda: None)
     assert Makers(store).behind([run])["code"] == ""
 
 

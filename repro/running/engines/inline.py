@@ -24,7 +24,7 @@ from repro.manifest.papers import bind_papers_package
 from repro.progress import Progress
 from repro.running.engines.shared_work import build, build_shard
 from repro.running.plan import Plan
-from repro.running.provenance import made_by
+from repro.running.provenance import JOINED_BY, made_by
 from repro.running.requirements import Machine, Obstacle
 from repro.running.run_progress import Place, RunProgress, places
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
@@ -233,7 +233,7 @@ def made_by_all(
 
 
 def _join_digests(digests: Iterable[str | None]) -> str:
-    return " and ".join(dict.fromkeys(filter(None, digests)))
+    return JOINED_BY.join(dict.fromkeys(filter(None, digests)))
 
 
 def _has_begun(directory: Path) -> bool:

@@ -149,21 +149,24 @@ def test_the_last_shard_to_end_makes_the_bytes_of_the_whole(new, node):
     assert fill(parted, node, "1/3") == [parted.path(node)]
 
 
+STAGE = "repro.retrieval.stages.encode"
+
+
 @pytest.mark.parametrize("other", ["1/3", "2/3", "3/3"])
 def test_shards_of_other_code_are_told_of_the_whole(new, monkeypatch, other):
-    store, older = new("store"), {"run": "0" * 8}
+    store, older = new("store"), {STAGE: "0" * 8}
     for part in ("1/3", "2/3", "3/3"):
         with monkeypatch.context() as patch:
             if part == other:
                 made = made_by(ENCODE)
-                made |= {"definitions": made["definitions"] | older, "code": "0" * 64}
+                made |= {"modules": made["modules"] | older, "code": "0" * 64}
                 patch.setattr(inline, "made_by", lambda node, made=made: made)
             fill(store, ENCODE, part)
     facts, here = store.record(ENCODE)["facts"], made_by(ENCODE)
-    assert differences(facts) == ["run"]
-    both = facts["definitions"].pop("run").split(" and ")
-    assert set(both) == {"0" * 8, here["definitions"].pop("run")} and len(both) == 2
-    assert facts["definitions"] == here["definitions"] and facts["libraries"] == here["libraries"]
+    assert differences(facts) == [STAGE]
+    both = facts["modules"].pop(STAGE).split(" and ")
+    assert set(both) == {"0" * 8, here["modules"].pop(STAGE)} and len(both) == 2
+    assert facts["modules"] == here["modules"] and facts["libraries"] == here["libraries"]
 
 
 def encoded_blocks(monkeypatch, *, dies_after: int = 99) -> list[int]:

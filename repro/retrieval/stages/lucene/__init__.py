@@ -20,6 +20,7 @@ from repro.errors import BlockedError, StageError
 from repro.machine import jvm
 from repro.progress import Progress
 
+CHILD = "repro.retrieval.stages.lucene.__main__"  # the module of the process, part of the stage's code
 LOG = "lucene.log"
 REST = 20  # seconds without an order after which a child ends, whose memory others may need
 USABLE = 15  # seconds in which it certainly has not
@@ -70,7 +71,7 @@ class _Child:
         with open(log, "ab") as messages:
             self.process = subprocess.Popen(
                 # -P: a folder in which the user happens to stand must not shadow a dependency
-                [sys.executable, "-P", "-m", "repro.retrieval.stages.lucene", str(REST)],
+                [sys.executable, "-P", "-m", CHILD, str(REST)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=messages,

@@ -1,0 +1,173 @@
+"""The code that a stage runs, identified by the modules in its import closure.
+
+For example, the code of ``repro.retrieval.stages.bm25`` is that module, every module of the suite that it
+imports, directly or not, and the data files beside them that they name. Source is read as text, never
+imported. Docstrings, comments and blank lines are not part of a digest.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib.util
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.locations import PAPERS
+
+OURS = {"repro": Path(__file__).resolve().parents[2], "papers": PAPERS.parent}  # package -> folder around it
+# Facts about collections. A fingerprint contains the digest of the rows themselves.
+OF_COLLECTIONS = ("catalog.yaml", "homes.yaml", "published_rows.yaml")
+LAZY = ("__getattr__", "__dir__")  # functions of a module that load further names on request
+CHILD = "CHILD"  # the constant that names a module which is started as a process, e.g. "repro.x.__main__"
+
+
+@dataclass(frozen=True)
+class Code:
+    """The code of a stage.
+
+    Attributes:
+        digest: sha256, in hexadecimal, over the contents of its modules and data files, and its classes' names.
+            The names and folders of the modules are not part of it.
+        modules: the first 8 digits of the digest of each module and data file, by its name.
+        libraries: the top names of other packages that these import, e.g. "torch".
+    """
+
+    digest: str
+    modules: dict[str, str]
+    libraries: frozenset[str]
+
+
+@functools.cache
+def code(*entries: str) -> Code:
+    """Return the code of modules, each given as "module" or "module:name".
+
+    A module that does not exist has the digest "missing".
+    """
+    digests: dict[str, str] = {}
+    libraries = set[str]()
+    pending = [entry.partition(":")[0] for entry in entries]
+    packages = frozenset((*OURS, *(name.partition(".")[0] for name in pending)))
+    while pending:
+        if (name := pending.pop()) not in digests:
+            module = _module(name, packages)
+            digests[name] = module.digest if module else "missing"
+            pending += module.imports if module else ()
+            digests |= module.data if module else {}
+            libraries |= module.libraries if module else set()
+    classes = [entry.partition(":")[2] for entry in entries]  # several may be in one module
+    digest = _sha256("\n".join([*classes, *sorted(digests.values())]).encode())
+    return Code(digest, {name: digests[name][:8] for name in sorted(digests)}, frozenset(libraries))
+
+
+@dataclass(frozen=True)
+class _Module:
+    digest: str
+    imports: tuple[str, ...]
+    data: dict[str, str]
+    libraries: frozenset[str]
+
+
+@functools.cache
+def _module(name: str, packages: frozenset[str]) -> _Module | None:
+    """Read a module. Returns None for a name that is no module of these packages."""
+    if (path := _path(name, packages)) is None:
+        return None
+    text = path.read_text(encoding="utf-8")
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):  # nothing can have been made by it
+        return None
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    statements = list(_statements(tree))
+    names = {package, *(n for s in statements for n in _imported(s, package))}
+    imports = sorted(n for n in names if _path(n, packages) and n != name)
+    files = (file for file in path.parent.iterdir() if file.suffix not in (".py", ".pyc"))
+    data = {file.name: _sha256(file.read_bytes()) for file in files if _is_read(file, text)}
+    libraries = frozenset(n for n in names if "." not in n and n not in packages)
+    digest = _sha256(_code_lines(text, statements).encode())
+    return _Module(digest, tuple(imports), data, libraries)
+
+
+def _path(name: str, packages: frozenset[str]) -> Path | None:
+    parts = name.split(".")
+    if parts[0] not in packages or not all(map(str.isidentifier, parts)):  # names come from records, too
+        return None
+    if (folder := _folder(parts[0])) is None:
+        return None
+    place = folder.joinpath(*parts)
+    return next((p for p in (place / "__init__.py", place.with_suffix(".py")) if p.is_file()), None)
+
+
+def _folder(package: str) -> Path | None:
+    """Return the folder that contains a package. ``papers`` is always the suite's own."""
+    if package in OURS:
+        return OURS[package]
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        return None
+    if spec is None or not spec.origin:
+        return None
+    origin = Path(spec.origin)
+    return origin.parent.parent if spec.submodule_search_locations else origin.parent
+
+
+def _is_read(file: Path, text: str) -> bool:
+    return file.is_file() and f'"{file.name}"' in text and file.name not in OF_COLLECTIONS
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a tree's statements, outer ones first, but none that no import of the module executes or needs.
+
+    Left out are imports for type checkers, and a module's ``__getattr__`` and ``__dir__``, which serve users.
+    """
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, name, ()):
+            yield child
+            is_for_types = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+            is_for_users = isinstance(node, ast.Module) and getattr(child, "name", "") in LAZY
+            if not (is_for_types or is_for_users):
+                yield from _statements(child)
+
+
+def _imported(statement: ast.AST, package: str) -> Iterator[str]:
+    """Yield the modules that a statement imports or starts, and the packages that they are in."""
+    match statement:
+        case ast.Import(names=names):
+            modules = [alias.name for alias in names]
+        case ast.ImportFrom(module=module, names=names, level=level):
+            parents = package.split(".")[: len(package.split(".")) + 1 - level] if level else []
+            base = ".".join([*parents, *filter(None, [module])])
+            modules = [f"{base}.{alias.name}" for alias in names]
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str() as module)):
+            modules = [module] if name == CHILD else []
+        case _:
+            modules = []
+    for module in modules:
+        parts = module.split(".")
+        yield from (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+
+
+def _code_lines(text: str, statements: Iterable[ast.AST]) -> str:
+    """Return a module's lines without docstrings, comments and blank lines.
+
+    Where it has other texts in triple quotes, comments and blank lines stay, as they may be lines of a text.
+    """
+    lines = text.splitlines()
+    docstrings = [s for s in statements if isinstance(s, ast.Expr) and _is_text(s.value)]
+    for docstring in docstrings:
+        lines[docstring.lineno - 1 : docstring.end_lineno] = [""] * (
+            docstring.end_lineno - docstring.lineno + 1
+        )
+    if '"""' in (rest := "\n".join(lines)) or "'''" in rest:
+        return rest
+    return "\n".join(line.rstrip() for line in lines if line.strip() and not line.lstrip().startswith("#"))
+
+
+def _is_text(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
