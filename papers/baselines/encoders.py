@@ -16,49 +16,35 @@ ICT = Objective(
     "ict",
     1,
     "papers.baselines.inverse_cloze:InverseCloze",
-    "temperature similarity=dot|cosine weight keep sentence_ends query_tokens short_text=whole|drop "
-    "mlm_on=context|text mlm_reduction=mean|sum mlm_head masking resample=once|epoch length seed",
+    "similarity=dot|cosine short_text=whole|drop mlm_on=context|text mlm_reduction=mean|sum "
+    "resample=once|epoch",
     token_lengths=("query_tokens",),
 )
 PROP = Objective(
     "prop",
     2,
     "papers.baselines.representative_words:RepresentativeWords",
-    "pairs set_size_mean set_size set_most_tokens repeats ties resample=once|epoch smoothing collection "
-    "word_counts candidate_words subsampling similarity scores margin weight contrastive_input "
-    "mlm_reduction masking stop_words set_words skip_share skip_below fewest_words statistics length seed",
+    "resample=once|epoch",
     token_lengths=("set_most_tokens", "skip_below"),
 )
 B_PROP = Objective(
     "b-prop",
     2,
     "papers.baselines.contrastive_term_words:ContrastiveTermWords",
-    "pairs set_size_mean set_size set_most_tokens repeats ties resample=once|epoch pieces=first|sum "
-    "saturation contrast=cross-entropy|difference temperature collection word_counts similarity scores "
-    "margin weight contrastive_input mlm_reduction masking stop_words set_words "
-    "normalise_over=all|drawable skip_share skip_below fewest_words statistics length seed",
+    "resample=once|epoch pieces=first|sum contrast=cross-entropy|difference normalise_over=all|drawable",
     token_lengths=("set_most_tokens", "skip_below"),
 )
 SEED = Objective(
     "seed",
     1,
     "papers.baselines.weak_decoder:WeakDecoder",
-    "decoder=cross-attention|slot decoder_layers span sees_bottleneck encoder_input=masked|clean "
-    "decoder_input=masked|clean embeddings=shared|own head=shared|own reconstruct_sep weight "
-    "reduction=mean|sum masking mlm_head length seed",
+    "decoder=cross-attention|slot encoder_input=masked|clean decoder_input=masked|clean "
+    "embeddings=shared|own head=shared|own reduction=mean|sum",
 )
 CONDENSER = Objective(
-    "condenser",
-    2,
-    "papers.baselines.condenser:Condenser",
-    "masking unit=whole-word|bernoulli quota=text|all head_layers early_share late length seed",
+    "condenser", 2, "papers.baselines.condenser:Condenser", "unit=whole-word|bernoulli quota=text|all"
 )
-SIMCSE = Objective(
-    "simcse",
-    1,
-    "papers.baselines.dropout_contrast:DropoutContrast",
-    "temperature similarity=dot|cosine dropout projector mlm length seed",
-)
+SIMCSE = Objective("simcse", 1, "papers.baselines.dropout_contrast:DropoutContrast", "similarity=dot|cosine")
 
 
 def ict(request: Request) -> Node:

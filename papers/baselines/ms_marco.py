@@ -19,8 +19,8 @@ CONTRASTIVE = Objective(
     "contrastive",
     1,
     "repro.retrieval.nn.bi_encoder:BiEncoderContrastive",
-    "temperature similarity=dot|cosine negatives=in-batch|own|pairwise projector=nonlinear|linear|none "
-    "projector_start=pre-trained|new pooling query_length passage_length separator start",
+    "similarity=dot|cosine negatives=in-batch|own|pairwise projector=nonlinear|linear|none "
+    "projector_start=pre-trained|new",
 )
 PASSAGES, DOCUMENTS = "msmarco-passage/train/judged", "msmarco-document/train"
 OFFICIAL_NEGATIVES = "msmarco-passage/train/triples-v2"

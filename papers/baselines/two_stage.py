@@ -15,19 +15,14 @@ from repro.retrieval.recipe import Objective, Optimisation, Texts
 from repro.retrieval.recipe.request import Request
 
 RERANKER = Objective(
-    "cross-encoder",
-    2,
-    "repro.retrieval.nn.cross_encoder:CrossEncoder",
-    "trained_passages regulariser=r-drop|none passage_length separator",
+    "cross-encoder", 2, "repro.retrieval.nn.cross_encoder:CrossEncoder", "regulariser=r-drop|none"
 )
 MULTI_VIEW = Objective(
     "multi-view-contrastive",
     1,
     "repro.retrieval.nn.multi_view_bi_encoder:MultiViewBiEncoder",
-    "views top_k sparse_truncation sparse_positions vocabulary_head dense_reduction hybrid_similarity "
-    "similarity=dot|cosine view_objective=sum|separate|both contrastive_denominator "
-    "in_batch_negatives=batch|own temperature flops_weight flops_vectors=before|after distillation "
-    "query_length passage_length separator start",
+    "similarity=dot|cosine view_objective=sum|separate|both in_batch_negatives=batch|own "
+    "flops_vectors=before|after",
     vector_widths=("top_k", "dense_reduction"),
 )
 TITLED = "msmarco-passage/rocketqa"

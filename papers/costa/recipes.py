@@ -15,10 +15,8 @@ COSTA = Objective(
     "costa",
     1,
     "papers.costa.contrastive_spans:ContrastiveSpans",
-    "temperature weight spans span_tokens beta rounding spans_reach_sep projector projector_layers "
     "contrastive_input=masked|clean resample=once|epoch start=inclusive|printed short_text=clip|drop "
-    "similarity=dot|cosine reduction=mean|sum masking mlm_head stop_words length seed "
-    "span_unit?=pieces|words stop_words_left_out?=before|after",
+    "similarity=dot|cosine reduction=mean|sum span_unit=pieces|words stop_words_left_out=before|after",
     token_lengths=("span_tokens",),
 )
 LENGTHS = {"query": 32, "passage": 128}  # §4.5.2

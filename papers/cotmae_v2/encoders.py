@@ -12,11 +12,10 @@ OBJECTIVE = Objective(
     "contextual-autoencoder",
     2,
     "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder",
-    "views decoders context_kinds truncation windows=shared|apart decoder_contexts=independent|same "
-    "encoded_texts=anchor|both masking_rates masking_unit view_losses=sum|mean decoder_sharing "
-    "bottleneck_slot=replace|prepend decoder_layers autoregressive_window causal_targets sparse_positions "
-    "vocabulary_head=transform|plain detached_embeddings=projection|everywhere "
-    "token_loss_reduction=sum|mean length seed bottleneck_input?=masked|clean",
+    "windows=shared|apart decoder_contexts=independent|same encoded_texts=anchor|both "
+    "view_losses=sum|mean bottleneck_slot=replace|prepend vocabulary_head=transform|plain "
+    "detached_embeddings=projection|everywhere token_loss_reduction=sum|mean "
+    "bottleneck_input=masked|clean",
     passes={"encoders": 1, "layers": 4, "heads": 4.5},
 )
 VIEWS, DECODERS = ("dense", "sparse"), ("auto_encoding", "auto_regressive")

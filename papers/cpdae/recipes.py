@@ -14,13 +14,12 @@ CPDAE = Objective(
     "cpdae",
     1,
     "papers.cpdae.discriminative_autoencoder:DiscriminativeAutoencoder",
-    "masking mlm_head mlm_reduction=mean|sum decoder decoder_start second_term=binary|printed "
-    "target=original|masked special_tokens reconstruction_reduction=sum|mean versions idf "
-    "contrast=distribution|representation|none weight direction=both|first contrast_reduction=mean|sum "
-    "temperature divergence_scale normalisation=sum|softmax similarity=dot|cosine length seed statistics?",
+    "mlm_reduction=mean|sum second_term=binary|printed target=original|masked "
+    "reconstruction_reduction=sum|mean contrast=distribution|representation|none direction=both|first "
+    "contrast_reduction=mean|sum normalisation=sum|softmax similarity=dot|cosine",
     passes={"encoders": 2, "heads": 0.3},  # both versions of a text, masked at BERT's rate
 )
-WORD_DISTRIBUTION = Objective("word-distribution", 1, "papers.cpdae.word_distribution:view", "shown")
+WORD_DISTRIBUTION = Objective("word-distribution", 1, "papers.cpdae.word_distribution:view")
 
 
 def ranking_row(request: Request, *, encoder: str) -> Node:

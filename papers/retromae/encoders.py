@@ -13,8 +13,7 @@ RETROMAE = Objective(
     "retromae",
     1,
     "papers.retromae.masked_autoencoder:MaskedAutoEncoder",
-    "decoder=enhanced|basic decoder_layers encoder_rate decoder_rate unit=whole-word|bernoulli masking "
-    "contexts length seed",
+    "decoder=enhanced|basic unit=whole-word|bernoulli",
     passes={"encoders": 1, "layers": 1, "heads": 1.3},
 )
 ENCODER_RATE, DECODER_RATE = 0.3, 0.5  # §4.1

@@ -14,37 +14,17 @@ SIMLM = Objective(
     "simlm",
     2,
     "papers.simlm.replaced_language_modelling:ReplacedLanguageModelling",
-    "masks replacement generator_weight decoder token_loss length seed generator?",
     passes={"encoders": 1, "layers": 2, "heads": 2, "frozen_encoders": 2, "frozen_heads": 0.8},
     own_parts=True,
 )
 ENC_DEC_MLM = Objective(
-    "enc-dec-mlm",
-    1,
-    "papers.simlm.enc_dec_mlm:EncoderDecoderMaskedLanguageModel",
-    "masks decoder per length seed",
-    own_parts=True,
+    "enc-dec-mlm", 1, "papers.simlm.enc_dec_mlm:EncoderDecoderMaskedLanguageModel", own_parts=True
 )
 ENC_DEC_RTD = Objective(
-    "enc-dec-rtd",
-    2,
-    "papers.simlm.enc_dec_rtd:EncoderDecoderReplacedTokenDetection",
-    "masks dropout draws decoder token_loss weight length seed generator?",
-    own_parts=True,
+    "enc-dec-rtd", 2, "papers.simlm.enc_dec_rtd:EncoderDecoderReplacedTokenDetection", own_parts=True
 )
-AUTOENCODER = Objective(
-    "autoencoder",
-    1,
-    "papers.simlm.autoencoder:AutoEncoder",
-    "decoder token_loss length",
-    own_parts=True,
-)
-MLM = Objective(
-    "pair-mlm",
-    1,
-    "papers.simlm.mlm:PairMaskedLanguageModel",
-    "masking unit=whole-word|bernoulli reduction length seed",
-)
+AUTOENCODER = Objective("autoencoder", 1, "papers.simlm.autoencoder:AutoEncoder", own_parts=True)
+MLM = Objective("pair-mlm", 1, "papers.simlm.mlm:PairMaskedLanguageModel", "unit=whole-word|bernoulli")
 ENCODER_RATE, DECODER_RATE = 0.3, 0.5  # Table 11
 LENGTH = 144  # Table 11
 

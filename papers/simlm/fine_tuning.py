@@ -12,16 +12,10 @@ CONTRASTIVE = Objective(
     "cosine-contrastive",
     1,
     "repro.retrieval.nn.bi_encoder:CosineBiEncoder",
-    "temperature temperature_warmup terms=four-blocks|query|printed shares weight pooling query_length "
-    "passage_length separator warmup_steps",
+    "terms=four-blocks|query|printed",
 )
 DISTILLATION = Objective(
-    "distillation",
-    1,
-    "repro.retrieval.nn.bi_encoder:DistilledBiEncoder",
-    "teacher_temperature student_temperature temperature temperature_warmup "
-    "terms=four-blocks|query|printed shares weight pooling query_length "
-    "passage_length separator warmup_steps",
+    "distillation", 1, "repro.retrieval.nn.bi_encoder:DistilledBiEncoder", "terms=four-blocks|query|printed"
 )
 # Eq. 3 as printed is in this folder; a fingerprint knows the terms, not the class
 AS_PRINTED = {

@@ -11,8 +11,8 @@ from repro.retrieval import recipe
 TRAIN = "msmarco-passage/train/judged"
 CONTRASTIVE = recipe.Objective(
     "contrastive", 1, "repro.retrieval.nn.bi_encoder:BiEncoderContrastive",
-    "temperature similarity=dot|cosine negatives=in-batch|own|pairwise projector=nonlinear|linear|none "
-    "projector_start=pre-trained|new pooling query_length passage_length separator start",
+    "similarity=dot|cosine negatives=in-batch|own|pairwise projector=nonlinear|linear|none "
+    "projector_start=pre-trained|new",
 )
 OPTIONS = {
     "temperature": 1.0, "similarity": "dot", "negatives": "own", "projector": "none", "projector_start": "new",
@@ -95,3 +95,18 @@ def test_data_check_reads_the_file(repro, data):
     assert repro("data", "check", ID).out == f"not held against a known digest: {unknown}\nnothing wrong\n"
     file.write_text("[]\n")
     assert f"{file}:1: is not a JSON object but list" in repro("data", "check", ID).out
+
+
+def test_an_objective_whose_options_have_no_names_is_refused_by_plan_as_by_run(repro, toy, folders):
+    (toy.parent / "open.py").write_text(
+        "from repro.retrieval.nn.bi_encoder import BiEncoderContrastive\n\n\n"
+        "class Open(BiEncoderContrastive):\n"
+        "    def __init__(self, model, tokenizer, **options):\n"
+        "        super().__init__(model, tokenizer, **options)\n"
+    )
+    objective = "repro.retrieval.nn.bi_encoder:BiEncoderContrastive"
+    (toy.parent / "recipes.py").write_text(RECIPES.replace(objective, "papers.toy.open:Open"))
+    said, ran = (repro(verb, CELL, "--scale", "tiny") for verb in ("plan", "run"))
+    assert said.status == ran.status == 2
+    assert said.err == ran.err
+    assert "papers.toy.open:Open has **options; its __init__ has to name each option" in said.err

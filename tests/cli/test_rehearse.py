@@ -32,8 +32,8 @@ from repro.retrieval import recipe
 TRAIN = "msmarco-passage/train/judged"
 CONTRASTIVE = recipe.Objective(
     "contrastive", 1, "repro.retrieval.nn.bi_encoder:BiEncoderContrastive",
-    "temperature similarity=dot|cosine negatives=in-batch|own|pairwise projector=nonlinear|linear|none "
-    "projector_start=pre-trained|new pooling query_length passage_length separator start",
+    "similarity=dot|cosine negatives=in-batch|own|pairwise projector=nonlinear|linear|none "
+    "projector_start=pre-trained|new",
 )
 OPTIONS = {"temperature": 1.0, "similarity": "dot", "negatives": "in-batch"}
 OPTIONS |= {"projector": "none", "projector_start": "new"}

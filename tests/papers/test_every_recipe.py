@@ -13,8 +13,10 @@ from repro.manifest.cells import cells_of, exhibits, figure_tables, select
 from repro.manifest.papers import load, papers
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.recipe.request import Choices, Request, Runs
-from repro.retrieval.training.objective import import_declared
+from repro.retrieval.training.declaration import check_options
+from repro.retrieval.training.objective import objective_class
 from repro.running.recipe_calls import readings_for, recipe_path
+from repro.stage_table import TRAININGS
 
 EVERY = sorted(papers())
 NOT_READ = {f"retromae/{table}/laprador" for table in (1, 2, 3)}  # a checkpoint of unknown architecture
@@ -236,13 +238,13 @@ def test_columns_of_recall_are_what_their_rows_reading_says(cell):
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_recipes_declare_objectives_as_their_classes_do(name):
-    """Name and version: what would be refused when the training begins is known here."""
-    declared = {}
+def test_recipes_give_their_objectives_names_versions_and_options_of_their_classes(name):
+    """Everything that would be refused before the training begins."""
+    trainings = {}
     for row in rows(name):
         made, _ = called(name, row)
-        nodes = (node for node in walk(runs(made)) if "objective" in node.params)
-        declared |= {tuple(node.params["objective"].values()): node.params["objective"] for node in nodes}
-    for objective in declared.values():
-        import_declared("objective", objective)
-    assert declared or name == "head_to_head"
+        trainings |= {node.fingerprint: node for node in walk(runs(made)) if node.stage in TRAININGS}
+    for node in trainings.values():
+        check_options(node)
+        objective_class(node.stage, node.params)
+    assert trainings or name == "head_to_head"

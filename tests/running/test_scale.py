@@ -229,7 +229,7 @@ def of_a_paper(tmp_path, monkeypatch):
     monkeypatch.setattr("repro.running.scale_facts.papers", lambda: {"made": Paper("made", tmp_path, "made")})
 
     def call(text):
-        (tmp_path / "recipes.py").write_text('OWN = Objective(\n    "o", 1, "made.own:Own", "length")\n')
+        (tmp_path / "recipes.py").write_text('OWN = Objective(\n    "o", 1, "made.own:Own")\n')
         (tmp_path / "scales.yaml").write_text(text)
         return scales.__wrapped__()
 

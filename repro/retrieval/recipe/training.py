@@ -8,15 +8,8 @@ from repro.errors import UsageError
 from repro.graph import Node
 from repro.retrieval.training.declaration import Objective, Optimisation
 
-MLM = Objective(
-    "mlm", 1, "repro.retrieval.nn.objectives:MaskedLanguageModel", "masking reduction length seed"
-)
-NEIGHBOURS = Objective(
-    "neighbours",
-    1,
-    "repro.retrieval.nn.objectives:NeighbouringSentences",
-    "masking sentence_end length seed",
-)
+MLM = Objective("mlm", 1, "repro.retrieval.nn.objectives:MaskedLanguageModel")
+NEIGHBOURS = Objective("neighbours", 1, "repro.retrieval.nn.objectives:NeighbouringSentences")
 
 
 @dataclass(frozen=True, kw_only=True)

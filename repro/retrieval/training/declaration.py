@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +41,8 @@ class Objective:
 
     Attributes:
         name, version: as the class at ``path`` has them, which is checked before it trains.
-        path: of the class or function, "module:name".
-        takes: the keyword parameters of the class, a blank between them: options of a recipe, and
-            parameters of the stage by their own names. ``name?`` may be left out; ``name=a|b`` is one of
-            these, which is checked of an option that is text.
+        path: of the class or function, "module:name"; the class's constructor names all of its options.
+        choices: the valid values of options that are text, e.g. ``"similarity=dot|cosine target=a|b"``.
         token_lengths: options that are lengths inside a text; a scale shrinks them as it does the text.
         vector_widths: options that count numbers of a vector; a scale shrinks them as it does the backbone.
         passes: how many there are for each token of a text under the default readings, for estimates of the
@@ -59,7 +56,7 @@ class Objective:
     name: str
     version: int
     path: str
-    takes: str
+    choices: str = ""
     token_lengths: tuple[str, ...] = ()
     vector_widths: tuple[str, ...] = ()
     passes: Mapping[str, float] = field(default_factory=dict, hash=False)
@@ -75,15 +72,13 @@ class Objective:
 
     @cached_property
     def parameters(self) -> dict[str, bool]:
-        """The names of what it takes, and whether one has to be given."""
-        names = [word.partition("=")[0] for word in self.takes.split()]
-        return {name.rstrip("?"): not name.endswith("?") for name in names}
+        """The keyword parameters of its class and whether each is required, e.g. ``{"length": True}``.
 
-    @cached_property
-    def choices(self) -> dict[str, list[str]]:
-        """The valid values of parameters that name one of a few."""
-        words = [word.partition("=") for word in self.takes.split()]
-        return {name.rstrip("?"): values.split("|") for name, _, values in words if values}
+        Raises UsageError for an objective that cannot be found or that has ``**options``.
+        """
+        from repro.retrieval.training.signature import keywords
+
+        return keywords(self.identity)
 
 
 _declared: dict[str, Objective] = {}
@@ -112,15 +107,14 @@ def check_options(node: Node) -> None:
     """Refuse a training whose objective would not take its options.
 
     Raises:
-        UsageError: there is no module of such an objective, an option of it is unknown, has no such value, or
-            one is missing.
+        UsageError: there is no such objective, its class has ``**options``, an option of it is unknown, has
+            no such value, or one is missing.
     """
     if "objective" not in node.params:
         return
     objective = declared(node.params["objective"])
     optional = {name.rstrip("?") for name in STAGES[node.stage].inputs if name.endswith("?")}
     options = {*node.params["options"], *optional & set(node.inputs)}
-    _check_module(objective.path.partition(":")[0])
     if unknown := options - set(objective.parameters):
         known = _quote(objective.parameters)
         raise UsageError(f"objective {objective.name!r} takes no {_quote(unknown)}; it takes {known}")
@@ -130,20 +124,11 @@ def check_options(node: Node) -> None:
         raise UsageError(f"objective {objective.name!r} needs {_quote(missing)}; the recipe gives none")
 
 
-def _check_module(name: str) -> None:
-    try:
-        module = find_spec(name)
-    except (ModuleNotFoundError, AttributeError, ValueError):
-        module = None
-    if module is None:
-        raise UsageError(f"there is no module {name!r} to find an objective in")
-
-
 def _check_values(objective: Objective, options: Mapping[str, Any]) -> None:
     """Refuse options that name none of what the objective declares, or are no such numbers."""
-    for name, valid in objective.choices.items():
-        if isinstance(options.get(name), str):
-            check_known(f"{name} of objective {objective.name!r}", options[name], valid=valid)
+    for name, _, valid in (word.partition("=") for word in objective.choices.split()):
+        if valid and isinstance(options.get(name), str):
+            check_known(f"{name} of objective {objective.name!r}", options[name], valid=valid.split("|"))
     for values in (options, *(value for value in options.values() if isinstance(value, Mapping))):
         check_numbers({k: v for k, v in values.items() if not isinstance(v, Mapping)}, OPTION_NUMBERS)
         if values.keys() >= {"mask", "random"} and values["mask"] + values["random"] > 1:

@@ -1,11 +1,12 @@
 """The contract between a training and its objective, and how a stage finds and makes one.
 
-An objective is an ``nn.Module``, made as ``Class(model, tokenizer, **options)``. Its keyword parameters are
-the options of its node and, by their own names, those parameters of the stage that it asks for (``length``,
-``seed``, ``pooling``, …; in fine-tuning also ``start``, the directory of the starting model). What it draws
-at random depends on the seed, the epoch and the example's index only, so that a batch is the same whoever
-makes it and whenever. It is a ``SumObjective`` or a ``BatchObjective``; one of fine-tuning also has a static
-``load(folder)``, which returns the model that it starts from, in pre-training always a masked language model.
+An objective is an ``nn.Module``, made as ``Class(model, tokenizer, **options)``. Its keyword parameters, all
+of them named in ``__init__``, are the options of its node and, by their own names, those parameters of the
+stage that it asks for (``length``, ``seed``, ``pooling``, …; in fine-tuning also ``start``, the directory of
+the starting model). What it draws at random depends on the seed, the epoch and the example's index only, so
+that a batch is the same whoever makes it and whenever. It is a ``SumObjective`` or a ``BatchObjective``; one
+of fine-tuning also has a static ``load(folder)``, which returns the model that it starts from, in
+pre-training always a masked language model.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from repro.errors import UsageError
-from repro.retrieval.training.declaration import declared
 
 if TYPE_CHECKING:
     import torch
@@ -108,19 +108,13 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
 
 
 def objective_class(stage: str, params: Mapping[str, Any]):
-    """Return the class of the objective of a training, which has what its recipe declares and its stage
-    calls.
+    """Return the class of the objective of a training, which has the methods that its stage calls.
 
     Raises:
-        UsageError: there is none, or it has another name, version or other parameters than are declared, or
-            lacks a method of the contract.
+        UsageError: there is none, it has another name or version than its recipe declares, or it lacks a
+            method of the contract.
     """
-    path = params["objective"]["path"]
-    kind, objective = import_declared("objective", params["objective"]), declared(params["objective"])
-    taken = [p for p in inspect.signature(kind).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    keywords = {p.name: p.default is p.empty for p in taken}
-    if wrong := sorted(dict(keywords.items() ^ objective.parameters.items())):
-        raise UsageError(f"{path} and its recipe differ in {', '.join(wrong)}; say in both what it takes")
+    path, kind = params["objective"]["path"], import_declared("objective", params["objective"])
     needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]
     own = {name for each in kind.__mro__ if not each.__module__.startswith("torch.") for name in vars(each)}
     needed += ["represent", "losses"] if own & {"represent", "losses"} else ["forward", "denominators"]

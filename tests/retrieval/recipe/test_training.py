@@ -8,7 +8,7 @@ from repro.errors import UsageError
 from repro.retrieval import recipe
 from repro.retrieval.recipe import Objective, Optimisation, Texts
 
-OBJECTIVE = Objective("toy", 1, "toy:Toy", "")
+OBJECTIVE = Objective("toy", 1, "toy:Toy")
 OPTIMISATION = Optimisation(
     batch_size=8,
     epochs=1,
