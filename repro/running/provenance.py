@@ -110,7 +110,7 @@ class Makers:
                 facts = {}
             is_known = "definitions" in facts  # else the code is of a form that is not known here
             codes = {str(facts["code"]) if is_known else ""}
-            commits = set(str(facts["commit"]).split(" and ")) if "commit" in facts else set()
+            commits = set(filter(versions.COMMIT.fullmatch, str(facts.get("commit")).split(" and ")))
             for parent in node.parents():
                 of_parent = self._of(parent)
                 codes, commits = codes | of_parent[0], commits | of_parent[1]

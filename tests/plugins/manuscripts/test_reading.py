@@ -90,8 +90,8 @@ BROKEN = {
     "depth": (TABLE.replace("18.7", "{" * 500 + "18.7" + "}" * 500).encode(), "nested too deeply"),
     "length": (b"x" * (gullet.CHARACTERS + 1), "has more than 1,000,000 characters"),
     "large": (b"%" * (files.FILE_BYTES + 1), "a source of more than 4 MB is not read"),
-    "broken_archive": (b"PK\x03\x04" + b"x" * 100, "is a broken archive"),
-    "broken_gz": (b"\x1f\x8b" + b"x" * 100, "is a broken archive"),
+    "broken_archive": (b"PK\x03\x04" + b"x" * 100, "cannot be unpacked"),
+    "broken_gz": (b"\x1f\x8b" + b"x" * 100, "cannot be unpacked"),
 }
 
 
